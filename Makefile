@@ -1,0 +1,42 @@
+# Every target sets up what it needs: a private uv, then .venv from the committed lock.
+
+PYTHON ?= python3
+LOCK   ?= envs/cpu.lock
+UV     := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
+BIN    := .venv/bin
+
+.PHONY: demo digits test check lock
+
+demo: .venv/.synced
+	$(BIN)/snakemake --profile profiles/demo all_tables
+
+digits: .venv/.synced
+	$(BIN)/snakemake --profile profiles/demo --configfile config/digits.yaml -- all_tables
+
+test: .venv/.synced
+	$(BIN)/pytest -n 2 -m "not slow and not gpu"
+
+check: .venv/.synced
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/snakefmt --check Snakefile rules
+	$(BIN)/snakemake --lint
+
+# --- the environment ---------------------------------------------------------------------------
+
+.venv/.synced: $(LOCK) pyproject.toml | $(UV)
+	test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
+	UV_COMPILE_BYTECODE=1 $(UV) pip sync --quiet --python $(BIN)/python $(LOCK)
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	touch $@
+
+.uv/bin/uv:
+	$(PYTHON) -m venv .uv
+	.uv/bin/pip install --quiet uv
+
+lock: | $(UV)
+	for kind in cpu gpu; do \
+	  $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	    --no-emit-package clipaudit --extra $$kind --extra dev pyproject.toml -o envs/$$kind.lock; \
+	done

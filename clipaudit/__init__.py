@@ -1,0 +1,1 @@
+"""clipaudit: audits the training data of CLIP-style image-text models."""

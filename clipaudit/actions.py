@@ -1,0 +1,120 @@
+"""The action cache: what a step was asked to do, and the pointers that doing it gave.
+
+An *action* is one execution of a step on given content. Its key is the SHA-256 of its
+ingredients: step, code digest, settings, the content and labels of its inputs, and for numeric
+steps the environment. Paths, times and hosts are not ingredients.
+
+    store/actions/ab/cdef....json   the outputs that the action of this key gave
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clipaudit.store import Pointer, Store, replace_text
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ActionInput:
+    """One input file of an action: its content, where it lay, and what it is (its labels)."""
+
+    digest: str
+    path: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ActionOutput:
+    """One output of an action: the pointer, and labels besides those of the job."""
+
+    pointer: Pointer
+    extension: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "ActionOutput":
+        """Return the output that `dataclasses.asdict` made these fields of."""
+        return cls(Pointer(**fields["pointer"]), fields["extension"], fields["labels"])
+
+
+@dataclass(frozen=True)
+class Ingredients:
+    """All that decides what an action gives."""
+
+    step: str
+    code: str
+    settings: Mapping[str, Any]
+    inputs: Mapping[str, Sequence[ActionInput]]
+    environment: Mapping[str, str]
+
+    def key(self) -> str:
+        """Return the action key; where the inputs lay does not enter it."""
+        recipe = {
+            "step": self.step,
+            "code": self.code,
+            "settings": self.settings,
+            "environment": self.environment,
+            "inputs": {
+                name: [[file.digest, dict(file.labels)] for file in files]
+                for name, files in self.inputs.items()
+            },
+        }
+        text = json.dumps(recipe, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+class ActionCache:
+    """The records of one store: action key -> outputs."""
+
+    def __init__(self, store: Store) -> None:
+        """Open the cache of `store`."""
+        self.store = store
+
+    def find(self, key: str) -> dict[str, ActionOutput] | None:
+        """Return the outputs recorded for `key` if every object is intact, else None.
+
+        A recorded object that is missing or altered is logged as a warning: the action is then
+        computed again, which repairs it.
+        """
+        outputs = self.recorded(key)
+        for name, output in (outputs or {}).items():
+            fault = self.store.fault(output.pointer)
+            if fault:
+                logger.warning(
+                    "stored output %s (%s) cannot be used: %s. Computing it again.",
+                    name, output.pointer.digest, fault,
+                )  # fmt: skip
+                return None
+        return outputs
+
+    def recorded(self, key: str) -> dict[str, ActionOutput] | None:
+        """Return the outputs recorded for `key`, unchecked, or None."""
+        try:
+            outputs = json.loads(self._file(key).read_text())["outputs"]
+        except FileNotFoundError:
+            return None
+        return {name: ActionOutput.from_json(output) for name, output in outputs.items()}
+
+    def record(self, key: str, outputs: Mapping[str, ActionOutput]) -> None:
+        """Remember what the action of `key` gave; the same key giving other bytes is a warning."""
+        before = self.recorded(key)
+        for name in sorted(before or {}):
+            old = before[name].pointer.digest if before else ""
+            new = outputs[name].pointer.digest if name in outputs else "nothing"
+            if old != new:
+                logger.warning(
+                    "NOT REPRODUCED: action %s gave %s for its output %s before and %s now. Its "
+                    "ingredients are the same, so the step is not deterministic on this machine.",
+                    key, old, name, new,
+                )  # fmt: skip
+        text = {"outputs": {name: asdict(output) for name, output in sorted(outputs.items())}}
+        replace_text(self._file(key), json.dumps(text, sort_keys=True, indent=1) + "\n")
+
+    def _file(self, key: str) -> Path:
+        return self.store.root / "actions" / key[:2] / f"{key[2:]}.json"

@@ -1,0 +1,137 @@
+"""SHA-256 of the user's files, computed once while a file stays as it is, and files by SHA-256.
+
+A record of one file, named by its absolute path, is trusted while size, modification time and inode
+stay; it is one small JSON, replaced whole, so any number of processes may share the directory.
+Losing a record costs one more reading of the file. Standard library only.
+"""
+
+import hashlib
+import json
+import os
+import time
+from pathlib import Path
+
+from clipaudit.errors import InputError, StoreError
+
+# A file written again within the clock's grain shows the same time: git calls such entries racy.
+_SETTLED_NS = 2_000_000_000  # FAT's grain, the coarsest in use
+
+
+class FileDigests:
+    """The digests of files outside the store, memoized in `directory`."""
+
+    def __init__(self, directory: Path) -> None:
+        """Use `directory`, which is made when the first digest is written."""
+        self.directory = directory
+
+    def digest(self, path: Path) -> str:
+        """Return the SHA-256 of a file's bytes in hex, reading the file only if it changed.
+
+        Raises InputError for a file that is missing, unreadable or written to meanwhile.
+        """
+        path = Path(os.path.abspath(path))
+        state = _state(path)
+        record = _read(self._record(path))
+        if record.get("state") == state and record.get("settled") is True:
+            return str(record["sha256"])
+        now = time.time_ns()
+        digest = _sha256(path)
+        if _state(path) != state:
+            raise InputError(f"{path}: the file changed while it was read. Rerun when it is whole.")
+        settled = abs(now - state[1]) > _SETTLED_NS
+        _write(self._record(path), {"state": state, "sha256": digest, "settled": settled})
+        _write(self._place(digest, path), {"path": os.fspath(path)})
+        return digest
+
+    def locate(self, sha256: str) -> Path:
+        """Return a file, digested before, whose bytes still have this SHA-256.
+
+        A file that was touched is read again; one that was moved, removed or changed is passed
+        over. Of several copies any may be returned. Raises InputError when none is left.
+        """
+        troubles = []
+        for place in self._places(sha256):
+            path = _read(place).get("path")
+            if not isinstance(path, str):
+                continue
+            try:
+                digest = self.digest(Path(path))
+            except InputError as error:
+                troubles.append(str(error))
+                continue
+            if digest == sha256:
+                return Path(path)
+            troubles.append(f"{path}: its SHA-256 is now {digest}.")
+        known = " ".join(troubles) or f"{self.directory} holds no record of one."
+        raise InputError(
+            f"no file with SHA-256 {sha256}: {known} "
+            "Put the file back, or rerun so that the shard is indexed again."
+        )
+
+    def _record(self, path: Path) -> Path:
+        return self.directory / "paths" / _name(path)
+
+    def _place(self, digest: str, path: Path) -> Path:
+        return self.directory / "digests" / digest[:2] / digest[2:] / _name(path)
+
+    def _places(self, digest: str) -> list[Path]:
+        directory = self.directory / "digests" / digest[:2] / digest[2:]
+        try:
+            return sorted(directory.glob("*.json"))
+        except OSError:
+            return []
+
+
+def _name(path: Path) -> str:
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:32] + ".json"
+
+
+def _state(path: Path) -> list[int]:
+    """Size, modification time in ns, inode."""
+    try:
+        stat = os.stat(path)
+    except OSError as error:
+        raise InputError(
+            f"{path}: the file cannot be read ({error.strerror}). Check the path."
+        ) from error
+    return [stat.st_size, stat.st_mtime_ns, stat.st_ino]
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(
+            f"{path}: the file cannot be read ({error.strerror}). Check the path."
+        ) from error
+
+
+def _read(record: Path) -> dict[str, object]:
+    """Read a record; one that is missing or cut by a crash counts as none."""
+    try:
+        fields = json.loads(record.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return {}
+    except OSError as error:
+        raise StoreError(
+            f"{record}: the record cannot be read ({error.strerror}). Check its permissions."
+        ) from error
+    return fields if isinstance(fields, dict) else {}
+
+
+def _write(record: Path, fields: dict[str, object]) -> None:
+    temporary = record.with_name(f".{record.name}.{os.getpid()}.{os.urandom(4).hex()}")
+    try:
+        record.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            temporary.write_text(json.dumps(fields, sort_keys=True))
+            temporary.replace(record)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise StoreError(
+            f"{record}: the record cannot be written ({error.strerror}). "
+            "Give this user the right to write there, and the disk some space."
+        ) from error

@@ -1,0 +1,203 @@
+"""The content-addressed store: objects, and the small pointers that name them.
+
+    store/objects/ab/cdef...   an object: read-only, written whole, named by its SHA-256
+    store/seen/<machine>/...   which objects this machine wrote or has hashed, and when they
+                               were last modified then: a change since is noticed on reading
+    store/unfinished/          temporary files; a kill leaves them here and nowhere else
+
+A pointer is a JSON file of results/ with the digest, rows, bytes and schema name of an object,
+and nothing else, so that identical content gives a byte-identical pointer.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import platform
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from clipaudit.errors import StoreError
+
+CHUNK_BYTES = 1 << 20  # bytes hashed at once
+
+
+@dataclass(frozen=True, order=True)
+class Pointer:
+    """What names an object: its SHA-256 in hex, rows (0 where none), bytes and schema name."""
+
+    digest: str
+    rows: int
+    bytes: int
+    schema: str
+
+    def to_json(self) -> str:
+        """Return the canonical text: sorted keys, one line."""
+        return json.dumps(asdict(self), sort_keys=True) + "\n"
+
+    @classmethod
+    def read(cls, path: Path) -> "Pointer":
+        """Read a pointer file; raise StoreError when there is none or it is not one."""
+        try:
+            return cls(**json.loads(path.read_text()))
+        except FileNotFoundError as error:
+            raise StoreError(f"{path}: no such pointer. Run `snakemake {path}` first.") from error
+        except (TypeError, ValueError) as error:
+            message = f"{path}: not a pointer ({error}). Remove it and run its rule again."
+            raise StoreError(message) from error
+
+
+class Store:
+    """The objects below one folder. Safe for any number of writers and readers at once."""
+
+    def __init__(self, root: Path) -> None:
+        """Open the store at `root`; folders are made when something is written."""
+        self.root = root
+
+    # --- reading -------------------------------------------------------------------------------
+
+    def path(self, digest: str) -> Path:
+        """Return where the object of this digest lies, whether it is there or not."""
+        return self.root / "objects" / digest[:2] / digest[2:]
+
+    def checked_path(self, pointer: Pointer) -> Path:
+        """Return the object's path after checking size and modification time.
+
+        An object whose time differs from when this machine last hashed it, or that this machine
+        never hashed (a shared store, a copied one), is hashed first. Raise StoreError when it is
+        missing or altered.
+        """
+        path = self.path(pointer.digest)
+        fault = self.fault(pointer)
+        if fault:
+            raise StoreError(
+                f"{path}: {fault}. Remove it and run the same command again: "
+                "what cannot be found in the store is computed."
+            )
+        return path
+
+    def fault(self, pointer: Pointer, *, rehash: bool = False) -> str | None:
+        """Say what is wrong with the object of `pointer`, or None; `rehash` distrusts times."""
+        path = self.path(pointer.digest)
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            return "the object is missing"
+        if status.st_size != pointer.bytes:
+            return f"the object has {status.st_size} bytes but its pointer says {pointer.bytes}"
+        if rehash or self._seen_time(pointer.digest) != status.st_mtime_ns:
+            found = file_sha256(path)
+            if found != pointer.digest:
+                return f"the content is {found[:12]}... but the name {pointer.digest[:12]}..."
+            self._mark_seen(pointer.digest)
+        return None
+
+    def has(self, digest: str) -> bool:
+        """Return whether an object of this name exists, unchecked."""
+        return self.path(digest).exists()
+
+    # --- writing -------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def temporary(self) -> Iterator[Path]:
+        """Give a path inside the store for a file to be committed; it never outlives the block."""
+        folder = self.root / "unfinished"
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=folder)
+        os.close(handle)
+        path = Path(name)
+        try:
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
+
+    def commit(self, path: Path, *, rows: int, schema: str) -> Pointer:
+        """Move a finished file of `temporary` into the store, flushed to disk, and name it.
+
+        An intact object of the same content is left alone; an altered one is replaced.
+        """
+        digest = file_sha256(path)
+        pointer = Pointer(digest, rows, path.stat().st_size, schema)
+        target = self.path(digest)
+        if self.has(digest) and self.fault(pointer) is None:
+            return pointer
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.chmod(path, 0o444)
+        _flush(path)
+        os.replace(path, target)
+        _flush(target.parent)
+        self._mark_seen(digest)
+        return pointer
+
+    def put(self, write: Callable[[Path], int], *, schema: str) -> Pointer:
+        """Store what `write(path)` writes; it returns the number of rows (0 where none)."""
+        with self.temporary() as path:
+            rows = write(path)
+            return self.commit(path, rows=rows, schema=schema)
+
+    def put_bytes(self, content: bytes, *, schema: str, rows: int = 0) -> Pointer:
+        """Store `content`."""
+
+        def write(path: Path) -> int:
+            path.write_bytes(content)
+            return rows
+
+        return self.put(write, schema=schema)
+
+    # --- what this machine has seen ------------------------------------------------------------
+
+    def _seen_file(self, digest: str) -> Path:
+        return self.root / "seen" / platform.node() / digest[:2] / digest[2:]
+
+    def _seen_time(self, digest: str) -> int | None:
+        try:
+            return int(self._seen_file(digest).read_text())
+        except (FileNotFoundError, ValueError):
+            return None
+
+    def _mark_seen(self, digest: str) -> None:
+        replace_text(self._seen_file(digest), str(self.path(digest).stat().st_mtime_ns))
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes in hex."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK_BYTES):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a small text file whole or not at all; a reader sees the old text or the new."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def link_object(link: Path, target: Path) -> None:
+    """Make `link` a relative symbolic link to `target`, replacing what was there in one step."""
+    link.parent.mkdir(parents=True, exist_ok=True)
+    relative = os.path.relpath(target, link.parent)
+    spare = link.with_name(f".{link.name}.{os.getpid()}")
+    spare.unlink(missing_ok=True)
+    spare.symlink_to(relative)
+    os.replace(spare, link)
+
+
+def _flush(path: Path) -> None:
+    """Ask the disk to hold what was written to this file, or the names in this folder."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

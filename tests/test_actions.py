@@ -1,0 +1,82 @@
+import logging
+
+import pytest
+
+from clipaudit.actions import ActionCache, ActionInput, ActionOutput, Ingredients
+from clipaudit.store import Store
+
+INGREDIENTS = Ingredients(
+    step="gap",
+    code="c0de",
+    settings={"test_sets": ["val"]},
+    inputs={"samples": [ActionInput("ab12", "results/samples/large/00000.json", {"part": "0"})]},
+    environment={},
+)
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return ActionCache(Store(tmp_path / "store"))
+
+
+def output(cache, content):
+    return {"manifest": ActionOutput(cache.store.put_bytes(content, schema="x"), ".parquet", {})}
+
+
+def test_key_is_stable():
+    """A changed literal here means every stored action is orphaned."""
+    assert INGREDIENTS.key() == "ed13928ab3e3e5da46327ed0512ef93460407f04bd834b0661dd5af464524e7a"
+
+
+def changed(**fields):
+    return Ingredients(**{**vars(INGREDIENTS), **fields})
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        changed(step="keep"),
+        changed(code="c0df"),
+        changed(settings={"test_sets": ["sketch"]}),
+        changed(inputs={"samples": [ActionInput("ab13", "", {"part": "0"})]}),
+        changed(inputs={"samples": [ActionInput("ab12", "", {"part": "1"})]}),
+        changed(environment={"device": "cpu"}),
+    ],
+    ids=["step", "code", "settings", "content", "labels", "environment"],
+)
+def test_every_ingredient_enters_the_key(other):
+    assert other.key() != INGREDIENTS.key()
+
+
+def test_where_inputs_lie_does_not_enter_the_key():
+    moved = changed(inputs={"samples": [ActionInput("ab12", "elsewhere.json", {"part": "0"})]})
+
+    assert moved.key() == INGREDIENTS.key()
+
+
+def test_what_was_recorded_is_found(cache):
+    outputs = output(cache, b"one")
+    cache.record("ab" * 32, outputs)
+
+    assert cache.find("ab" * 32) == outputs
+    assert cache.find("cd" * 32) is None
+
+
+def test_a_missing_object_makes_the_action_run_again_and_says_so(cache, caplog):
+    outputs = output(cache, b"one")
+    cache.record("ab" * 32, outputs)
+    cache.store.path(outputs["manifest"].pointer.digest).unlink()
+
+    assert cache.find("ab" * 32) is None
+    assert "the object is missing. Computing it again." in caplog.text
+
+
+def test_the_same_key_giving_other_bytes_is_reported_loudly(cache, caplog):
+    first, second = output(cache, b"one"), output(cache, b"two")
+    cache.record("ab" * 32, first)
+    with caplog.at_level(logging.WARNING):
+        cache.record("ab" * 32, second)
+
+    assert "NOT REPRODUCED: action abab" in caplog.text
+    assert first["manifest"].pointer.digest in caplog.text
+    assert cache.find("ab" * 32) == second

@@ -1,0 +1,86 @@
+import hashlib
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from clipaudit import parquet
+from clipaudit.parquet import write_tables
+
+SCHEMA = pa.schema(
+    [
+        pa.field("row", pa.int32(), nullable=False),
+        pa.field("testset", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("similarity", pa.float64()),
+        pa.field("embedding", pa.binary(4), nullable=False),
+    ]
+)
+
+
+def rows(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "row": pa.array(range(n), pa.int32()),
+            "testset": pa.array(rng.choice(["val", "sketch"], n)).dictionary_encode(),
+            "similarity": pa.array(rng.random(n), mask=rng.random(n) < 0.2),
+            "embedding": pa.array([rng.bytes(4) for _ in range(n)], pa.binary(4)),
+        },
+        schema=SCHEMA,
+    )
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("cut", [1, 7, 64, 1000])
+def test_how_rows_arrive_leaves_no_trace(tmp_path, monkeypatch, cut):
+    monkeypatch.setattr(parquet, "ROWS_PER_GROUP", 50)
+    table = rows(300)
+
+    write_tables([table], SCHEMA, tmp_path / "whole")
+    pieces = [table.slice(start, cut) for start in range(0, 300, cut)]
+    write_tables(pieces, SCHEMA, tmp_path / "pieces")
+
+    assert digest(tmp_path / "whole") == digest(tmp_path / "pieces")
+    assert pq.read_table(tmp_path / "pieces").to_pylist() == table.to_pylist()
+
+
+def test_two_processes_with_other_thread_counts_write_the_same_bytes(tmp_path):
+    script = (
+        "import sys, pyarrow as pa; from pathlib import Path\n"
+        "from clipaudit.parquet import write_tables\n"
+        "pa.set_cpu_count(int(sys.argv[1]))\n"
+        "table = pa.table({'text': [str(i % 97) for i in range(200_000)], 'n': range(200_000)})\n"
+        "write_tables([table], table.schema, Path(sys.argv[2]))\n"
+    )
+    for threads in ("1", "4"):
+        path = tmp_path / threads
+        subprocess.run([sys.executable, "-c", script, threads, path], check=True)
+
+    assert digest(tmp_path / "1") == digest(tmp_path / "4")
+
+
+def test_no_table_gives_a_file_of_no_rows(tmp_path):
+    assert write_tables([], SCHEMA, tmp_path / "empty") == 0
+    assert pq.read_table(tmp_path / "empty").schema.names == SCHEMA.names
+
+
+def test_a_null_where_the_schema_has_none_is_refused(tmp_path):
+    schema = pa.schema([pa.field("row", pa.int32(), nullable=False)])
+
+    with pytest.raises(ValueError, match="row"):
+        write_tables([pa.table({"row": pa.array([1, None], pa.int32())})], schema, tmp_path / "x")
+
+
+def test_vectors_are_stored_as_they_are(tmp_path):
+    write_tables([rows(10)], SCHEMA, tmp_path / "file")
+
+    column = pq.ParquetFile(tmp_path / "file").metadata.row_group(0).column(3)
+    assert column.compression == "UNCOMPRESSED"
+    assert "PLAIN" in column.encodings
+    assert not any("DICTIONARY" in encoding for encoding in column.encodings)
