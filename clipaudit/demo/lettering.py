@@ -1,0 +1,70 @@
+"""Words written into pictures."""
+
+from collections import Counter
+from functools import cache
+
+import numpy as np
+from jaxtyping import UInt8
+from PIL import Image, ImageDraw
+
+from clipaudit.demo.dice import Dice
+from clipaudit.demo.glyphs import font, symbols
+
+TYPE_SIZE = 12 / 64  # of the side: OCR reads words of this size (tried at 64 pixels)
+SMALLEST_TYPE = 5  # pixels; smaller letters are blots
+MARGIN = 1
+SMALL_WORDS = frozenset({"and", "of", "the", "with", "de", "for"})
+
+
+@cache
+def spoken_word(name: str) -> str:
+    """Return the word that stands for a class name in a picture.
+
+    It is the one that the fewest class names have, of those the longest, of those the first.
+
+    >>> spoken_word("skull and crossbones"), spoken_word("chess rook")
+    ('crossbones', 'rook')
+    """
+    uses = _uses_of_words()
+    words = [word for word in name.split() if word not in SMALL_WORDS]
+    return min(words, key=lambda word: (uses[word], -len(word)))
+
+
+@cache
+def _uses_of_words() -> Counter[str]:
+    return Counter(word for symbol in symbols() for word in symbol.name.split())
+
+
+def write_word(
+    pixels: UInt8[np.ndarray, "side side 3"], word: str, dice: Dice
+) -> UInt8[np.ndarray, "side side 3"]:
+    """Return the picture with the word at its top or bottom, wholly inside.
+
+    The letters are white or black, whichever differs more from the picture, with an edge of the
+    other. A long word gets smaller letters; one that fits at no legible size is a `ValueError`.
+    """
+    side = len(pixels)
+    dark = int(pixels.sum(dtype=np.int64)) < 128 * pixels.size
+    ink, edge = ((255,) * 3, (0,) * 3) if dark else ((0,) * 3, (255,) * 3)
+    size = _fitting_size(word, side)
+    left, top, right, bottom = _extent(word, size)
+    x = MARGIN + dice.integer(side - 2 * MARGIN - (right - left) + 1) - left
+    y = dice.pick([MARGIN, side - MARGIN - (bottom - top)]) - top
+    image = Image.fromarray(pixels)
+    ImageDraw.Draw(image).text(
+        (x, y), word, font=font(size), fill=ink, stroke_width=1, stroke_fill=edge
+    )
+    return np.array(image)
+
+
+def _fitting_size(word: str, side: int) -> int:
+    for size in range(int(side * TYPE_SIZE), SMALLEST_TYPE - 1, -1):
+        left, _, right, _ = _extent(word, size)
+        if right - left <= side - 2 * MARGIN:
+            return size
+    raise ValueError(f"the word {word!r} does not fit into a picture of {side} pixels")
+
+
+def _extent(word: str, size: int) -> tuple[int, int, int, int]:
+    left, top, right, bottom = font(size).getbbox(word, stroke_width=1)
+    return int(left), int(top), int(right), int(bottom)

@@ -1,0 +1,109 @@
+"""A shard of a made world: its webdataset tar and its truth table.
+
+The tar's bytes depend on the members only: plain ustar headers, no time, no owner, members in the
+order given. The truth table says what was planted, one row a sample, in the order of rows:
+
+* `shard`, `row`, `key`: the sample's address and its name in the tar
+* `style`: one of the six styles; in a digit world `handwritten`, `printed` or `disturbed`
+* `labels`: the drawn classes, the picture's own first
+* `caption`: null if none is written
+* `caption_of_row`: the earlier row of this shard whose caption it repeats; null: its own
+* `duplicate_of_corpus`, `duplicate_of_shard`, `duplicate_of_row`: the test picture that it
+  repeats with slight changes; null: none
+* `text`: the word written into the picture; null: none
+* `text_repeats_caption`: whether the caption holds that word
+* `scan`: the number of the scan in scikit-learn's `load_digits`; null: not a scan
+"""
+
+import io
+import json
+import os
+import tarfile
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from jaxtyping import UInt8
+
+from clipaudit.demo.png import png_bytes
+
+TRUTH = pa.schema(
+    [
+        pa.field("shard", pa.int32(), nullable=False),
+        pa.field("row", pa.int32(), nullable=False),
+        pa.field("key", pa.string(), nullable=False),
+        pa.field("style", pa.string(), nullable=False),
+        pa.field("labels", pa.list_(pa.field("item", pa.int32(), nullable=False)), nullable=False),
+        pa.field("caption", pa.string()),
+        pa.field("caption_of_row", pa.int32()),
+        pa.field("duplicate_of_corpus", pa.string()),
+        pa.field("duplicate_of_shard", pa.int32()),
+        pa.field("duplicate_of_row", pa.int32()),
+        pa.field("text", pa.string()),
+        pa.field("text_repeats_caption", pa.bool_(), nullable=False),
+        pa.field("scan", pa.int32()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One picture with what stands beside it; `truth` lacks only the address.
+
+    A column of the truth table that `truth` does not name is null.
+    """
+
+    pixels: UInt8[np.ndarray, "side side 3"]
+    caption: str | None
+    label: int | None
+    metadata: Mapping[str, object]
+    truth: Mapping[str, object]
+
+
+def write_files(samples: Iterable[Sample], shard: int, tar: Path, truth: Path) -> None:
+    """Write both files whole, or leave both as they were; their folders must exist."""
+    rows = []
+    with _replaced(tar) as tar_part, _replaced(truth) as truth_part:
+        with tarfile.open(tar_part, "w", format=tarfile.USTAR_FORMAT) as archive:
+            for row, sample in enumerate(samples):
+                key = f"{row:06d}"
+                for extension, content in _members(sample):
+                    member = tarfile.TarInfo(f"{key}.{extension}")
+                    member.size = len(content)
+                    archive.addfile(member, io.BytesIO(content))
+                rows.append({**sample.truth, "shard": shard, "row": row, "key": key})
+        pq.write_table(pa.Table.from_pylist(rows, TRUTH), truth_part, compression="zstd")
+
+
+def _members(sample: Sample) -> Iterator[tuple[str, bytes]]:
+    yield "png", png_bytes(sample.pixels)
+    if sample.caption is not None:
+        yield "txt", sample.caption.encode()
+    if sample.label is not None:
+        yield "cls", str(sample.label).encode()
+    yield "json", json.dumps(dict(sample.metadata), sort_keys=True).encode()
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file whole, or leave it as it was; its folder must exist."""
+    with _replaced(path) as part:
+        Path(part).write_bytes(content)
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[str]:
+    """Give the name of a temporary file that takes the place of `path` if all goes well."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    try:
+        yield name
+        os.chmod(name, 0o644)  # mkstemp lets only the owner read
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise

@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+
+from clipaudit.demo.dice import Dice
+from clipaudit.demo.glyphs import symbols
+from clipaudit.demo.lettering import spoken_word, write_word
+from clipaudit.demo.settings import SMALLEST_LETTERED_SIDE
+
+
+@pytest.mark.parametrize("side", [SMALLEST_LETTERED_SIDE, 64, 96])
+def test_every_class_word_fits_wholly_inside(side):
+    blank = np.full((side, side, 3), 100, np.uint8)
+
+    for symbol in symbols():
+        lettered = write_word(blank, spoken_word(symbol.name), Dice(symbol.name))
+
+        changed = (lettered != blank).any(axis=2)
+        assert changed.sum() > 10
+        inner = changed[1:-1, 1:-1]
+        assert changed.sum() == inner.sum()
+
+
+def test_each_of_the_default_classes_has_a_word_of_its_own():
+    words = [spoken_word(symbol.name) for symbol in symbols()[:50]]
+
+    assert len(set(words)) == 50
+
+
+def test_letters_stand_out_from_dark_and_from_bright_pictures():
+    for grey in (20, 230):
+        blank = np.full((64, 64, 3), grey, np.uint8)
+
+        lettered = write_word(blank, "star", Dice("ink"))
+
+        unlike = abs(lettered.astype(int) - grey) > 180
+        assert unlike.all(axis=2).sum() > 20
+
+
+def test_the_picture_given_is_left_alone():
+    blank = np.zeros((64, 64, 3), np.uint8)
+
+    write_word(blank, "star", Dice("copy"))
+
+    assert blank.max() == 0
+
+
+def test_a_word_too_long_for_the_picture_is_refused():
+    blank = np.zeros((24, 24, 3), np.uint8)
+
+    with pytest.raises(ValueError, match="'parallelogram' does not fit into a picture of 24"):
+        write_word(blank, "parallelogram", Dice("long"))
