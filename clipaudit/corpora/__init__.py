@@ -1,0 +1,1 @@
+"""Corpora: shards of samples, their parts, samples, manifests and streams."""

@@ -1,0 +1,134 @@
+"""What a sample's caption and label are, by the corpus's configuration.
+
+Text corpora carry a caption (`.txt`, else `caption` in the JSON); labelled ones a class number
+(`.cls`, else `cls` or `label` in the JSON) from which a caption can be made, "a photo of a {}" in
+Mayilvahanan et al. (https://arxiv.org/abs/2310.09562). Standard library only.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from clipaudit.corpora.reasons import BAD_CAPTION, BAD_JSON, BAD_LABEL, Unusable
+from clipaudit.errors import ConfigError
+
+_MAX_LABEL = 2**31 - 1  # the column `label` is int32
+
+
+@dataclass(frozen=True)
+class Captioning:
+    """Where captions come from: "text", "class" (template and class names) or "none".
+
+    >>> photos = Captioning("class", "a photo of a {}", ("cat", "dog"))
+    >>> photos.caption({"cls": b"1"}), photos.label({"json": b'{"label": 0}'})
+    ('a photo of a dog', 0)
+    >>> Captioning("text").caption({"json": b'{"caption": "a red cat"}'})
+    'a red cat'
+    """
+
+    source: Literal["text", "class", "none"] = "text"
+    template: str = "a photo of a {}"
+    classes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what could not caption a single sample."""
+        if self.source not in ("text", "class", "none"):
+            raise ConfigError(
+                f"captions from {self.source!r}: not a source. Write text, class or none."
+            )
+        if self.source == "class" and not self.classes:
+            raise ConfigError("captions from class: no class names. List them in label order.")
+        if self.source == "class" and re.findall(r"\{[^}]*\}?", self.template) != ["{}"]:
+            raise ConfigError(
+                f"caption template {self.template!r}: the class name stands at exactly one {{}}."
+            )
+
+    def caption(self, members: Mapping[str, bytes]) -> str | None:
+        """Return the sample's caption as it is, or None where it has none.
+
+        A text of nothing but white space is none (img2dataset writes an empty `.txt` for a missing
+        caption); `.txt` decides where it exists. Raises Unusable for what is no UTF-8 text, and as
+        `label` does where the class makes the caption.
+        """
+        if self.source == "none":
+            return None
+        if self.source == "class":
+            label = self.label(members)
+            return None if label is None else self.template.replace("{}", self.classes[label])
+        text = _text(members["txt"]) if "txt" in members else _checked(_json_caption(members))
+        return text if text is not None and text.strip() else None
+
+    def label(self, members: Mapping[str, bytes]) -> int | None:
+        """Return the sample's class number, or None where it has none.
+
+        Raises Unusable for what is no integer, and, where class names are known, for what numbers
+        none of them.
+        """
+        if "cls" in members:
+            stated: object = members["cls"].strip()
+        else:
+            fields = json_object(members)
+            stated = fields.get("cls", fields.get("label"))
+        if stated is None:
+            return None
+        limit = len(self.classes) if self.classes else _MAX_LABEL + 1
+        label = _integer(stated)
+        if not 0 <= label < limit:
+            raise Unusable(BAD_LABEL, f"{label} is outside 0 to {limit - 1}")
+        return label
+
+
+def json_object(members: Mapping[str, bytes]) -> dict[str, Any]:
+    """Return the sample's JSON, {} where it has none; raises Unusable.
+
+    >>> json_object({"json": b"[1]"})
+    Traceback (most recent call last):
+    clipaudit.corpora.reasons.Unusable: bad json: a list where an object should be
+    """
+    if "json" not in members:
+        return {}
+    try:
+        fields = json.loads(members["json"].decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise Unusable(BAD_JSON, f"not UTF-8 at byte {error.start}") from None
+    except (ValueError, RecursionError) as error:  # ValueError also: an integer of 10,000 digits
+        place = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
+        raise Unusable(BAD_JSON, f"not JSON{place}") from None
+    if not isinstance(fields, dict):
+        raise Unusable(BAD_JSON, f"a {type(fields).__name__} where an object should be")
+    return fields
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Unusable(BAD_CAPTION, f"not UTF-8 at byte {error.start}") from None
+
+
+def _json_caption(members: Mapping[str, bytes]) -> object:
+    return json_object(members).get("caption")
+
+
+def _checked(caption: object) -> str | None:
+    """Refuse what is no text, or a text that UTF-8 cannot hold (half a surrogate pair)."""
+    if caption is None:
+        return None
+    if not isinstance(caption, str):
+        raise Unusable(BAD_CAPTION, f"a {type(caption).__name__} where a text should be")
+    try:
+        caption.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise Unusable(BAD_CAPTION, f"half a surrogate at character {error.start}") from None
+    return caption
+
+
+def _integer(stated: object) -> int:
+    if isinstance(stated, int) and not isinstance(stated, bool):
+        return stated
+    text = stated if isinstance(stated, bytes) else str(stated).encode("utf-8", "replace")
+    if isinstance(stated, bytes | str) and text.removeprefix(b"-").isdigit() and len(text) < 20:
+        return int(text)
+    raise Unusable(BAD_LABEL, f"{text[:50]!r} is not an integer")

@@ -1,0 +1,85 @@
+"""Decode a sample's image, or say why it cannot be used.
+
+Index, embedding and training open images here, so that they agree on what an image is: the first
+frame in RGB, as webdataset's `pilrgb` (what open_clip trains on) decodes it, EXIF rotation not
+applied. Pillow's warnings are silenced: what they warn of is either harmless (odd EXIF, palettes)
+or refused here.
+"""
+
+import io
+import struct
+import warnings
+import zlib
+from typing import NamedTuple
+
+from PIL import Image, UnidentifiedImageError
+
+from clipaudit.corpora.reasons import ABSURD_SIZE, CORRUPT_IMAGE, Unusable
+
+MAX_PIXELS = 89_478_485  # Pillow's own limit for strangers' files: 256 MiB as RGB
+MIN_SIDE = 2  # pixels; a side of 1 is a spacer or tracking pixel of a web page
+MAX_ASPECT = 400  # long by short side: at this, scaling the short side to 448 gives MAX_PIXELS
+# Pillow knows some forty formats, one of which runs Ghostscript: read what the web serves
+# (several pictures in one JPEG, "MPO", open as JPEG).
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
+
+# What Pillow stumbles over in damaged files, beside the errors that it raises on purpose. A million
+# damaged files showed ValueError alone, but one stray type in 400 million would end a job.
+_STUMBLES = (
+    ValueError,
+    LookupError,
+    ArithmeticError,
+    EOFError,
+    TypeError,
+    struct.error,
+    zlib.error,
+)
+
+
+class Picture(NamedTuple):
+    """A decoded image; `format` is Pillow's name in lower case, sizes are in pixels."""
+
+    rgb: Image.Image
+    format: str
+    width: int
+    height: int
+
+
+def open_picture(data: bytes, *, max_pixels: int = MAX_PIXELS) -> Picture:
+    """Decode an image fully; raises Unusable, for absurd sizes before anything is unpacked.
+
+    A truncated file is refused; garbage inside a JPEG's entropy-coded data is not always noticed,
+    since such data decodes to some picture. Sizes above twice MAX_PIXELS are refused whatever
+    `max_pixels` says.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            with Image.open(io.BytesIO(data), formats=FORMATS) as image:
+                width, height = image.size
+                _refuse_absurd(width, height, max_pixels)
+                image.load()
+                name = image.format or ""
+                rgb = image.convert("RGB")
+        except UnidentifiedImageError:
+            raise Unusable(CORRUPT_IMAGE, f"{len(data)} bytes of no known format") from None
+        except Image.DecompressionBombError:
+            raise Unusable(ABSURD_SIZE, f"more than {2 * MAX_PIXELS} pixels") from None
+        except (OSError, SyntaxError) as error:  # with words of Pillow's own
+            raise Unusable(CORRUPT_IMAGE, str(error)) from None
+        except _STUMBLES as error:  # with words that differ between versions of Python and zlib
+            raise Unusable(CORRUPT_IMAGE, type(error).__name__) from None
+    return Picture(rgb, name.lower(), width, height)
+
+
+def _refuse_absurd(width: int, height: int, max_pixels: int) -> None:
+    """Unusable is raised as such: it is an Exception outside of what damaged files raise."""
+    if width * height > max_pixels:
+        problem = f"more than {max_pixels} pixels"
+    elif min(width, height) < MIN_SIDE:
+        problem = f"a side below {MIN_SIDE} pixels"
+    elif max(width, height) > MAX_ASPECT * min(width, height):
+        problem = f"sides beyond 1 to {MAX_ASPECT}"
+    else:
+        return
+    raise Unusable(ABSURD_SIZE, f"{width} x {height}: {problem}")

@@ -1,0 +1,44 @@
+"""Why a sample cannot be used: the constant words of the column `reason` in drops.
+
+Standard library only, since `clipaudit stream` imports it.
+"""
+
+from clipaudit.errors import InputError
+
+# found while reading the tar
+DUPLICATE_KEY = "duplicate key"  # an earlier sample of this tar has the key
+DUPLICATE_MEMBER = "duplicate member"  # two members of the sample share their extension
+HOSTILE_NAME = "hostile member name"  # absolute, "..", control characters, absurdly long
+NOT_A_FILE = "member is no plain file"  # a link, a device, a pipe, a sparse file
+TOO_LARGE = "sample too large"  # more bytes than one sample may have
+TRUNCATED = "truncated tar"  # the tar ends within the sample or without its end marker
+DAMAGED = "damaged tar"  # what follows the sample's last readable member is no tar
+
+# found while reading the sample
+NO_IMAGE = "no image"
+CORRUPT_IMAGE = "corrupt image"
+ABSURD_SIZE = "absurd image size"
+NO_CAPTION = "no caption"
+BAD_CAPTION = "bad caption"  # not UTF-8, or not a text
+NO_LABEL = "no label"
+BAD_LABEL = "bad label"  # not an integer, or not the number of a class
+BAD_JSON = "bad json"  # not UTF-8, not JSON, or not an object
+TEXT_TOO_LONG = "text too long"
+
+
+class Unusable(InputError):
+    """One sample cannot be used; `reason` is one of this module's words, `detail` the particulars.
+
+    >>> str(Unusable(BAD_LABEL, "b'cat' is not an integer"))
+    "bad label: b'cat' is not an integer"
+    """
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        """Keep the reason and the detail apart, for the two columns of drops."""
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.reason = reason
+        self.detail = detail
+
+    def __reduce__(self) -> tuple[type["Unusable"], tuple[str, str]]:
+        """Pickle by both parts: a worker process may raise this."""
+        return type(self), (self.reason, self.detail)

@@ -1,0 +1,151 @@
+"""The index of a corpus: one row per usable sample, and the reason for each other row of a tar."""
+
+import hashlib
+import logging
+import re
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from clipaudit.corpora.captions import Captioning, json_object
+from clipaudit.corpora.drops import Drops, table_of_rows
+from clipaudit.corpora.images import MAX_PIXELS, open_picture
+from clipaudit.corpora.reasons import (
+    BAD_LABEL,
+    NO_CAPTION,
+    NO_IMAGE,
+    NO_LABEL,
+    TEXT_TOO_LONG,
+    Unusable,
+)
+from clipaudit.corpora.shards import IMAGE_EXTENSIONS, RawSample, first_image, raw_samples
+
+SAMPLES = pa.schema(
+    [
+        pa.field("shard", pa.int32(), nullable=False),  # position in the corpus's list of shards
+        pa.field("row", pa.int32(), nullable=False),  # in the tar, before any drop
+        pa.field("key", pa.string(), nullable=False),
+        pa.field("uid", pa.string(), nullable=False),  # 32 hex digits
+        pa.field("caption", pa.string()),  # null: the corpus needs none and this sample has none
+        pa.field("label", pa.int32()),  # null: the corpus needs none, and none was readable
+        pa.field("image_sha256", pa.string(), nullable=False),
+        pa.field("image_format", pa.string(), nullable=False),  # "jpeg", "png", "webp", ...
+        pa.field("width", pa.int32(), nullable=False),
+        pa.field("height", pa.int32(), nullable=False),
+        pa.field("image_bytes", pa.int64(), nullable=False),
+        pa.field("metadata", pa.string()),  # the sample's JSON text as it is; null: it has none
+    ]
+)
+MAX_TEXT_BYTES = 1 << 20  # of .txt, .cls or .json; img2dataset's JSON with EXIF is some 10 kB
+_UID = re.compile(r"[0-9a-fA-F]{32}")
+
+_log = logging.getLogger(__name__)
+
+
+def index_shards(
+    shards: Sequence[tuple[int, Path]],
+    captioning: Captioning,
+    *,
+    needs_caption: bool,
+    needs_label: bool,
+    max_pixels: int = MAX_PIXELS,
+) -> tuple[pa.Table, pa.Table]:
+    """Return the SAMPLES and the DROPS of some shards, given with their numbers, in that order.
+
+    Every row of each tar lands in exactly one of the two. Every image is decoded, so that no later
+    stage meets a corrupt one. Without `needs_caption` or `needs_label` a sample that lacks one is
+    kept; a label that is not needed and cannot be read is null. Raises InputError for a shard that
+    cannot be read at all.
+    """
+    rows: list[tuple[object, ...]] = []
+    drops = Drops("index")
+    for number, path in shards:
+        start, kept, dropped = time.monotonic(), len(rows), len(drops)
+        for sample in raw_samples(path):
+            try:
+                columns = _columns(sample, captioning, needs_caption, needs_label, max_pixels)
+            except Unusable as unusable:
+                drops.add(number, sample.row, sample.key, unusable.reason, unusable.detail)
+            else:
+                rows.append((number, sample.row, sample.key, *columns))
+        took = time.monotonic() - start
+        kept, dropped = len(rows) - kept, len(drops) - dropped
+        rate = (kept + dropped) / max(took, 1e-9)
+        _log.info("%s: %d samples, %d dropped, %.0f rows/s", path.name, kept, dropped, rate)
+    return table_of_rows(rows, SAMPLES), drops.table()
+
+
+def sample_uid(image: bytes, caption: str | None) -> str:
+    """Return the 128-bit identity of an image with its caption, as 32 hex digits.
+
+    The first half of SHA-256 over both byte strings, each after its length as 8 bytes,
+    little-endian; no caption counts as an empty one, which no sample has.
+
+    >>> sample_uid(b"image", "caption")
+    '33cb3294ac4819c16b524ccb59d53828'
+    """
+    digest = hashlib.sha256()
+    for part in (image, (caption or "").encode("utf-8")):
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.hexdigest()[:32]
+
+
+def _columns(
+    sample: RawSample,
+    captioning: Captioning,
+    needs_caption: bool,
+    needs_label: bool,
+    max_pixels: int,
+) -> tuple[object, ...]:
+    """Return the columns of SAMPLES after the key; raises Unusable."""
+    if sample.fault is not None:
+        raise Unusable(sample.fault, sample.detail)
+    members = sample.members
+    image = first_image(members)
+    if image is None:
+        held = ", ".join(sorted(members)) or "nothing"
+        raise Unusable(NO_IMAGE, f"none of {', '.join(IMAGE_EXTENSIONS)}; it holds {held}")
+    _refuse_long_texts(members)
+    fields = json_object(members)
+    label = _label(members, captioning, needs_label)
+    caption = captioning.caption(members)
+    if caption is None and needs_caption:
+        raise Unusable(NO_LABEL if captioning.source == "class" else NO_CAPTION)
+    picture = open_picture(image, max_pixels=max_pixels)
+    uid = fields.get("uid")
+    if not isinstance(uid, str) or not _UID.fullmatch(uid):
+        uid = sample_uid(image, caption)
+    return (
+        uid.lower(),
+        caption,
+        label,
+        hashlib.sha256(image).hexdigest(),
+        picture.format,
+        picture.width,
+        picture.height,
+        len(image),
+        members["json"].decode("utf-8") if "json" in members else None,
+    )
+
+
+def _label(members: Mapping[str, bytes], captioning: Captioning, needed: bool) -> int | None:
+    try:
+        label = captioning.label(members)
+    except Unusable as unusable:
+        if needed or unusable.reason != BAD_LABEL:
+            raise
+        return None  # `label` in the JSON of a text corpus may mean anything
+    if label is None and needed:
+        raise Unusable(NO_LABEL)
+    return label
+
+
+def _refuse_long_texts(members: Mapping[str, bytes]) -> None:
+    for extension in ("txt", "json", "cls"):
+        length = len(members.get(extension, b""))
+        if length > MAX_TEXT_BYTES:
+            detail = f".{extension} of {length} bytes, the limit is {MAX_TEXT_BYTES}"
+            raise Unusable(TEXT_TOO_LONG, detail)

@@ -1,0 +1,210 @@
+"""What a sample is, and its row number: the one reading of webdataset shards.
+
+A sample is a run of consecutive members that share their path up to the first dot of the file name
+(as webdataset groups); its row is its 0-based position in the tar, counted before any drop. Index,
+training and `clipaudit stream` all count with this module. Directories, files without an extension,
+dot files and webdataset's `__meta__` members belong to no sample. Standard library only.
+"""
+
+import io
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from clipaudit.corpora.reasons import (
+    DUPLICATE_KEY,
+    DUPLICATE_MEMBER,
+    HOSTILE_NAME,
+    NOT_A_FILE,
+    TOO_LARGE,
+)
+from clipaudit.corpora.tarmembers import BrokenTar, Head, TarReader
+from clipaudit.errors import InputError
+
+IMAGE_EXTENSIONS = ("jpg", "png", "jpeg", "webp")  # open_clip_train's order: the first one counts
+MAX_SAMPLE_BYTES = 1 << 28  # 256 MiB: the largest image that Pillow opens unasked, uncompressed RGB
+MAX_NAME_BYTES = 4096  # PATH_MAX of Linux
+_BUFFER_BYTES = 1 << 20  # read from the disk at once: speed, never results
+
+_HOSTILE = re.compile(
+    rb"[\x00-\x1f\x7f]"  # control characters
+    rb"|\A[/\\]|\A[A-Za-z]:[/\\]"  # absolute
+    rb"|(?:\A|[/\\])\.\.(?:[/\\]|\Z)"  # climbs
+)
+_META = re.compile(rb"__[^/]*__(?:\Z|/)")  # webdataset's skip_meta
+
+
+class RawSample(NamedTuple):
+    """One sample as it stands in its tar.
+
+    `key` is safe to store and print: bytes that are no UTF-8, and control characters, stand as
+    `\\xNN`. `members` maps the extension, lower case and without its dot, to the bytes; it is empty
+    where `fault`, one of `reasons`' words, says why the row cannot be used.
+    """
+
+    row: int
+    key: str
+    members: Mapping[str, bytes]
+    fault: str | None
+    detail: str
+
+
+class Member(NamedTuple):
+    """One file of a sample: `blocks` its header blocks, `data` padded to whole blocks."""
+
+    extension: str
+    blocks: bytes
+    data: bytes
+    size: int
+
+
+class Group:
+    """A sample while it is read: its raw name, and the members as blocks of the tar."""
+
+    __slots__ = ("detail", "fault", "members", "name", "row", "size")
+
+    def __init__(self, row: int, name: bytes) -> None:
+        """Start without members and without fault."""
+        self.row = row
+        self.name = name
+        self.members: list[Member] = []
+        self.size = 0
+        self.fault: str | None = None
+        self.detail = ""
+
+    def fail(self, fault: str, detail: str) -> None:
+        """Note why the sample cannot be used, unless something already did; forget its data."""
+        if self.fault is None:
+            self.fault, self.detail = fault, detail
+        self.members.clear()
+
+    def take(self, head: Head, extension: str, tar: TarReader) -> None:
+        """Add a member, reading its data unless the sample is lost anyway."""
+        self.size += head.size
+        if any(member.extension == extension for member in self.members):
+            self.fail(DUPLICATE_MEMBER, f"two members .{extension}")
+        elif self.size > MAX_SAMPLE_BYTES:
+            self.fail(TOO_LARGE, f"{self.size} bytes or more, the limit is {MAX_SAMPLE_BYTES}")
+        if self.fault is None:
+            self.members.append(Member(extension, head.blocks, tar.data(), head.size))
+
+
+def raw_samples(path: Path, wanted: Callable[[int], bool] | None = None) -> Iterator[RawSample]:
+    """Yield the samples of a shard in order, faulty ones included, one in memory at a time.
+
+    With `wanted`, only rows for which it is true are yielded, and the bytes of others are not read.
+    A tar that is cut or damaged ends with the sample that was being read, as a faulty row: nothing
+    after it can be known. A file that is no tar at all raises InputError.
+    """
+    for group in sample_groups(path, wanted):
+        members = {member.extension: member.data[: member.size] for member in group.members}
+        yield RawSample(group.row, shown(group.name), members, group.fault, group.detail)
+
+
+def sample_groups(path: Path, wanted: Callable[[int], bool] | None = None) -> Iterator[Group]:
+    """Yield what `raw_samples` yields as blocks of the tar, for copying."""
+    try:
+        file, size = open_shard(path)
+        with file:
+            yield from _groups(TarReader(file, size), path, wanted)
+    except OSError as error:
+        raise InputError(f"{path}: reading failed: {error}. Check the disk, then rerun.") from error
+
+
+def open_shard(path: Path) -> tuple[io.BufferedIOBase, int | None]:
+    """Open a shard for buffered reading; raises InputError.
+
+    Also returns its size in bytes, or None where gzip is unpacked on the way.
+    """
+    try:
+        if not os.path.isfile(path) and os.path.exists(path):
+            raise InputError(f"{path}: not a file. Name the tar files of the corpus one by one.")
+        file = io.BufferedReader(io.FileIO(path), _BUFFER_BYTES)
+    except OSError as error:
+        raise InputError(
+            f"{path}: the shard cannot be opened ({error.strerror}). Check the path in the config."
+        ) from error
+    if file.read(2) != b"\x1f\x8b":
+        file.seek(0)
+        return file, os.fstat(file.fileno()).st_size
+    file.close()
+    import gzip  # only here: `clipaudit stream` starts once per shard and epoch
+
+    return gzip.open(path), None
+
+
+def first_image(members: Mapping[str, bytes]) -> bytes | None:
+    """Return the sample's image, the first in the order of IMAGE_EXTENSIONS.
+
+    >>> first_image({"png": b"second", "jpg": b"first", "txt": b"a cat"})
+    b'first'
+    """
+    return next((members[name] for name in IMAGE_EXTENSIONS if name in members), None)
+
+
+def shown(name: bytes) -> str:
+    r"""Return a key that any table and terminal can hold.
+
+    >>> shown("dir/größe".encode()), shown(b"\xff\x1b[2J")
+    ('dir/größe', '\\xff\\x1b[2J')
+    """
+    text = name[:MAX_NAME_BYTES].decode("utf-8", "backslashreplace")
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda hit: f"\\x{ord(hit[0]):02x}", text)
+
+
+def _groups(tar: TarReader, path: Path, wanted: Callable[[int], bool] | None) -> Iterator[Group]:
+    rows: dict[bytes, int] = {}  # of each name, the first row that has it
+    group: Group | None = None
+    reading = False
+    try:
+        while (head := tar.head()) is not None:
+            fault = _member_fault(head)
+            name, extension = _split(head.name)
+            if fault is None and (name is None or head.kind == "directory"):
+                continue
+            if group is None or name != group.name:
+                if group is not None and reading:
+                    yield group
+                group = Group(0 if group is None else group.row + 1, name or head.name)
+                reading = wanted is None or wanted(group.row)
+                first = rows.setdefault(group.name, group.row)
+                if first != group.row:
+                    group.fail(DUPLICATE_KEY, f"first in row {first}")
+            if fault is not None:
+                group.fail(fault, shown(head.name[:200]))
+            if reading:
+                group.take(head, extension, tar)
+    except BrokenTar as broken:
+        if group is None:
+            raise InputError(
+                f"{path}: not a readable tar: {broken.detail}. "
+                "Fetch or write the shard again, or take it out of the corpus."
+            ) from None
+        group.fail(broken.reason, broken.detail)
+    if group is not None and reading:
+        yield group
+
+
+def _member_fault(head: Head) -> str | None:
+    if head.kind == "directory":
+        return None
+    if head.kind == "other":
+        return NOT_A_FILE
+    if len(head.name) > MAX_NAME_BYTES or not head.name or _HOSTILE.search(head.name):
+        return HOSTILE_NAME
+    return None
+
+
+def _split(name: bytes) -> tuple[bytes | None, str]:
+    """Split at the first dot of the file name; None where the file belongs to no sample.
+
+    >>> _split(b"a.b/000.seg.PNG"), _split(b"README"), _split(b"a/.hidden.jpg")
+    ((b'a.b/000', 'seg.png'), (None, ''), (None, ''))
+    """
+    base = name.rfind(b"/") + 1
+    dot = name.find(b".", base)
+    if dot <= base or _META.match(name):
+        return None, ""
+    return name[:dot], name[dot + 1 :].lower().decode("utf-8", "backslashreplace")

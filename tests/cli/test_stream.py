@@ -1,0 +1,253 @@
+import io
+import os
+import subprocess
+import sys
+import tarfile
+
+import pytest
+from sealedstore import PHOTO, TEXT, labelled_shard, put, text_shard, write_tar
+
+from clipaudit.cli.stream import main
+from clipaudit.corpora.captions import Captioning
+
+COMMAND = [sys.executable, "-m", "clipaudit.cli.stream"]
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLIPAUDIT_STORE", str(tmp_path / "store"))
+    return tmp_path / "store"
+
+
+def filtered(path, kept, add=lambda key, members: None):
+    """The same filter, by tarfile alone."""
+    samples = {}
+    with tarfile.open(path) as tar:
+        for info in tar:
+            key, _, extension = info.name.partition(".")
+            samples.setdefault(key, {})[extension] = (info, tar.extractfile(info).read())
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for row, (key, members) in enumerate(samples.items()):
+            if row not in kept:
+                continue
+            for info, data in members.values():
+                tar.addfile(info, io.BytesIO(data))
+            text = add(key, members)
+            if text is not None:
+                info = tarfile.TarInfo(f"{key}.txt")
+                info.size = len(text.encode())
+                tar.addfile(info, io.BytesIO(text.encode()))
+    return out.getvalue()
+
+
+def same_tar(ours, theirs):
+    """Equal bytes up to the end marker, whose length tarfile rounds up to a tape's record."""
+    assert ours.endswith(bytes(1024))
+    return ours.rstrip(b"\0") == theirs.rstrip(b"\0")
+
+
+@pytest.mark.parametrize("kept", [set(), {0}, {0, 1, 3, 4}, {1, 4, 30}, set(range(40))])
+def test_kept_rows_leave_as_they_are(store, tmp_path, capsysbinary, kept):
+    path = text_shard(tmp_path / "0.tar", 40)
+    digest = put(store, (TEXT, [(path, 40, kept)]))
+
+    code = main([digest, "0"])
+
+    def add(key, members):
+        return None if "txt" in members else f"json {int(key)}"
+
+    assert code == 0
+    assert same_tar(capsysbinary.readouterr().out, filtered(path, kept, add))
+
+
+def test_corpora_without_captions_gain_none(store, tmp_path, capsysbinary):
+    path = text_shard(tmp_path / "0.tar", 9)
+    digest = put(store, (Captioning("none"), [(path, 9, {2, 3})]))
+
+    main([digest, "0"])
+
+    assert same_tar(capsysbinary.readouterr().out, filtered(path, {2, 3}))
+
+
+def test_labelled_corpora_gain_a_caption(store, tmp_path, capsysbinary):
+    paths = [text_shard(tmp_path / "0.tar", 3), labelled_shard(tmp_path / "1.tar", [0, 1, 1])]
+    digest = put(store, (TEXT, [(paths[0], 3, {0})]), (PHOTO, [(paths[1], 3, {0, 2})]))
+
+    main([digest, "1"])
+
+    def add(key, members):
+        return PHOTO.caption({"cls": members["cls"][1]})
+
+    out = capsysbinary.readouterr().out
+    assert same_tar(out, filtered(paths[1], {0, 2}, add))
+    assert "a photo of a größe".encode() in out
+
+
+def test_a_made_caption_replaces_one_that_stands_there(store, tmp_path, capsysbinary):
+    members = [("a.txt", b"old"), ("a.cls", b"1"), ("a.jpg", b"x")]
+    path = write_tar(tmp_path / "0.tar", members)
+    digest = put(store, (PHOTO, [(path, 1, {0})]))
+
+    main([digest, "0"])
+
+    with tarfile.open(fileobj=io.BytesIO(capsysbinary.readouterr().out)) as tar:
+        assert tar.getnames() == ["a.cls", "a.jpg", "a.txt"]
+        assert tar.extractfile("a.txt").read().decode() == "a photo of a größe"
+
+
+@pytest.mark.parametrize("format", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_long_and_odd_names_survive(store, tmp_path, capsysbinary, format):
+    names = ["ü" * 90 + "/" + "y" * 120, "plain", "k\udcff"]
+    members = [(f"{name}.{kind}", b"0") for name in names for kind in ("jpg", "cls")]
+    path = write_tar(tmp_path / "0.tar", members, format=format)
+    digest = put(store, (PHOTO, [(path, 3, {0, 2})]))
+
+    main([digest, "0"])
+
+    with tarfile.open(fileobj=io.BytesIO(capsysbinary.readouterr().out)) as tar:
+        assert tar.getnames() == [
+            f"{name}.{kind}" for name in (names[0], names[2]) for kind in ("jpg", "cls", "txt")
+        ]
+
+
+def test_a_touched_shard_is_still_found(store, tmp_path, capsysbinary):
+    path = text_shard(tmp_path / "0.tar", 4)
+    digest = put(store, (TEXT, [(path, 4, {1})]))
+    os.utime(path)
+
+    assert main([digest, "0"]) == 0
+    assert b"caption 1" in capsysbinary.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        [],
+        ["ab"],
+        ["ab" * 32],
+        ["ab" * 31, "0"],
+        ["AB" * 32, "0"],
+        ["ab" * 32, "-1"],
+        ["ab" * 32, "1.0"],
+        ["ab" * 32, "0", "1"],
+        ["../" + "a" * 61, "0"],
+        ["ab" * 32 + "\n", "0"],
+        ["ab" * 32, "١"],  # noqa: RUF001
+    ],
+)
+def test_wrong_arguments_are_usage(capsysbinary, argv):
+    assert main(argv) == 2
+
+    out, err = capsysbinary.readouterr()
+    assert out == b""
+    assert b"Usage: clipaudit stream MANIFEST_DIGEST SHARD_NUMBER" in err
+
+
+def test_help_has_an_example(capsys):
+    assert main(["--help"]) == 0
+    assert "Example:" in capsys.readouterr().out
+
+
+def error_of(capsysbinary, argv):
+    assert main(argv) == 1
+    out, err = capsysbinary.readouterr()
+    assert err.count(b"\n") == 1
+    return out, err.decode()
+
+
+def test_an_unknown_manifest_is_one_line(store, capsysbinary):
+    out, err = error_of(capsysbinary, ["ab" * 32, "0"])
+
+    assert out == b""
+    assert "the sealed manifest cannot be read" in err
+
+
+def test_a_shard_beyond_the_manifest_is_one_line(store, tmp_path, capsysbinary):
+    digest = put(store, (TEXT, [(text_shard(tmp_path / "0.tar", 2), 2, {0})]))
+
+    _, err = error_of(capsysbinary, [digest, "1"])
+
+    assert "shard 1 of a manifest of 1" in err
+
+
+def test_a_changed_shard_is_refused(store, tmp_path, capsysbinary):
+    path = text_shard(tmp_path / "0.tar", 2)
+    digest = put(store, (TEXT, [(path, 2, {0})]))
+    text_shard(path, 3)
+
+    out, err = error_of(capsysbinary, [digest, "0"])
+
+    assert out == b""
+    assert "0.tar: its SHA-256 is now" in err
+
+
+def test_rows_other_than_the_manifests_are_reported(store, tmp_path, capsysbinary):
+    path = text_shard(tmp_path / "0.tar", 2)
+    digest = put(store, (TEXT, [(path, 3, {0})]))
+
+    _, err = error_of(capsysbinary, [digest, "0"])
+
+    assert "0.tar: it has 2 rows, but the manifest keeps 1 of 3 rows" in err
+
+
+def test_a_kept_row_with_a_fault_is_reported(store, tmp_path, capsysbinary):
+    path = write_tar(tmp_path / "0.tar", [("a.jpg", b"x"), ("a.jpg", b"y")])
+    digest = put(store, (TEXT, [(path, 1, {0})]))
+
+    _, err = error_of(capsysbinary, [digest, "0"])
+
+    assert "row 0: duplicate member" in err
+
+
+def test_a_kept_row_without_its_class_is_reported(store, tmp_path, capsysbinary):
+    path = write_tar(tmp_path / "0.tar", [("a.jpg", b"x"), ("a.cls", b"7")])
+    digest = put(store, (PHOTO, [(path, 1, {0})]))
+
+    _, err = error_of(capsysbinary, [digest, "0"])
+
+    assert "0.tar, row 0: bad label: 7 is outside 0 to 1" in err
+
+
+def test_only_the_standard_library_is_imported(store, tmp_path):
+    digest = put(store, (PHOTO, [(labelled_shard(tmp_path / "0.tar", [0, 1]), 2, {0})]))
+    program = (
+        "import sys, clipaudit; before = set(sys.modules)\n"
+        "from clipaudit.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as done: assert not done.code\n"
+        "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
+        "print(sorted(new - set(sys.stdlib_module_names)), file=sys.stderr)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program, "stream", digest, "0"], capture_output=True
+    )
+
+    assert done.stdout.endswith(bytes(1024))
+    assert done.stderr.strip() == b"['clipaudit']"
+
+
+def test_a_reader_that_leaves_is_no_error(store, tmp_path):
+    path = write_tar(tmp_path / "0.tar", [("a.jpg", bytes(4_000_000)), ("b.jpg", bytes(4_000_000))])
+    digest = put(store, (Captioning("none"), [(path, 2, {0, 1})]))
+
+    with subprocess.Popen(
+        [*COMMAND, digest, "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.read(1000)
+        process.stdout.close()
+        error = process.stderr.read()
+
+    assert (process.returncode, error) == (141, b"")
+
+
+def test_a_full_disk_is_reported(store, tmp_path):
+    path = write_tar(tmp_path / "0.tar", [("a.jpg", bytes(1_000_000))])
+    digest = put(store, (Captioning("none"), [(path, 1, {0})]))
+
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([*COMMAND, digest, "0"], stdout=full, stderr=subprocess.PIPE)
+
+    assert done.returncode == 1
+    assert b"Error: standard output: No space left" in done.stderr

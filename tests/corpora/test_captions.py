@@ -1,0 +1,109 @@
+import pytest
+
+from clipaudit.corpora.captions import Captioning
+from clipaudit.corpora.reasons import Unusable
+from clipaudit.errors import ConfigError
+
+TEXT = Captioning("text")
+PHOTO = Captioning("class", "a photo of a {}", ("cat", "dog"))
+
+
+@pytest.mark.parametrize(
+    ("members", "caption"),
+    [
+        ({"txt": "größe\n\tNaN".encode()}, "größe\n\tNaN"),
+        ({"txt": b"text", "json": b'{"caption": "json"}'}, "text"),
+        ({"json": b'{"caption": "json"}'}, "json"),
+        ({"txt": b"bell\a\0"}, "bell\a\0"),
+        ({"txt": b"", "json": b'{"caption": "json"}'}, None),
+        ({"txt": b" \n"}, None),
+        ({"json": b'{"caption": null}'}, None),
+        ({"json": b"{}"}, None),
+        ({}, None),
+    ],
+)
+def test_texts_are_kept_as_they_are(members, caption):
+    assert TEXT.caption(members) == caption
+
+
+@pytest.mark.parametrize(
+    ("members", "reason"),
+    [
+        ({"txt": b"\xff\xfe"}, "bad caption: not UTF-8 at byte 0"),
+        ({"json": b'{"caption": 7}'}, "bad caption: a int where"),
+        ({"json": b'{"caption": "\\ud800"}'}, "bad caption: half a surrogate"),
+        ({"json": b"\xff"}, "bad json: not UTF-8"),
+        ({"json": b"{"}, "bad json: not JSON at character 1"),
+        ({"json": b"[]"}, "bad json: a list"),
+        ({"json": b"[" * 100_000}, "bad json: not JSON"),
+        ({"json": b'{"caption": 1' + b"0" * 5000 + b"}"}, "bad json: not JSON"),
+    ],
+)
+def test_what_is_no_text_is_unusable(members, reason):
+    with pytest.raises(Unusable, match=reason):
+        TEXT.caption(members)
+
+
+@pytest.mark.parametrize(
+    ("members", "label"),
+    [
+        ({"cls": b"1\n"}, 1),
+        ({"cls": b"01"}, 1),
+        ({"json": b'{"cls": 1}'}, 1),
+        ({"json": b'{"label": "1"}'}, 1),
+        ({"cls": b"0", "json": b'{"cls": 1}'}, 0),
+        ({}, None),
+        ({"json": b'{"cls": null}'}, None),
+    ],
+)
+def test_labels_come_from_cls_or_json(members, label):
+    assert PHOTO.label(members) == label
+    assert PHOTO.caption(members) == (
+        None if label is None else f"a photo of a {'cat dog'.split()[label]}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("members", "detail"),
+    [
+        ({"cls": b"cat"}, "b'cat' is not an integer"),
+        ({"cls": b"1.0"}, "not an integer"),
+        ({"cls": b""}, "b'' is not an integer"),
+        ({"cls": b"1_0"}, "not an integer"),
+        ({"cls": "\u0661".encode()}, "not an integer"),
+        ({"cls": b"9" * 5000}, "not an integer"),
+        ({"json": b'{"cls": true}'}, "b'True' is not an integer"),
+        ({"json": b'{"cls": "\\ud800"}'}, "not an integer"),
+        ({"json": b'{"cls": [1]}'}, "not an integer"),
+        ({"cls": b"2"}, "2 is outside 0 to 1"),
+        ({"cls": b"-1"}, "-1 is outside 0 to 1"),
+    ],
+)
+def test_labels_that_number_no_class_are_unusable(members, detail):
+    with pytest.raises(Unusable, match=rf"bad label: .*{detail}"):
+        PHOTO.caption(members)
+
+
+def test_labels_without_class_names_fit_the_column():
+    assert TEXT.label({"cls": b"2147483647"}) == 2**31 - 1
+    with pytest.raises(Unusable, match="2147483648 is outside"):
+        TEXT.label({"cls": b"2147483648"})
+
+
+def test_no_captions_where_none_are_wanted():
+    assert Captioning("none").caption({"txt": b"a cat"}) is None
+
+
+def test_braces_in_a_class_name_are_only_text():
+    assert Captioning("class", "a {}", ("{0.x}",)).caption({"cls": b"0"}) == "a {0.x}"
+
+
+@pytest.mark.parametrize("template", ["a photo", "{} {}", "{class}", "{0}", "a {", "{} {x}"])
+def test_templates_have_one_place_for_the_class(template):
+    with pytest.raises(ConfigError, match=r"exactly one \{\}"):
+        Captioning("class", template, ("cat",))
+
+
+def test_class_captions_need_class_names():
+    with pytest.raises(ConfigError, match="no class names"):
+        Captioning("class")

@@ -1,0 +1,191 @@
+import hashlib
+import json
+import logging
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shardzoo import encode, member, sample, tar_bytes
+
+from clipaudit.corpora.captions import Captioning
+from clipaudit.corpora.drops import DROPS
+from clipaudit.corpora.samples import SAMPLES, index_shards, sample_uid
+from clipaudit.corpora.shards import raw_samples
+from clipaudit.errors import InputError
+
+TEXT = Captioning("text")
+CLASSES = Captioning("class", "a photo of a {}", ("cat", "dog"))
+
+
+def index(*paths, captioning=TEXT, needs_caption=True, needs_label=False, **settings):
+    return index_shards(
+        list(enumerate(paths)),
+        captioning,
+        needs_caption=needs_caption,
+        needs_label=needs_label,
+        **settings,
+    )
+
+
+def labelled(key, label):
+    return [*sample(key, caption=None), member(f"{key}.cls", label)]
+
+
+def test_a_sample_is_described(shard):
+    uid = "0123456789ABCDEF0123456789abcdef"
+    image = encode("PNG", (7, 3))
+    path = shard([*sample("a/b", caption="größe\t", image=image, extension="png", uid=uid, x=None)])
+
+    samples, drops = index(path)
+
+    assert samples.schema == SAMPLES
+    assert samples.to_pylist() == [
+        {
+            "shard": 0,
+            "row": 0,
+            "key": "a/b",
+            "uid": uid.lower(),
+            "caption": "größe\t",
+            "label": None,
+            "image_sha256": hashlib.sha256(image).hexdigest(),
+            "image_format": "png",
+            "width": 7,
+            "height": 3,
+            "image_bytes": len(image),
+            "metadata": json.dumps({"uid": uid, "x": None}),
+        }
+    ]
+    assert (drops.schema, drops.num_rows) == (DROPS, 0)
+
+
+ZOO = [
+    ("good", sample("good"), None),
+    ("truncated", sample("truncated", image=encode(size=(90, 90))[:-60]), "corrupt image"),
+    ("no picture", sample("no picture", image=b"<html>"), "corrupt image"),
+    ("one pixel", sample("one pixel", image=encode("GIF", (1, 1))), "absurd image size"),
+    ("long", sample("long", image=encode("PNG", (1, 900))), "absurd image size"),
+    ("huge", sample("huge", image=encode("PNG", (400, 300))), "absurd image size"),
+    ("imageless", [member("imageless.txt", b"a cat")], "no image"),
+    ("wrong kind", [member("wrong kind.svg", b"<svg/>")], "no image"),
+    ("mute", sample("mute", caption=None), "no caption"),
+    ("empty", sample("empty", caption=""), "no caption"),
+    ("latin", [*sample("latin", caption=None), member("latin.txt", b"\xe9")], "bad caption"),
+    ("json", [*sample("json"), member("json.json", b"{'a'}")], "bad json"),
+    ("novel", sample("novel", caption="x" * 2_000_000), "text too long"),
+    ("good", sample("good"), "duplicate key"),
+    ("twice", [*sample("twice"), member("twice.jpg", b"")], "duplicate member"),
+    ("../up", sample("../up"), "hostile member name"),
+    ("link", [member("link.jpg", kind=b"2", linkname="/x")], "member is no plain file"),
+    ("animated", sample("animated", image=encode("GIF"), extension="webp"), None),
+    ("last", sample("last"), None),
+]
+
+
+def test_every_row_is_a_sample_or_a_drop_with_its_reason(shard):
+    path = shard([found for _, members, _ in ZOO for found in members])
+
+    samples, drops = index(path, max_pixels=100_000)
+
+    assert samples["key"].to_pylist() == [key for key, _, reason in ZOO if reason is None]
+    assert list(zip(*drops.select(["key", "reason"]).to_pydict().values(), strict=True)) == [
+        (key, reason) for key, _, reason in ZOO if reason is not None
+    ]
+    rows = samples["row"].to_pylist() + drops["row"].to_pylist()
+    assert sorted(rows) == list(range(len(ZOO)))
+
+
+def test_a_cut_tar_keeps_what_came_before(shard):
+    whole = tar_bytes([*sample("a"), *sample("b"), *sample("c")])
+    path = shard(whole[: whole.index(b"b.txt") + 400])
+
+    samples, drops = index(path)
+
+    assert samples["key"].to_pylist() == ["a"]
+    assert drops.select(["row", "reason"]).to_pylist() == [{"row": 1, "reason": "truncated tar"}]
+
+
+def test_shards_keep_their_numbers_and_order(shard):
+    paths = [shard(sample("a"), name="0.tar"), shard(sample("b", caption=None), name="1.tar")]
+
+    samples, drops = index_shards(
+        [(7, paths[0]), (9, paths[1])], TEXT, needs_caption=True, needs_label=False
+    )
+
+    assert (samples["shard"].to_pylist(), drops["shard"].to_pylist()) == ([7], [9])
+
+
+def test_labelled_samples_get_label_and_caption(shard):
+    good = [*labelled("a", b"0"), *labelled("b", b"1\n")]
+    bad = [*labelled("c", b"two"), *labelled("d", b"2"), *sample("e", caption="own text")]
+    path = shard([*good, *bad])
+
+    samples, drops = index(path, captioning=CLASSES, needs_label=True)
+
+    assert samples["label"].to_pylist() == [0, 1]
+    assert samples["caption"].to_pylist() == ["a photo of a cat", "a photo of a dog"]
+    assert drops["reason"].to_pylist() == ["bad label", "bad label", "no label"]
+
+
+def test_what_is_not_needed_may_lack(shard):
+    path = shard([*sample("a", caption=None), *sample("b", label="some word")])
+
+    samples, drops = index(path, needs_caption=False)
+
+    assert samples["caption"].to_pylist() == [None, "a cat"]
+    assert samples["label"].to_pylist() == [None, None]
+    assert drops.num_rows == 0
+
+
+def test_the_first_of_several_images_counts(shard):
+    members = [member(f"a.{e}", encode("PNG", (w, 5))) for w, e in ((9, "png"), (8, "jpg"))]
+    samples, _ = index(shard([*members, member("a.txt", b"x")]))
+
+    assert samples["width"].to_pylist() == [8]
+
+
+def test_uids_are_made_of_image_and_caption(shard):
+    path = shard([*sample("a", caption="one"), *sample("b", caption="two", uid="not hex")])
+
+    samples, _ = index(path)
+
+    assert samples["uid"].to_pylist() == [sample_uid(encode(), word) for word in ("one", "two")]
+
+
+def test_uids_do_not_run_image_and_caption_together():
+    assert sample_uid(b"ab", "c") != sample_uid(b"a", "bc")
+
+
+def test_an_unreadable_shard_names_itself(shard):
+    with pytest.raises(InputError, match=r"00000.tar: not a readable tar"):
+        index(shard(b"no tar"))
+
+
+def test_no_shards_give_empty_tables():
+    samples, drops = index()
+
+    assert (samples.schema, samples.num_rows) == (SAMPLES, 0)
+    assert (drops.schema, drops.num_rows) == (DROPS, 0)
+
+
+def test_progress_tells_rows_and_rate(shard, caplog):
+    with caplog.at_level(logging.INFO):
+        index(shard([*sample("a"), *sample("b", caption=None)]))
+
+    assert "00000.tar: 1 samples, 1 dropped" in caplog.text
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(range(len(ZOO))), max_size=8), st.integers(0, 4000))
+def test_rows_in_are_rows_out_and_drops(tmp_path_factory, kinds, cut):
+    path = tmp_path_factory.mktemp("shard") / "0.tar"
+    zoo = [members for key, members, _ in ZOO if key not in ("novel", "huge")]
+    whole = tar_bytes([found for kind in kinds for found in zoo[kind % len(zoo)]])
+    path.write_bytes(whole[: max(len(whole.rstrip(b"\0")) - cut, 600)] if cut else whole)
+
+    try:
+        rows = [found.row for found in raw_samples(path)]
+        samples, drops = index(path)
+    except InputError:
+        return
+
+    assert sorted(samples["row"].to_pylist() + drops["row"].to_pylist()) == rows
