@@ -40,3 +40,13 @@ lock: | $(UV)
 	  $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	    --no-emit-package clipaudit --extra $$kind --extra dev pyproject.toml -o envs/$$kind.lock; \
 	done
+
+# --- slower, by name ---------------------------------------------------------------------------
+
+.PHONY: test-kills evidence schema
+
+test-kills: .venv/.synced
+	$(BIN)/pytest -m slow tests/workflow/test_kills.py
+
+schema: .venv/.synced
+	$(BIN)/python -c "from clipaudit.config.loading import json_schema; print(json_schema(), end='')" > config/schema.json

@@ -30,6 +30,14 @@ class ActionInput:
 
 
 @dataclass(frozen=True)
+class LabelledFile:
+    """A file and what the job that made it was about: corpus, model, test set ..."""
+
+    path: Path
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class ActionOutput:
     """One output of an action: the pointer, and labels besides those of the job."""
 

@@ -17,6 +17,8 @@ from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 from clipaudit.demo.dice import cosine_sine
 
+READS = ("classes.tsv",)  # part of the code digest of what imports this module
+
 Stroke = Literal["fill", "line"]
 Mask = Float32[np.ndarray, "side side"]
 

@@ -1,0 +1,26 @@
+"""clipaudit: from shards to the papers' tables: `snakemake --profile profiles/demo all_tables`."""
+
+
+include: "rules/common.smk"
+include: "rules/worlds.smk"
+include: "rules/corpora.smk"
+include: "rules/embed.smk"
+include: "rules/train.smk"
+
+
+if AUDIT is not None:
+
+    include: "rules/nearest.smk"
+    include: "rules/prune.smk"
+    include: "rules/evaluate.smk"
+
+
+include: "rules/report.smk"
+
+
+rule all_tables:
+    """Every table of the enabled audits, and the catalog."""
+    default_target: True
+    input:
+        table_pointers(),
+        f"{RESULTS}/audit.duckdb",

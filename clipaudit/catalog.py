@@ -1,0 +1,121 @@
+"""The catalog: results/audit.duckdb, with every table of a run as a view.
+
+A view is named after the stage and unites the Parquet objects of all its pointers; the labels of
+each file (corpus, part, model, test set ...) become columns in front. Views hold absolute paths,
+so the file works from any folder; it is replaced by rename and holds no data itself.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from clipaudit import lineage
+from clipaudit.errors import InputError, StoreError
+from clipaudit.store import Pointer, Store
+
+CATALOG = "audit.duckdb"
+FILES_TABLE = "create table files (view varchar, path varchar, labels map(varchar, varchar))"
+
+
+@dataclass(frozen=True)
+class CatalogFile:
+    """One Parquet object of a view, and the labels that become columns."""
+
+    view: str
+    path: Path
+    labels: Mapping[str, str]
+
+
+def catalog_files(results: Path, store: Store) -> list[CatalogFile]:
+    """Return the Parquet objects that the pointers below `results` name, in path order.
+
+    A pointer whose object is missing is left out: `clipaudit verify` tells of it.
+    """
+    files = []
+    for path in sorted(results.rglob("*.json")):
+        inside = path.relative_to(results)
+        if inside.parts[0].startswith(".") or not path.with_suffix(".parquet").is_symlink():
+            continue
+        pointer = Pointer.read(path)
+        if store.has(pointer.digest):
+            labels = lineage.placement(results, path).labels
+            view = inside.stem if inside.parts[0] == "tables" else _view(inside, labels)
+            files.append(CatalogFile(view, store.path(pointer.digest).absolute(), labels))
+    return files
+
+
+def _view(inside: Path, labels: Mapping[str, str]) -> str:
+    """Name the view of a pointer: its stage; `drops_index`; `neighbors_merged` over all parts."""
+    stage = inside.parts[0]
+    if stage == "drops":
+        return f"drops_{inside.parts[1]}"
+    return "neighbors_merged" if stage == "neighbors" and "part" not in labels else stage
+
+
+def write_catalog(files: Iterable[CatalogFile], path: Path) -> None:
+    """Write a DuckDB file with one view for each name among `files`."""
+    groups: dict[str, list[CatalogFile]] = {}
+    for file in files:
+        groups.setdefault(file.view, []).append(file)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(FILES_TABLE)
+        for view, members in sorted(groups.items()):
+            connection.executemany(
+                "insert into files values (?, ?, ?)",
+                [(view, str(file.path), dict(file.labels)) for file in members],
+            )
+            connection.execute(_view_sql(view, members))
+
+
+def _view_sql(view: str, members: list[CatalogFile]) -> str:
+    labels = sorted({name for file in members for name in file.labels} - _own_columns(members[0]))
+    columns = "".join(f"files.labels[{_quote(name)}] as {_identifier(name)}, " for name in labels)
+    paths = ", ".join(_quote(str(file.path)) for file in members)
+    return (
+        f"create view {_identifier(view)} as select {columns}rows.* exclude (filename) "
+        f"from read_parquet([{paths}], filename = true, union_by_name = true) as rows "
+        f"join files on files.path = rows.filename and files.view = {_quote(view)}"
+    )
+
+
+def _own_columns(file: CatalogFile) -> set[str]:
+    import pyarrow.parquet as pq
+
+    return set(pq.read_schema(file.path).names)
+
+
+def _quote(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _identifier(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def open_catalog(results: Path) -> duckdb.DuckDBPyConnection:
+    """Open a run's catalog for reading only; no other file can be reached through it.
+
+    Raise StoreError when there is none. The caller closes the connection.
+    """
+    path = results / CATALOG
+    if not path.is_file():
+        raise StoreError(f"{path}: no such catalog. Run `snakemake {path}` first.")
+    connection = duckdb.connect(str(path), read_only=True)
+    paths = connection.execute("select path from files").fetchall()
+    folders = sorted({str(Path(path).parents[1]) for (path,) in paths})
+    connection.execute(f"set allowed_directories = [{', '.join(map(_quote, folders))}]")
+    connection.execute("set enable_external_access = false")
+    connection.execute("set lock_configuration = true")
+    return connection
+
+
+def query(results: Path, sql: str) -> duckdb.DuckDBPyRelation:
+    """Run one query over the catalog; raise InputError with DuckDB's own message if it is wrong."""
+    connection = open_catalog(results)
+    try:
+        return connection.sql(sql)
+    except duckdb.Error as error:
+        tables = ", ".join(row[0] for row in connection.execute("show tables").fetchall())
+        raise InputError(f"{error}\nThe catalog has: {tables}.") from error

@@ -1,0 +1,1 @@
+"""The settings of a run: frozen Pydantic models over one YAML file."""

@@ -1,0 +1,14 @@
+"""What every settings model shares: frozen, and unknown keys refused."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+# A name becomes a folder of results/ and a part of file names.
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+
+
+class Settings(BaseModel):
+    """The base of every settings model."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")

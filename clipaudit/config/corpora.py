@@ -1,0 +1,59 @@
+"""Settings of corpora: where shards lie, how captions and labels are read."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from clipaudit.config.base import Name, Settings
+
+
+class LabelSet(Settings):
+    """The classes of a zero-shot task and how they become captions and prompts."""
+
+    classes: str = Field(
+        description="text file with one class name a line; the line number, from 0, is the label"
+    )
+    templates: list[str] = Field(
+        ["a photo of a {}."],
+        min_length=1,
+        description="prompt templates; `{}` stands for the class (paper: the 80 of OpenAI)",
+    )
+    caption_template: str = Field(
+        "a photo of a {}",
+        description="the caption of a labelled train picture (similarity, Sec. 5)",
+    )
+
+    @model_validator(mode="after")
+    def _placeholders(self) -> "LabelSet":
+        for template in [*self.templates, self.caption_template]:
+            if template.count("{}") != 1:
+                raise ValueError(f"template {template!r} must hold `{{}}` exactly once")
+        return self
+
+
+class Corpus(Settings):
+    """A named list of webdataset shards."""
+
+    shards: str | list[str] = Field(
+        description="tar files; `{00000..00019}` stands for a range; new ones go to the end"
+    )
+    shards_per_part: int = Field(
+        32, ge=1, description="shards of a job; never changes a result (origin: 32-256 at scale)"
+    )
+    captions: Literal["text", "class", "none"] = Field(
+        "text", description="from .txt or json; from the class by its template; or not needed"
+    )
+    labels: Name | None = Field(None, description="a name under `label_sets`: labels are needed")
+    classes: list[int] | None = Field(
+        None, description="the labels that this test set uses; all when absent (ImageNet-A: 200)"
+    )
+    title: str | None = Field(
+        None, description="what tables call it; a published value is shown beside an equal title"
+    )
+    world: Name | None = Field(None, description="a name under `worlds`, which makes the shards")
+
+    @model_validator(mode="after")
+    def _needs_labels(self) -> "Corpus":
+        if self.captions == "class" and self.labels is None:
+            raise ValueError("`captions: class` needs `labels`")
+        return self

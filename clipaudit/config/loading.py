@@ -1,0 +1,135 @@
+"""Reading the settings: YAML in, one frozen `Run` out, or one message that says what is wrong."""
+
+import difflib
+import json
+import types
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from clipaudit.config.run import Run
+from clipaudit.errors import ConfigError
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Return the content of one YAML file; raise ConfigError if it cannot be read as a mapping."""
+    try:
+        content = yaml.load(path.read_text(), _Loader)
+    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read as YAML: {error}") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: holds {type(content).__name__}, not settings by name.")
+    return content
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe YAML in which a key may stand only once: the second would replace the first unseen."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Refuse a key that stands twice in one mapping; keys merged by `<<` may be replaced."""
+        own = [key.value for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
+        twice = next((key for key in own if own.count(key) > 1), None)
+        if twice is not None:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"{twice!r} stands twice in one section", node.start_mark
+            )
+        return super().construct_mapping(node, deep)
+
+
+def parse_settings(content: Mapping[str, Any]) -> Run:
+    """Check the settings against the models; raise ConfigError with every fault, a line each."""
+    try:
+        return Run.model_validate(content)
+    except ValidationError as error:
+        lines = [_describe(fault) for fault in error.errors()]
+        raise ConfigError("the settings are wrong:\n  " + "\n  ".join(lines)) from error
+
+
+def check_files(run: Run, *, root: Path = Path()) -> None:
+    """Raise ConfigError unless every file that the user is to bring is there.
+
+    What a world makes is left out: it does not exist before the first run.
+    """
+    missing = [
+        f"corpora.{name}.shards: {path}"
+        for name, corpus in run.corpora.items()
+        if corpus.world is None
+        for path in run.shards(name)
+        if not (root / path).is_file()
+    ]
+    made = tuple(f"data/{world}/" for world in run.worlds)
+    named = {f"label_sets.{name}.classes": each.classes for name, each in run.label_sets.items()}
+    named |= {
+        f"architectures.{name}.vocabulary": each.vocabulary
+        for name, each in run.architectures.items()
+        if each.vocabulary is not None
+    }
+    missing += [
+        f"{where}: {path}"
+        for where, path in named.items()
+        if not path.startswith(made) and not (root / path).is_file()
+    ]
+    if missing:
+        shown = "\n  ".join(missing[:10])
+        more = f"\n  and {len(missing) - 10} more" if len(missing) > 10 else ""
+        raise ConfigError(
+            f"{len(missing)} files that the settings name do not exist:\n  {shown}{more}\n"
+            "Correct the paths; they are relative to the folder that snakemake runs in."
+        )
+
+
+def json_schema() -> str:
+    """Return the JSON schema of the settings, as `config/schema.json` holds it."""
+    return json.dumps(Run.model_json_schema(), indent=2, sort_keys=True) + "\n"
+
+
+def _describe(fault: Any) -> str:  # noqa: ANN401
+    """Say one fault of Pydantic's in the user's words."""
+    place = [part for part in fault["loc"] if part not in {"glyphs", "digits"}]
+    where = ".".join(str(part) for part in place)
+    if fault["type"] == "extra_forbidden":
+        guess = difflib.get_close_matches(str(place[-1]), _known_keys(fault["loc"]), n=1)
+        hint = f" Did you mean `{guess[0]}`?" if guess else ""
+        return f"{where} is not a setting.{hint}"
+    message = fault["msg"].removeprefix("Value error, ")
+    if fault["type"] == "missing":
+        return f"{where} is missing."
+    if fault["type"] == "value_error":
+        return f"{where}: {message}" if where and not message.startswith(where) else message
+    return f"{where}: {message} (given: {fault['input']!r})"
+
+
+def _known_keys(place: tuple[str | int, ...]) -> list[str]:
+    """Return the setting names that are known at a place, by walking the models."""
+    level: Any = Run
+    for part in place[:-1]:
+        level = _step_into(level, str(part))
+    models = [each for each in _alternatives(level) if _is_model(each)]
+    return [name for model in models for name in model.model_fields]
+
+
+def _step_into(level: Any, part: str) -> Any:  # noqa: ANN401
+    for each in _alternatives(level):
+        if _is_model(each) and part in each.model_fields:
+            return each.model_fields[part].annotation
+        if typing.get_origin(each) is dict:
+            return typing.get_args(each)[1]
+    return level  # the tag of a discriminated union, which Pydantic puts into the path
+
+
+def _alternatives(annotation: Any) -> list[Any]:  # noqa: ANN401
+    """Return the members of a union, looking through Annotated."""
+    origin = typing.get_origin(annotation)
+    if origin is typing.Annotated:
+        return _alternatives(typing.get_args(annotation)[0])
+    if origin in (typing.Union, types.UnionType):
+        return [each for arm in typing.get_args(annotation) for each in _alternatives(arm)]
+    return [annotation]
+
+
+def _is_model(annotation: Any) -> bool:  # noqa: ANN401
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)

@@ -1,0 +1,93 @@
+"""Settings of models: architectures, training recipes and encoders."""
+
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from clipaudit.config.base import Settings
+
+
+class Architecture(Settings):
+    """A CLIP architecture: a name that open_clip knows, or a definition in its JSON form."""
+
+    open_clip: str | None = Field(None, description="a name that open_clip.list_models() prints")
+    definition: dict[str, Any] | None = Field(
+        None, description="embed_dim, vision_cfg and text_cfg as in open_clip's model configs"
+    )
+    vocabulary: str | None = Field(
+        None, description="BPE merges file for the tokenizer; open_clip's own when absent"
+    )
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "Architecture":
+        if (self.open_clip is None) == (self.definition is None):
+            raise ValueError("give either `open_clip` (a name) or `definition`, not both")
+        return self
+
+
+class WarmStart(Settings):
+    """The model of this workflow whose weights a training starts from."""
+
+    recipe: str
+    manifest: str
+
+
+class Recipe(Settings):
+    """How a model is trained. Defaults are open_clip_train's unless an origin is named."""
+
+    architecture: str = Field(description="a name under `architectures`")
+    start_from: WarmStart | None = Field(None, description="weights of another trained model")
+    epochs: int = Field(32, ge=1, description="passes over the kept samples (paper: 32)")
+    batch_size: int = Field(64, ge=1, description="samples a step and process")
+    learning_rate: float = Field(5e-4, gt=0, description="peak rate of the cosine schedule")
+    warmup_steps: int = Field(10_000, ge=0, description="steps of linear warm-up")
+    weight_decay: float = Field(0.2, ge=0, description="AdamW; not on biases, gains, logit scale")
+    beta1: float = Field(0.9, gt=0, lt=1, description="AdamW")
+    beta2: float = Field(0.98, gt=0, lt=1, description="AdamW; open_clip's value for ViT models")
+    epsilon: float = Field(1e-6, gt=0, description="AdamW; open_clip's value for ViT models")
+    gradient_clip_norm: float | None = Field(None, gt=0, description="no clipping when absent")
+    precision: Literal["fp32", "amp", "amp_bf16"] = Field(
+        "fp32", description="open_clip's names; fp32 is the only one that CPUs gain from here"
+    )
+    crop_scale: tuple[float, float] = Field(
+        (0.9, 1.0), description="random resized crop, share of the area (open_clip's default)"
+    )
+    logit_scale: float | Literal["learned"] = Field(
+        "learned", description="a number fixes the logit scale at it; open_clip clamps at 100"
+    )
+    token_masking: float = Field(
+        0.0, ge=0, lt=1, description="share of caption tokens dropped afresh each epoch"
+    )
+    local_loss: bool = Field(False, description="several processes: loss over local rows only")
+    gather_with_grad: bool = Field(False, description="several processes: gather with gradients")
+    shuffle_buffer: int = Field(
+        5_000, ge=1, description="samples held for shuffling, on top of the shuffled shards"
+    )
+    workers: int = Field(
+        1, ge=0, description="decoding processes; a part of the recipe, since it sets the order"
+    )
+    seed: int = Field(0, ge=0, description="weights, order, crops and masking")
+
+
+class Encoder(Settings):
+    """A model that embeds: trained here, known to open_clip, or a file."""
+
+    model: str | None = Field(None, description="`recipe/manifest` of a model trained here")
+    architecture: str | None = Field(None, description="a name under `architectures`")
+    pretrained: str | None = Field(
+        None, description="open_clip's tag of a checkpoint, or the path of one"
+    )
+    directory: str | None = Field(
+        None, description="a local folder with open_clip_config.json and its weights"
+    )
+    batch_size: int = Field(256, ge=1, description="images a forward pass")
+    title: str | None = Field(None, description="what tables call it")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "Encoder":
+        given = [self.model is not None, self.pretrained is not None, self.directory is not None]
+        if sum(given) != 1:
+            raise ValueError("give exactly one of `model`, `pretrained`, `directory`")
+        if self.pretrained is not None and self.architecture is None:
+            raise ValueError("`pretrained` needs `architecture`")
+        return self

@@ -1,0 +1,76 @@
+"""The registry of search backends: every one gives the same bytes, they differ in speed only."""
+
+from collections.abc import Callable
+
+from clipaudit.errors import ConfigError
+from clipaudit.neighbors.interface import Queries, Search
+
+BLOCK_ROWS = 32_768  # train rows multiplied at once; with BLOCK_QUERIES, 64 MB of float16 scores
+BLOCK_QUERIES = 1_024
+
+
+def search(
+    queries: Queries,
+    *,
+    k: int,
+    backend: str = "torch",
+    device: str = "cpu",
+    block_rows: int = BLOCK_ROWS,
+    block_queries: int = BLOCK_QUERIES,
+    threads: int | None = None,
+) -> Search:
+    """Start one pass over train samples against `queries`, keeping each query's k nearest.
+
+    Only `queries` and `k` show in the output. `backend` is "numpy" (the plain float64 reference)
+    or "torch" (screened in low precision on `device`, decided in float64). Memory grows with
+    block_rows * block_queries. `threads` limits torch on the CPU (None: as the process is set);
+    the BLAS below NumPy follows its own environment variables.
+    """
+    if backend not in _BACKENDS:
+        raise ConfigError(f"backend {backend!r} is not one of {', '.join(sorted(_BACKENDS))}")
+    if min(block_rows, block_queries) < 1:
+        raise ConfigError(f"block sizes {block_rows} and {block_queries}: both must be 1 or more")
+    return _BACKENDS[backend](queries, k, device, block_rows, block_queries, threads)
+
+
+def _numpy(
+    queries: Queries,
+    k: int,
+    device: str,
+    block_rows: int,
+    block_queries: int,
+    threads: int | None,
+) -> Search:
+    from clipaudit.neighbors.reference import Reference
+
+    if device != "cpu":
+        raise ConfigError(f"the numpy backend runs on the cpu, not on {device!r}; use torch there")
+    cells = 1 << 22  # float64 similarities held at once: 32 MB, and their sorting as much again
+    rows = max(1, min(block_rows, cells // block_queries))
+    return Reference(queries, k, block_rows=rows, block_queries=block_queries)
+
+
+def _torch(
+    queries: Queries,
+    k: int,
+    device: str,
+    block_rows: int,
+    block_queries: int,
+    threads: int | None,
+) -> Search:
+    from clipaudit.neighbors.screened import Screened
+
+    return Screened(
+        queries,
+        k,
+        device=device,
+        block_rows=block_rows,
+        block_queries=block_queries,
+        threads=threads,
+    )
+
+
+_BACKENDS: dict[str, Callable[[Queries, int, str, int, int, int | None], Search]] = {
+    "numpy": _numpy,
+    "torch": _torch,
+}

@@ -1,0 +1,111 @@
+"""The plain search: blocked float64 products in NumPy. What every other backend must equal."""
+
+import numpy as np
+from jaxtyping import Float16, Float64, Int64
+
+from clipaudit.neighbors.interface import (
+    Queries,
+    RowBest,
+    TopK,
+    check_block,
+    check_vectors,
+    vector_norms,
+)
+from clipaudit.neighbors.merging import empty, select
+
+
+class Reference:
+    """A `Search` that computes every similarity exactly; memory grows with the two block sizes."""
+
+    def __init__(self, queries: Queries, k: int, *, block_rows: int, block_queries: int) -> None:
+        """Start with no train samples; the block sizes never change a result."""
+        self._queries = queries
+        self._k = k
+        self._block_rows = block_rows
+        self._block_queries = block_queries
+        self._top = empty(len(queries.vectors), k)
+
+    def rows(
+        self, addresses: Int64[np.ndarray, " n"], block: Float16[np.ndarray, "n d"]
+    ) -> RowBest:
+        """Return the block's nearest queries, and remember the block for `top`."""
+        check_vectors(block, "train block", self._queries.dimension)
+        check_block(addresses, block, vector_norms(block))
+        shape = (len(block), len(self._queries.starts) - 1)
+        best = RowBest(*_nobody(shape), *_nobody(shape))
+        for start in range(0, len(block), self._block_rows):
+            part = slice(start, start + self._block_rows)
+            vectors = block[part].astype(np.float64)
+            for group, (first, last) in enumerate(self._queries.sets()):
+                self._rows_and_set(best, part, group, vectors, addresses[part], first, last)
+        return best
+
+    def top(self) -> TopK:
+        """Return each query's nearest train samples among all blocks so far."""
+        return TopK(self._top.similarity.copy(), self._top.address.copy())
+
+    def _rows_and_set(
+        self,
+        best: RowBest,
+        part: slice,
+        group: int,
+        vectors: Float64[np.ndarray, "b d"],
+        addresses: Int64[np.ndarray, " b"],
+        first: int,
+        last: int,
+    ) -> None:
+        """Write one set's columns of `best` for the rows `part`; fold these rows into the top."""
+        excess = np.zeros(len(vectors))  # strictly above 0 counts
+        for start in range(first, last, self._block_queries):
+            panel = slice(start, min(start + self._block_queries, last))
+            queries = self._queries.vectors[panel].astype(np.float64)
+            similarity = vectors @ queries.T + 0.0  # (b, w); -0.0 becomes 0.0
+            self._fold(panel, similarity, addresses)
+            _improve(
+                best.similarity[part, group], best.query[part, group], similarity, similarity, start
+            )
+            if self._queries.gaps is not None:
+                value = similarity - self._queries.gaps[panel]
+                better = _improve(excess, best.excess_query[part, group], value, similarity, start)
+                best.excess_similarity[part, group][better[0]] = better[1]
+
+    def _fold(
+        self,
+        panel: slice,
+        similarity: Float64[np.ndarray, "b w"],
+        addresses: Int64[np.ndarray, " b"],
+    ) -> None:
+        """Let the rows compete for a place among the panel's k nearest."""
+        top = TopK(self._top.similarity[panel], self._top.address[panel])  # views
+        hit = similarity.max(axis=0) >= top.similarity[:, -1]  # a tie may have a lower address
+        rows = np.broadcast_to(addresses, (int(hit.sum()), len(addresses)))
+        merged = select(
+            np.concatenate([top.similarity[hit], similarity[:, hit].T], axis=1),
+            np.concatenate([top.address[hit], rows], axis=1),
+            self._k,
+        )
+        top.similarity[hit] = merged.similarity
+        top.address[hit] = merged.address
+
+
+def _nobody(shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    return np.full(shape, -np.inf), np.full(shape, -1, dtype=np.int64)
+
+
+def _improve(
+    value: Float64[np.ndarray, " b"],
+    query: Int64[np.ndarray, " b"],
+    offers: Float64[np.ndarray, "b w"],
+    similarity: Float64[np.ndarray, "b w"],
+    start: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Update `value` and `query` where an offer is higher; return these rows and similarities.
+
+    Panels come in rising order and argmax takes the first of equals, so the lowest query wins.
+    """
+    column = offers.argmax(axis=1)
+    highest = np.take_along_axis(offers, column[:, None], axis=1)[:, 0]
+    rows = np.flatnonzero(highest > value)
+    value[rows] = highest[rows]
+    query[rows] = column[rows] + start
+    return rows, similarity[rows, column[rows]]

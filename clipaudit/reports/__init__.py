@@ -1,0 +1,1 @@
+"""The tables and figures people read."""

@@ -1,0 +1,131 @@
+"""Intervals of 95 % beside the rates of the report tables, in NumPy and as DuckDB functions.
+
+An accuracy is a count out of a count: its interval is the exact one of Clopper and Pearson (1934).
+A relative change compares two models on the same images, so images are resampled as pairs
+(Efron's percentile bootstrap); of a pair only its kind matters - which of the two models was
+right - so resampling the images is a multinomial draw of the four counts.
+"""
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from duckdb.func import ARROW, SPECIAL
+from jaxtyping import Float64, Int64
+from scipy.special import betaincinv
+
+CONFIDENCE = 0.95
+DRAWS = 10_000  # a 2.5 % quantile then rests on 250 draws: steady to the digits that are printed
+SEED = 2310_09562  # any number does; this is the similarity paper's
+DECIMALS = 12  # far past use, and short of the last bits, in which builds of scipy may differ
+
+
+def exact_interval(
+    successes: Int64[np.ndarray, " n"], trials: Int64[np.ndarray, " n"]
+) -> Float64[np.ndarray, "n 2"]:
+    """Return the Clopper-Pearson bounds (low, high) of each `successes` out of `trials`.
+
+    Bounds are rounded to 12 decimals. No trials give NaN: nothing is known.
+
+    >>> exact_interval(np.array([0, 8]), np.array([10, 10])).round(4).tolist()
+    [[0.0, 0.3085], [0.4439, 0.9748]]
+    """
+    tail = (1 - CONFIDENCE) / 2
+    failures = trials - successes
+    # The beta quantile has no value where a count is 0; there the bound is the end of the scale.
+    low = np.where(successes == 0, 0.0, betaincinv(np.maximum(successes, 1), failures + 1, tail))
+    high = np.where(
+        failures == 0, 1.0, betaincinv(successes + 1, np.maximum(failures, 1), 1 - tail)
+    )
+    bounds = np.stack([low, high], axis=1).round(DECIMALS)  # (n, 2)
+    bounds[trials == 0] = np.nan
+    return bounds
+
+
+def relative_change_interval(
+    kept: Int64[np.ndarray, " n"],
+    lost: Int64[np.ndarray, " n"],
+    gained: Int64[np.ndarray, " n"],
+    neither: Int64[np.ndarray, " n"],
+) -> Float64[np.ndarray, "n 2"]:
+    """Return the bootstrap bounds (low, high) of each relative change of accuracy.
+
+    The four counts sort the images by which model was right: both (`kept`), the baseline alone
+    (`lost`), the other alone (`gained`), none. The change is (gained - lost) / (kept + lost).
+    Bounds are values that were drawn, so equal counts give equal bits. They are NaN where some
+    draw held no right answer of the baseline: below about ten, a relative change has no interval
+    worth printing. Where both models agree on every image the interval is [0, 0]: resampling
+    cannot invent what was not seen.
+
+    >>> counts = [np.array([count]) for count in (40, 10, 5, 45)]
+    >>> relative_change_interval(*counts).round(2).tolist()
+    [[-0.24, 0.06]]
+    """
+    counts = np.stack([kept, lost, gained, neither], axis=1)  # (n, 4)
+    bounds = [_relative_change_bounds(count) for count in counts]
+    return np.array(bounds, dtype=np.float64).reshape(len(counts), 2)
+
+
+def _relative_change_bounds(counts: Int64[np.ndarray, " 4"]) -> Float64[np.ndarray, " 2"]:
+    """Return the bounds of one relative change; see `relative_change_interval`."""
+    total = counts.sum()
+    if total == 0:
+        return np.full(2, np.nan)
+    generator = np.random.default_rng(SEED)  # afresh: a bound depends on its own counts alone
+    drawn = generator.multinomial(total, counts / total, size=DRAWS)  # (DRAWS, 4)
+    kept, lost, gained, _ = drawn.T
+    right = kept + lost  # (DRAWS,): the baseline's
+    if not right.all():
+        return np.full(2, np.nan)
+    tails = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
+    bounds: Float64[np.ndarray, " 2"]
+    bounds = np.quantile((gained - lost) / right, tails, method="inverted_cdf")
+    return bounds.round(DECIMALS)
+
+
+def register_intervals(connection: duckdb.DuckDBPyConnection) -> None:
+    """Give SQL `exact_interval` and `relative_change_interval`: structs (low, high) or null.
+
+    They take bigint counts, in the order of the functions of those names here. A null count and
+    an interval that does not exist give null.
+    """
+
+    # DuckDB reads the number of arguments off the signature, hence not one wrapper for both.
+    def exact(successes: pa.ChunkedArray, trials: pa.ChunkedArray) -> pa.Array:
+        return _structs(exact_interval(*_counts(successes, trials)))
+
+    def change(
+        kept: pa.ChunkedArray,
+        lost: pa.ChunkedArray,
+        gained: pa.ChunkedArray,
+        neither: pa.ChunkedArray,
+    ) -> pa.Array:
+        return _structs(relative_change_interval(*_counts(kept, lost, gained, neither)))
+
+    interval = "struct(low double, high double)"
+    # nulls SPECIAL: else DuckDB forbids them in the answer
+    connection.create_function(
+        "exact_interval", exact, ["bigint"] * 2, interval, type=ARROW, null_handling=SPECIAL
+    )
+    connection.create_function(
+        "relative_change_interval",
+        change,
+        ["bigint"] * 4,
+        interval,
+        type=ARROW,
+        null_handling=SPECIAL,
+    )
+
+
+def _counts(*columns: pa.ChunkedArray) -> Int64[np.ndarray, "columns n"]:
+    """Return columns of counts, all 0 where one is null: no trials, so no interval either."""
+    known = np.logical_and.reduce([np.asarray(column.is_valid()) for column in columns])  # (n,)
+    counts = np.stack([np.asarray(column.fill_null(0), dtype=np.int64) for column in columns])
+    counts[:, ~known] = 0
+    return counts
+
+
+def _structs(bounds: Float64[np.ndarray, "n 2"]) -> pa.Array:
+    """Return bounds as structs (low, high), null where they are NaN."""
+    low, high = (pa.array(bound) for bound in bounds.T)
+    unknown = pa.array(np.isnan(bounds).any(axis=1))
+    return pa.StructArray.from_arrays([low, high], names=["low", "high"], mask=unknown)

@@ -1,0 +1,182 @@
+"""Report tables as CSV, Markdown and LaTeX text.
+
+CSV is the table itself, long and unrounded. Markdown and LaTeX have the papers' form, as
+`layouts` declares it.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from clipaudit.reports.layouts import DASH, LAYOUTS, MISSING, Layout
+
+# What a spreadsheet takes for the start of a formula (OWASP, "CSV Injection").
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+_LATEX = str.maketrans(
+    {
+        **{character: f"\\{character}" for character in "{}$&#_%"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "\N{MINUS SIGN}": "$-$",
+        "\N{EN DASH}": "--",
+        "\N{EM DASH}": "---",
+        "\N{NARROW NO-BREAK SPACE}": r"\,",
+        "\N{LEFT SINGLE QUOTATION MARK}": "`",
+        "\N{RIGHT SINGLE QUOTATION MARK}": "'",
+    }
+)
+
+
+@dataclass(frozen=True)
+class PrintedLine:
+    """A line of a printed table. `is_first` tells a row's own line from those below it."""
+
+    name: str
+    cells: Sequence[str]
+    is_first: bool
+
+
+def to_csv(table: pa.Table) -> str:
+    r"""Return `table` as CSV (RFC 4180, with a header): numbers unrounded, nulls empty.
+
+    Text that a spreadsheet would run as a formula gets an apostrophe before it; numbers stay
+    numbers, negative ones too.
+
+    >>> to_csv(pa.table({"dataset": ["=1+1", "a, b"], "change": [-0.5, None]})).split("\r\n")
+    ['dataset,change', "'=1+1,-0.5", '"a, b",', '']
+    """
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream)
+    writer.writerow([_csv_cell(name) for name in table.column_names])
+    for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        writer.writerow([_csv_cell(value) for value in row])
+    return stream.getvalue()
+
+
+def to_markdown(name: str, table: pa.Table) -> str:
+    """Return the report table `name` as a Markdown table under its caption, aligned as text."""
+    layout = LAYOUTS[name]
+    heads, lines = _printed(table, layout)
+    grid = [[_markdown_text(head) for head in heads]]
+    for line in lines:
+        text = _markdown_text(line.name)
+        grid.append([text if line.is_first else f"*{text}*", *line.cells])
+    widths = [max(3, *map(len, column)) for column in zip(*grid, strict=True)]
+    rule = [":" + "-" * (widths[0] - 1), *("-" * (width - 1) + ":" for width in widths[1:])]
+    rows = [_markdown_row(row, widths) for row in (grid[0], rule, *grid[1:])]
+    return "\n".join([_markdown_text(layout.caption), "", *rows, ""])
+
+
+def to_latex(name: str, table: pa.Table) -> str:
+    """Return the report table `name` as a LaTeX table, for the packages booktabs and graphicx."""
+    layout = LAYOUTS[name]
+    heads, lines = _printed(table, layout)
+    body: list[str] = []
+    for line in lines:
+        if line.is_first and body:
+            body.append(r"\addlinespace")
+        body.append(_latex_row(line))
+    return "\n".join(
+        [
+            r"% needs \usepackage{booktabs,graphicx}",
+            r"\begin{table}[t]",
+            r"\centering",
+            rf"\caption{{{_latex_text(layout.caption)}}}",
+            rf"\label{{tab:{name}}}",
+            r"\footnotesize",
+            r"\setlength{\tabcolsep}{4pt}",
+            r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",  # only to shrink
+            rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}",
+            r"\toprule",
+            " & ".join(_latex_head(head) for head in heads) + r" \\",
+            r"\midrule",
+            *body,
+            r"\bottomrule",
+            r"\end{tabular}}",
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def _printed(table: pa.Table, layout: Layout) -> tuple[list[str], list[PrintedLine]]:
+    """Return the headings and lines of a long table, both in the order that it has them."""
+    rows = table.to_pylist()
+    columns = {row[layout.column]: str(row[f"{layout.column}_title"]) for row in rows}
+    groups: dict[int, dict[str, dict[str, object]]] = {}
+    for row in rows:
+        groups.setdefault(row["position"], {})[row[layout.column]] = row
+    lines = []
+    for cells in groups.values():
+        first = next(iter(cells.values()))
+        for line in layout.lines:
+            lead = [line.lead(first)] if layout.lead else []
+            missing = "" if line.name else MISSING
+            body = [line.body(cells[key]) if key in cells else missing for key in columns]
+            if not line.name:
+                indent = DASH if first.get("indent") else ""
+                lines.append(PrintedLine(f"{indent}{first[layout.row]}", lead + body, True))
+            elif any(lead + body):
+                lines.append(PrintedLine(line.name, lead + body, False))
+    heads = [layout.corner, *([layout.lead] if layout.lead else []), *columns.values()]
+    return heads, lines
+
+
+def _csv_cell(value: object) -> object:
+    """Return what the CSV writer shall write: its text for true and false, no formula."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str) and value.startswith(_FORMULA_STARTS):
+        return f"'{value}"
+    return value
+
+
+def _markdown_row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    name, *others = cells
+    padded = [name.ljust(widths[0])]
+    padded += [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
+    return f"| {' | '.join(padded)} |"
+
+
+def _markdown_text(text: str) -> str:
+    r"""Return `text` so that Markdown shows it as it is, on one line.
+
+    >>> print(_markdown_text("a|b *c* <i> snake_case _d_"))
+    a\|b \*c\* \<i> snake_case \_d\_
+    """
+    # An underscore inside a word means nothing, and names are full of them.
+    escaped = re.sub(r"([\\|*`<\[\]~&$])|(?<![^\W_])(_)|(_)(?![^\W_])", r"\\\1\2\3", text)
+    return re.sub(r"[\x00-\x20\x7f]+", " ", escaped)
+
+
+def _latex_text(text: str) -> str:
+    """Return `text` so that LaTeX prints it as it is, on one line."""
+    return re.sub(r"[\x00-\x20\x7f]+", " ", text).translate(_LATEX)
+
+
+def _latex_head(head: str) -> str:
+    r"""Return a heading, broken after hyphens and at spaces: columns are narrow, names are not.
+
+    >>> print(_latex_head("ImageNet-Sketch"))
+    \shortstack{ImageNet-\\Sketch}
+    """
+    parts = [_latex_text(part) for part in re.split(r"(?<=-)|\s+", head) if part]
+    broken = r"\\".join(parts)
+    return rf"\shortstack{{{broken}}}" if len(parts) > 1 else broken
+
+
+def _latex_row(line: PrintedLine) -> str:
+    r"""Return a row. Cells stand in braces: a `[` after `\\` would be read as an option of it."""
+    size = "" if line.is_first else r"\scriptsize "
+    indent = "" if line.is_first else r"\quad "
+    cells = [f"{{{size}{_latex_text(cell)}}}" if cell else "" for cell in line.cells]
+    return " & ".join([f"{{{size}{indent}{_latex_text(line.name)}}}", *cells]) + r" \\"

@@ -1,0 +1,1 @@
+similarity_table1.sql

@@ -1,0 +1,120 @@
+-- How many training samples lie just outside the similarity gap: Table 6 of the similarity paper.
+-- One row per (test set, corpus), in the order of the view `testsets`, the large corpus first:
+-- the large corpus pruned to the test set's gap, the small corpus whole.
+--
+-- testsets       position, testset, title
+-- pruned         testset, manifest: the one pruned to this test set alone; a row per test set
+-- members        manifest, corpus, pruning: a manifest is made of corpora, each pruned somehow
+-- manifest_rows  corpus, pruning, shard, row, kept
+-- similarities   corpus, testset, shard, row, similarity, test_shard, test_row
+-- neighbors      corpus, testset, test_shard, test_row, rank, similarity
+-- published      row, testset, measure, value
+-- $small, $large              corpora, as the views name them
+-- $small_title, $large_title  corpora, as people and the paper name them
+-- $near_gap                   normalized similarity above which, strictly, a sample is near
+--                             the gap; the paper's 0.9
+with corpora as (
+    select 0 as position, $large as corpus, $large_title as title
+    union all
+    select 1 as position, $small as corpus, $small_title as title
+),
+
+gaps as (
+    select
+        testset,
+        test_shard,
+        test_row,
+        similarity as gap,
+    from neighbors
+    where corpus = $small and rank = 0
+),
+
+-- A sample's similarity to its most similar test image, relative to that image's gap. Relative to
+-- a gap of 0 or less it has no meaning: null, and counted.
+normalized as (
+    select
+        similarities.corpus,
+        similarities.testset,
+        similarities.shard,
+        similarities.row,
+        case when gaps.gap > 0 then similarities.similarity / gaps.gap end as normalized_similarity,
+    from similarities
+    left join gaps
+        on
+            gaps.testset = similarities.testset
+            and gaps.test_shard = similarities.test_shard
+            and gaps.test_row = similarities.test_row
+),
+
+-- Few samples are near the gap, so these are looked up in the manifests and not the other way.
+candidates as (
+    select
+        corpus,
+        testset,
+        shard,
+        row,
+        normalized_similarity is not null as is_near,
+    from normalized
+    where normalized_similarity > $near_gap or normalized_similarity is null
+),
+
+near as (
+    select
+        candidates.corpus,
+        candidates.testset,
+        candidates.is_near,
+    from candidates
+    inner join pruned
+        on pruned.testset = candidates.testset
+    inner join members
+        on members.manifest = pruned.manifest and members.corpus = candidates.corpus
+    inner join manifest_rows
+        on
+            manifest_rows.corpus = members.corpus
+            and manifest_rows.pruning = members.pruning
+            and manifest_rows.shard = candidates.shard
+            and manifest_rows.row = candidates.row
+    where candidates.corpus = $large and manifest_rows.kept
+
+    union all
+
+    select
+        corpus,
+        testset,
+        is_near,
+    from candidates
+    where corpus = $small
+),
+
+counts as (
+    select
+        corpus,
+        testset,
+        count(*) filter (where is_near) as near_gap,
+        count(*) filter (where not is_near) as not_normalized,
+    from near
+    group by corpus, testset
+)
+
+select
+    testsets.position,
+    testsets.testset,
+    testsets.title as testset_title,
+    corpora.corpus,
+    corpora.title as corpus_title,
+    case when corpora.corpus = $large then pruned.manifest end as manifest,
+    coalesce(counts.near_gap, 0) as near_gap,
+    coalesce(counts.not_normalized, 0) as not_normalized,
+    published.value::bigint as published_near_gap,
+from testsets
+cross join corpora
+left join pruned
+    on pruned.testset = testsets.testset
+left join counts
+    on counts.testset = testsets.testset and counts.corpus = corpora.corpus
+left join published
+    on
+        published.row = corpora.title
+        and published.testset = testsets.title
+        and published.measure = 'near_gap'
+order by testsets.position, corpora.position

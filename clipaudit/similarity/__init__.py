@@ -1,0 +1,1 @@
+"""The similarity audit (Mayilvahanan et al., ICLR 2024)."""

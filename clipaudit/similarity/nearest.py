@@ -1,0 +1,331 @@
+"""Each train sample's nearest test sample, each test sample's nearest train samples, as tables.
+
+Mayilvahanan et al., ICLR 2024: https://arxiv.org/abs/2310.09562 (Sections 3 and 4.4, Appendix F).
+Differences: similarity is the exact dot product of the stored float16 embeddings, and every pair
+is tested against the gap, where the published code looks at the nearest thousands of each query.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from jaxtyping import Float16, Float64, Int, Int32, Int64
+
+from clipaudit.errors import InputError
+from clipaudit.neighbors.backends import BLOCK_QUERIES, BLOCK_ROWS, search
+from clipaudit.neighbors.interface import Queries, RowBest
+
+_TESTSET = pa.dictionary(pa.int32(), pa.string())
+
+# One row per (train sample, test set), by (shard, row), then in the order of the test sets.
+SIMILARITIES = pa.schema(
+    [
+        pa.field("shard", pa.int32(), nullable=False),
+        pa.field("row", pa.int32(), nullable=False),
+        pa.field("testset", _TESTSET, nullable=False),
+        # to the most similar test sample of the set, the lowest (test_shard, test_row) in a tie
+        pa.field("similarity", pa.float64(), nullable=False),
+        pa.field("test_shard", pa.int32(), nullable=False),
+        pa.field("test_row", pa.int32(), nullable=False),
+        # to the test sample t with the largest similarity - gap among those with similarity > gap;
+        # null when there is none, or no gaps were given
+        pa.field("gap_similarity", pa.float64()),
+        pa.field("gap", pa.float64()),
+        pa.field("gap_test_shard", pa.int32()),
+        pa.field("gap_test_row", pa.int32()),
+        # similarity / gap of the most similar test sample; null when its gap is not above 0
+        pa.field("ratio", pa.float64()),
+    ]
+)
+
+# One row per (test sample, rank): its k most similar train samples, or all when there are fewer.
+NEIGHBORS = pa.schema(
+    [
+        pa.field("testset", _TESTSET, nullable=False),
+        pa.field("test_shard", pa.int32(), nullable=False),
+        pa.field("test_row", pa.int32(), nullable=False),
+        pa.field("rank", pa.int32(), nullable=False),  # 0: the most similar
+        pa.field("similarity", pa.float64(), nullable=False),
+        pa.field("shard", pa.int32(), nullable=False),  # the lowest (shard, row) in a tie
+        pa.field("row", pa.int32(), nullable=False),
+    ]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class QuerySets:
+    """The names of the test sets, in the order of the configuration, and all their samples."""
+
+    names: tuple[str, ...]
+    queries: Queries
+
+
+def query_sets(embeddings: Mapping[str, pa.Table], gaps: pa.Table | None = None) -> QuerySets:
+    """Put the EMBEDDINGS of all test sets side by side, in the order of the mapping.
+
+    `gaps` is a NEIGHBORS table of these test sets against the small train set: a test sample's gap
+    is its similarity at rank 0, and -inf where it has no neighbour. Other ranks and other test sets
+    are not read; a gap of a test sample that is not among the embeddings is refused.
+    """
+    if not embeddings:
+        raise InputError("nearest: no test set was given; name one or more in the configuration")
+    vectors = [embedding_array(table, f"test set {name}") for name, table in embeddings.items()]
+    if len({part.shape[1] for part in vectors}) > 1:
+        found = {name: part.shape[1] for name, part in zip(embeddings, vectors, strict=True)}
+        raise InputError(f"test sets of different dimensions {found}: use one encoder for all")
+    addresses = [sample_addresses(table) for table in embeddings.values()]
+    starts = (0, *(int(end) for end in np.cumsum([len(part) for part in addresses])))
+    joined = None
+    if gaps is not None:
+        nearest = _plain(gaps.filter(pc.equal(gaps["rank"], 0)))
+        pairs = zip(embeddings, addresses, strict=True)
+        joined = np.concatenate([_align_gaps(name, part, nearest) for name, part in pairs])
+    queries = Queries(np.concatenate(vectors), starts, np.concatenate(addresses), joined)
+    return QuerySets(tuple(embeddings), queries)
+
+
+class PartSearch:
+    """One pass over a part of a train corpus: SIMILARITIES while it runs, NEIGHBORS at its end."""
+
+    def __init__(
+        self,
+        sets: QuerySets,
+        *,
+        k: int,
+        backend: str = "torch",
+        device: str = "cpu",
+        block_rows: int = BLOCK_ROWS,
+        block_queries: int = BLOCK_QUERIES,
+        threads: int | None = None,
+    ) -> None:
+        """Start before the first sample; only `sets` and `k` show in the tables, see `search`."""
+        self._sets = sets
+        self._block_rows = block_rows
+        self._last = -1  # the highest address so far
+        self._search = search(
+            sets.queries,
+            k=k,
+            backend=backend,
+            device=device,
+            block_rows=block_rows,
+            block_queries=block_queries,
+            threads=threads,
+        )
+
+    def similarities(self, blocks: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[pa.Table]:
+        """Yield the SIMILARITIES of EMBEDDINGS that come in blocks, sorted by (shard, row).
+
+        The tables joined do not depend on how the rows are cut into blocks. A test set without
+        samples has no rows. Blocks without samples are fine; samples out of order are refused.
+        """
+        for block in _regroup(blocks, self._block_rows):
+            addresses = sample_addresses(block)
+            self._check_order(addresses)
+            best = self._search.rows(addresses, embedding_array(block, "train block"))
+            yield _similarities(self._sets, addresses, best)
+
+    def neighbors(self) -> pa.Table:
+        """Return the NEIGHBORS among all samples so far, by test set, test sample and rank."""
+        top = self._search.top()
+        sets = np.repeat(np.arange(len(self._sets.names)), np.diff(self._sets.queries.starts))
+        query, rank = np.nonzero(top.address >= 0)
+        return _neighbors(
+            self._sets.names,
+            sets[query],
+            self._sets.queries.addresses[query],
+            rank,
+            top.similarity[query, rank],
+            top.address[query, rank],
+        )
+
+    def _check_order(self, addresses: Int64[np.ndarray, " n"]) -> None:
+        if np.any(np.diff(addresses, prepend=self._last) <= 0):
+            place = int(np.argmax(np.diff(addresses, prepend=self._last) <= 0))
+            before = addresses[place - 1] if place else self._last
+            raise InputError(
+                f"train samples (shard, row) {_pair(before)} and then {_pair(addresses[place])}: "
+                "embeddings must be sorted by (shard, row) without repetition"
+            )
+        self._last = int(addresses[-1]) if len(addresses) else self._last
+
+
+def merge_neighbors(tables: Iterable[pa.Table], k: int, testsets: Sequence[str]) -> pa.Table:
+    """Return the NEIGHBORS of several parts as one, k for each test sample.
+
+    Associative and independent of the tables' order, so long as each was searched with at least k
+    and no train sample lies in two of them; ties to the lowest (shard, row). `testsets` gives the
+    order of the test sets in the result and must name all that occur. Tables are read once, and
+    held two at a time. No table at all gives no rows.
+    """
+    merged = NEIGHBORS.empty_table()
+    for table in tables:
+        merged = _best(pa.concat_tables([_plain(merged), _plain(table)]), k, tuple(testsets))
+    return _best(_plain(merged), k, tuple(testsets))
+
+
+def embedding_array(table: pa.Table | pa.RecordBatch, place: str) -> Float16[np.ndarray, "n d"]:
+    """Return the column `embedding` of EMBEDDINGS as read-only rows, without copying one chunk."""
+    column = table.column("embedding")
+    if not pa.types.is_fixed_size_binary(column.type) or column.type.byte_width % 2:
+        raise InputError(
+            f"{place}: column embedding is {column.type}, not fixed_size_binary of 2 bytes for "
+            "each dimension; embed these shards again"
+        )
+    if column.null_count:
+        raise InputError(f"{place}: {column.null_count} embeddings are null; embed again")
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    d = column.type.byte_width // 2
+    arrays = [_float16_view(chunk, d) for chunk in chunks if len(chunk)]
+    if not arrays:
+        return np.empty((0, d), dtype=np.float16)
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
+
+def sample_addresses(
+    table: pa.Table | pa.RecordBatch, shard: str = "shard", row: str = "row"
+) -> Int64[np.ndarray, " n"]:
+    """Return `shard << 32 | row` of every sample: numbers in the order of (shard, row)."""
+    shards: np.ndarray = table.column(shard).to_numpy().astype(np.int64)
+    rows: np.ndarray = table.column(row).to_numpy().astype(np.int64)
+    return (shards << 32) | rows
+
+
+def _float16_view(chunk: pa.FixedSizeBinaryArray, d: int) -> Float16[np.ndarray, "n d"]:
+    values = np.frombuffer(chunk.buffers()[1], dtype="<f2")
+    return values[chunk.offset * d : (chunk.offset + len(chunk)) * d].reshape(len(chunk), d)
+
+
+def _regroup(blocks: Iterable[pa.Table | pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
+    """Join small blocks and cut large ones, so that the engine gets `rows` rows at a time."""
+    waiting: list[pa.Table] = []
+    held = 0
+    for block in blocks:
+        table = pa.Table.from_batches([block]) if isinstance(block, pa.RecordBatch) else block
+        waiting.append(table.select(["shard", "row", "embedding"]).replace_schema_metadata(None))
+        held += table.num_rows
+        if held >= rows:
+            joined = pa.concat_tables(waiting)
+            whole = held - held % rows
+            yield from (joined.slice(start, rows) for start in range(0, whole, rows))
+            waiting, held = [joined.slice(whole)], held - whole
+    if held:
+        yield pa.concat_tables(waiting)
+
+
+def _align_gaps(
+    name: str, addresses: Int64[np.ndarray, " n"], nearest: pa.Table
+) -> Float64[np.ndarray, " n"]:
+    """Return one set's gaps in the order of its samples, -inf where there is none."""
+    own = nearest.filter(pc.equal(nearest["testset"], name))
+    given = sample_addresses(own, "test_shard", "test_row")
+    strange = np.setdiff1d(given, addresses)
+    if len(strange) or len(np.unique(given)) < len(given):
+        what = f"sample {_pair(strange[0])}, not embedded" if len(strange) else "a sample twice"
+        raise InputError(
+            f"gaps of test set {name}: they name {what}; {len(given)} gaps for {len(addresses)} "
+            "embeddings, so compute the gaps again from these embeddings"
+        )
+    gaps = np.full(len(addresses), -np.inf)
+    order = np.argsort(addresses)
+    gaps[order[np.searchsorted(addresses, given, sorter=order)]] = own["similarity"].to_numpy()
+    return gaps
+
+
+def _similarities(sets: QuerySets, addresses: Int64[np.ndarray, " n"], best: RowBest) -> pa.Table:
+    filled = np.flatnonzero(np.diff(sets.queries.starts))  # sets with samples
+    query = best.query[:, filled].ravel()
+    similarity = best.similarity[:, filled].ravel()
+    crossed = best.excess_query[:, filled].ravel()
+    gaps = sets.queries.gaps
+    if gaps is None:
+        gaps = np.full(len(sets.queries.addresses), np.nan)  # compares as no gap
+    none = crossed < 0
+    has_ratio = gaps[query] > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = similarity / gaps[query]
+    shard, row = _shard_row(np.repeat(addresses, len(filled)))
+    test_shard, test_row = _shard_row(sets.queries.addresses[query])
+    gap_shard, gap_row = _shard_row(sets.queries.addresses[crossed])
+    columns = {
+        "shard": shard,
+        "row": row,
+        "testset": _testset_column(sets.names, np.tile(filled, len(addresses))),
+        "similarity": similarity,
+        "test_shard": test_shard,
+        "test_row": test_row,
+        "gap_similarity": pa.array(best.excess_similarity[:, filled].ravel(), mask=none),
+        "gap": pa.array(gaps[crossed], mask=none),
+        "gap_test_shard": pa.array(gap_shard, mask=none),
+        "gap_test_row": pa.array(gap_row, mask=none),
+        "ratio": pa.array(ratio, mask=~has_ratio),
+    }
+    return pa.table(columns, schema=SIMILARITIES)
+
+
+def _plain(neighbors: pa.Table) -> pa.Table:
+    """Return the columns that merging reads, names as strings: their dictionaries may differ."""
+    names = ["testset", "test_shard", "test_row", "similarity", "shard", "row"]
+    table = neighbors.select(names).replace_schema_metadata(None)
+    return table.set_column(0, "testset", table["testset"].cast(pa.string()))
+
+
+def _best(candidates: pa.Table, k: int, names: tuple[str, ...]) -> pa.Table:
+    """Return the k best rows of each test sample, ranked anew."""
+    sets = pc.index_in(candidates["testset"], pa.array(names, pa.string()))
+    if sets.null_count:
+        strange = candidates.filter(pc.is_null(sets))["testset"][0].as_py()
+        raise InputError(
+            f"neighbors of test set {strange}: only {', '.join(names)} are in the configuration; "
+            "merge tables of one configuration"
+        )
+    group = sets.to_numpy()
+    test = sample_addresses(candidates, "test_shard", "test_row")
+    similarity = candidates["similarity"].to_numpy()
+    train = sample_addresses(candidates)
+    order = np.lexsort((train, -similarity, test, group))
+    group, test, similarity, train = group[order], test[order], similarity[order], train[order]
+    first = np.append(True, (np.diff(group) != 0) | (np.diff(test) != 0))[: len(test)]
+    index = np.arange(len(test))
+    rank = index - np.maximum.accumulate(np.where(first, index, 0))
+    kept = rank < k
+    return _neighbors(names, group[kept], test[kept], rank[kept], similarity[kept], train[kept])
+
+
+def _neighbors(
+    names: tuple[str, ...],
+    sets: Int[np.ndarray, " m"],
+    test: Int64[np.ndarray, " m"],
+    rank: Int64[np.ndarray, " m"],
+    similarity: Float64[np.ndarray, " m"],
+    train: Int64[np.ndarray, " m"],
+) -> pa.Table:
+    test_shard, test_row = _shard_row(test)
+    shard, row = _shard_row(train)
+    columns = {
+        "testset": _testset_column(names, sets),
+        "test_shard": test_shard,
+        "test_row": test_row,
+        "rank": rank.astype(np.int32),
+        "similarity": similarity,
+        "shard": shard,
+        "row": row,
+    }
+    return pa.table(columns, schema=NEIGHBORS)
+
+
+def _testset_column(names: tuple[str, ...], indices: Int[np.ndarray, " m"]) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(
+        pa.array(indices.astype(np.int32)), pa.array(names, pa.string())
+    )
+
+
+def _shard_row(
+    addresses: Int64[np.ndarray, " n"],
+) -> tuple[Int32[np.ndarray, " n"], Int32[np.ndarray, " n"]]:
+    return (addresses >> 32).astype(np.int32), (addresses & 0xFFFFFFFF).astype(np.int32)
+
+
+def _pair(address: int) -> tuple[int, int]:
+    return int(address) >> 32, int(address) & 0xFFFFFFFF

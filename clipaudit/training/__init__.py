@@ -1,0 +1,1 @@
+"""Training of CLIP models on any manifest."""

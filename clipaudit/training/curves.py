@@ -1,0 +1,76 @@
+"""The loss curve of a training as a table: content only, so no clock enters it."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import torch
+
+from clipaudit.errors import StepError
+
+CURVES = pa.schema(
+    [
+        pa.field("step", pa.int64(), nullable=False),  # 0-based, over all epochs
+        pa.field("epoch", pa.int32(), nullable=False),  # 0-based
+        pa.field("samples_seen", pa.int64(), nullable=False),  # by all processes, this step's too
+        pa.field("loss", pa.float64(), nullable=False),  # of the first process
+        pa.field("logit_scale", pa.float64(), nullable=False),  # used in this step: 100, not ln 100
+        pa.field("learning_rate", pa.float64(), nullable=False),
+    ]
+)
+
+
+@dataclass
+class Curves:
+    """Collects one row a step; losses stay on the device until `settle`, which waits for it."""
+
+    columns: dict[str, list[float]] = field(
+        default_factory=lambda: {name: [] for name in CURVES.names}
+    )
+    waiting: list[torch.Tensor] = field(default_factory=list)  # (loss, logit scale) each
+
+    def add(
+        self,
+        *,
+        step: int,
+        epoch: int,
+        samples_seen: int,
+        loss: torch.Tensor,
+        logit_scale: torch.Tensor,
+        learning_rate: float,
+    ) -> None:
+        """Note one step."""
+        row = {"step": step, "epoch": epoch, "samples_seen": samples_seen}
+        for name, value in (row | {"learning_rate": learning_rate}).items():
+            self.columns[name].append(value)
+        self.waiting.append(torch.stack([loss.detach().float(), logit_scale.detach().float()]))
+
+    def settle(self) -> float:
+        """Fetch the losses from the device, return the newest; StepError if one is not finite."""
+        if self.waiting:
+            for loss, scale in torch.stack(self.waiting).tolist():
+                if not math.isfinite(loss):
+                    raise StepError(
+                        f"step {len(self.columns['loss'])}: the loss is {loss}. Lower the recipe's "
+                        "learning_rate, lengthen warmup_steps, or set gradient_clip_norm."
+                    )
+                self.columns["loss"].append(loss)
+                self.columns["logit_scale"].append(scale)
+            self.waiting.clear()
+        return self.columns["loss"][-1] if self.columns["loss"] else math.nan
+
+    def table(self) -> pa.Table:
+        """Return all steps as a CURVES table."""
+        self.settle()
+        return pa.table(self.columns, schema=CURVES)
+
+    def state(self) -> dict[str, list[float]]:
+        """Return what `restored` takes, of plain lists."""
+        self.settle()
+        return self.columns
+
+
+def restored(state: Mapping[str, Sequence[float]]) -> Curves:
+    """Return the curves as they were when `state` was taken."""
+    return Curves({name: list(values) for name, values in state.items()})

@@ -1,0 +1,232 @@
+"""The batches of a training: shards filtered by the manifest while they are read, no copies made.
+
+Decoding processes read, shuffle, decode, crop and tokenize; what is random about a sample (its
+crop, its masked tokens) is drawn from (seed, epoch, shard, row), so that neither the number of
+processes nor the order of samples changes it.
+"""
+
+import functools
+import multiprocessing
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import torch
+from jaxtyping import Int64, UInt8
+from PIL import Image
+
+from clipaudit.corpora.images import open_picture
+from clipaudit.corpora.reasons import Unusable
+from clipaudit.corpora.sealed import Sealed, SealedShard
+from clipaudit.corpora.shards import first_image, raw_samples
+from clipaudit.errors import ClipauditError, InputError
+from clipaudit.models import Tokenizer
+from clipaudit.preparation import Pixels, Preparation
+from clipaudit.training.masking import Tokens, mask_tokens
+from clipaudit.training.order import Plan, draw
+from clipaudit.workers import Workers
+
+DECODED_BYTES = 256 << 20  # decoded pictures each worker keeps for later epochs: never results
+BYTES_PER_PIXEL = 4  # of Pillow's RGB pictures in memory
+TOKENIZED_CAPTIONS = 1 << 16  # captions each worker keeps tokenized: never results
+
+T = TypeVar("T")
+
+
+class Sample(NamedTuple):
+    """A kept sample on its way to a batch: the image as it stands in the shard."""
+
+    shard: int
+    row: int
+    image: bytes
+    caption: str
+
+
+class Batch(NamedTuple):
+    """What a step takes: uint8 pixels, and token ids."""
+
+    pixels: UInt8[torch.Tensor, "n height width 3"]
+    tokens: Int64[torch.Tensor, "n context"]
+
+
+def kept_samples(path: Path, shard: SealedShard) -> Iterator[Sample]:
+    """Yield the samples of a shard that the manifest keeps, in order.
+
+    InputError if one of them cannot be read, or there are not as many as the manifest says.
+    """
+    read = 0
+    for raw in raw_samples(path, shard.keeps):
+        try:
+            if raw.fault is not None:
+                raise Unusable(raw.fault, raw.detail)
+            caption = shard.captioning.caption(raw.members)
+        except Unusable as error:
+            raise _unusable(path, raw.row, error) from error
+        image = first_image(raw.members)
+        if image is None or caption is None:
+            missing = "image" if image is None else "caption"
+            raise _unusable(path, raw.row, InputError(f"no {missing}"))
+        read += 1
+        yield Sample(shard.number, raw.row, image, caption)
+    if read != shard.kept:
+        raise InputError(
+            f"{path}: the manifest keeps {shard.kept} of its samples, {read} of them are in "
+            "the file. It is not the shard that the manifest was made from: put that one back."
+        )
+
+
+def shuffled(samples: Iterable[T], *, held: int, seed: int) -> Iterator[T]:
+    """Yield the samples in a random order, holding at most `held` of them.
+
+    >>> sorted(shuffled(range(5), held=2, seed=0))
+    [0, 1, 2, 3, 4]
+    """
+    generator = random.Random(seed)
+    waiting: list[T] = []
+    for sample in samples:
+        if len(waiting) < held:
+            waiting.append(sample)
+        else:
+            place = generator.randrange(held)
+            chosen, waiting[place] = waiting[place], sample
+            yield chosen
+    generator.shuffle(waiting)
+    yield from waiting
+
+
+@dataclass
+class Maker:
+    """Makes pixels and tokens of a sample, the same for the same (seed, epoch, shard, row)."""
+
+    preparation: Preparation
+    tokenizer: Tokenizer
+    masking: float  # share of the tokens to drop
+    end_token: int  # id of the end of text; used only when masking
+    seed: int
+    room: int = DECODED_BYTES
+    decoded: dict[tuple[int, int], Image.Image] = field(default_factory=dict)
+
+    def pixels(self, sample: Sample, epoch: int) -> Pixels:
+        """Return the randomly cropped picture."""
+        generator = torch.default_generator
+        before = generator.get_state()  # without workers this is the training's own generator
+        generator.manual_seed(draw(self.seed, "crop", epoch, sample.shard, sample.row))
+        try:
+            return self.preparation.pixels(self._picture(sample))
+        finally:
+            generator.set_state(before)
+
+    def _picture(self, sample: Sample) -> Image.Image:
+        address = sample.shard, sample.row
+        picture = self.decoded.get(address)
+        if picture is None:
+            picture = open_picture(sample.image).rgb
+            size = picture.width * picture.height * BYTES_PER_PIXEL
+            if size <= self.room:
+                self.room -= size
+                self.decoded[address] = picture
+        return picture
+
+    def tokens(self, sample: Sample, epoch: int) -> Tokens:
+        """Return the caption's tokens, some of them dropped if the recipe masks."""
+        tokens = _tokenize(self.tokenizer, sample.caption)
+        if self.masking == 0:
+            return tokens
+        seed = draw(self.seed, "mask", epoch, sample.shard, sample.row)
+        return mask_tokens(tokens, share=self.masking, end=self.end_token, seed=seed)
+
+
+@functools.lru_cache(maxsize=TOKENIZED_CAPTIONS)
+def _tokenize(tokenizer: Tokenizer, caption: str) -> Tokens:
+    return tokenizer([caption])[0]
+
+
+class TrainingData:
+    """The batches of one training process, an epoch at a time."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        sealed: Sealed,
+        paths: Mapping[int, Path],
+        maker: Maker,
+        *,
+        process: int,
+        held: int,
+    ) -> None:
+        """Take the order from `plan`, and hold `held` samples a worker for shuffling.
+
+        `paths` has the tar of every shard of the plan.
+        """
+        self.plan = plan
+        self.sealed = sealed
+        self.paths = paths
+        self.maker = maker
+        self.process = process
+        self.held = held
+        self._epoch = multiprocessing.Value("q", 0)  # workers outlive an epoch and must see it
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch that `batches` gives from now on, in all workers."""
+        self._epoch.value = epoch
+
+    def batches(self, worker: int, workers: int) -> Iterator[Batch]:
+        """Yield the full batches of one worker's stream; the plan knows how many workers it has."""
+        epoch = self._epoch.value
+        numbers = self.plan.shards(epoch, self.process, worker)
+        samples = (
+            sample
+            for number in numbers
+            for sample in kept_samples(self.paths[number], self.sealed.shard(number))
+        )
+        seed = draw(self.plan.seed, "buffer", epoch, self.process, worker)
+        batch: list[tuple[Pixels, Tokens]] = []
+        for sample in shuffled(samples, held=self.held, seed=seed):
+            batch.append(self._make(sample, epoch))
+            if len(batch) == self.plan.batch_size:
+                yield _collate(batch)
+                batch = []
+
+    def _make(self, sample: Sample, epoch: int) -> tuple[Pixels, Tokens]:
+        try:
+            return self.maker.pixels(sample, epoch), self.maker.tokens(sample, epoch)
+        except Unusable as error:
+            raise _unusable(self.paths[sample.shard], sample.row, error) from error
+
+
+def _collate(samples: list[tuple[Pixels, Tokens]]) -> Batch:
+    pixels = torch.from_numpy(np.stack([pixels for pixels, _ in samples]))
+    return Batch(pixels, torch.stack([tokens for _, tokens in samples]))
+
+
+def _unusable(path: Path, row: int, error: ClipauditError) -> InputError:
+    return InputError(
+        f"{path}, row {row}: the manifest keeps a sample that cannot be used: {error}. Make the "
+        "manifest of this corpus again: indexing drops such samples."
+    )
+
+
+class Batches:
+    """Gives the steps of each epoch, from decoding processes that live as long as the training."""
+
+    def __init__(self, data: TrainingData, *, workers: int, pinned: bool) -> None:
+        """Start nothing yet: processes start with the first epoch."""
+        self._data = data
+        self._workers = Workers(data.batches, workers=workers, pinned=pinned)
+
+    def epoch(self, epoch: int, steps: int) -> Iterator[Batch]:
+        """Yield `steps` batches.
+
+        The stream is read to its end even where another process has fewer batches, so that every
+        kept sample of every epoch is counted.
+        """
+        self._data.set_epoch(epoch)
+        given = 0
+        for batch in self._workers:
+            if given < steps:
+                given += 1
+                yield batch
+        assert given == steps, f"{given} batches, planned were {steps}"

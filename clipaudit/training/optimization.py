@@ -1,0 +1,130 @@
+"""One step of training, with open_clip's loss, groups of weights, schedule and precision.
+
+Differs from open_clip_train.train_one_epoch in one point: a recipe may fix the logit scale at any
+number (Jayaraman et al. train with 25, 100 and 200), which the clamp at 100 there forbids.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from open_clip.loss import ClipLoss
+from open_clip_train.precision import get_autocast
+from open_clip_train.scheduler import cosine_lr
+
+from clipaudit.config.training import Recipe
+from clipaudit.training.processes import Processes, together
+
+MAX_LOG_SCALE = math.log(100)  # open_clip_train's clamp of a learned scale, from the CLIP paper
+
+
+@dataclass
+class Optimization:
+    """A model in training and everything that changes with it."""
+
+    model: torch.nn.Module  # as it is saved
+    parallel: torch.nn.Module  # the same model, gradients averaged over the processes
+    optimizer: torch.optim.Optimizer
+    schedule: Callable[[int], float]
+    scaler: torch.amp.GradScaler | None
+    loss: ClipLoss
+    autocast: Callable[[], Any]
+    clip_norm: float | None
+    scale_is_learned: bool
+
+    def step(
+        self, number: int, images: torch.Tensor, tokens: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, float]:
+        """Take step `number` on a batch; return its loss, logit scale and learning rate."""
+        rate = self.schedule(number)
+        self.optimizer.zero_grad()
+        with self.autocast():
+            output = self.parallel(images, tokens)
+            loss = self.loss(**output, output_dict=True)["contrastive_loss"]
+        self._descend(loss)
+        if self.scale_is_learned:
+            with torch.no_grad():
+                logit_scale = self.model.logit_scale
+                assert isinstance(logit_scale, torch.Tensor)
+                logit_scale.clamp_(0, MAX_LOG_SCALE)
+        return loss, output["logit_scale"], rate
+
+    def _descend(self, loss: torch.Tensor) -> None:
+        if self.scaler is None:
+            torch.autograd.backward(loss)
+        else:
+            torch.autograd.backward(self.scaler.scale(loss))
+        if self.clip_norm is not None:
+            if self.scaler is not None:
+                self.scaler.unscale_(self.optimizer)
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.clip_norm, norm_type=2.0)
+        if self.scaler is None:
+            self.optimizer.step()
+        else:
+            self.scaler.step(self.optimizer)
+            self.scaler.update()
+
+
+def prepare(
+    model: torch.nn.Module,
+    recipe: Recipe,
+    *,
+    steps: int,
+    processes: Processes,
+    device: torch.device,
+) -> Optimization:
+    """Return the optimization of `model`, which is moved to `device`, over `steps` steps."""
+    model.to(device).train()
+    learned = recipe.logit_scale == "learned"
+    if recipe.logit_scale != "learned":
+        fix_logit_scale(model, recipe.logit_scale)
+    optimizer = torch.optim.AdamW(
+        weight_groups(model, recipe.weight_decay),
+        lr=recipe.learning_rate,
+        betas=(recipe.beta1, recipe.beta2),
+        eps=recipe.epsilon,
+    )
+    return Optimization(
+        model=model,
+        parallel=together(model, processes, device),
+        optimizer=optimizer,
+        schedule=cosine_lr(optimizer, recipe.learning_rate, recipe.warmup_steps, steps),
+        scaler=torch.amp.GradScaler(device.type) if recipe.precision == "amp" else None,
+        loss=ClipLoss(
+            local_loss=recipe.local_loss,
+            gather_with_grad=recipe.gather_with_grad,
+            cache_labels=True,
+            rank=processes.rank,
+            world_size=processes.count,
+        ),
+        autocast=get_autocast(recipe.precision, device_type=device.type),
+        clip_norm=recipe.gradient_clip_norm,
+        scale_is_learned=learned,
+    )
+
+
+def fix_logit_scale(model: torch.nn.Module, scale: float) -> None:
+    """Set the logit scale to `scale` for good: it takes no gradient."""
+    assert isinstance(model.logit_scale, torch.nn.Parameter)
+    model.logit_scale.requires_grad_(False).fill_(math.log(scale))
+
+
+def weight_groups(model: torch.nn.Module, weight_decay: float) -> list[dict[str, Any]]:
+    """Return open_clip_train's two groups of weights: without decay, and with.
+
+    Without: vectors and scalars, whatever is called bn, ln or bias, and the logit scale.
+    """
+    plain: list[torch.Tensor] = []
+    decayed: list[torch.Tensor] = []
+    for name, weight in model.named_parameters():
+        if weight.requires_grad:
+            exempt = weight.ndim < 2 or any(
+                word in name for word in ("bn", "ln", "bias", "logit_scale")
+            )
+            (plain if exempt else decayed).append(weight)
+    return [
+        {"params": plain, "weight_decay": 0.0},
+        {"params": decayed, "weight_decay": weight_decay},
+    ]

@@ -1,0 +1,94 @@
+"""Which samples a training sees, in which order: a function of the recipe and the manifest.
+
+Each epoch the shards that keep anything are put in a seeded order and dealt to streams, one for
+each decoding process of each training process; a stream is cut into batches and what is left at
+its end is not used in that epoch (open_clip_train repeats samples instead). So the number of steps
+follows from the manifest, and an epoch's order from (seed, epoch) alone, which makes resuming
+between epochs exact.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from clipaudit.errors import ConfigError, InputError
+
+
+def draw(seed: int, *path: int | str) -> int:
+    """Return a number below 2**63 that depends on all arguments: a seed for what `path` names.
+
+    A hash instead of a generator's stream, so that it needs no state, and stays the same on every
+    machine and version.
+
+    >>> draw(0, "shard", 3, 7) == draw(0, "shard", 3, 7) != draw(0, "shard", 3, 8)
+    True
+    """
+    text = "/".join(map(str, (seed, *path)))
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The order and the number of everything in a training.
+
+    `kept` maps each shard that keeps anything to the number of samples it keeps. `processes` is the
+    number of training processes (torchrun's world size), `workers` the streams of each of them.
+    """
+
+    kept: Mapping[int, int]
+    batch_size: int
+    processes: int
+    workers: int
+    seed: int
+
+    def shards(self, epoch: int, process: int, worker: int) -> list[int]:
+        """Return the shards of one stream in the order of this epoch."""
+        order = sorted(self.kept, key=lambda shard: (draw(self.seed, "shard", epoch, shard), shard))
+        return order[process + worker * self.processes :: self.processes * self.workers]
+
+    def batches(self, epoch: int, process: int, worker: int) -> int:
+        """Return the number of full batches in one stream."""
+        samples = sum(self.kept[shard] for shard in self.shards(epoch, process, worker))
+        return samples // self.batch_size
+
+    def steps(self, epoch: int) -> int:
+        """Return the steps of an epoch: what the process with the fewest batches has."""
+        return min(
+            sum(self.batches(epoch, process, worker) for worker in range(self.workers))
+            for process in range(self.processes)
+        )
+
+
+def make_plan(
+    kept: Mapping[int, int], *, batch_size: int, processes: int, workers: int, seed: int
+) -> Plan:
+    """Return the plan, or say why there can be none.
+
+    `kept` maps shard numbers to kept samples; 0 decoding processes decode in the training process,
+    as one stream, in the same order as 1.
+    """
+    used = {shard: count for shard, count in kept.items() if count > 0}
+    total, streams = sum(used.values()), max(workers, 1) * processes
+    if total < batch_size * processes:
+        raise InputError(
+            f"a step needs {batch_size * processes} samples (batch_size {batch_size} x {processes} "
+            f"processes), but the manifest keeps {total}: make batch_size smaller"
+        )
+    if len(used) < streams:
+        raise InputError(
+            f"{len(used)} shards with kept samples, but {streams} streams (workers "
+            f"{max(workers, 1)} x {processes} processes) that each need one: use fewer workers"
+        )
+    return Plan(used, batch_size, processes, max(workers, 1), seed)
+
+
+def steps_of_epochs(plan: Plan, epochs: int) -> list[int]:
+    """Return the steps of each epoch; ConfigError if one would have none."""
+    steps = [plan.steps(epoch) for epoch in range(epochs)]
+    if 0 in steps:
+        raise ConfigError(
+            f"epoch {steps.index(0)} has no full batch of {plan.batch_size} in one of the "
+            f"{plan.processes} processes: their {plan.workers} workers each get too few of the "
+            f"{sum(plan.kept.values())} kept samples. Use fewer workers or a smaller batch_size."
+        )
+    return steps

@@ -1,0 +1,57 @@
+"""Several training processes, as torchrun starts them: RANK, WORLD_SIZE and LOCAL_RANK are set.
+
+open_clip_train also takes SLURM's variables for its own, which a single training inside a larger
+allocation must not do; so this part is ours.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.distributed
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Which of how many training processes this one is."""
+
+    count: int = 1
+    rank: int = 0
+    local_rank: int = 0
+
+    @property
+    def is_first(self) -> bool:
+        """Say whether this process writes checkpoints and logs."""
+        return self.rank == 0
+
+
+@contextmanager
+def joined(device: str) -> Iterator[tuple[Processes, str]]:
+    """Join the other processes, if torchrun started several; give the device of this one.
+
+    Without torchrun, or with one process: alone, on the device that was asked for.
+    """
+    count = int(os.environ.get("WORLD_SIZE", "1"))
+    if count == 1:
+        yield Processes(), device
+        return
+    processes = Processes(count, int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"]))
+    kind = torch.device(device).type
+    if kind == "cuda":
+        device = f"cuda:{processes.local_rank}"
+        torch.cuda.set_device(device)
+    torch.distributed.init_process_group("nccl" if kind == "cuda" else "gloo")
+    try:
+        yield processes, device
+    finally:
+        torch.distributed.destroy_process_group()
+
+
+def together(model: torch.nn.Module, processes: Processes, device: torch.device) -> torch.nn.Module:
+    """Return the model with gradients averaged over all processes; itself when there is one."""
+    if processes.count == 1:
+        return model
+    ids = [device] if device.type == "cuda" else None
+    return torch.nn.parallel.DistributedDataParallel(model, device_ids=ids)

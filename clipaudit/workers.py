@@ -1,0 +1,54 @@
+"""Worker processes that produce batches for a model, through torch's DataLoader."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
+
+import torch
+from torch.utils.data import DataLoader, IterableDataset, get_worker_info
+
+from clipaudit.errors import ClipauditError
+
+T = TypeVar("T", bound=tuple[Any, ...])
+Produce = Callable[[int, int], Iterator[T]]
+
+
+class Workers(Generic[T]):
+    """Iterates over what workers produce: one item of each in turn, those that have ended left out.
+
+    `produce(worker, workers)` is called in each of `workers` processes, at every iteration anew,
+    and yields named tuples, whose tensors come without copying; with 0 processes it is called here,
+    as worker 0 of 1. The processes live as long as this object.
+    """
+
+    def __init__(self, produce: Produce[T], *, workers: int, pinned: bool = False) -> None:
+        """Start nothing yet: processes start with the first iteration."""
+        self._loader = DataLoader(
+            _Stream(produce),
+            batch_size=None,
+            num_workers=workers,
+            persistent_workers=workers > 0,
+            pin_memory=pinned,
+            generator=torch.Generator(),  # its own: the process's random state stays as it is
+        )
+
+    def __iter__(self) -> Iterator[T]:
+        """Yield the items; an error of ours that a worker met is raised as it is."""
+        for item in self._loader:
+            if isinstance(item, ClipauditError):
+                raise item
+            yield item
+
+
+class _Stream(IterableDataset):  # type: ignore[type-arg]  # beartype knows no subscripted one
+    """What DataLoader wants to have; an error becomes an item, or it would come as a traceback."""
+
+    def __init__(self, produce: Callable[[int, int], Iterator[Any]]) -> None:
+        super().__init__()
+        self.produce = produce
+
+    def __iter__(self) -> Iterator[Any]:
+        info = get_worker_info()
+        try:
+            yield from self.produce(*(info.id, info.num_workers) if info else (0, 1))
+        except ClipauditError as error:
+            yield error

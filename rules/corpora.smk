@@ -1,0 +1,89 @@
+"""Shards -> samples -> manifests.
+
+Needs: the shards and class names that `corpora` and `label_sets` name.
+Makes: samples/, drops/index/, shards/ by part; manifests/<corpus>/all/ by part; sealed/<manifest>.
+"""
+
+
+rule index:
+    """The samples of a part, and why each of the other rows is none."""
+    input:
+        tars=part_tars,
+        classes=lambda wildcards: classes_file(wildcards.corpus),
+    output:
+        samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+        drops=f"{RESULTS}/drops/index/{{corpus}}/{{part}}.json",
+        shards=f"{RESULTS}/shards/{{corpus}}/{{part}}.json",
+    log:
+        "logs/index/{corpus}/{part}.log",
+    params:
+        code=code("index"),
+        shards=shard_numbers,
+        captioning=lambda wildcards: captioning(wildcards.corpus),
+    script:
+        "../workflow_scripts/index.py"
+
+
+rule keep_all:
+    """The manifest that keeps every sample of a part."""
+    input:
+        samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+    output:
+        manifest=f"{RESULTS}/manifests/{{corpus}}/all/{{part}}.json",
+    log:
+        "logs/keep_all/{corpus}/{part}.log",
+    params:
+        code=code("keep_all"),
+    script:
+        "../workflow_scripts/keep_all.py"
+
+
+def manifest_parts(wildcards):
+    """The parts of a manifest, over all corpora that its rows come from."""
+    return [
+        path
+        for corpus, pruning in RUN.manifests()[wildcards.manifest].items()
+        for path in by_part(f"manifests/{corpus}/{pruning}", corpus)
+    ]
+
+
+def manifest_shards(wildcards):
+    """The shard lists of the corpora of a manifest, in the order of its parts."""
+    return [
+        path
+        for corpus in RUN.manifests()[wildcards.manifest]
+        for path in by_part(f"shards/{corpus}", corpus)
+    ]
+
+
+def manifest_captionings(wildcards):
+    """How the captions of each corpus of a manifest are read."""
+    return {
+        corpus: captioning(corpus) for corpus in RUN.manifests()[wildcards.manifest]
+    }
+
+
+def manifest_classes(wildcards):
+    """The class names of the corpora of a manifest that have labels."""
+    return [
+        path
+        for corpus in RUN.manifests()[wildcards.manifest]
+        for path in classes_file(corpus)
+    ]
+
+
+rule seal:
+    """A manifest over all its parts and corpora in the form that training and streams read."""
+    input:
+        manifests=manifest_parts,
+        shards=manifest_shards,
+        classes=manifest_classes,
+    output:
+        sealed=f"{RESULTS}/sealed/{{manifest}}.json",
+    log:
+        "logs/seal/{manifest}.log",
+    params:
+        code=code("seal"),
+        captionings=manifest_captionings,
+    script:
+        "../workflow_scripts/seal.py"

@@ -1,0 +1,28 @@
+"""Samples -> embeddings.
+
+Needs: `encoders`; a trained encoder needs its model.
+Makes: embeddings/<encoder>/<corpus>/, drops/embed/<encoder>/<corpus>/ by part.
+"""
+
+
+rule embed:
+    """Unit float16 embeddings of the pictures of a part."""
+    input:
+        tars=part_tars,
+        samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+        weights=lambda wildcards: encoder_files(wildcards.encoder),
+        vocabulary=lambda wildcards: vocabulary_file(
+            encoder_architecture(wildcards.encoder)
+        ),
+    output:
+        embeddings=f"{RESULTS}/embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
+        drops=f"{RESULTS}/drops/embed/{{encoder}}/{{corpus}}/{{part}}.json",
+    log:
+        "logs/embed/{encoder}/{corpus}/{part}.log",
+    params:
+        code=code("embed"),
+        name=lambda wildcards: wildcards.encoder,
+        shards=shard_numbers,
+        model=lambda wildcards: encoder_settings(wildcards.encoder),
+    script:
+        "../workflow_scripts/embed.py"

@@ -1,0 +1,54 @@
+"""Embeddings -> exact similarities, both directions in one pass over a part.
+
+Needs: `similarity`: the test sets, the large and the small corpus.
+Makes: similarities/<encoder>/<corpus>/ (per train sample), neighbors/<encoder>/<corpus>/ (per test
+sample) by part; neighbors/<encoder>/<corpus>.json merged over the parts.
+"""
+
+
+def gap_neighbors(wildcards):
+    """The small set's neighbors: they are the gaps that the large set is tested against."""
+    if wildcards.corpus != AUDIT.large:
+        return []
+    return f"{RESULTS}/neighbors/{wildcards.encoder}/{AUDIT.small}.json"
+
+
+rule nearest:
+    """The nearest neighbours between one part and all test sets."""
+    input:
+        train=f"{RESULTS}/embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
+        tests=lambda wildcards: [
+            path
+            for test_set in AUDIT.test_sets
+            for path in by_part(f"embeddings/{wildcards.encoder}/{test_set}", test_set)
+        ],
+        gaps=gap_neighbors,
+    output:
+        similarities=f"{RESULTS}/similarities/{{encoder}}/{{corpus}}/{{part}}.json",
+        neighbors=f"{RESULTS}/neighbors/{{encoder}}/{{corpus}}/{{part}}.json",
+    log:
+        "logs/nearest/{encoder}/{corpus}/{part}.log",
+    params:
+        code=code("nearest"),
+        test_sets=AUDIT.test_sets,
+        neighbors=AUDIT.neighbors,
+    script:
+        "../workflow_scripts/nearest.py"
+
+
+rule merge_neighbors:
+    """The nearest train samples of every test sample, over all parts."""
+    input:
+        parts=lambda wildcards: by_part(
+            f"neighbors/{wildcards.encoder}/{wildcards.corpus}", wildcards.corpus
+        ),
+    output:
+        neighbors=f"{RESULTS}/neighbors/{{encoder}}/{{corpus}}.json",
+    log:
+        "logs/merge_neighbors/{encoder}/{corpus}.log",
+    params:
+        code=code("merge_neighbors"),
+        test_sets=AUDIT.test_sets,
+        neighbors=AUDIT.neighbors,
+    script:
+        "../workflow_scripts/merge_neighbors.py"

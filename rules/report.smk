@@ -1,0 +1,63 @@
+"""Tables of the papers, one SQL file each, and the catalog of every table.
+
+Needs: predictions, manifests, merged neighbors, similarities.
+Makes: tables/<audit>_table<n>.{parquet,csv,md,tex}, audit.duckdb.
+"""
+
+TABLES = similarity_tables(RUN)
+
+
+def table_pointers():
+    """The pointers of all tables of the enabled audits."""
+    return [f"{RESULTS}/tables/{table}.json" for table in TABLES]
+
+
+def table_inputs(wildcards):
+    """The pointers that a table's SQL reads, by view name."""
+    inputs = TABLES[wildcards.table].inputs
+    return {
+        view: [f"{RESULTS}/{path}" for path in paths] for view, paths in inputs.items()
+    }
+
+
+def table_files(wildcards):
+    """The SQL of a table, and the published values beside it."""
+    return [
+        f"clipaudit/reports/sql/{wildcards.table}.sql",
+        f"clipaudit/reports/published/{wildcards.table}.csv",
+    ]
+
+
+rule report_table:
+    """One table of a paper, from one SQL file."""
+    input:
+        unpack(table_inputs),
+    output:
+        table=f"{RESULTS}/tables/{{table}}.json",
+        csv=f"{RESULTS}/tables/{{table}}.csv.json",
+        markdown=f"{RESULTS}/tables/{{table}}.md.json",
+        latex=f"{RESULTS}/tables/{{table}}.tex.json",
+    log:
+        "logs/report_table/{table}.log",
+    params:
+        code=lambda wildcards: code("report_table", *table_files(wildcards)),
+        code_files=table_files,
+        table=lambda wildcards: wildcards.table,
+        relations=lambda wildcards: TABLES[wildcards.table].relations,
+        parameters=lambda wildcards: TABLES[wildcards.table].parameters,
+    script:
+        "../workflow_scripts/report_table.py"
+
+
+rule catalog:
+    """results/audit.duckdb: every table of the run as a view."""
+    input:
+        tables=table_pointers(),
+    output:
+        catalog=f"{RESULTS}/audit.duckdb",
+    params:
+        code=code("catalog"),
+    log:
+        "logs/catalog.log",
+    script:
+        "../workflow_scripts/catalog.py"

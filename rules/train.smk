@@ -1,0 +1,35 @@
+"""Manifests -> models.
+
+Needs: `recipes`, `architectures`, a sealed manifest.
+Makes: models/<recipe>/<manifest>.json (the last epoch; earlier ones in the folder of that name),
+curves/<recipe>/<manifest>.json.
+"""
+
+
+def start_weights(wildcards):
+    """The model that a recipe starts from, if it does."""
+    start = RUN.recipes[wildcards.recipe].start_from
+    return trained(f"{start.recipe}/{start.manifest}") if start else []
+
+
+rule train:
+    """A CLIP model trained on a manifest."""
+    input:
+        sealed=f"{RESULTS}/sealed/{{manifest}}.json",
+        start=start_weights,
+        vocabulary=lambda wildcards: vocabulary_file(
+            RUN.recipes[wildcards.recipe].architecture
+        ),
+    output:
+        model=f"{RESULTS}/models/{{recipe}}/{{manifest}}.json",
+        curves=f"{RESULTS}/curves/{{recipe}}/{{manifest}}.json",
+    log:
+        "logs/train/{recipe}/{manifest}.log",
+    params:
+        code=code("train"),
+        recipe=lambda wildcards: RUN.recipes[wildcards.recipe].model_dump(mode="json"),
+        architecture=lambda wildcards: architecture(
+            RUN.recipes[wildcards.recipe].architecture
+        ),
+    script:
+        "../workflow_scripts/train.py"

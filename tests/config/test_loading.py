@@ -1,0 +1,134 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from clipaudit.config.loading import check_files, json_schema, parse_settings, read_settings
+from clipaudit.errors import ConfigError
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def settings():
+    return read_settings(ROOT / "config/demo.yaml")
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.stem
+)
+def test_every_shipped_config_is_valid(path):
+    assert parse_settings(read_settings(path)).corpora
+
+
+def test_the_committed_schema_is_the_models():
+    """`make schema` writes it."""
+    assert (ROOT / "config/schema.json").read_text() == json_schema()
+
+
+def test_every_setting_says_what_it_is():
+    schema = json.loads(json_schema())
+    silent = [
+        f"{model}.{name}"
+        for model, content in {"Run": schema, **schema["$defs"]}.items()
+        for name, field in content.get("properties", {}).items()
+        if "description" not in field and name not in {"recipe", "manifest"}
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize(
+    ("place", "key", "message"),
+    [
+        ([], "similarty", "similarty is not a setting. Did you mean `similarity`?"),
+        (["similarity"], "near_gapp", "near_gapp is not a setting. Did you mean `near_gap`?"),
+        (["corpora", "large"], "shard", "large.shard is not a setting. Did you mean `shards`?"),
+        (["recipes", "base"], "epoch", "base.epoch is not a setting. Did you mean `epochs`?"),
+        (["worlds", "glyph"], "sid", "worlds.glyph.sid is not a setting. Did you mean `side`?"),
+        (["label_sets", "symbols"], "zzz", "label_sets.symbols.zzz is not a setting."),
+    ],
+)  # fmt: skip
+def test_a_misspelt_key_is_refused_with_a_guess(settings, place, key, message):
+    section = settings
+    for name in place:
+        section = section[name]
+    section[key] = 1
+
+    with pytest.raises(ConfigError) as refused:
+        parse_settings(settings)
+    assert message in str(refused.value)
+
+
+def put(settings, value, *place):
+    for name in place[:-1]:
+        settings = settings[name]
+    settings[place[-1]] = value
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (["similarity", "large"], "x", "similarity.large: 'x' is not among corpora (a, large"),
+        (["similarity", "encoder"], "x", "similarity.encoder: 'x' is not among encoders (own)"),
+        (["similarity", "test_sets"], ["val", "val"], "val: named twice among large, small and"),
+        (["similarity", "test_sets"], ["large"], "large: named twice"),
+        (["corpora", "large", "shards"], [], "corpora.large.shards: the list of shards is empty"),
+        (["corpora", "large", "shards"], ["a.tar"] * 2, "shards: 'a.tar' stands twice"),
+        (["corpora", "large", "shards"], "else/{0..3}.tar", "is not data/glyph/large/<number>.tar"),
+        (["corpora", "val", "labels"], None, "corpora.val.labels: a test set needs labels"),
+        (["corpora", "small", "labels"], "x", "corpora.small.labels: 'x' is not among label_sets"),
+        (["recipes", "base", "epochs"], 0, "should be greater than or equal to 1 (given: 0)"),
+        (["recipes", "base", "architecture"], "x", "'x' is not among architectures (tiny)"),
+        (["encoders", "own"], {"model": "base/x"}, "own.model: 'x' is not among the manifests"),
+        (["encoders", "own"], {}, "give exactly one of `model`, `pretrained`, `directory`"),
+        (["label_sets", "symbols", "templates"], ["a photo"], "must hold `{}` exactly once"),
+        (["worlds", "glyph", "corpora", "large", "styles"], {"foto": 1}, "styles.foto"),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_is_one_clear_error(settings, place, value, message):
+    put(settings, value, *place)
+
+    with pytest.raises(ConfigError) as refused:
+        parse_settings(settings)
+    assert message in str(refused.value)
+
+
+def test_a_key_that_stands_twice_is_refused(tmp_path):
+    path = tmp_path / "run.yaml"
+    path.write_text("corpora:\n  large: {shards: a.tar}\n  large: {shards: b.tar}\n")
+
+    with pytest.raises(ConfigError, match=r"run.yaml: .*'large' stands twice in one section"):
+        read_settings(path)
+
+
+@pytest.mark.parametrize("text", ["", "- 1", "a: [", "a: !!python/object:os.system {}"])
+def test_a_file_that_is_no_settings_is_refused(tmp_path, text):
+    path = tmp_path / "run.yaml"
+    path.write_text(text)
+
+    with pytest.raises(ConfigError, match=r"run\.yaml"):
+        read_settings(path)
+
+
+def test_files_that_do_not_exist_are_listed_before_anything_runs(tmp_path, settings):
+    put(settings, "gone/{0..12}.tar", "corpora", "large", "shards")
+    put(settings, None, "corpora", "large", "world")
+    put(settings, "classes.txt", "label_sets", "symbols", "classes")
+
+    with pytest.raises(ConfigError) as refused:
+        check_files(parse_settings(settings), root=tmp_path)
+    message = str(refused.value)
+    assert "14 files that the settings name do not exist" in message
+    assert "corpora.large.shards: gone/0.tar" in message
+    assert "and 4 more" in message
+
+
+def test_what_a_world_makes_need_not_exist(tmp_path, settings):
+    check_files(parse_settings(settings), root=tmp_path)
+
+
+def test_a_pruned_manifest_takes_the_small_set_whole(settings):
+    manifests = parse_settings(settings).manifests()
+
+    assert manifests["large-and-small.sketch-pruned"] == {"large": "sketch-pruned", "small": "all"}
+    assert manifests["large.combined-pruned"] == {"large": "combined-pruned"}

@@ -1,0 +1,150 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from searchcases import assert_same_bytes, brute_force, run, searches
+
+from clipaudit.errors import StepError
+from clipaudit.neighbors import screening
+from clipaudit.neighbors.backends import search
+from clipaudit.neighbors.interface import Queries
+from clipaudit.neighbors.screened import Screened
+from clipaudit.neighbors.tiles import Crowded, Tile
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+PRECISIONS = list(screening.PRECISIONS)
+SIZES = st.sampled_from([1, 33, 128, 1000])
+
+
+def screened(queries, k, device="cpu", rows=1000, columns=1000, precision=None, threads=1):
+    return Screened(
+        queries,
+        k,
+        device=device,
+        block_rows=rows,
+        block_queries=columns,
+        precision=precision,
+        threads=threads,
+    )
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("precision", PRECISIONS)
+@settings(deadline=None, max_examples=40)
+@given(case=searches())
+def test_equals_a_loop_over_all_pairs(device, precision, case):
+    queries, k, addresses, train = case
+    search = screened(queries, k, device, precision=precision)
+
+    found = run(search, addresses, train)
+
+    assert_same_bytes(found, brute_force(queries, k, addresses, train))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@settings(deadline=None, max_examples=40)
+@given(case=searches(), rows=SIZES, columns=SIZES, cuts=st.lists(st.integers(0, 300), max_size=2))
+def test_blocks_never_show(device, case, rows, columns, cuts):
+    queries, k, addresses, train = case
+    cuts = [min(cut, len(train)) for cut in cuts]
+
+    found = run(screened(queries, k, device, rows, columns), addresses, train, cuts)
+
+    reference = search(queries, k=k, backend="numpy", block_rows=rows, block_queries=columns)
+    assert_same_bytes(found, run(reference, addresses, train))
+
+
+@settings(deadline=None, max_examples=10)
+@given(case=searches())
+def test_two_threads_give_the_bytes_of_one(case):
+    queries, k, addresses, train = case
+
+    one, two = (run(screened(queries, k, threads=t), addresses, train) for t in (1, 2))
+
+    assert_same_bytes(two, one)
+
+
+def unit_rows(rng, n, d=64):
+    vectors = np.abs(rng.standard_normal((n, d))) + 0.5
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
+
+
+@pytest.fixture
+def large():
+    """Rows and queries enough for tiles in which few pairs pass the screen."""
+    rng = np.random.default_rng(0)
+    queries, train = unit_rows(rng, 700), unit_rows(rng, 5000)
+    train[17] = train[4711] = queries[3]
+    gaps = (queries.astype(np.float64) @ train[:2000].astype(np.float64).T).max(axis=1)
+    return Queries(queries, (0, 300, 700), np.arange(700), gaps), np.arange(5000), train
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("k", [1, 10, 100])
+def test_large_tiles_are_exact_without_the_plain_product(device, precision, k, large, monkeypatch):
+    if precision != "bfloat16":  # whose bound lets many pass among such vectors
+        monkeypatch.delattr(Screened, "_search_exactly")
+    queries, addresses, train = large
+
+    found = run(screened(queries, k, device, 5000, 512, precision), addresses, train)
+
+    assert_same_bytes(found, run(search(queries, k=k, backend="numpy"), addresses, train))
+
+
+def test_copies_of_one_vector_fall_back_to_the_plain_product(large):
+    queries, addresses, train = large
+    train = np.broadcast_to(train[:1], train.shape)
+
+    top = run(screened(queries, 3), addresses, train)[5]
+
+    assert top.tolist() == [[0, 1, 2]] * 700
+
+
+def test_low_gaps_are_crossed_by_every_row(large):
+    queries, addresses, train = large
+    low = Queries(queries.vectors, queries.starts, queries.addresses, queries.gaps - 0.5)
+
+    found = run(screened(low, 1), addresses, train)
+
+    assert_same_bytes(found, run(search(low, k=1, backend="numpy"), addresses, train))
+
+
+def test_refused_blocks_leave_no_trace(large):
+    queries, addresses, train = large
+    search = screened(queries, 1)
+
+    with pytest.raises(Exception, match=r"shard 0, row 4999.*norm inf"):
+        search.rows(addresses, np.concatenate([train[:-1], train[-1:] * np.float16(np.inf)]))
+
+    assert (search.top().address == -1).all()
+
+
+def test_arithmetic_below_the_bound_is_noticed(large, monkeypatch):
+    """As a device or a setting of torch with sloppier products would be."""
+    queries, addresses, train = large
+    fill = Tile.fill
+
+    def sloppy(tile, rows, panel):
+        fill(tile, (rows.float() * (1 + 2e-3)).to(rows.dtype), panel)
+
+    monkeypatch.setattr(Tile, "fill", sloppy)
+
+    with pytest.raises(StepError, match=r"wrong by .* but the bound is .* numpy backend"):
+        screened(queries, 1, precision="float16").rows(addresses, train)
+
+
+def test_torch_settings_are_left_as_they_were(large):
+    queries, addresses, train = large
+    before = torch.get_num_threads(), torch.backends.cuda.matmul.allow_fp16_accumulation
+
+    screened(queries, 1, threads=2).rows(addresses, train)
+
+    after = torch.get_num_threads(), torch.backends.cuda.matmul.allow_fp16_accumulation
+    assert after == before
+
+
+def test_crowded_is_an_exception_of_ours_alone():
+    """It never leaves the engine, so it is no ClipauditError."""
+    assert Crowded.__bases__ == (Exception,)

@@ -1,0 +1,102 @@
+import time
+
+import duckdb
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from clipaudit.reports.intervals import (
+    DRAWS,
+    exact_interval,
+    register_intervals,
+    relative_change_interval,
+)
+
+
+def change_interval(*counts):
+    return relative_change_interval(*(np.array([count]) for count in counts))[0]
+
+
+@pytest.mark.parametrize("trials", [1, 2, 7, 100, 50_000])
+def test_exact_interval_is_scipys(trials):
+    successes = np.unique(np.array([0, 1, trials // 3, trials - 1, trials]))
+
+    bounds = exact_interval(successes, np.full(len(successes), trials))
+
+    for count, (low, high) in zip(successes, bounds, strict=True):
+        expected = binomtest(int(count), trials).proportion_ci(method="exact")
+        # 1e-9: binomtest solves for its bounds, to that accuracy
+        assert (low, high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_exact_interval_covers_every_rate_at_least_as_often_as_it_says():
+    trials, rates = 20, np.linspace(0.01, 0.99, 50)
+    bounds = exact_interval(np.arange(trials + 1), np.full(trials + 1, trials))
+    counts = np.random.default_rng(0).binomial(trials, rates, size=(20_000, len(rates)))
+
+    covered = (bounds[counts, 0] <= rates) & (rates <= bounds[counts, 1])
+
+    assert covered.mean(axis=0).min() > 0.95 - 0.005  # 3 standard errors of 20,000 draws
+
+
+def test_no_trials_have_no_interval():
+    assert np.isnan(exact_interval(np.array([0]), np.array([0]))).all()
+    assert exact_interval(np.array([], int), np.array([], int)).shape == (0, 2)
+
+
+def test_change_interval_agrees_with_resampling_the_images():
+    kept, lost, gained, _ = counts = (300, 80, 40, 180)
+    was_right = np.repeat([1, 1, 0, 0], counts)
+    is_right = np.repeat([1, 0, 1, 0], counts)
+    images = np.random.default_rng(1).integers(0, sum(counts), size=(DRAWS, sum(counts)))
+    changes = is_right[images].sum(axis=1) / was_right[images].sum(axis=1) - 1
+
+    low, high = change_interval(*counts)
+
+    assert low < (gained - lost) / (kept + lost) < high
+    # Both sides are draws: a bound moves by about 0.001 from seed to seed.
+    assert (low, high) == pytest.approx(tuple(np.quantile(changes, [0.025, 0.975])), abs=0.004)
+
+
+def test_pairing_makes_the_interval_narrower_than_two_separate_accuracies():
+    narrow = change_interval(300, 20, 10, 270)  # 53 % and 52 %: mostly the same images
+    wide = change_interval(160, 160, 150, 130)  # the same accuracies on unrelated images
+
+    assert narrow[1] - narrow[0] < (wide[1] - wide[0]) / 2
+
+
+@pytest.mark.parametrize("counts", [(0, 0, 0, 0), (0, 0, 5, 5), (1, 1, 1, 20)])
+def test_few_right_answers_of_the_baseline_give_no_interval(counts):
+    assert np.isnan(change_interval(*counts)).all()
+
+
+def test_a_change_interval_does_not_depend_on_its_neighbours():
+    both = relative_change_interval(
+        np.array([300, 40]), np.array([80, 10]), np.array([40, 5]), np.array([180, 45])
+    )
+
+    np.testing.assert_array_equal(both[0], change_interval(300, 80, 40, 180))
+    np.testing.assert_array_equal(both[1], change_interval(40, 10, 5, 45))
+
+
+def test_sql_gives_the_same_and_null_for_what_does_not_exist():
+    with duckdb.connect() as connection:
+        register_intervals(connection)
+        got = connection.sql(
+            "select exact_interval(a, b).low, exact_interval(a, b) is null, "
+            "relative_change_interval(a, a, a, b).high "
+            "from (values (40, 100), (0, 0), (null, 3)) counts(a, b)"
+        ).fetchall()
+
+    low = exact_interval(np.array([40]), np.array([100]))[0, 0]
+    assert got[0] == (low, False, change_interval(40, 40, 40, 100)[1])
+    assert got[1:] == [(None, True, None)] * 2
+
+
+def test_intervals_of_a_whole_table_take_under_two_seconds():
+    counts = np.full(100, 5_000)
+    start = time.perf_counter()
+
+    relative_change_interval(counts, counts, counts, counts)
+
+    assert time.perf_counter() - start < 2

@@ -1,0 +1,170 @@
+import csv
+import io
+import re
+
+import pyarrow as pa
+import pytest
+
+from clipaudit.reports.layouts import LAYOUTS
+from clipaudit.reports.rendering import to_csv, to_latex, to_markdown
+from clipaudit.reports.tables import published_values, report_table
+
+TITLES = {"val": "ImageNet-Val", "sketch": "ImageNet-Sketch"}
+
+
+@pytest.fixture
+def table1(view):
+    """Two rows on two test sets; only the pruned row misses `val`."""
+    rows = [
+        (0, "L-200M + IN-Train", "b32", "both", None, False),
+        (1, "sketch-pruned", "b32", "cut", "both", True),
+    ]
+    predictions = [("b32", "both", "val", 0, row, row % 4) for row in range(100)]
+    predictions += [("b32", "both", "sketch", 0, row, row % 2) for row in range(100)]
+    predictions += [("b32", "cut", "sketch", 0, row, row % 5 % 2) for row in range(100)]
+    kept = [("large", "all", 0, row, True) for row in range(2000)]
+    kept += [("large", "cut", 0, row, row >= 1500) for row in range(2000)]
+    views = {
+        "rows": view("rows", rows),
+        "testsets": view("testsets", [(n, *pair) for n, pair in enumerate(TITLES.items())]),
+        "predictions": view("predictions", predictions),
+        "members": view("members", [("both", "large", "all"), ("cut", "large", "cut")]),
+        "manifest_rows": view("manifest_rows", kept),
+        "published": published_values("similarity_table1"),
+    }
+    return report_table("similarity_table1", views, {})
+
+
+def markdown_cells(text):
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def test_markdown_has_the_papers_form(table1):
+    head, _, *lines = markdown_cells(to_markdown("similarity_table1", table1))
+
+    assert head == ["Dataset", "Size", "ImageNet-Val", "ImageNet-Sketch"]
+    assert lines == [
+        ["L-200M + IN-Train", "2\u202f000", "25.00", "50.00"],
+        ["*95 % interval*", "", "[16.9, 34.7]", "[39.8, 60.2]"],
+        ["*in the paper*", "200\u202f966\u202f589", "68.66", "50.21"],
+        ["\u2013 sketch-pruned", "\u22121\u202f500", "\u2013", "60.00"],
+        ["*95 % interval*", "", "", "[49.7, 69.7]"],
+        ["*in the paper*", "\u22128\u202f342\u202f783", "68.34", "44.78"],
+        ["*relative change, %*", "", "", "+20.0"],
+        ["*change, 95 % interval*", "", "", lines[7][3]],
+        ["*change in the paper*", "", "\u22120.5", "\u221210.8"],
+    ]
+    assert re.fullmatch(r"\[.\d\d?\.\d, \+\d\d\.\d\]", lines[7][3])
+
+
+def test_markdown_lines_up_as_text(table1):
+    lines = to_markdown("similarity_table1", table1).splitlines()[2:]
+
+    assert len({len(line) for line in lines}) == 1
+
+
+def test_latex_has_the_papers_form(table1):
+    text = to_latex("similarity_table1", table1)
+
+    assert (
+        r"Dataset & Size & \shortstack{ImageNet-\\Val} & \shortstack{ImageNet-\\Sketch} \\" in text
+    )
+    assert r"{L-200M + IN-Train} & {2\,000} & {25.00} & {50.00} \\" in text
+    assert r"{-- sketch-pruned} & {$-$1\,500} & {--} & {60.00} \\" in text
+    assert r"{\scriptsize \quad in the paper} & {\scriptsize $-$8\,342\,783}" in text
+    for rule in (r"\toprule", r"\midrule", r"\bottomrule", r"\begin{tabular}{lrrr}"):
+        assert text.count(rule) == 1
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_latex_is_ascii_and_its_braces_balance(name, table1, view):
+    table = table1 if name in ("similarity_table1", "similarity_table4") else corpora_table(name)
+
+    text = to_latex(name, table)
+
+    assert text.isascii()
+    plain = re.sub(r"\\[\\{}]", "", text)
+    assert plain.count("{") == plain.count("}")
+    rows = [line for line in text.splitlines() if line.endswith(r"} \\") and "&" in line]
+    assert len({re.sub(r"\\&", "", row).count("&") for row in rows}) == 1
+
+
+def corpora_table(name, titles=("Small", "Large")):
+    """A table of the form that Tables 2, 6 and 7 have, with every column that they print."""
+    numbers = {"images": 2000, "near_duplicates": 10, "near_gap": 1234, "nearer": 10, "ties": 3}
+    numbers |= {"share": 0.005, "share_low": 0.002, "share_high": 0.009, "not_normalized": 0}
+    published = {"images": 50_000, "near_duplicates": None, "near_gap": 131_087, "share": 0.9794}
+    published = {f"published_{key}": value for key, value in published.items()}
+    cells = [
+        {"position": position, "testset_title": testset, "corpus": corpus, "corpus_title": title}
+        for position, testset in enumerate(TITLES.values())
+        for corpus, title in zip(("small", "large"), titles, strict=True)
+    ]
+    return pa.Table.from_pylist([{**cell, **numbers, **published} for cell in cells])
+
+
+def test_lines_with_nothing_to_say_are_left_out():
+    names = [row[0] for row in markdown_cells(to_markdown("similarity_table6", corpora_table("")))]
+
+    assert names[2:] == ["ImageNet-Val", "*in the paper*", "ImageNet-Sketch", "*in the paper*"]
+
+
+def test_shares_stand_with_their_intervals():
+    head, _, *lines = markdown_cells(to_markdown("similarity_table2", corpora_table("")))
+
+    assert head == ["Test set", "Images", "Small", "Large"]
+    assert lines[1] == ["*share, % (95 % interval)*", "", *["0.50 [0.20, 0.90]"] * 2]
+    assert lines[2][1] == "50\u202f000"
+
+
+def test_equal_titles_do_not_merge_columns():
+    head, *_ = markdown_cells(to_markdown("similarity_table7", corpora_table("", ("X", "X"))))
+
+    assert head[2:] == ["X", "X"]
+
+
+def test_a_table_without_rows_is_its_head():
+    empty = corpora_table("").slice(0, 0)
+
+    assert to_markdown("similarity_table7", empty).count("\n|") == 2
+    assert r"\bottomrule" in to_latex("similarity_table7", empty)
+    assert to_csv(empty).count("\r\n") == 1
+
+
+HOSTILE = r"a|b_c_ <script> 50% & \input{x} $x^2$ #~ [l](u) *" + "\nnext"
+
+
+def test_hostile_titles_stay_text_in_markdown():
+    text = to_markdown("similarity_table7", corpora_table("", ("S", HOSTILE)))
+
+    head = next(line for line in text.splitlines() if line.startswith("| Test set"))
+    assert r"a\|b_c\_ \<script> 50% \& \\input{x} \$x^2\$ #\~ \[l\](u) \* next" in head
+    assert head.count("|") - head.count(r"\|") == 5
+
+
+def test_hostile_titles_stay_text_in_latex():
+    text = to_latex("similarity_table7", corpora_table("", ("S", HOSTILE)))
+
+    assert r"\input{" not in text
+    assert r"\textbackslash{}input\{x\}" in text
+    assert r"50\%" in text
+    assert r"\$x\textasciicircum{}2\$" in text
+
+
+def test_csv_is_read_back_as_it_was(table1):
+    rows = list(csv.reader(io.StringIO(to_csv(table1), newline=""), strict=True))
+
+    assert rows[0] == table1.column_names
+    assert len(rows) == 1 + len(table1)
+    accuracies = [float(row[rows[0].index("accuracy")] or "nan") for row in rows[1:]]
+    assert accuracies[:2] + accuracies[3:] == [0.25, 0.5, 0.6]
+    assert [row[rows[0].index("indent")] for row in rows[1:]] == ["false"] * 2 + ["true"] * 2
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(1)", "\t=1", "\r=1"])
+def test_no_text_of_a_csv_runs_as_a_formula(text):
+    written = to_csv(pa.table({"title": [text], "change": [-0.25], "count": [-3]}))
+
+    (row,) = list(csv.reader(io.StringIO(written, newline="")))[1:]
+    assert row == [f"'{text}", "-0.25", "-3"]

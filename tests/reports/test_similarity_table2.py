@@ -1,0 +1,102 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from clipaudit.reports.tables import report_table
+
+PARAMETERS = {
+    "small": "small",
+    "large": "large",
+    "small_title": "ImageNet-Train",
+    "large_title": "LAION-400M",
+    "near_duplicate_distance": 0.05,
+}
+TESTSETS = [(0, "sketch", "ImageNet-Sketch"), (1, "val", "My Val")]
+
+
+@pytest.fixture
+def table2(view, published):
+    def build(neighbors, paper=None, testsets=TESTSETS):
+        views = {
+            "testsets": view("testsets", testsets),
+            "neighbors": view("neighbors", neighbors),
+            "published": published(paper),
+        }
+        return report_table("similarity_table2", views, PARAMETERS)
+
+    return build
+
+
+def test_four_rows_by_hand(table2):
+    small, large = (0.96, 0.5, 0.2, 0.1), (0.99, 0.98, 0.97, 0.9)
+    neighbors = [
+        (corpus, "sketch", 0, row, 0, similarity)
+        for corpus, similarities in (("small", small), ("large", large))
+        for row, similarity in enumerate(similarities)
+    ]
+    # Neither a second neighbour nor another corpus counts.
+    neighbors += [("large", "sketch", 0, 3, 1, 1.0), ("other", "sketch", 0, 9, 0, 1.0)]
+
+    table = table2(neighbors, "similarity_table2").to_pylist()
+
+    columns = ("testset", "corpus_title", "images", "near_duplicates", "share")
+    assert [tuple(row[column] for column in columns) for row in table] == [
+        ("sketch", "ImageNet-Train", 4, 1, 0.25),
+        ("sketch", "LAION-400M", 4, 3, 0.75),
+        ("val", "ImageNet-Train", 0, 0, None),
+        ("val", "LAION-400M", 0, 0, None),
+    ]
+    # 1 of 4 and 3 of 4: mirror images; the roots of the binomial tails at 2.5 %
+    assert (table[0]["share_low"], table[0]["share_high"]) == pytest.approx(
+        (0.006309, 0.805880), abs=1e-6
+    )
+    assert table[1]["share_low"] == pytest.approx(1 - table[0]["share_high"], abs=1e-9)
+    published = [(row["published_images"], row["published_near_duplicates"]) for row in table]
+    assert published == [(50_889, 18), (50_889, 1553), (None, None), (None, None)]
+
+
+def test_the_border_is_strict_to_the_last_bit(table2):
+    border = 1 - 0.05  # its distance is 0.05 and a little: one more bit makes it less
+    similarities = [np.nextafter(border, 0), border, np.nextafter(border, 1)]
+    neighbors = [
+        ("large", "sketch", 0, row, 0, float(value)) for row, value in enumerate(similarities)
+    ]
+
+    table = table2(neighbors)
+
+    assert [1 - value < 0.05 for value in similarities] == [False, False, True]
+    assert table["near_duplicates"].to_pylist()[:2] == [0, 1]
+
+
+def test_an_empty_corpus_leaves_the_test_images(table2):
+    table = table2([("large", "val", 0, row, 0, 1.0) for row in range(3)])
+
+    assert table["images"].to_pylist() == [0, 0, 3, 3]
+    assert table["near_duplicates"].to_pylist() == [0, 0, 0, 3]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equals_a_recomputation_in_pandas(table2, seed):
+    random = np.random.default_rng(seed)
+    neighbors = [
+        (corpus, testset, shard, row, rank, float(random.choice([0.9, 0.95, 0.96, 1.0])))
+        for corpus in ("small", "large", "other")
+        for testset in ("val", "sketch")
+        for shard in range(3)
+        for row in range(random.integers(1, 9))
+        for rank in range(2)
+    ]
+    random.shuffle(neighbors)
+    names = ["corpus", "testset", "shard", "row", "rank", "similarity"]
+    frame = pd.DataFrame(neighbors, columns=names)
+    nearest = frame[(frame["rank"] == 0) & (frame.corpus != "other")]
+
+    table = table2(neighbors).to_pandas()
+
+    for row in table.itertuples():
+        of_set = nearest[nearest.testset == row.testset]
+        of_both = of_set[of_set.corpus == row.corpus]
+        assert row.images == len(of_set[["shard", "row"]].drop_duplicates())
+        assert row.near_duplicates == (1 - of_both.similarity < 0.05).sum()
+        assert row.share == row.near_duplicates / row.images
+        assert row.share_low <= row.share <= row.share_high

@@ -1,0 +1,213 @@
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from clipaudit.errors import StepError, StoreError
+from clipaudit.reports import tables
+from clipaudit.actions import LabelledFile
+from clipaudit.reports.tables import report_table
+
+TABLE7 = {"small": "small", "large": "large", "large_title": "Large"}
+
+
+@pytest.fixture
+def query(tmp_path, monkeypatch):
+    """A function that runs SQL text as if it stood in sql/probe.sql."""
+
+    def run(sql, views, parameters=None):
+        (tmp_path / "sql").mkdir(exist_ok=True)
+        (tmp_path / "sql" / "probe.sql").write_text(sql)
+        monkeypatch.setattr(tables, "files", lambda package: tmp_path)
+        return report_table("probe", views, parameters or {})
+
+    return run
+
+
+def write(path, **columns):
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def test_a_view_is_the_union_of_its_files_with_their_labels(tmp_path, query):
+    first = write(tmp_path / "a.parquet", row=[0, 1], testset=pa.array(["v", "s"]))
+    second = write(tmp_path / "b.parquet", testset=["v"], row=[2])  # other order of columns
+    view = [
+        LabelledFile(first, {"corpus": "large"}),
+        LabelledFile(second, {"corpus": "large"}),
+        LabelledFile(first, {"corpus": "small"}),  # equal content is stored once
+    ]
+
+    table = query("select corpus, testset, row from v order by all", {"v": view})
+
+    assert [tuple(row.values()) for row in table.to_pylist()] == [
+        ("large", "s", 1),
+        ("large", "v", 0),
+        ("large", "v", 2),
+        ("small", "s", 1),
+        ("small", "v", 0),
+    ]
+
+
+def test_no_character_of_a_path_or_label_means_anything(tmp_path, query):
+    folder = tmp_path / 'it\'s a "folder" [0-9] *; drop'
+    folder.mkdir()
+    path = write(folder / "x'y?.parquet", row=[7])
+    label = "o'clock\"; select 1 --"
+
+    table = query("select row, recipe from v", {"v": [LabelledFile(path, {"recipe": label})]})
+
+    assert table.to_pylist() == [{"row": 7, "recipe": label}]
+
+
+def test_dictionary_columns_join_with_plain_ones(tmp_path, query):
+    words = pa.array(["a", "b", "a"])
+    plain, coded = tmp_path / "p.parquet", tmp_path / "c.parquet"
+    write(plain, testset=words, row=[0, 1, 2])
+    write(coded, testset=words.dictionary_encode(), row=[0, 1, 2])
+
+    table = query(
+        "select c.row from c inner join p on c.testset = p.testset and c.row = p.row "
+        "where c.testset = $testset order by all",
+        {"p": [LabelledFile(plain)], "c": [LabelledFile(coded)]},
+        {"testset": "a", "not_named": 1},
+    )
+
+    assert table["row"].to_pylist() == [0, 2]
+
+
+def test_the_sql_can_read_nothing_else(tmp_path, query):
+    path = write(tmp_path / "secret.parquet", row=[1])
+    with pytest.raises(StoreError, match=r"probe\.sql: Permission Error.*disabled"):
+        query(f"select * from '{path}'", {})
+    with pytest.raises(StoreError, match=r"probe\.sql: Catalog Error.*views does not exist"):
+        query("select * from views", {})  # a Python variable of that name exists
+
+
+def test_a_missing_file_is_named_with_its_view(tmp_path, query):
+    with pytest.raises(StoreError, match=r"gone\.parquet: not readable .* `v` .*verify"):
+        query("from v", {"v": [LabelledFile(tmp_path / "gone.parquet")]})
+
+
+def test_a_damaged_file_is_a_store_error(tmp_path, query):
+    path = write(tmp_path / "a.parquet", row=list(range(10_000)))
+    damaged = bytearray(path.read_bytes())
+    damaged[4:2000] = bytes(1996)  # the pages; the footer stays
+    path.write_bytes(damaged)
+
+    with pytest.raises(StoreError, match=r"(?s)probe\.sql: .*verify"):
+        query("select sum(row) from v", {"v": [LabelledFile(path)]})
+
+
+def test_files_that_do_not_fit_together_are_a_store_error(tmp_path, query):
+    first = LabelledFile(write(tmp_path / "a.parquet", row=[1]))
+    second = LabelledFile(write(tmp_path / "b.parquet", row=["x"]))
+
+    with pytest.raises(StoreError, match=r"`v` do not fit together .*int64.*string"):
+        query("from v", {"v": [first, second]})
+
+
+def test_a_view_without_files_is_refused(query):
+    with pytest.raises(StepError, match=r"`v` has no file.*empty Arrow table"):
+        query("from v", {"v": []})
+
+
+def test_a_label_never_shadows_a_column(tmp_path, query):
+    path = write(tmp_path / "a.parquet", testset=["a"])
+
+    with pytest.raises(StepError, match=r"a\.parquet: has the column 'testset'.*'val'"):
+        query("from v", {"v": [LabelledFile(path, {"testset": "val"})]})
+
+
+def test_an_unknown_column_names_the_sql_file(view, published):
+    views = {
+        "testsets": view("testsets", []),
+        "neighbors": pa.table({"corpus": ["large"]}),
+        "published": published(None),
+    }
+
+    with pytest.raises(StoreError, match=r'similarity_table7\.sql: Binder Error.*"testset"'):
+        report_table("similarity_table7", views, TABLE7)
+
+
+def test_a_parameter_that_lacks_is_named(view, published):
+    views = {
+        "testsets": view("testsets", []),
+        "neighbors": view("neighbors", []),
+        "published": published(None),
+    }
+
+    with pytest.raises(StoreError, match=r"similarity_table7\.sql: .*large_title"):
+        report_table("similarity_table7", views, {"small": "s", "large": "l"})
+
+
+def test_a_column_of_nulls_alone_needs_no_type(view, published):
+    """Settings without pruned rows give a `baseline` that Arrow types as null."""
+    rows = [{"position": 0, "dataset": "d", "recipe": "r", "manifest": "m", "baseline": None}]
+    views = {
+        "rows": pa.Table.from_pylist([{**row, "indent": False} for row in rows]),
+        "testsets": view("testsets", [(0, "a", "A")]),
+        "predictions": view("predictions", [("r", "m", "a", 0, 0, 0)]),
+        "members": view("members", [("m", "large", "all")]),
+        "manifest_rows": view("manifest_rows", [("large", "all", 0, 0, True)]),
+        "published": published(None),
+    }
+
+    table = report_table("similarity_table1", views, {})
+
+    assert table.select(["accuracy", "size"]).to_pylist() == [{"accuracy": 1.0, "size": 1}]
+
+
+def test_neither_order_nor_split_of_files_reaches_the_bytes(tmp_path, view, published):
+    neighbors = view(
+        "neighbors",
+        [
+            (corpus, "a", 0, row, 0, (row * factor % 97) / 97)
+            for corpus, factor in (("small", 31), ("large", 57))
+            for row in range(200)
+        ],
+    )
+    whole, parts = tmp_path / "whole.parquet", []
+    pq.write_table(neighbors, whole)
+    for start in range(0, 400, 100):
+        parts.append(tmp_path / f"{start}.parquet")
+        pq.write_table(neighbors.slice(start, 100), parts[-1])
+
+    def answer(paths):
+        views = {
+            "testsets": view("testsets", [(0, "a", "A")]),
+            "neighbors": [LabelledFile(path) for path in paths],
+            "published": published(None),
+        }
+        return report_table("similarity_table7", views, TABLE7)
+
+    assert answer([whole]).equals(answer(parts))
+    assert answer(parts).equals(answer(parts[::-1]))
+    assert answer([whole])["images"].to_pylist() == [200]
+
+
+def test_two_processes_give_the_same_bytes():
+    program = (
+        "import hashlib, pyarrow as pa\n"
+        "from clipaudit.reports.tables import report_table, published_values\n"
+        "rows = pa.table({'position': [0, 1], 'dataset': ['b', 'c'], 'recipe': ['r', 'r'],\n"
+        "    'manifest': ['b', 'c'], 'baseline': [None, 'b'], 'indent': [False, True]})\n"
+        "predictions = pa.table({'recipe': ['r'] * 80, 'manifest': ['b'] * 40 + ['c'] * 40,\n"
+        "    'testset': ['a'] * 80, 'shard': [0] * 80, 'row': list(range(40)) * 2,\n"
+        "    'right_rank': [n * n % 3 % 2 for n in range(80)]})\n"
+        "testsets = pa.table({'position': [0], 'testset': ['a'], 'title': ['A']})\n"
+        "members = pa.table({'manifest': ['b'], 'corpus': ['l'], 'pruning': ['all']})\n"
+        "kept = pa.table({'corpus': ['l'], 'pruning': ['all'], 'kept': [True]})\n"
+        "table = report_table('similarity_table1', {'rows': rows, 'testsets': testsets,\n"
+        "    'predictions': predictions, 'members': members, 'manifest_rows': kept,\n"
+        "    'published': published_values('none')}, {})\n"
+        "assert table['relative_change_high'][1].is_valid\n"
+        "print(hashlib.sha256(repr(table.to_pylist()).encode()).hexdigest())\n"
+    )
+    command = [sys.executable, "-c", program]
+
+    outputs = {subprocess.run(command, check=True, capture_output=True).stdout for _ in range(2)}
+
+    assert len(outputs) == 1

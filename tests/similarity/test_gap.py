@@ -1,0 +1,100 @@
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clipaudit.corpora.manifests import MANIFEST
+from clipaudit.similarity.gap import CROSSES, NOT_EMBEDDED, prune_to_gap
+
+COLUMNS = ("shard", "row", "testset", "gap_similarity", "gap", "gap_test_shard", "gap_test_row")
+TEST_SETS = ("val", "sketch")
+
+
+def similarities(*rows):
+    columns = dict(zip(COLUMNS, zip(*rows, strict=True) if rows else [[]] * 7, strict=True))
+    whole = [name for name in COLUMNS if name.endswith(("shard", "row"))]
+    ints = {name: pa.array(columns[name], pa.int32()) for name in whole}
+    floats = {name: pa.array(columns[name], pa.float64()) for name in ("gap_similarity", "gap")}
+    names = pa.array(columns["testset"], pa.string()).dictionary_encode()
+    return pa.table({**ints, **floats, "testset": names})
+
+
+def samples(*addresses):
+    shards, rows = zip(*addresses, strict=True)
+    return pa.table({"shard": pa.array(shards, pa.int32()), "row": pa.array(rows, pa.int32())})
+
+
+def test_a_sample_beyond_a_gap_leaves_with_its_reason():
+    found = similarities(
+        (0, 0, "val", 0.75, 0.5, 0, 3),
+        (0, 0, "sketch", None, None, None, None),
+        (0, 1, "val", None, None, None, None),
+        (0, 1, "sketch", None, None, None, None),
+    )
+
+    manifest = prune_to_gap(samples((0, 0), (0, 1)), found, ["val", "sketch"])
+
+    assert manifest.schema == MANIFEST
+    dropped, kept = manifest.to_pylist()
+    assert dropped == {
+        "shard": 0, "row": 0, "kept": False, "testset": "val", "test_shard": 0, "test_row": 3,
+        "similarity": 0.75, "gap": 0.5, "reason": CROSSES,
+    }  # fmt: skip
+    assert kept["kept"]
+    assert [value for name, value in kept.items() if name not in {"shard", "row", "kept"}] == [
+        None
+    ] * 6
+
+
+def test_only_the_chosen_test_sets_prune():
+    found = similarities((0, 0, "val", 0.75, 0.5, 0, 3), (0, 0, "sketch", None, None, None, None))
+
+    assert prune_to_gap(samples((0, 0)), found, ["sketch"])["kept"].to_pylist() == [True]
+
+
+def test_a_tie_with_the_gap_stays():
+    found = similarities((0, 0, "val", 0.5, 0.5, 0, 3))
+
+    assert prune_to_gap(samples((0, 0)), found, ["val"])["kept"].to_pylist() == [True]
+
+
+@pytest.mark.parametrize(("sketch", "named"), [(0.75, "val"), (0.8125, "sketch")])
+def test_combined_pruning_names_the_widest_crossing_and_the_first_of_equals(sketch, named):
+    found = similarities((0, 0, "sketch", sketch, 0.5, 1, 1), (0, 0, "val", 0.75, 0.5, 0, 3))
+
+    assert prune_to_gap(samples((0, 0)), found, ["val", "sketch"])["testset"].to_pylist() == [named]
+
+
+def test_a_sample_that_was_not_embedded_is_dropped_as_such():
+    found = similarities((0, 0, "val", None, None, None, None))
+
+    manifest = prune_to_gap(samples((0, 0), (0, 1)), found, ["val"])
+
+    assert manifest["reason"].to_pylist() == [None, NOT_EMBEDDED]
+
+
+def test_a_part_without_similarities_keeps_nothing():
+    manifest = prune_to_gap(samples((0, 0)), similarities(), ["val"])
+
+    assert manifest["kept"].to_pylist() == [False]
+
+
+crossing = st.one_of(st.none(), st.integers(-8, 8))
+
+
+@given(st.lists(st.tuples(crossing, crossing), max_size=40))
+def test_equals_the_definition_on_drawn_excesses(excesses):
+    rows = [
+        (0, row, name, *((0.5 + excess / 16, 0.5, 0, row) if excess is not None else (None,) * 4))
+        for row, pair in enumerate(excesses)
+        for name, excess in zip(TEST_SETS, pair, strict=True)
+    ]
+    if not rows:
+        return
+
+    manifest = prune_to_gap(
+        samples(*((0, row) for row in range(len(excesses)))), similarities(*rows), TEST_SETS
+    )
+
+    kept = [all(excess is None or excess <= 0 for excess in pair) for pair in excesses]
+    assert manifest["kept"].to_pylist() == kept

@@ -1,0 +1,132 @@
+import dataclasses
+
+import numpy as np
+import open_clip
+import pyarrow as pa
+import pytest
+import torch
+from tinyclip import index, text_shards
+
+from clipaudit.errors import InputError, StepError
+from clipaudit.evaluation import (
+    PREDICTIONS,
+    ZeroShotTask,
+    class_embeddings,
+    evaluate,
+    rank_classes,
+)
+
+CLASSES = ["red cat", "green dog", "blue photo", "red cat"]
+TEMPLATES = ["a photo of a {}", "a {}"]
+
+
+@pytest.fixture
+def task(tmp_path):
+    shards = text_shards(tmp_path, [5, 4])
+    return ZeroShotTask("val", shards, index(shards), CLASSES, TEMPLATES)
+
+
+def predicted(clip, *tasks, workers=0, size=4):
+    cpu = torch.device("cpu")
+    return dict(evaluate(clip, tasks, batch_size=size, workers=workers, device=cpu))
+
+
+def test_class_embeddings_are_open_clips(clip, cpu):
+    clip.model.eval()
+
+    found = class_embeddings(clip.model, clip.tokenizer, CLASSES, TEMPLATES, device=cpu)
+
+    stock = open_clip.build_zero_shot_classifier(clip.model, clip.tokenizer, CLASSES, TEMPLATES)
+    # a class is one forward pass here, ten are one there: sums round differently
+    np.testing.assert_allclose(found, stock.T.numpy(), atol=1e-6)
+
+
+def test_one_row_a_sample_in_the_order_of_samples(clip, task):
+    table = predicted(clip, task)["val"]
+
+    assert table.schema == PREDICTIONS
+    for name in ("shard", "row", "label"):
+        assert table[name].to_pylist() == task.samples[name].to_pylist()
+
+
+def test_ranks_agree_with_the_predicted_labels(clip, task):
+    for row in predicted(clip, task)["val"].to_pylist():
+        assert sorted(row["top"]) == [0, 1, 2, 3]
+        assert row["top"].index(row["label"]) == row["right_rank"]
+        assert -1.001 < row["right_similarity"] < 1.001
+
+
+def test_classes_of_one_name_tie_and_the_lower_label_wins(clip, task):
+    tops = predicted(clip, task)["val"]["top"].to_pylist()
+
+    assert all(top.index(3) == top.index(0) + 1 for top in tops)
+
+
+def test_only_the_labels_of_the_set_are_predicted(clip, task):
+    keep = pa.compute.not_equal(task.samples["label"], 1)
+    part = dataclasses.replace(task, samples=task.samples.filter(keep), labels=[2, 0])
+
+    table = predicted(clip, part)["val"]
+
+    whole = predicted(clip, task)["val"].filter(keep)
+    assert table["top"].to_pylist() == [
+        [label for label in top if label in (0, 2)] for top in whole["top"].to_pylist()
+    ]
+
+
+def test_top_holds_five_labels_at_most(clip, task):
+    many = dataclasses.replace(task, classes=[*CLASSES, "dog", "cat", "blue"])
+
+    assert {len(top) for top in predicted(clip, many)["val"]["top"].to_pylist()} == {5}
+
+
+def test_several_sets_with_one_model(clip, task):
+    other = dataclasses.replace(task, name="sketch", classes=CLASSES[:3])
+
+    tables = predicted(clip, task, other, workers=2)
+
+    assert list(tables) == ["val", "sketch"]
+    assert tables["sketch"] == predicted(clip, other)["sketch"]
+
+
+def test_label_outside_of_the_set_is_refused(clip, task):
+    part = dataclasses.replace(task, labels=[0, 1])
+
+    with pytest.raises(
+        InputError,
+        match=r"val: 2 images have a label outside of the 2 .*shard 0, row 2 with label 2",
+    ):
+        predicted(clip, part)
+
+
+def test_missing_label_is_refused(clip, task):
+    column = task.samples.schema.get_field_index("label")
+    bare = task.samples.set_column(column, "label", pa.nulls(9, pa.int32()))
+
+    with pytest.raises(InputError, match=r"9 images have a label outside .*label None"):
+        predicted(clip, dataclasses.replace(task, samples=bare))
+
+
+def test_subset_beyond_the_classes_is_refused(clip, task):
+    with pytest.raises(InputError, match="its label set has 4 classes"):
+        predicted(clip, dataclasses.replace(task, labels=[0, 4]))
+
+
+def test_diverged_model_is_refused(clip, task):
+    with torch.no_grad():
+        clip.model.visual.conv1.weight.fill_(torch.nan)
+
+    with pytest.raises(StepError, match=r"val: the model gives embeddings .* not finite"):
+        predicted(clip, task)
+
+
+def test_equal_classes_have_equal_similarities():
+    rng = np.random.default_rng(0)
+    images = rng.normal(size=(7, 33)).astype(np.float32)
+    classes = np.repeat(rng.normal(size=(20, 33)).astype(np.float32), 2, axis=0)
+
+    similarities, order = rank_classes(images, classes)
+
+    np.testing.assert_array_equal(similarities[:, ::2], similarities[:, 1::2])
+    np.testing.assert_array_equal(order[:, 1::2], order[:, ::2] + 1)
+    np.testing.assert_allclose(similarities, images @ classes.T, rtol=1e-4)

@@ -1,0 +1,159 @@
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from tinyclip import picture, sealed, text_shards, write_shard
+
+from clipaudit.corpora.captions import Captioning
+from clipaudit.corpora.sealed import Sealed
+from clipaudit.errors import InputError
+from clipaudit.preparation import training_preparation
+from clipaudit.training.data import Batches, Maker, TrainingData, kept_samples, shuffled
+from clipaudit.training.order import make_plan
+
+pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
+COUNTS = [5, 8, 3, 9]
+DROPPED = {(0, 1), (1, 0), (1, 7), (3, 4)}
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    shards = text_shards(tmp_path, COUNTS)
+    file, _ = sealed(tmp_path, shards, COUNTS, drop=DROPPED)
+    return Sealed(file), dict(shards)
+
+
+def training_data(corpus, clip, *, workers=0, batch=4, masking=0.0, held=6, room=1 << 20, seed=0):
+    manifest, paths = corpus
+    kept = {shard.number: shard.kept for shard in manifest}
+    plan = make_plan(kept, batch_size=batch, processes=1, workers=workers, seed=seed)
+    preparation = training_preparation(clip.preprocessing, crop_scale=(0.5, 1.0))
+    end = clip.tokenizer.eot_token_id
+    maker = Maker(preparation, clip.tokenizer, masking, end, seed, room=room)
+    return TrainingData(plan, manifest, paths, maker, process=0, held=held)
+
+
+def epochs(data, workers=0, count=2):
+    batches = Batches(data, workers=workers, pinned=False)
+    return [list(batches.epoch(n, data.plan.steps(n))) for n in range(count)]
+
+
+def flat(batches):
+    return torch.cat([batch.pixels for batch in batches]), torch.cat([b.tokens for b in batches])
+
+
+def test_kept_samples_are_those_of_the_manifest(corpus):
+    manifest, paths = corpus
+
+    found = [
+        (sample.shard, sample.row)
+        for n, path in paths.items()
+        for sample in kept_samples(path, manifest.shard(n))
+    ]
+
+    assert set(found) | DROPPED == {(n, r) for n, c in enumerate(COUNTS) for r in range(c)}
+    assert not set(found) & DROPPED
+
+
+def test_shuffle_holds_no_more_than_it_may():
+    read = 0
+
+    def source():
+        nonlocal read
+        for read in range(1, 101):
+            yield read
+
+    given = [(sample, read) for sample in shuffled(source(), held=10, seed=1)]
+
+    assert sorted(sample for sample, _ in given) == list(range(1, 101))
+    assert all(sample_read - position <= 11 for position, (_, sample_read) in enumerate(given))
+    assert [sample for sample, _ in given] != sorted(sample for sample, _ in given)
+
+
+def test_every_epoch_has_other_crops_in_another_order(corpus, clip):
+    first, second = map(flat, epochs(training_data(corpus, clip, batch=1)))
+
+    assert len(first[0]) == len(second[0]) == 21
+    assert not torch.equal(first[0], second[0])
+    assert sorted(first[1].tolist()) == sorted(second[1].tolist())  # the same captions
+    assert first[1].tolist() != second[1].tolist()
+
+
+def test_partial_batch_is_left_out(corpus, clip):
+    assert [len(each) for each in epochs(training_data(corpus, clip, batch=4))] == [5, 5]
+
+
+@pytest.mark.parametrize("room", [0, 20_000, 1 << 20])
+def test_decoding_process_and_kept_pictures_change_nothing(corpus, clip, room):
+    plain = epochs(training_data(corpus, clip, masking=0.3, room=1 << 20))
+    other = epochs(training_data(corpus, clip, workers=1, masking=0.3, room=room), workers=1)
+
+    for one, two in zip(itertools.chain(*plain), itertools.chain(*other), strict=True):
+        assert torch.equal(one.pixels, two.pixels)
+        assert torch.equal(one.tokens, two.tokens)
+
+
+def test_crop_of_a_sample_depends_on_neither_order_nor_workers(corpus, clip):
+    few = flat(epochs(training_data(corpus, clip, batch=1, held=1))[0])[0]
+    many = flat(epochs(training_data(corpus, clip, batch=1, workers=2), workers=2)[0])[0]
+
+    def unordered(pixels):
+        return {each.numpy().tobytes() for each in pixels}
+
+    assert unordered(few) == unordered(many)
+    assert not torch.equal(few, many)
+
+
+def test_masked_tokens_are_drawn_afresh_each_epoch(corpus, clip):
+    whole = flat(epochs(training_data(corpus, clip, batch=1))[0])[1]
+    first, second = (flat(e)[1] for e in epochs(training_data(corpus, clip, batch=1, masking=0.5)))
+
+    kept = [int((tokens > 0).sum()) for tokens in (whole, first, second)]
+    assert kept[1] < kept[0]
+    assert sorted(first.tolist()) != sorted(second.tolist())
+
+
+def test_random_state_of_the_training_stays(corpus, clip):
+    before = torch.get_rng_state()
+
+    epochs(training_data(corpus, clip))
+
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_shard_that_lost_samples_is_refused(corpus, clip, tmp_path, workers):
+    data = training_data(corpus, clip, workers=workers)
+    text_shards(tmp_path, [5, 8, 2, 9])
+
+    with pytest.raises(InputError, match=r"00002\.tar: the manifest keeps 3 .*, 2 of them"):
+        epochs(data, workers=workers)
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"png": b"broken", "txt": b"a cat"}, "corrupt image"),
+        ({"txt": b"a cat"}, "no image"),
+        ({"png": picture(np.random.default_rng(0))}, "no caption"),
+        ({"png": picture(np.random.default_rng(0)), "txt": b"\xff"}, "bad caption"),
+    ],
+)
+def test_kept_sample_that_cannot_be_used_is_refused(tmp_path, clip, members, message):
+    path = write_shard(tmp_path / "0.tar", [members] * 4)
+    file, _ = sealed(tmp_path, [(0, path)], [4])
+
+    with pytest.raises(InputError, match=rf"0\.tar, row 0: .*{message}"):
+        epochs(training_data((Sealed(file), {0: path}), clip))
+
+
+def test_captions_come_from_classes_where_the_manifest_says_so(tmp_path, clip):
+    shards = text_shards(tmp_path, [6])
+    photos = Captioning("class", "a photo of a {}", ("cat", "dog", "red"))
+    file, _ = sealed(tmp_path, shards, [6], captioning=photos)
+
+    tokens = flat(epochs(training_data((Sealed(file), dict(shards)), clip, batch=1))[0])[1]
+
+    wanted = clip.tokenizer([f"a photo of a {name}" for name in photos.classes])
+    assert sorted(tokens.tolist()) == sorted(wanted.tolist() * 2)

@@ -1,0 +1,323 @@
+import dataclasses
+import hashlib
+import logging
+import subprocess
+import sys
+
+import pytest
+import torch
+from tinyclip import sealed, text_shards, tiny
+
+from clipaudit.config.training import Recipe
+from clipaudit.corpora.captions import Captioning
+from clipaudit.errors import ConfigError, InputError, StepError, StoreError
+from clipaudit.models import build, weights_bytes
+from clipaudit.training.curves import CURVES
+from clipaudit.training.run import train
+from clipaudit.training.state import FILE_NAME
+
+COUNTS = [9, 8, 10]
+RECIPE = Recipe(
+    architecture="tiny",
+    epochs=3,
+    batch_size=8,
+    learning_rate=2e-3,
+    warmup_steps=2,
+    gradient_clip_norm=1.0,
+    workers=0,
+    shuffle_buffer=5,
+)
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing may catch it."""
+
+
+@dataclasses.dataclass
+class Training:
+    """The arguments of `train`, and what it saved."""
+
+    folder: object
+    recipe: Recipe = RECIPE
+    initial: object = None
+    device: str = "cpu"
+    die_after: int | None = None
+    drop: frozenset = frozenset()
+    captioning: Captioning | None = None
+    saved: dict = dataclasses.field(default_factory=dict)
+
+    def run(self, **changes):
+        """Train, with some settings of the recipe changed; return the curves."""
+        self.folder.mkdir(exist_ok=True)
+        shards = text_shards(self.folder, COUNTS)
+        file, locate = sealed(self.folder, shards, COUNTS, self.drop, self.captioning)
+        return train(
+            file,
+            locate,
+            tiny(self.folder),
+            self.recipe.model_copy(update=changes),
+            initial=self.initial,
+            scratch=self.folder,
+            device=self.device,
+            threads=1,
+            save_epoch=self.save,
+        )
+
+    def save(self, epoch, weights):
+        self.saved.setdefault(epoch, weights)
+        assert self.saved[epoch] == weights
+        if epoch == self.die_after:
+            raise Killed
+
+
+@pytest.fixture
+def training(tmp_path):
+    return Training(tmp_path)
+
+
+def test_one_checkpoint_an_epoch_and_one_row_a_step(training):
+    curves = training.run()
+
+    assert curves.schema == CURVES
+    assert list(training.saved) == [0, 1, 2]
+    assert len(set(training.saved.values())) == 3
+    assert curves["step"].to_pylist() == list(range(9))
+    assert curves["epoch"].to_pylist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert curves["samples_seen"].to_pylist() == list(range(8, 73, 8))
+
+
+def test_learning_rate_warms_up_and_falls(training):
+    rates = training.run()["learning_rate"].to_pylist()
+
+    assert rates[:2] == [1e-3, 2e-3]
+    assert rates[2:] == sorted(rates[2:], reverse=True)
+    assert rates[-1] > 0
+
+
+def test_it_learns(training):
+    losses = training.run(epochs=15, learning_rate=1e-2)["loss"].to_pylist()
+
+    assert sum(losses[-10:]) / 10 < 0.8 * losses[0]
+
+
+@pytest.mark.parametrize("die_after", [0, 1, 2])
+def test_killed_training_ends_with_the_weights_of_an_undisturbed_one(tmp_path, die_after):
+    undisturbed = Training(tmp_path / "a")
+    curves = undisturbed.run(workers=1)
+    killed = Training(tmp_path / "b", die_after=die_after)
+
+    with pytest.raises(Killed):
+        killed.run(workers=1)
+    killed.die_after = None
+    resumed = killed.run(workers=1)
+
+    assert killed.saved == undisturbed.saved
+    assert resumed == curves
+
+
+def test_resumed_training_does_not_repeat_epochs(training, caplog):
+    caplog.set_level(logging.INFO, "clipaudit")
+    training.die_after = 2
+    with pytest.raises(Killed):
+        training.run()
+    training.saved.clear()
+    training.die_after = None
+
+    training.run()
+
+    assert list(training.saved) == [2]  # it died before this one counted as done
+    assert "resuming after epoch 2 of 3" in caplog.text
+
+
+def test_finished_training_gives_its_curves_again(training):
+    curves = training.run()
+    training.saved.clear()
+
+    assert training.run() == curves
+    assert training.saved == {}
+
+
+def test_state_of_another_recipe_is_not_used(training, tmp_path):
+    training.run()
+    training.saved.clear()
+
+    curves = training.run(seed=1)
+
+    fresh = Training(tmp_path / "fresh")
+    assert fresh.run(seed=1) == curves
+    assert fresh.saved == training.saved
+
+
+def test_damaged_state_is_refused(training):
+    training.run()
+    state = training.folder / FILE_NAME
+    state.write_bytes(state.read_bytes()[:200])
+
+    with pytest.raises(StoreError, match=r"training\.pt: the state of a training is damaged"):
+        training.run()
+
+
+PROGRAM = """
+import pathlib, sys
+sys.path[:0] = sys.argv[2:]
+from test_run import CHANGES, Training, said
+training = Training(pathlib.Path(sys.argv[1]))
+print(said(training, training.run(**CHANGES)), end="")
+"""
+CHANGES = {"workers": 1, "token_masking": 0.2}
+
+
+def said(training, curves):
+    digests = [hashlib.sha256(weights).hexdigest() for weights in training.saved.values()]
+    return repr((digests, curves["loss"].to_pylist()))
+
+
+def test_another_process_gives_the_same_bytes(training, tmp_path, pytestconfig):
+    tests = pytestconfig.rootpath / "tests"
+
+    other = subprocess.run(
+        [sys.executable, "-c", PROGRAM, tmp_path / "other", tests, tests / "training"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert other.stdout == said(training, training.run(**CHANGES))
+
+
+def test_random_state_of_the_process_stays(training):
+    before = torch.get_rng_state()
+
+    training.run()
+
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_warm_start_begins_with_the_given_weights(training, tmp_path):
+    start = tmp_path / "start.safetensors"
+    start.write_bytes(weights_bytes(build(tiny(tmp_path), seed=9).model))
+    training.initial = start
+
+    warm = training.run()
+
+    cold = Training(tmp_path / "cold").run()
+    other = Training(tmp_path / "other").run(seed=9)
+    assert warm["loss"][0] != cold["loss"][0]
+    assert warm["loss"][0] != other["loss"][0]  # the same weights, but the order of seed 0
+    assert warm["learning_rate"] == cold["learning_rate"]
+
+
+@pytest.mark.parametrize("scale", [25.0, 100.0, 200.0])
+def test_logit_scale_stays_where_it_is_fixed(training, scale):
+    scales = training.run(logit_scale=scale)["logit_scale"].to_pylist()
+
+    assert scales == pytest.approx([scale] * 9, rel=1e-6)  # exp(log(x)) in float32
+    assert len(set(scales)) == 1
+
+
+def test_learned_logit_scale_moves(training):
+    scales = training.run()["logit_scale"].to_pylist()
+
+    assert scales[0] == pytest.approx(1 / 0.07, rel=1e-6)
+    assert len(set(scales)) > 1
+
+
+@pytest.mark.parametrize("precision", ["amp", "amp_bf16"])
+def test_mixed_precision_trains(training, precision):
+    losses = training.run(precision=precision)["loss"].to_pylist()
+
+    training.saved.clear()
+    exact = training.run()["loss"].to_pylist()
+    assert losses != exact
+    assert losses == pytest.approx(exact, rel=0.05)  # eight bits of bfloat16
+
+
+def test_other_recipes_give_other_losses(training):
+    plain = training.run()["loss"].to_pylist()
+
+    for change in (
+        {"seed": 1},
+        {"token_masking": 0.5},
+        {"crop_scale": (0.1, 0.2)},
+        {"weight_decay": 5.0},
+        {"gradient_clip_norm": 0.01},
+        {"workers": 2},
+    ):
+        training.saved.clear()
+        assert training.run(**change)["loss"].to_pylist() != plain, change
+
+
+def test_warmup_beyond_the_end_is_told(training, caplog):
+    training.run(warmup_steps=100)
+
+    assert "warmup_steps is 100, but the training has 9 steps" in caplog.text
+
+
+def test_progress_is_logged_with_rate_and_time_left(training, caplog):
+    caplog.set_level(logging.INFO, "clipaudit")
+
+    training.run()
+
+    assert "training: 72 of 72 samples, " in caplog.text
+    assert "/s, 0 s left, epoch 3, loss " in caplog.text
+
+
+def test_empty_manifest_is_refused(training):
+    training.drop = frozenset((n, r) for n, count in enumerate(COUNTS) for r in range(count))
+
+    with pytest.raises(StepError, match="the manifest keeps none of the samples"):
+        training.run()
+
+
+def test_batch_beyond_what_is_kept_is_refused(training):
+    with pytest.raises(InputError, match="a step needs 28 samples .* keeps 27"):
+        training.run(batch_size=28)
+
+
+def test_more_workers_than_shards_are_refused(training):
+    with pytest.raises(InputError, match="3 shards with kept samples, but 4 streams"):
+        training.run(workers=4)
+
+
+def test_missing_shard_is_refused(training, tmp_path):
+    file, _ = sealed(tmp_path, text_shards(tmp_path, COUNTS), COUNTS)
+
+    with pytest.raises(InputError, match=r"gone\.tar: shard 0 of the manifest is gone"):
+        train(
+            file,
+            lambda digest: tmp_path / "gone.tar",
+            tiny(tmp_path),
+            RECIPE,
+            initial=None,
+            scratch=tmp_path,
+            device="cpu",
+            threads=1,
+            save_epoch=training.save,
+        )
+
+
+def test_corpus_without_captions_is_refused(training):
+    training.captioning = Captioning("none")
+
+    with pytest.raises(ConfigError, match="corpus large has `captions: none`"):
+        training.run()
+    assert training.saved == {}
+
+
+def test_diverging_training_ends_and_saves_nothing_of_that_epoch(training):
+    with pytest.raises(StepError, match="the loss is nan"):
+        training.run(learning_rate=1e30, gradient_clip_norm=None, warmup_steps=0)
+
+    assert training.saved == {}
+
+
+@pytest.mark.gpu
+def test_gpu_trains_twice_to_the_same_bytes(tmp_path):
+    trainings = [Training(tmp_path / name, device="cuda") for name in "ab"]
+
+    curves = [training.run() for training in trainings]
+
+    assert trainings[0].saved == trainings[1].saved
+    assert curves[0] == curves[1]
+    exact = Training(tmp_path / "cpu").run()["loss"].to_pylist()
+    assert curves[0]["loss"].to_pylist() == pytest.approx(exact, rel=0.05)  # TF32 has ten bits

@@ -1,0 +1,61 @@
+"""Kill -9 at any moment: the same command again ends with the digests of an undisturbed run."""
+
+import os
+import random
+import signal
+import time
+
+import pytest
+
+KILLS = 20
+
+
+def kill_after(project, seconds):
+    """Run, and kill the whole process group after some seconds, or let it end before."""
+    process = project.start()
+    time.sleep(seconds)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    time.sleep(0.2)  # scripts that outlived their parent for a moment
+
+
+def moments(count, longest):
+    rng = random.Random(0)
+    return [round(rng.uniform(0.5, longest), 1) for _ in range(count)]
+
+
+@pytest.mark.parametrize("seconds", [6, 16])
+def test_a_killed_run_ends_as_an_undisturbed_one(finished, fresh, seconds):
+    kill_after(fresh, seconds)
+
+    fresh.run()
+
+    assert fresh.digests() == finished.digests()
+    assert "all as they were written" in fresh.clipaudit(
+        "verify", "--results", "results_micro", "--store", "store_micro"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("seconds", moments(KILLS, 40))
+def test_twenty_random_kills_leave_no_trace(finished, fresh, seconds):
+    kill_after(fresh, seconds)
+
+    fresh.run()
+
+    assert fresh.digests() == finished.digests()
+
+
+def test_two_runs_of_the_same_thing_do_no_harm(finished, fresh):
+    runs = [fresh.start(), fresh.start()]
+    outputs = [run.communicate(timeout=300)[0] for run in runs]
+    codes = [run.returncode for run in runs]
+    if any(codes):  # one may find a file of the other removed under it: the command again mends it
+        fresh.run()
+
+    assert fresh.digests() == finished.digests(), outputs
+    assert "all as they were written" in fresh.clipaudit(
+        "verify", "--results", "results_micro", "--store", "store_micro"
+    )

@@ -1,0 +1,123 @@
+"""What reruns after which change: nothing computes but what the change can alter."""
+
+import os
+import re
+import shutil
+
+import pytest
+
+
+def test_a_second_run_has_nothing_to_do(project):
+    assert "Nothing to be done" in project.run()
+
+
+def test_comments_and_docstrings_plan_nothing(project):
+    for path in (project.folder / "clipaudit").rglob("*.py"):
+        text = re.sub(r'\A"""', '"""Reworded. ', path.read_text(), count=1)
+        path.write_text(text + "\n# a comment\n")
+    for path in (project.folder / "clipaudit").rglob("*.sql"):
+        if not path.is_symlink():
+            path.write_text("-- a comment\n" + path.read_text())
+
+    assert "Nothing to be done" in project.run("--dry-run")
+
+
+def test_touching_inputs_computes_nothing(project):
+    before, digests = project.computed(), project.digests()
+    for path in [*(project.folder / "data").rglob("*.tar"), *project.folder.glob("data/*/*.*")]:
+        os.utime(path)
+
+    project.run()
+
+    assert project.computed() == before
+    assert project.digests() == digests
+
+
+def test_removed_results_come_back_from_the_store(project):
+    before, digests = project.computed(), project.digests()
+    shutil.rmtree(project.results)
+
+    project.run()
+
+    assert project.computed() == before
+    assert project.digests() == digests
+
+
+def test_changed_gap_code_computes_only_what_its_answer_changes(project):
+    """The rule spares one test set; only that set's pruned rows, model and tables differ."""
+    before = project.computed()
+    project.edit(
+        "clipaudit/similarity/gap.py",
+        "    crossings = _largest_crossing(similarities, test_sets)\n",
+        '    spared = list(test_sets) == ["sketch"]\n'
+        "    crossings = _largest_crossing(similarities, [] if spared else test_sets)\n",
+    )
+
+    project.run()
+
+    steps = project.computed_steps(before)
+    assert {step for step in steps if step not in {"gap", "report_table"}} == {"seal"}
+    assert steps.count("gap") == 6  # three prunings of two parts: the code of all is new
+
+
+def test_a_pruned_set_that_changes_trains_only_its_own_model(project):
+    before = project.computed()
+    project.edit(
+        "clipaudit/similarity/gap.py",
+        'crosses = pc.is_valid(rows["testset"])',
+        'crosses = pc.and_(pc.is_valid(rows["testset"]), '
+        'pc.not_equal(pc.fill_null(rows["testset"], ""), "val"))',
+    )
+
+    project.run()
+
+    steps = project.computed_steps(before)
+    assert "embed" not in steps
+    assert "nearest" not in steps
+    assert steps.count("train") <= 2  # the val-pruned set and the combined one
+
+
+def test_a_new_shard_embeds_only_its_own_part(project):
+    before = project.computed()
+    project.edit("config/micro.yaml", "{00000..00003}", "{00000..00004}")
+
+    project.run()
+
+    steps = project.computed_steps(before)
+    assert steps.count("index") == 1
+    assert steps.count("embed") == 1
+    assert steps.count("nearest") == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("test_sets: [val, sketch]", "test_sets: [val, sketch]\n  near_gap: 0.5", {"report_table"}),
+        ("learning_rate: 1.0e-3", "learning_rate: 2.0e-3", {"train", "evaluate", "embed"}),
+    ],
+)
+def test_settings_switched_back_come_from_the_store(project, old, new, expected):
+    digests, before = project.digests(), project.computed()
+    project.edit("config/micro.yaml", old, new)
+    project.run()
+    assert expected <= set(project.computed_steps(before))
+
+    changed = project.computed()
+    project.edit("config/micro.yaml", new, old)
+    project.run()
+
+    assert project.computed() == changed
+    assert project.digests() == digests
+
+
+def test_a_missing_object_is_computed_again(project):
+    digests, before = project.digests(), project.computed()
+    pointer = "manifests/large/sketch-pruned/00000.json"
+    digest = digests[pointer]
+    (project.store / "objects" / digest[:2] / digest[2:]).unlink()
+    (project.results / pointer).unlink()
+
+    project.run()
+
+    assert project.computed_steps(before) == ["gap"]
+    assert project.digests() == digests

@@ -1,0 +1,34 @@
+"""Embeddings of the pictures of a part."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Embed the pictures."""
+    import pyarrow as pa
+
+    from clipaudit.corpora.drops import DROPS, Drops
+    from clipaudit.embedding import embed_images, embeddings_schema
+    from clipaudit.encoders import load_from_settings
+    from clipaudit.models import use_device
+
+    device = use_device(step.device, threads=step.threads)
+    name, settings = step.settings["name"], step.settings["model"]
+    clip = load_from_settings(**settings, weights=step.files("weights"))
+    drops = Drops("embed")
+    batches = embed_images(
+        list(zip(step.settings["shards"], step.files("tars"), strict=True)),
+        step.table("samples"),
+        clip,
+        encoder=name,
+        batch_size=settings["encoder"]["batch_size"],
+        workers=step.resource("workers", 0),
+        device=device,
+        drops=drops,
+    )
+    schema = embeddings_schema(name, clip.dimension)
+    step.write_tables("embeddings", (pa.Table.from_batches([rows]) for rows in batches), schema)
+    step.write_table("drops", drops.table(), DROPS)
+
+
+run_step(snakemake, compute, numeric=("torch", "torchvision", "open_clip_torch", "pillow"))

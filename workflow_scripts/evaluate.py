@@ -1,0 +1,35 @@
+"""What a model predicts for every image of every test set."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Predict the classes, one model load for all test sets."""
+    from clipaudit.corpora.classes import read_classes
+    from clipaudit.encoders import load_from_settings
+    from clipaudit.evaluation import PREDICTIONS, ZeroShotTask, evaluate
+    from clipaudit.models import use_device
+
+    device = use_device(step.device, threads=step.threads)
+    classes = dict(zip(step.settings["class_files"], step.files("classes"), strict=True))
+    tars = iter(step.files("tars"))
+    tasks = [
+        ZeroShotTask(
+            name=name,
+            shards=[(number, next(tars)) for number in range(task["shards"])],
+            samples=step.table("samples", corpus=name),
+            classes=read_classes(classes[task["label_set"]]),
+            templates=task["templates"],
+            labels=task["classes"],
+        )
+        for name, task in step.settings["tasks"].items()
+    ]
+    clip = load_from_settings(**step.settings["model"], weights=step.files("weights"))
+    workers, batch_size = step.resource("workers", 0), step.settings["batch_size"]
+    for name, predictions in evaluate(
+        clip, tasks, batch_size=batch_size, workers=workers, device=device
+    ):
+        step.write_table(name, predictions, PREDICTIONS, testset=name)
+
+
+run_step(snakemake, compute, numeric=("torch", "torchvision", "open_clip_torch", "pillow"))

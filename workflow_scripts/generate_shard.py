@@ -1,0 +1,19 @@
+"""One shard of a made corpus; see rules/worlds.smk."""
+
+from pathlib import Path
+
+from clipaudit.workflow import reporting
+
+with reporting(snakemake):
+    from pydantic import TypeAdapter
+
+    from clipaudit.demo.settings import World
+    from clipaudit.demo.worlds import write_shard
+
+    write_shard(
+        TypeAdapter(World).validate_python(snakemake.params.world),
+        snakemake.wildcards.corpus,
+        int(snakemake.wildcards.shard),
+        Path(snakemake.output.tar),
+        Path(snakemake.output.truth),
+    )

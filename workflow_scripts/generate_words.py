@@ -1,0 +1,17 @@
+"""Class names and vocabulary of a made world; see rules/worlds.smk."""
+
+from pathlib import Path
+
+from clipaudit.workflow import reporting
+
+with reporting(snakemake):
+    from pydantic import TypeAdapter
+
+    from clipaudit.demo.settings import World
+    from clipaudit.demo.worlds import write_words
+
+    write_words(
+        TypeAdapter(World).validate_python(snakemake.params.world),
+        Path(snakemake.output.classes),
+        Path(snakemake.output.vocabulary),
+    )

@@ -1,0 +1,13 @@
+"""The manifest that keeps every sample of a part."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Keep all."""
+    from clipaudit.corpora.manifests import MANIFEST, keep_all
+
+    step.write_table("manifest", keep_all(step.table("samples")), MANIFEST, pruning="all")
+
+
+run_step(snakemake, compute)

@@ -1,0 +1,24 @@
+"""The nearest neighbours between one part and all test sets, both directions in one pass."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Search the part; resources say how, and never show in the tables."""
+    from clipaudit.similarity.nearest import NEIGHBORS, SIMILARITIES, PartSearch, query_sets
+
+    tests = {name: step.table("tests", corpus=name) for name in step.settings["test_sets"]}
+    gaps = step.table("gaps") if step.files("gaps") else None
+    search = PartSearch(
+        query_sets(tests, gaps),
+        k=step.settings["neighbors"],
+        backend=step.resource("backend", "torch"),
+        device=step.device,
+        block_rows=step.resource("block_rows", 32_768),
+        threads=step.threads,
+    )
+    step.write_tables("similarities", search.similarities(step.batches("train")), SIMILARITIES)
+    step.write_table("neighbors", search.neighbors(), NEIGHBORS)
+
+
+run_step(snakemake, compute)

@@ -1,0 +1,33 @@
+"""A CLIP model trained on a sealed manifest."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Train the model; every epoch is kept, the last one is the model."""
+    from clipaudit.config.training import Architecture, Recipe
+    from clipaudit.training.curves import CURVES
+    from clipaudit.training.run import train
+
+    recipe = Recipe(**step.settings["recipe"])
+
+    def save_epoch(epoch: int, weights: bytes) -> None:
+        last = epoch == recipe.epochs - 1
+        name = "model" if last else f"epoch_{epoch:04d}"
+        step.write_bytes(name, weights, ".safetensors", epoch=str(epoch))
+
+    curves = train(
+        step.file("sealed"),
+        step.file_digests.locate,
+        Architecture(**step.settings["architecture"]),
+        recipe,
+        initial=next(iter(step.files("start")), None),
+        scratch=step.scratch,
+        device=step.device,
+        threads=step.threads,
+        save_epoch=save_epoch,
+    )
+    step.write_table("curves", curves, CURVES)
+
+
+run_step(snakemake, compute, numeric=("torch", "torchvision", "open_clip_torch", "pillow"))
