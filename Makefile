@@ -48,5 +48,9 @@ lock: | $(UV)
 test-kills: .venv/.synced
 	$(BIN)/pytest -m slow tests/workflow/test_kills.py
 
+evidence: .venv/.synced
+	$(BIN)/snakemake --profile profiles/demo --configfile config/evidence.yaml -- results_evidence/tables/similarity_evidence.json
+	@cat results_evidence/tables/similarity_evidence.md
+
 schema: .venv/.synced
 	$(BIN)/python -c "from clipaudit.config.loading import json_schema; print(json_schema(), end='')" > config/schema.json

@@ -35,11 +35,15 @@ class Preparation:
         return np.asarray(picture)
 
     def tensor(
-        self, pixels: UInt8[torch.Tensor, "n height width 3"], device: torch.device
+        self,
+        pixels: UInt8[torch.Tensor, "n height width 3"],
+        device: torch.device,
+        *,
+        layout: torch.memory_format = torch.contiguous_format,
     ) -> Float32[torch.Tensor, "n 3 height width"]:
-        """Return what the model takes, on `device`, computed there."""
+        """Return what the model takes, computed on `device`, with that layout in memory."""
         batch = pixels.to(device, non_blocking=True).permute(0, 3, 1, 2)
-        batch = batch.contiguous().to(torch.float32).div_(255)
+        batch = batch.contiguous(memory_format=layout).to(torch.float32).div_(255)
         mean = torch.tensor(self.mean, device=device).view(3, 1, 1)
         deviation = torch.tensor(self.deviation, device=device).view(3, 1, 1)
         return batch.sub_(mean).div_(deviation)

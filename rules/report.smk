@@ -21,11 +21,10 @@ def table_inputs(wildcards):
 
 
 def table_files(wildcards):
-    """The SQL of a table, and the published values beside it."""
-    return [
-        f"clipaudit/reports/sql/{wildcards.table}.sql",
-        f"clipaudit/reports/published/{wildcards.table}.csv",
-    ]
+    """The SQL of a table, and the published values beside it where the papers have some."""
+    sql = f"clipaudit/reports/sql/{wildcards.table}.sql"
+    published = f"clipaudit/reports/published/{wildcards.table}.csv"
+    return [path for path in (sql, published) if Path(path).exists()]
 
 
 rule report_table:
@@ -55,9 +54,9 @@ rule catalog:
         tables=table_pointers(),
     output:
         catalog=f"{RESULTS}/audit.duckdb",
-    params:
-        code=code("catalog"),
     log:
         "logs/catalog.log",
+    params:
+        code=code("catalog"),
     script:
         "../workflow_scripts/catalog.py"

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from clipaudit.config.base import Name, Settings
 from clipaudit.config.corpora import Corpus, LabelSet
-from clipaudit.config.similarity import Similarity, pruned
+from clipaudit.config.similarity import Similarity, pruned, randomly
 from clipaudit.config.training import Architecture, Encoder, Recipe
 from clipaudit.corpora.parts import expand_shards, part_name, parts
 from clipaudit.demo.settings import World
@@ -72,6 +72,11 @@ class Run(Settings):
             _known(value, self.corpora, f"similarity.{key}", "corpora")
         _known(audit.encoder, self.encoders, "similarity.encoder", "encoders")
         _known(audit.recipe, self.recipes, "similarity.recipe", "recipes")
+        if audit.evidence is not None:
+            for name in audit.evidence.recipes:
+                _known(name, self.recipes, "similarity.evidence.recipes", "recipes")
+            for name in (audit.evidence.pruning, audit.evidence.reference):
+                _known(name, audit.test_sets, "similarity.evidence", "similarity.test_sets")
         for name in audit.pretrained:
             _known(name, self.encoders, "similarity.pretrained", "encoders")
         for name in audit.test_sets:
@@ -106,6 +111,9 @@ class Run(Settings):
             found[base] = {audit.large: "all", **added}
             for pruning in audit.prunings():
                 found[pruned(base, pruning)] = {audit.large: f"{pruning}-pruned", **added}
+            if audit.evidence is not None:
+                drawn = f"random-as-{audit.evidence.pruning}"
+                found[randomly(base, audit.evidence.pruning)] = {audit.large: drawn, **added}
         return found
 
 

@@ -5,6 +5,21 @@ from pydantic import Field, model_validator
 from clipaudit.config.base import Name, Settings
 
 
+class Evidence(Settings):
+    """The claim that needs several seeds: pruning to a test set's gap costs accuracy there.
+
+    Each recipe trains two arms of equal size, the pruned set and a random one; the effect on a
+    test set is the difference of their accuracies, and its interval is over the recipes.
+    """
+
+    recipes: list[Name] = Field(
+        min_length=2, description="recipes that differ in nothing but the seed"
+    )
+    pruning: Name = Field(description="the test set that the first arm is pruned to")
+    reference: Name = Field(description="the test set that effects are compared with")
+    seed: int = Field(0, ge=0, description="of the random arm's draw")
+
+
 class Similarity(Settings):
     """Is benchmark accuracy only train-test similarity? (Mayilvahanan et al., ICLR 2024.)"""
 
@@ -30,6 +45,8 @@ class Similarity(Settings):
         0.9, gt=0, description="Table 6: normalized similarity above this is near the gap"
     )
 
+    evidence: Evidence | None = Field(None, description="the table of several seeds; off if absent")
+
     @model_validator(mode="after")
     def _different(self) -> "Similarity":
         names = [self.large, self.small, *self.test_sets]
@@ -47,6 +64,15 @@ class Similarity(Settings):
         added = [f"{self.large}-and-{self.small}"] if True in self.with_small else []
         alone = [self.large] if False in self.with_small else []
         return added + alone
+
+
+def randomly(base: str, pruning: str) -> str:
+    """Return the name of the random manifest of the size of a pruned one.
+
+    >>> randomly("large", "sketch")
+    'large.random-as-sketch'
+    """
+    return f"{base}.random-as-{pruning}"
 
 
 def pruned(base: str, pruning: str) -> str:

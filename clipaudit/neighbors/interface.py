@@ -42,12 +42,8 @@ class Queries:
                 f"queries: the sets' boundaries {self.starts} do not run from 0 to the number of "
                 f"vectors, {q}; give one more boundary than there are sets"
             )
-        if len(self.addresses) != q or (self.gaps is not None and len(self.gaps) != q):
-            gaps = "no" if self.gaps is None else len(self.gaps)
-            raise InputError(
-                f"queries: {q} vectors but {len(self.addresses)} addresses and {gaps} gaps; "
-                "they are matched by position"
-            )
+        assert len(self.addresses) == q
+        assert self.gaps is None or len(self.gaps) == q
         for start, stop in self.sets():
             if start > stop or np.any(np.diff(self.addresses[start:stop]) <= 0):
                 raise InputError(
@@ -155,15 +151,3 @@ def check_norms(
             f"similarities are exact only for finite vectors of norm at most {NORM_LIMIT:g}, "
             "so normalise the embeddings or drop this sample"
         )
-
-
-def check_block(
-    addresses: Int64[np.ndarray, " n"], block: np.ndarray, norms: Float[np.ndarray, " n"]
-) -> None:
-    """Refuse a block of train samples whose addresses or norms `Search.rows` cannot take."""
-    if len(addresses) != len(block):
-        raise InputError(
-            f"train block: {len(addresses)} addresses but {len(block)} embeddings; "
-            "they are matched by position"
-        )
-    check_norms(norms, addresses, "train")

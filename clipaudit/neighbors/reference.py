@@ -7,7 +7,7 @@ from clipaudit.neighbors.interface import (
     Queries,
     RowBest,
     TopK,
-    check_block,
+    check_norms,
     check_vectors,
     vector_norms,
 )
@@ -30,7 +30,7 @@ class Reference:
     ) -> RowBest:
         """Return the block's nearest queries, and remember the block for `top`."""
         check_vectors(block, "train block", self._queries.dimension)
-        check_block(addresses, block, vector_norms(block))
+        check_norms(vector_norms(block), addresses, "train")
         shape = (len(block), len(self._queries.starts) - 1)
         best = RowBest(*_nobody(shape), *_nobody(shape))
         for start in range(0, len(block), self._block_rows):

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from clipaudit.neighbors import screening
 from clipaudit.neighbors.columns import Columns
-from clipaudit.neighbors.interface import Queries, RowBest, TopK, check_block, check_vectors
+from clipaudit.neighbors.interface import Queries, RowBest, TopK, check_norms, check_vectors
 from clipaudit.neighbors.panels import Block, Group, Operands, Panel, dot_products, load
 from clipaudit.neighbors.races import Race
 from clipaudit.neighbors.tiles import Crowded, Found, Tile, lane_peaks, reaching
@@ -61,7 +61,7 @@ class Screened:
         check_vectors(block, "train block", self._dimension)
         with screening.strict_products(self._threads):
             norms = self._norms(block)
-            check_block(addresses, block, norms.numpy())
+            check_norms(norms.numpy(), addresses, "train")
             found = []
             for start in range(0, len(block), self._block_rows):
                 part = slice(start, start + self._block_rows)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Float64, Int, Shaped
+from jaxtyping import Float, Float16, Float64, Int, Shaped
 from torch import Tensor
 
 from clipaudit.errors import StepError
@@ -67,9 +67,9 @@ class Rounded:
 
 
 def rounded(
-    vectors: Float[Tensor, "n d"], norms: Float[Tensor, " n"], precision: Precision
+    vectors: Float16[Tensor, "n d"], norms: Float[Tensor, " m"], precision: Precision
 ) -> Rounded:
-    """Round float16 vectors of these norms to the screening precision; no vectors have norm 0."""
+    """Round vectors with these norms (of all, or of all different ones) to the precision."""
     low = vectors.to(precision.floating)
     if len(norms) == 0:
         return Rounded(low, 0.0, 0.0)

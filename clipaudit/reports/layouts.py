@@ -105,6 +105,8 @@ _ACCURACY = (
     ),
 )
 
+_DIFFERENCES = ("effect", "excess")  # measures of the evidence that may be negative
+
 _ACCURACY_NOTE = (
     "\N{LEFT SINGLE QUOTATION MARK}X-pruned\N{RIGHT SINGLE QUOTATION MARK} lacks every sample that "
     "is more similar to some test image of X than the whole small set is; its size is given as the "
@@ -113,6 +115,29 @@ _ACCURACY_NOTE = (
 )
 
 LAYOUTS: Mapping[str, Layout] = {
+    "similarity_evidence": Layout(
+        caption="What pruning to the gap of one test set costs: mean top-1 accuracy (%) over seeds "
+        "of models trained on the pruned set and on a random set of the same size, and their "
+        "difference, also less the difference on the reference test set. Student's 95 % intervals "
+        "over seeds.",
+        corner="Test set",
+        lead="Images",
+        row="testset_title",
+        column="measure",
+        lines=(
+            Line(
+                "",
+                lambda row: percent(row["value"], digits=1, sign=row["measure"] in _DIFFERENCES),
+                lambda row: count(row["images"]),
+            ),
+            Line(
+                "95 % interval",
+                lambda row: interval(
+                    row["value_low"], row["value_high"], sign=row["measure"] in _DIFFERENCES
+                ),
+            ),
+        ),
+    ),
     "similarity_table1": Layout(
         caption="Corrected zero-shot accuracy (top-1, %), the small set added to the large one. "
         + _ACCURACY_NOTE,

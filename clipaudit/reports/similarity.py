@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from clipaudit.config.run import Run
-from clipaudit.config.similarity import Similarity, pruned
+from clipaudit.config.similarity import Evidence, Similarity, pruned, randomly
 
 PRETRAINED = "pretrained"  # stands for the recipe of models that were not trained here
 
@@ -37,6 +37,8 @@ def similarity_tables(run: Run) -> dict[str, ReportTable]:
         "similarity_table6": _near_gap(run, audit),
         "similarity_table7": _of_neighbors(run, audit),
     }
+    if audit.evidence is not None:
+        others["similarity_evidence"] = _evidence(run, audit, audit.evidence)
     return dict(sorted((accuracies | others).items()))
 
 
@@ -112,6 +114,35 @@ def _near_gap(run: Run, audit: Similarity) -> ReportTable:
             ],
         },
         parameters={**_corpora(run, audit), "near_gap": audit.near_gap},
+    )
+
+
+def _evidence(run: Run, audit: Similarity, evidence: Evidence) -> ReportTable:
+    """The effect of pruning over several seeds, against a random set of the same size."""
+    from scipy.special import stdtrit
+
+    from clipaudit.reports.intervals import CONFIDENCE, DECIMALS
+
+    base = audit.bases()[0]
+    arms = [
+        {"recipe": recipe, "manifest": manifest, "is_pruned": is_pruned}
+        for recipe in evidence.recipes
+        for is_pruned, manifest in (
+            (True, pruned(base, evidence.pruning)),
+            (False, randomly(base, evidence.pruning)),
+        )
+    ]
+    quantile = float(stdtrit(len(evidence.recipes) - 1, (1 + CONFIDENCE) / 2))
+    return ReportTable(
+        inputs={
+            "predictions": [
+                f"predictions/{arm['recipe']}/{arm['manifest']}/{test_set}.json"
+                for arm in arms
+                for test_set in audit.test_sets
+            ]
+        },
+        relations={"arms": arms, "testsets": _test_sets(run, audit)},
+        parameters={"reference": evidence.reference, "t": round(quantile, DECIMALS)},
     )
 
 

@@ -145,7 +145,7 @@ class PartSearch:
             place = int(np.argmax(np.diff(addresses, prepend=self._last) <= 0))
             before = addresses[place - 1] if place else self._last
             raise InputError(
-                f"train samples (shard, row) {_pair(before)} and then {_pair(addresses[place])}: "
+                f"train samples (shard, row) {_pair(int(before))} and then {_pair(int(addresses[place]))}: "
                 "embeddings must be sorted by (shard, row) without repetition"
             )
         self._last = int(addresses[-1]) if len(addresses) else self._last
@@ -189,7 +189,8 @@ def sample_addresses(
     """Return `shard << 32 | row` of every sample: numbers in the order of (shard, row)."""
     shards: np.ndarray = table.column(shard).to_numpy().astype(np.int64)
     rows: np.ndarray = table.column(row).to_numpy().astype(np.int64)
-    return (shards << 32) | rows
+    addresses: np.ndarray = (shards << 32) | rows
+    return addresses
 
 
 def _float16_view(chunk: pa.FixedSizeBinaryArray, d: int) -> Float16[np.ndarray, "n d"]:
@@ -222,7 +223,9 @@ def _align_gaps(
     given = sample_addresses(own, "test_shard", "test_row")
     strange = np.setdiff1d(given, addresses)
     if len(strange) or len(np.unique(given)) < len(given):
-        what = f"sample {_pair(strange[0])}, not embedded" if len(strange) else "a sample twice"
+        what = (
+            f"sample {_pair(int(strange[0]))}, not embedded" if len(strange) else "a sample twice"
+        )
         raise InputError(
             f"gaps of test set {name}: they name {what}; {len(given)} gaps for {len(addresses)} "
             "embeddings, so compute the gaps again from these embeddings"
@@ -328,4 +331,4 @@ def _shard_row(
 
 
 def _pair(address: int) -> tuple[int, int]:
-    return int(address) >> 32, int(address) & 0xFFFFFFFF
+    return address >> 32, address & 0xFFFFFFFF

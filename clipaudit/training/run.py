@@ -23,7 +23,7 @@ from clipaudit.preparation import Preparation, training_preparation
 from clipaudit.progress import Progress
 from clipaudit.training.curves import Curves
 from clipaudit.training.data import Batch, Batches, Maker, TrainingData
-from clipaudit.training.optimization import Optimization, prepare
+from clipaudit.training.optimization import LAYOUT, Optimization, prepare
 from clipaudit.training.order import Plan, draw, make_plan, steps_of_epochs
 from clipaudit.training.processes import Processes, joined
 from clipaudit.training.state import fingerprint, load_state, save_state
@@ -233,5 +233,5 @@ class _Run:
                     progress.note(seen, f"epoch {epoch + 1}, loss {newest:.4f}")
 
     def _step(self, number: int, batch: Batch) -> tuple[torch.Tensor, torch.Tensor, float]:
-        images = self.preparation.tensor(batch.pixels, self.device)
+        images = self.preparation.tensor(batch.pixels, self.device, layout=LAYOUT)
         return self.work.step(number, images, batch.tokens.to(self.device, non_blocking=True))

@@ -12,7 +12,7 @@ FIELDS = ("similarity", "query", "excess_similarity", "excess_query")
 
 @st.composite
 def searches(draw):
-    """Draw queries, k, addresses and train rows: ties, copies, zeros, empty sets, odd norms."""
+    """Draw what `build` makes a search of: ties, copies, zeros, empty sets, odd norms."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     d = draw(st.sampled_from([1, 7, 64, 640]))
     n = draw(st.sampled_from([0, 1, 5, 60, 300]))
@@ -27,7 +27,16 @@ def searches(draw):
     order = np.sort if draw(st.booleans()) else np.asarray  # rising or in any order
     train_addresses = order(rng.permutation(3 * n)[:n]).astype(np.int64)
     k = draw(st.sampled_from([1, 2, 7, 40, 500]))
-    return Queries(vectors, starts, joined, gaps), k, train_addresses, train
+    return (vectors, starts, joined, gaps), k, train_addresses, train
+
+
+def build(case):
+    """Return the queries, k, addresses and train rows of a drawn case.
+
+    Not done while drawing: the type checker uses `random`, which Hypothesis forbids there.
+    """
+    fields, k, addresses, train = case
+    return Queries(*fields), k, addresses, train
 
 
 def _vectors(rng, kind, d):

@@ -18,8 +18,6 @@ def unit_queries(**changes):
     ("changes", "message"),
     [
         ({"starts": (0, 2)}, r"boundaries \(0, 2\) .* number of vectors, 3"),
-        ({"addresses": np.arange(2)}, "3 vectors but 2 addresses and no gaps"),
-        ({"gaps": np.zeros(4)}, "3 vectors but 3 addresses and 4 gaps"),
         ({"addresses": np.array([0, 2, 1])}, "must rise strictly"),
         ({"addresses": np.array([0, 1, 1])}, "must rise strictly"),
         ({"starts": (0, 2, 1, 3)}, "must rise strictly"),
@@ -61,12 +59,6 @@ def test_vectors_of_norm_4_are_exact(backend):
 def test_other_dimensions_are_refused(backend):
     with pytest.raises(InputError, match="dimension 2 against queries of dimension 3"):
         search(unit_queries(), k=1, backend=backend).rows(np.arange(3), UNIT[:, :2])
-
-
-@BACKENDS
-def test_missing_addresses_are_refused(backend):
-    with pytest.raises(InputError, match="2 addresses but 3 embeddings"):
-        search(unit_queries(), k=1, backend=backend).rows(np.arange(2), UNIT)
 
 
 @BACKENDS

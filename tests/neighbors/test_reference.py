@@ -1,5 +1,5 @@
 from hypothesis import given, settings
-from searchcases import assert_same_bytes, brute_force, run, searches
+from searchcases import assert_same_bytes, brute_force, build, run, searches
 
 from clipaudit.neighbors.reference import Reference
 
@@ -7,7 +7,7 @@ from clipaudit.neighbors.reference import Reference
 @settings(deadline=None, max_examples=40)
 @given(searches())
 def test_equals_a_loop_over_all_pairs(case):
-    queries, k, addresses, train = case
+    queries, k, addresses, train = build(case)
     reference = Reference(queries, k, block_rows=64, block_queries=64)
 
     found = run(reference, addresses, train)

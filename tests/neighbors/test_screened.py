@@ -3,7 +3,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searchcases import assert_same_bytes, brute_force, run, searches
+from searchcases import assert_same_bytes, brute_force, build, run, searches
 
 from clipaudit.errors import StepError
 from clipaudit.neighbors import screening
@@ -34,7 +34,7 @@ def screened(queries, k, device="cpu", rows=1000, columns=1000, precision=None, 
 @settings(deadline=None, max_examples=40)
 @given(case=searches())
 def test_equals_a_loop_over_all_pairs(device, precision, case):
-    queries, k, addresses, train = case
+    queries, k, addresses, train = build(case)
     search = screened(queries, k, device, precision=precision)
 
     found = run(search, addresses, train)
@@ -46,7 +46,7 @@ def test_equals_a_loop_over_all_pairs(device, precision, case):
 @settings(deadline=None, max_examples=40)
 @given(case=searches(), rows=SIZES, columns=SIZES, cuts=st.lists(st.integers(0, 300), max_size=2))
 def test_blocks_never_show(device, case, rows, columns, cuts):
-    queries, k, addresses, train = case
+    queries, k, addresses, train = build(case)
     cuts = [min(cut, len(train)) for cut in cuts]
 
     found = run(screened(queries, k, device, rows, columns), addresses, train, cuts)
@@ -58,7 +58,7 @@ def test_blocks_never_show(device, case, rows, columns, cuts):
 @settings(deadline=None, max_examples=10)
 @given(case=searches())
 def test_two_threads_give_the_bytes_of_one(case):
-    queries, k, addresses, train = case
+    queries, k, addresses, train = build(case)
 
     one, two = (run(screened(queries, k, threads=t), addresses, train) for t in (1, 2))
 

@@ -5,9 +5,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from clipaudit.actions import LabelledFile
 from clipaudit.errors import StepError, StoreError
 from clipaudit.reports import tables
-from clipaudit.actions import LabelledFile
 from clipaudit.reports.tables import report_table
 
 TABLE7 = {"small": "small", "large": "large", "large_title": "Large"}

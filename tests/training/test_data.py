@@ -61,8 +61,9 @@ def test_shuffle_holds_no_more_than_it_may():
 
     def source():
         nonlocal read
-        for read in range(1, 101):
-            yield read
+        for number in range(1, 101):
+            read = number
+            yield number
 
     given = [(sample, read) for sample in shuffled(source(), held=10, seed=1)]
 

@@ -1,6 +1,7 @@
 """open_clip_train's own epoch, on our batches: the same losses, bit for bit."""
 
 import argparse
+import itertools
 from types import SimpleNamespace
 
 import open_clip
@@ -73,7 +74,7 @@ def stock_optimizer(model):
     )
 
 
-def our_batches(folder, clip, file, paths):
+def our_batches(clip, file, paths, layout):
     """All epochs' batches, as (images, texts)."""
     manifest = Sealed(file)
     kept = {shard.number: shard.kept for shard in manifest}
@@ -84,8 +85,8 @@ def our_batches(folder, clip, file, paths):
     batches = Batches(data, workers=0, pinned=False)
     cpu = torch.device("cpu")
     return [
-        [(preparation.tensor(b.pixels, cpu), b.tokens) for b in batches.epoch(epoch, steps)]
-        for epoch, steps in enumerate(steps_of_epochs(plan, RECIPE.epochs))
+        [(preparation.tensor(b.pixels, cpu, layout=layout), b.tokens) for b in each]
+        for each in itertools.starmap(batches.epoch, enumerate(steps_of_epochs(plan, 3)))
     ]
 
 
@@ -97,6 +98,22 @@ def loader(batches):
         num_samples = len(batches) * RECIPE.batch_size
 
     return {"train": SimpleNamespace(dataloader=Batched(batches), set_epoch=lambda epoch: None)}
+
+
+def stock_training(architecture, file, paths, layout):
+    """Train with open_clip_train's epoch; return the losses and the weights."""
+    use_device("cpu", threads=1)
+    clip = build(architecture, seed=RECIPE.seed)
+    model = clip.model.to(memory_format=layout)
+    epochs = our_batches(clip, file, paths, layout)
+    optimizer = stock_optimizer(model)
+    steps = sum(map(len, epochs))
+    schedule = cosine_lr(optimizer, RECIPE.learning_rate, RECIPE.warmup_steps, steps)
+    loss = Recording(open_clip.create_loss(ARGUMENTS))
+    for number, batches in enumerate(epochs):
+        data = loader(batches)
+        train_one_epoch(model, data, loss, number, optimizer, None, schedule, None, ARGUMENTS)
+    return loss.given, weights_bytes(model)
 
 
 @pytest.mark.parametrize("vision", ["resnet", "transformer"])
@@ -118,17 +135,10 @@ def test_losses_and_weights_equal_those_of_open_clip_train(tmp_path, vision):
         save_epoch=saved.__setitem__,
     )
 
-    use_device("cpu", threads=1)
-    clip = build(architecture, seed=RECIPE.seed)
-    batches = our_batches(tmp_path, clip, file, dict(shards))
-    optimizer = stock_optimizer(clip.model)
-    steps = sum(map(len, batches))
-    schedule = cosine_lr(optimizer, RECIPE.learning_rate, RECIPE.warmup_steps, steps)
-    loss = Recording(open_clip.create_loss(ARGUMENTS))
-    for epoch, own in enumerate(batches):
-        train_one_epoch(
-            clip.model, loader(own), loss, epoch, optimizer, None, schedule, None, ARGUMENTS
-        )
+    losses, weights = stock_training(architecture, file, dict(shards), torch.channels_last)
+    plain_losses, _ = stock_training(architecture, file, dict(shards), torch.contiguous_format)
 
-    assert curves["loss"].to_pylist() == loss.given
-    assert saved[RECIPE.epochs - 1] == weights_bytes(clip.model)
+    assert curves["loss"].to_pylist() == losses
+    assert saved[2] == weights
+    # the other layout adds the same numbers in another order, and nine steps make it grow
+    assert losses == pytest.approx(plain_losses, rel=1e-4)

@@ -223,13 +223,20 @@ def test_learned_logit_scale_moves(training):
 
 
 @pytest.mark.parametrize("precision", ["amp", "amp_bf16"])
-def test_mixed_precision_trains(training, precision):
-    losses = training.run(precision=precision)["loss"].to_pylist()
+def test_mixed_precision_trains_and_resumes(tmp_path, precision):
+    exact = Training(tmp_path / "a").run()["loss"].to_pylist()
+    undisturbed = Training(tmp_path / "b")
+    losses = undisturbed.run(precision=precision)["loss"].to_pylist()
+    killed = Training(tmp_path / "c", die_after=1)
 
-    training.saved.clear()
-    exact = training.run()["loss"].to_pylist()
-    assert losses != exact
-    assert losses == pytest.approx(exact, rel=0.05)  # eight bits of bfloat16
+    with pytest.raises(Killed):
+        killed.run(precision=precision)
+    killed.die_after = None
+    killed.run(precision=precision)
+
+    assert losses[0] != exact[0]
+    assert losses[0] == pytest.approx(exact[0], rel=0.02)  # eight bits of bfloat16
+    assert killed.saved == undisturbed.saved
 
 
 def test_other_recipes_give_other_losses(training):
@@ -270,7 +277,7 @@ def test_empty_manifest_is_refused(training):
 
 
 def test_batch_beyond_what_is_kept_is_refused(training):
-    with pytest.raises(InputError, match="a step needs 28 samples .* keeps 27"):
+    with pytest.raises(InputError, match=r"a step needs 28 samples .* keeps 27"):
         training.run(batch_size=28)
 
 

@@ -1,0 +1,40 @@
+"""docs/architecture.md names every module, each with the first paragraph of its docstring."""
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DOCUMENT = ROOT / "docs/architecture.md"
+
+
+def module_lines():
+    for path in sorted((ROOT / "clipaudit").rglob("*.py")):
+        if path.name != "__init__.py":
+            docstring = ast.get_docstring(ast.parse(path.read_text()))
+            paragraph = " ".join(docstring.split("\n\n")[0].split())
+            yield f"- `{path.relative_to(ROOT)}`: {paragraph}"
+
+
+def test_every_module_has_its_line():
+    written = set(DOCUMENT.read_text().splitlines())
+
+    missing = [line for line in module_lines() if line not in written]
+
+    assert missing == [], "docs/architecture.md lacks:\n" + "\n".join(missing)
+
+
+def test_no_line_is_of_a_module_that_is_gone():
+    named = [line for line in DOCUMENT.read_text().splitlines() if line.startswith("- `clipaudit/")]
+
+    assert sorted(named) == sorted(module_lines())
+
+
+def test_every_rule_has_a_script_of_its_name():
+    rules = {
+        line.removeprefix("rule ").rstrip(":")
+        for path in (ROOT / "rules").glob("*.smk")
+        for line in path.read_text().splitlines()
+        if line.startswith("rule ")
+    }
+
+    assert rules == {path.stem for path in (ROOT / "workflow_scripts").glob("*.py")}
