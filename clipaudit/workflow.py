@@ -228,9 +228,16 @@ class Step:
     def _environment(self, libraries: Sequence[str]) -> dict[str, str]:
         """What may change the bytes of a numeric step: device, threads, library versions."""
         versions = {name: importlib.metadata.version(name) for name in libraries}
+        if self.processes > 1:
+            versions["processes"] = str(self.processes)
         if self.device == "cpu":
             return {"device": f"cpu {_cpu_class()}", "threads": str(self.threads), **versions}
         return {"device": "cuda", **versions}
+
+    @property
+    def processes(self) -> int:
+        """How many processes train together: as many as GPUs, or the resource `processes`."""
+        return int(self.resource("processes", max(1, self.resource("gpu", 0))))
 
 
 def run_step(

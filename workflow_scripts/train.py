@@ -5,8 +5,11 @@ from clipaudit.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Train the model; every epoch is kept, the last one is the model."""
+    from functools import partial
+
     from clipaudit.config.training import Architecture, Recipe
     from clipaudit.training.curves import CURVES
+    from clipaudit.training.launch import train_in_processes
     from clipaudit.training.run import train
 
     recipe = Recipe(**step.settings["recipe"])
@@ -16,7 +19,8 @@ def compute(step: Step) -> None:
         name = "model" if last else f"epoch_{epoch:04d}"
         step.write_bytes(name, weights, ".safetensors", epoch=str(epoch))
 
-    curves = train(
+    run = partial(train_in_processes, step.processes) if step.processes > 1 else train
+    curves = run(
         step.file("sealed"),
         step.file_digests.locate,
         Architecture(**step.settings["architecture"]),

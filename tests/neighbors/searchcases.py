@@ -15,9 +15,9 @@ def searches(draw):
     """Draw what `build` makes a search of: ties, copies, zeros, empty sets, odd norms."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     d = draw(st.sampled_from([1, 7, 64, 640]))
-    n = draw(st.sampled_from([0, 1, 5, 60, 300]))
-    sizes = draw(st.lists(st.sampled_from([0, 1, 3, 70, 150]), max_size=3))
-    pool = _vectors(rng, draw(st.sampled_from(["unit", "signs", "cone", "odd"])), d)
+    n = draw(st.sampled_from([300, 200, 60, 5, 1, 0]))
+    sizes = draw(st.lists(st.sampled_from([150, 70, 70, 3, 1, 0]), max_size=3))
+    pool = _vectors(rng, draw(st.sampled_from(["unit", "signs", "cone", "near", "odd"])), d)
     train = pool[rng.integers(0, len(pool), n)]
     vectors = pool[rng.integers(0, len(pool), sum(sizes))]
     gaps = _gaps(rng, draw(st.sampled_from(["none", "near", "low", "free"])), vectors, pool)
@@ -40,12 +40,14 @@ def build(case):
 
 
 def _vectors(rng, kind, d):
-    few = int(rng.choice([1, 9, 400]))  # few: many copies
+    few = int(rng.choice([400, 400, 9, 1]))  # few: many copies
     vectors = rng.standard_normal((few, d))
     if kind == "signs":
         vectors = np.sign(vectors)  # exact ties, unlike directions
     if kind == "cone":
         vectors = np.abs(vectors)  # similarities as close together as CLIP's
+    if kind == "near":  # clusters within the bounds of the low precisions
+        vectors = vectors[rng.integers(0, -(-few // 20), few)] + 2e-3 * vectors
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     if kind == "odd":  # zero rows, norms off by 1e-3 and up to 3, float16 subnormals
         vectors *= rng.choice([0.0, 0.999, 1.001, 3.0, 1e-5], size=(few, 1))

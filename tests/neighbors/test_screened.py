@@ -14,7 +14,7 @@ from clipaudit.neighbors.tiles import Crowded, Tile
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 PRECISIONS = list(screening.PRECISIONS)
-SIZES = st.sampled_from([1, 33, 128, 1000])
+SIZES = st.sampled_from([21, 64, 200, 1000])
 
 
 def screened(queries, k, device="cpu", rows=1000, columns=1000, precision=None, threads=1):
@@ -27,6 +27,11 @@ def screened(queries, k, device="cpu", rows=1000, columns=1000, precision=None, 
         precision=precision,
         threads=threads,
     )
+
+
+def unit_rows(rng, n, d=64):
+    vectors = np.abs(rng.standard_normal((n, d))) + 0.5
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -43,7 +48,7 @@ def test_equals_a_loop_over_all_pairs(device, precision, case):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(case=searches(), rows=SIZES, columns=SIZES, cuts=st.lists(st.integers(0, 300), max_size=2))
 def test_blocks_never_show(device, case, rows, columns, cuts):
     queries, k, addresses, train = build(case)
@@ -53,6 +58,16 @@ def test_blocks_never_show(device, case, rows, columns, cuts):
 
     reference = search(queries, k=k, backend="numpy", block_rows=rows, block_queries=columns)
     assert_same_bytes(found, run(reference, addresses, train))
+
+
+def test_blocks_of_one_row_and_one_query_never_show():
+    rng = np.random.default_rng(0)
+    queries = Queries(unit_rows(rng, 9, 7), (0, 4, 9), np.arange(9), np.full(9, 0.9))
+    addresses, train = np.arange(12), unit_rows(rng, 12, 7)
+
+    found = run(screened(queries, 2, rows=1, columns=1), addresses, train)
+
+    assert_same_bytes(found, brute_force(queries, 2, addresses, train))
 
 
 @settings(deadline=None, max_examples=10)
@@ -65,11 +80,6 @@ def test_two_threads_give_the_bytes_of_one(case):
     assert_same_bytes(two, one)
 
 
-def unit_rows(rng, n, d=64):
-    vectors = np.abs(rng.standard_normal((n, d))) + 0.5
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
-
-
 @pytest.fixture
 def large():
     """Rows and queries enough for tiles in which few pairs pass the screen."""
@@ -78,6 +88,56 @@ def large():
     train[17] = train[4711] = queries[3]
     gaps = (queries.astype(np.float64) @ train[:2000].astype(np.float64).T).max(axis=1)
     return Queries(queries, (0, 300, 700), np.arange(700), gaps), np.arange(5000), train
+
+
+@pytest.fixture
+def clustered():
+    """Rows in clusters whose similarities lie closer together than any low precision resolves."""
+    rng = np.random.default_rng(0)
+    centres = rng.standard_normal((60, 64))
+    members = centres[np.arange(3000) % 60] + 3e-4 * rng.standard_normal((3000, 64))
+    members = (members / np.linalg.norm(members, axis=1, keepdims=True)).astype(np.float16)
+    return Queries(members[:100], (0, 100), np.arange(100)), np.arange(2900), members[100:]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("k", [1, 5, 30])
+@pytest.mark.parametrize("block_rows", [1000, 2900])
+def test_near_ties_are_decided_exactly(device, precision, k, block_rows, clustered):
+    queries, addresses, train = clustered
+
+    found = run(screened(queries, k, device, block_rows, 64, precision), addresses, train)
+
+    assert_same_bytes(found, run(search(queries, k=k, backend="numpy"), addresses, train))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_negative_similarities_are_ordered_too(device, precision, sign, large):
+    queries, addresses, train = large
+    away = Queries(queries.vectors, queries.starts, queries.addresses, sign * queries.gaps)
+
+    found = run(screened(away, 10, device, precision=precision), addresses, -train)
+
+    assert_same_bytes(found, run(search(away, k=10, backend="numpy"), addresses, -train))
+
+
+@pytest.mark.parametrize("odd", ["row", "query", "gap"])
+def test_a_single_negative_threshold_is_ordered_too(odd, large):
+    queries, addresses, train = large
+    signs = {
+        name: np.ones(length) for name, length in [("row", 5000), ("query", 700), ("gap", 700)]
+    }
+    signs[odd][7] = -1
+    vectors = (queries.vectors * signs["query"][:, None]).astype(np.float16)
+    away = Queries(vectors, queries.starts, queries.addresses, queries.gaps * signs["gap"])
+    train = (train * signs["row"][:, None]).astype(np.float16)
+
+    found = run(screened(away, 10), addresses, train)
+
+    assert_same_bytes(found, run(search(away, k=10, backend="numpy"), addresses, train))
 
 
 @pytest.mark.parametrize("device", DEVICES)

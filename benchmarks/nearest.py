@@ -1,0 +1,164 @@
+"""Exact two-way nearest neighbours against faiss.knn in both directions, on the same vectors.
+
+    OMP_NUM_THREADS=1 python benchmarks/nearest.py --rows 50000 --queries 5000 --k 1 10 100
+
+Both sides answer: the most similar query of every row, the k most similar rows of every query.
+faiss gets float32 copies (made before its clock starts) and needs one call for each direction; our
+clock includes everything from float16 on. The contenders take turns within one run, and medians
+are compared, so that other work on the machine disturbs both alike. A sample of each contender's
+decisions is compared with float64: every row's best query, every query's k-th row, values too.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+
+import faiss
+import numpy as np
+import torch
+
+from clipaudit.neighbors.backends import BLOCK_QUERIES, BLOCK_ROWS
+from clipaudit.neighbors.interface import Queries
+from clipaudit.neighbors.screened import Screened
+from clipaudit.neighbors.screening import PRECISIONS
+
+Answer = tuple[np.ndarray, np.ndarray]  # best query of each row, best k rows of each query
+
+
+def main() -> None:
+    """Measure and print one table."""
+    settings = parse()
+    torch.set_num_threads(settings.threads)
+    faiss.omp_set_num_threads(settings.threads)
+    rows, queries = make_vectors(settings)
+    contenders = list_contenders(settings, rows, queries)
+    answers: dict[tuple[str, int], Answer] = {}
+    times: dict[tuple[str, int], list[tuple[float, float]]] = {key: [] for key in contenders}
+    for _ in range(settings.repeats):
+        for key, answer in contenders.items():
+            cpu, wall = time.process_time(), time.perf_counter()
+            answers[key] = answer()
+            times[key].append((time.process_time() - cpu, time.perf_counter() - wall))
+    show(settings, times, {key: wrong(answers[key], rows, queries) for key in contenders})
+
+
+def parse() -> argparse.Namespace:
+    """Return the settings of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=50_000)
+    parser.add_argument("--queries", type=int, default=5_000)
+    parser.add_argument("--k", type=int, nargs="+", default=[1, 10, 100])
+    parser.add_argument("--dimension", type=int, default=640)
+    parser.add_argument("--kind", choices=["iso", "clip"], default="clip")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--precision", nargs="+", choices=[*PRECISIONS, "fastest"])
+    parser.add_argument("--block-rows", type=int, default=BLOCK_ROWS)
+    parser.add_argument("--block-queries", type=int, default=BLOCK_QUERIES)
+    parser.add_argument("--gap", type=float, help="also test every pair against this gap")
+    return parser.parse_args()
+
+
+def make_vectors(settings: argparse.Namespace) -> tuple[np.ndarray, np.ndarray]:
+    """Return unit rows and queries in float16, a fiftieth of the queries with near copies.
+
+    `iso` is isotropic; `clip` has what CLIP embeddings have: a common mean, a spectrum that falls
+    like a power law, clusters.
+    """
+    rng = np.random.default_rng(0)
+    d = settings.dimension
+    spectrum = np.arange(1, d + 1, dtype=np.float32) ** -0.5
+    centres = rng.standard_normal((2_000, d), dtype=np.float32) * spectrum
+    mean = 1.2 * rng.standard_normal(d).astype(np.float32) * spectrum
+
+    def draw(n: int) -> np.ndarray:
+        noise = rng.standard_normal((n, d), dtype=np.float32)
+        if settings.kind == "iso":
+            return noise
+        return mean + centres[rng.integers(0, len(centres), n)] + 0.8 * noise * spectrum
+
+    rows, queries = unit(draw(settings.rows)), unit(draw(settings.queries))
+    copied = rng.integers(0, len(queries), len(queries) // 50)
+    near = queries[copied] + 0.3 * unit(rng.standard_normal((len(copied), d)))
+    rows[rng.integers(0, len(rows), len(copied))] = unit(near)
+    return rows.astype(np.float16), queries.astype(np.float16)
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    """Return the rows scaled to length 1."""
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def list_contenders(
+    settings: argparse.Namespace, rows: np.ndarray, queries: np.ndarray
+) -> dict[tuple[str, int], Callable[[], Answer]]:
+    """Return what is to be timed, by name and k."""
+    wide_rows, wide_queries = rows.astype(np.float32), queries.astype(np.float32)
+    gaps = None if settings.gap is None else np.full(len(queries), settings.gap)
+    addresses = np.arange(len(rows))
+
+    def by_faiss(k: int) -> Answer:
+        product = faiss.METRIC_INNER_PRODUCT
+        _, best = faiss.knn(wide_rows, wide_queries, 1, metric=product)
+        _, top = faiss.knn(wide_queries, wide_rows, k, metric=product)
+        return best[:, 0], top
+
+    def by_torch(k: int, precision: str) -> Answer:
+        sets = Queries(queries, (0, len(queries)), np.arange(len(queries)), gaps)
+        search = Screened(
+            sets,
+            k,
+            device=settings.device,
+            block_rows=settings.block_rows,
+            block_queries=settings.block_queries,
+            threads=settings.threads,
+            precision=None if precision == "fastest" else precision,
+        )
+        return search.rows(addresses, rows).query[:, 0], search.top().address
+
+    contenders: dict[tuple[str, int], Callable[[], Answer]] = {}
+    for k in settings.k:
+        contenders["faiss.knn both", k] = lambda k=k: by_faiss(k)
+        for name in settings.precision or ["fastest"]:
+            contenders[f"torch, {name}", k] = lambda k=k, name=name: by_torch(k, name)
+    return contenders
+
+
+def wrong(answer: Answer, rows: np.ndarray, queries: np.ndarray) -> str:
+    """Return how many decisions of a sample differ from exact arithmetic, and of how many."""
+    rng = np.random.default_rng(1)
+    best, top = answer
+    some_rows = rng.choice(len(rows), min(len(rows), 2_000), replace=False)
+    some_queries = rng.choice(len(queries), min(len(queries), 200), replace=False)
+    similarity = rows[some_rows].astype(np.float64) @ queries.astype(np.float64).T
+    differing = int((similarity.argmax(axis=1) != best[some_rows]).sum())
+    similarity = queries[some_queries].astype(np.float64) @ rows.astype(np.float64).T
+    order = np.argsort(-similarity, axis=1, kind="stable")[:, : top.shape[1]]
+    differing += int((order != top[some_queries][:, : order.shape[1]]).sum())
+    return f"{differing} / {len(some_rows) + order.size}"
+
+
+def show(
+    settings: argparse.Namespace,
+    times: dict[tuple[str, int], list[tuple[float, float]]],
+    decisions: dict[tuple[str, int], str],
+) -> None:
+    """Print the medians and their ratios to faiss with the same k."""
+    print(
+        f"{settings.rows} rows x {settings.queries} queries x {settings.dimension}, "
+        f"{settings.kind}, {settings.threads} thread(s), {settings.repeats} repeats"
+    )
+    print(f"{'':24}{'k':>5}{'CPU s':>9}{'wall s':>9}{'CPU x':>8}{'wall x':>8}   wrong decisions")
+    for (name, k), spans in times.items():
+        cpu, wall = (statistics.median(column) for column in zip(*spans, strict=True))
+        faiss_cpu, faiss_wall = (
+            statistics.median(column) for column in zip(*times["faiss.knn both", k], strict=True)
+        )
+        ratios = f"{faiss_cpu / cpu:8.1f}{faiss_wall / wall:8.1f}"
+        print(f"{name:24}{k:5}{cpu:9.3f}{wall:9.3f}{ratios}   {decisions[name, k]}")
+
+
+if __name__ == "__main__":
+    main()

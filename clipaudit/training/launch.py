@@ -1,0 +1,132 @@
+"""Training in several processes of one machine: torchrun is started, watched and listened to.
+
+The caller's process takes no part in the training. It writes what is to be done as a file into the
+scratch folder, hands over each epoch's weights as they appear there, and raises what ended it.
+Over several machines, start torchrun yourself on `python -m clipaudit.training.launch JOB`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.feather as feather
+
+from clipaudit import errors
+from clipaudit.config.training import Architecture, Recipe
+from clipaudit.corpora.sealed import Sealed
+from clipaudit.errors import ClipauditError, StepError
+from clipaudit.training.run import SaveEpoch, train
+
+SECONDS_BETWEEN_LOOKS = 1.0
+
+
+def train_in_processes(
+    processes: int,
+    sealed_path: Path,
+    locate: Callable[[str], Path],
+    architecture: Architecture,
+    recipe: Recipe,
+    *,
+    initial: Path | None,
+    scratch: Path,
+    device: str,
+    threads: int,
+    save_epoch: SaveEpoch,
+) -> pa.Table:
+    """Train as `train` does, in `processes` processes on this machine; "cuda" gives each its GPU.
+
+    `recipe.batch_size`, `recipe.workers` and `threads` count for each process.
+    """
+    job = {
+        "sealed": str(sealed_path.absolute()),
+        "tars": {
+            shard.sha256: str(locate(shard.sha256).absolute())
+            for shard in Sealed(sealed_path)
+            if shard.kept > 0
+        },
+        "architecture": architecture.model_dump(mode="json"),
+        "recipe": recipe.model_dump(mode="json"),
+        "initial": str(initial.absolute()) if initial else None,
+        "device": device,
+        "threads": threads,
+    }
+    folder = scratch / "processes"
+    folder.mkdir(exist_ok=True)
+    for old in ("error.json", "curves.arrow"):
+        (folder / old).unlink(missing_ok=True)
+    _write(folder / "job.json", json.dumps(job).encode())
+    torchrun = ["torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    command = [sys.executable, "-m", *torchrun, "-m", "clipaudit.training.launch"]
+    with subprocess.Popen([*command, str(folder / "job.json")]) as running:
+        while running.poll() is None:
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+            _hand_over(folder, save_epoch)
+    _hand_over(folder, save_epoch)
+    _raise_error(folder, running.returncode)
+    curves: pa.Table = feather.read_table(folder / "curves.arrow")
+    return curves
+
+
+def _hand_over(folder: Path, save_epoch: SaveEpoch) -> None:
+    """Give the caller the epochs that have appeared, in order."""
+    for path in sorted(folder.glob("*.safetensors")):
+        save_epoch(int(path.stem), path.read_bytes())
+        path.unlink()
+
+
+def _raise_error(folder: Path, code: int) -> None:
+    """Raise what a process met, as it was raised there."""
+    try:
+        said = json.loads((folder / "error.json").read_text())
+    except FileNotFoundError:
+        if code:
+            raise StepError(
+                f"torchrun ended with {code}: see above what its processes said. The training "
+                "goes on after the last epoch done when it is started again."
+            ) from None
+        return
+    kind: type[ClipauditError] = getattr(errors, said["kind"], StepError)
+    raise kind(said["message"])
+
+
+def run_job(path: Path) -> None:
+    """Be one of the processes that torchrun starts for the job in `path`."""
+    job, folder = json.loads(path.read_text()), path.parent
+    first = os.environ.get("RANK", "0") == "0"
+    try:
+        curves = train(
+            Path(job["sealed"]),
+            lambda digest: Path(job["tars"][digest]),
+            Architecture(**job["architecture"]),
+            Recipe(**job["recipe"]),
+            initial=Path(job["initial"]) if job["initial"] else None,
+            scratch=folder.parent,
+            device=job["device"],
+            threads=job["threads"],
+            save_epoch=lambda epoch, data: _write(folder / f"{epoch:05d}.safetensors", data),
+        )
+    except ClipauditError as error:
+        message = {"kind": type(error).__name__, "message": str(error)}
+        _write(folder / "error.json", json.dumps(message).encode())
+        sys.exit(1)
+    if first:
+        feather.write_feather(curves, folder / "curves.arrow", compression="uncompressed")
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file whole: the other side may look at any time."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    part.write_bytes(data)
+    os.replace(part, path)
+
+
+if __name__ == "__main__":
+    import logging
+
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    run_job(Path(sys.argv[1]))
