@@ -13,6 +13,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 
 import faiss
 import numpy as np
@@ -77,7 +78,10 @@ def make_vectors(settings: argparse.Namespace) -> tuple[np.ndarray, np.ndarray]:
         noise = rng.standard_normal((n, d), dtype=np.float32)
         if settings.kind == "iso":
             return noise
-        return mean + centres[rng.integers(0, len(centres), n)] + 0.8 * noise * spectrum
+        vectors: np.ndarray = (
+            mean + centres[rng.integers(0, len(centres), n)] + 0.8 * noise * spectrum
+        )
+        return vectors
 
     rows, queries = unit(draw(settings.rows)), unit(draw(settings.queries))
     copied = rng.integers(0, len(queries), len(queries) // 50)
@@ -88,7 +92,8 @@ def make_vectors(settings: argparse.Namespace) -> tuple[np.ndarray, np.ndarray]:
 
 def unit(vectors: np.ndarray) -> np.ndarray:
     """Return the rows scaled to length 1."""
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    scaled: np.ndarray = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return scaled
 
 
 def list_contenders(
@@ -120,9 +125,9 @@ def list_contenders(
 
     contenders: dict[tuple[str, int], Callable[[], Answer]] = {}
     for k in settings.k:
-        contenders["faiss.knn both", k] = lambda k=k: by_faiss(k)
+        contenders["faiss.knn both", k] = partial(by_faiss, k)
         for name in settings.precision or ["fastest"]:
-            contenders[f"torch, {name}", k] = lambda k=k, name=name: by_torch(k, name)
+            contenders[f"torch, {name}", k] = partial(by_torch, k, name)
     return contenders
 
 

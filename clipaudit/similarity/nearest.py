@@ -145,8 +145,9 @@ class PartSearch:
             place = int(np.argmax(np.diff(addresses, prepend=self._last) <= 0))
             before = addresses[place - 1] if place else self._last
             raise InputError(
-                f"train samples (shard, row) {_pair(int(before))} and then {_pair(int(addresses[place]))}: "
-                "embeddings must be sorted by (shard, row) without repetition"
+                f"train samples (shard, row) {_pair(int(before))} and then "
+                f"{_pair(int(addresses[place]))}: embeddings must be sorted by (shard, row) "
+                "without repetition"
             )
         self._last = int(addresses[-1]) if len(addresses) else self._last
 
