@@ -51,6 +51,7 @@ test-kills: .venv/.synced
 evidence: .venv/.synced
 	$(BIN)/snakemake --profile profiles/demo --configfile config/evidence.yaml -- results_evidence/tables/similarity_evidence.json
 	@cat results_evidence/tables/similarity_evidence.md
+	$(BIN)/python -m clipaudit.demo.scoring config/evidence.yaml
 
 schema: .venv/.synced
 	$(BIN)/python -c "from clipaudit.config.loading import json_schema; print(json_schema(), end='')" > config/schema.json

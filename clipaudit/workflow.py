@@ -83,6 +83,11 @@ class Step:
         """Return the SHA-256 of the files of input `name`, in order."""
         return [file.digest for file in self.ingredients.inputs.get(name, ())]
 
+    def rows(self, name: str) -> int:
+        """Return how many rows the pointers of input `name` say that their objects have."""
+        files = self.ingredients.inputs.get(name, ())
+        return sum(Pointer.read(Path(file.path)).rows for file in files)
+
     def table(self, name: str, **labels: str) -> "pa.Table":
         """Return the rows of the files of input `name` with these labels, in order."""
         import pyarrow as pa

@@ -5,14 +5,16 @@ from clipaudit.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Search the part; resources say how, and never show in the tables."""
+    from clipaudit.neighbors.backends import quicker_backend
     from clipaudit.similarity.nearest import NEIGHBORS, SIMILARITIES, PartSearch, query_sets
 
     tests = {name: step.table("tests", corpus=name) for name in step.settings["test_sets"]}
     gaps = step.table("gaps") if step.files("gaps") else None
+    sets = query_sets(tests, gaps)
     search = PartSearch(
-        query_sets(tests, gaps),
+        sets,
         k=step.settings["neighbors"],
-        backend=step.resource("backend", "torch"),
+        backend=step.resource("backend", quicker_backend(step.rows("train"), sets.queries)),
         device=step.device,
         block_rows=step.resource("block_rows", 32_768),
         threads=step.threads,

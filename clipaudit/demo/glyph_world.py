@@ -39,7 +39,9 @@ def sample(world: GlyphWorld, address: Address) -> Sample:
     picture = _picture(world, scene, scene.duplicate_of or address)
     pixels = picture.pixels
     if scene.duplicate_of is not None:
-        pixels = _slightly_changed(pixels, _dice(world, address, "copy"))
+        of = scene.duplicate_of.corpus
+        shift = next(copy.shift for copy in plan.near_duplicates if copy.of == of)
+        pixels = _slightly_changed(pixels, _dice(world, address, "copy"), shift)
     return Sample(
         pixels=pixels,
         caption=scene.caption,
@@ -63,11 +65,11 @@ def _picture(world: GlyphWorld, scene: Scene, drawn_at: Address) -> Picture:
     return Picture(lettered, picture.boxes)
 
 
-def _slightly_changed(pixels: Pixels, dice: Dice) -> Pixels:
-    """Shift by up to a pixel either way, and add noise of up to two levels of 255."""
+def _slightly_changed(pixels: Pixels, dice: Dice, shift: int) -> Pixels:
+    """Move by up to `shift` pixels either way, and add noise of up to two levels of 255."""
     side = len(pixels)
-    down, right = dice.integer(3), dice.integer(3)
-    edged = np.pad(pixels, ((1, 1), (1, 1), (0, 0)), mode="edge")
+    down, right = dice.integer(2 * shift + 1), dice.integer(2 * shift + 1)
+    edged = np.pad(pixels, ((shift, shift), (shift, shift), (0, 0)), mode="edge")
     moved = edged[down : down + side, right : right + side].astype(np.int16)
     noise = dice.octets(side, side * 3).reshape(side, side, 3) % (COPY_GRAIN + 1)
     changed: Pixels = np.clip(moved + noise - COPY_GRAIN // 2, 0, 255).astype(np.uint8)

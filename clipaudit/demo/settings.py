@@ -23,12 +23,19 @@ class _Settings(BaseModel):
 
 
 class NearDuplicates(_Settings):
-    """Pictures that repeat a test picture but for a shift of a pixel and a little noise."""
+    """Pictures that repeat a test picture but for a small shift and a little noise."""
 
     of: str = Field(description="The corpus of this world whose pictures are repeated.")
     rate: Share = Field(description="Share of the pictures that are such a repetition.")
     shards: int = Field(
         default=1, ge=1, description="The repeated pictures stand in its first so many shards."
+    )
+    shift: int = Field(
+        default=1,
+        ge=0,
+        le=8,
+        description="Pixels that a repetition is moved by at most, either way; 1, which a small "
+        "encoder already takes for another picture (tried); 0 leaves the noise alone.",
     )
 
 
@@ -115,6 +122,9 @@ class GlyphCorpus(_Corpus):
         fewest, most = self.objects
         if not 1 <= fewest <= most <= 5:
             raise ValueError(f"objects: {fewest} to {most} symbols; give 1 <= fewest <= most <= 5")
+        repeated = [plan.of for plan in self.near_duplicates]
+        if len(set(repeated)) < len(repeated):
+            raise ValueError(f"near_duplicates: {', '.join(repeated)}; name each corpus once")
         planted = sum(plan.rate for plan in self.near_duplicates)
         if planted > 1:
             raise ValueError(f"near_duplicates: the rates add up to {planted}; at most 1")

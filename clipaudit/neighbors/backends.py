@@ -7,6 +7,7 @@ from clipaudit.neighbors.interface import Queries, Search
 
 BLOCK_ROWS = 32_768  # train rows multiplied at once; with BLOCK_QUERIES, 64 MB of float16 scores
 BLOCK_QUERIES = 1_024
+SMALL_SEARCH = 10**9  # products that NumPy makes in less time than importing torch takes
 
 
 def search(
@@ -31,6 +32,17 @@ def search(
     if min(block_rows, block_queries) < 1:
         raise ConfigError(f"block sizes {block_rows} and {block_queries}: both must be 1 or more")
     return _BACKENDS[backend](queries, k, device, block_rows, block_queries, threads)
+
+
+def quicker_backend(rows: int, queries: Queries) -> str:
+    """Return the name of the backend that answers sooner over `rows` train samples.
+
+    >>> import numpy as np
+    >>> quicker_backend(10, Queries(np.zeros((2, 4), np.float16), (0, 2), np.arange(2)))
+    'numpy'
+    """
+    products = rows * len(queries.vectors) * queries.dimension
+    return "numpy" if products <= SMALL_SEARCH else "torch"
 
 
 def _numpy(

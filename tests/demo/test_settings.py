@@ -31,7 +31,7 @@ def test_every_setting_says_what_it_is():
         ({"written": {"rate": -0.1}}, "greater than or equal to 0"),
         ({"near_duplicates": [{"of": "val", "rate": 2}]}, "less than or equal to 1"),
         (
-            {"near_duplicates": [{"of": "val", "rate": 0.7}, {"of": "val", "rate": 0.7}]},
+            {"near_duplicates": [{"of": "val", "rate": 0.7}, {"of": "sketch", "rate": 0.7}]},
             "the rates add up to 1.4; at most 1",
         ),
         (

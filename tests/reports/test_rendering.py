@@ -94,10 +94,12 @@ def corpora_table(name, titles=("Small", "Large")):
     """A table of the form that Tables 2, 6 and 7 have, with every column that they print."""
     numbers = {"images": 2000, "near_duplicates": 10, "near_gap": 1234, "nearer": 10, "ties": 3}
     numbers |= {"share": 0.005, "share_low": 0.002, "share_high": 0.009, "not_normalized": 0}
+    numbers |= {"value": 0.5, "value_low": 0.25, "value_high": 0.75}
     published = {"images": 50_000, "near_duplicates": None, "near_gap": 131_087, "share": 0.9794}
     published = {f"published_{key}": value for key, value in published.items()}
     cells = [
         {"position": position, "testset_title": testset, "corpus": corpus, "corpus_title": title}
+        | {"measure": corpus, "measure_title": title}
         for position, testset in enumerate(TITLES.values())
         for corpus, title in zip(("small", "large"), titles, strict=True)
     ]

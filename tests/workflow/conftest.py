@@ -48,9 +48,15 @@ class Project:
         return output
 
     def clipaudit(self, *arguments, ok=True):
-        command = [sys.executable, "-c", "from clipaudit.cli import main; main()", *arguments]
+        return self.python("-c", "from clipaudit.cli import main; main()", *arguments, ok=ok)
+
+    def python(self, *arguments, ok=True):
         done = subprocess.run(
-            command, cwd=self.folder, env=self.environment(), text=True, capture_output=True
+            [sys.executable, *arguments],
+            cwd=self.folder,
+            env=self.environment(),
+            text=True,
+            capture_output=True,
         )
         assert (done.returncode == 0) == ok, done.stdout + done.stderr
         return done.stdout + done.stderr

@@ -83,3 +83,12 @@ def test_results_without_their_lineage_say_so(project):
     shutil.rmtree(project.store / "lineage")
 
     assert "no lineage record of action" in why(project, TABLE, ok=False)
+
+
+def test_planted_near_duplicates_are_scored_against_the_truth(finished):
+    """An untrained model calls everything near, so every plant must be found here."""
+    done = finished.python("-m", "clipaudit.demo.scoring", "config/micro.yaml")
+
+    (sketch,) = [line.split() for line in done.splitlines() if line.startswith("sketch")]
+    assert int(sketch[1]) > 0
+    assert sketch[1] == sketch[2]
