@@ -49,7 +49,8 @@ test-kills: .venv/.synced
 	$(BIN)/pytest -m slow tests/workflow/test_kills.py
 
 evidence: .venv/.synced
-	$(BIN)/snakemake --profile profiles/demo --configfile config/evidence.yaml -- results_evidence/tables/similarity_evidence.json
+	$(BIN)/snakemake --profile profiles/demo --configfile config/evidence.yaml -- \
+	  results_evidence/tables/similarity_evidence.json results_evidence/neighbors/own/large.json
 	@cat results_evidence/tables/similarity_evidence.md
 	$(BIN)/python -m clipaudit.demo.scoring config/evidence.yaml
 

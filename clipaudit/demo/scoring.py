@@ -77,8 +77,10 @@ def _one_row(
 
 def main(settings: Path) -> None:
     """Print the scores of a run, a line for each test set."""
+    scores = score_near_duplicates(parse_settings(read_settings(settings)))
+    print("test images with a near duplicate in the large set")
     print(f"{'test set':12} {'planted':>8} {'found':>8} {'besides':>8}")
-    for score in score_near_duplicates(parse_settings(read_settings(settings))):
+    for score in scores:
         print(f"{score.test_set:12} {score.planted:8} {score.found:8} {score.besides:8}")
 
 

@@ -63,6 +63,7 @@ summary as (
         measure_position,
         measure,
         measure_title,
+        if(measure in ('pruned', 'random'), 0, -1) as least_possible,
         count(*) as seeds,
         max(images) as images,
         avg(value order by recipe) as value,
@@ -80,8 +81,8 @@ select
     summary.seeds,
     summary.images,
     summary.value,
-    summary.value - summary.margin as value_low,
-    summary.value + summary.margin as value_high,
+    greatest(summary.value - summary.margin, least_possible) as value_low,
+    least(summary.value + summary.margin, 1) as value_high,
 from testsets
 inner join summary
     on summary.testset = testsets.testset
