@@ -21,6 +21,8 @@ try:
         given = dict(config)
         config.update(read_settings(DEFAULT_SETTINGS))
         update_config(config, given)
+    for path in workflow.configfiles:  # Snakemake's own reader lets a key stand twice
+        read_settings(Path(path))
     RUN = parse_settings(config)
     check_files(RUN)
 except ClipauditError as error:

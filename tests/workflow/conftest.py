@@ -14,6 +14,13 @@ COPIED = ("Snakefile", "rules", "workflow_scripts", "clipaudit", "config", "prof
 SNAKEMAKE = (sys.executable, "-m", "snakemake", "--profile", "profiles/demo", "--cores", "2")
 
 
+def pytest_collection_modifyitems(items):
+    """Keep these tests in one worker: they share a finished run, and each uses both cores."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("workflow"))
+
+
 class Project:
     """A copy of the project, with the micro world's settings."""
 

@@ -28,8 +28,7 @@ def forget(project, step):
 def test_backend_block_size_and_threads_leave_no_trace(project, options):
     before, digests = project.computed(), project.digests()
     forget(project, "nearest")
-    shutil.rmtree(project.results / "similarities")
-    shutil.rmtree(project.results / "neighbors")
+    shutil.rmtree(project.results)
 
     project.run(*options)
 
