@@ -3,7 +3,6 @@
 Nothing here computes; every name below is a list of paths or a slice of the settings.
 """
 
-import os
 from pathlib import Path
 
 from snakemake.utils import update_config
@@ -31,8 +30,6 @@ except ClipauditError as error:
 RESULTS = config["results"] = RUN.results
 STORE = config["store"] = RUN.store
 AUDIT = RUN.similarity
-
-os.environ["CLIPAUDIT_STORE"] = str(Path(STORE).absolute())
 
 
 wildcard_constraints:
@@ -147,3 +144,111 @@ def zero_shot_task(test_set):
 def label_sets(test_sets):
     """The names of the label sets of some test sets, each once."""
     return sorted({RUN.corpora[test_set].labels for test_set in test_sets})
+
+
+# --- manifests -------------------------------------------------------------------------------
+
+
+def manifest_parts(wildcards):
+    """The parts of a manifest, over all corpora that its rows come from."""
+    return [
+        path
+        for corpus, pruning in RUN.manifests()[wildcards.manifest].items()
+        for path in by_part(f"manifests/{corpus}/{pruning}", corpus)
+    ]
+
+
+def manifest_shards(wildcards):
+    """The shard lists of the corpora of a manifest, in the order of its parts."""
+    return [
+        path
+        for corpus in RUN.manifests()[wildcards.manifest]
+        for path in by_part(f"shards/{corpus}", corpus)
+    ]
+
+
+def manifest_captionings(wildcards):
+    """How the captions of each corpus of a manifest are read."""
+    return {
+        corpus: captioning(corpus) for corpus in RUN.manifests()[wildcards.manifest]
+    }
+
+
+def manifest_classes(wildcards):
+    """The class names of the corpora of a manifest that have labels."""
+    return [
+        path
+        for corpus in RUN.manifests()[wildcards.manifest]
+        for path in classes_file(corpus)
+    ]
+
+
+# --- nearest neighbours ----------------------------------------------------------------------
+
+
+def gap_neighbors(wildcards):
+    """The small set's neighbors: they are the gaps that the large set is tested against."""
+    if wildcards.corpus != AUDIT.large:
+        return []
+    return f"{RESULTS}/neighbors/{wildcards.encoder}/{AUDIT.small}.json"
+
+
+# --- training --------------------------------------------------------------------------------
+
+
+def start_weights(wildcards):
+    """The model that a recipe starts from, if it does."""
+    start = RUN.recipes[wildcards.recipe].start_from
+    return trained(f"{start.recipe}/{start.manifest}") if start else []
+
+
+# --- evaluation ------------------------------------------------------------------------------
+
+
+def evaluated_architecture(recipe, manifest):
+    """The name of the architecture of an evaluated model."""
+    return (
+        encoder_architecture(manifest)
+        if recipe == "pretrained"
+        else RUN.recipes[recipe].architecture
+    )
+
+
+def evaluated_model(wildcards):
+    """The settings of an evaluated model."""
+    if wildcards.recipe == "pretrained":
+        return encoder_settings(wildcards.manifest)
+    used = RUN.recipes[wildcards.recipe].architecture
+    return {"encoder": None, "architecture": architecture(used)}
+
+
+def evaluated_batch_size(wildcards):
+    """How many images go through the model at once: the encoder's setting, or its default."""
+    if wildcards.recipe == "pretrained":
+        return RUN.encoders[wildcards.manifest].batch_size
+    return Encoder.model_fields["batch_size"].default
+
+
+# --- report ----------------------------------------------------------------------------------
+
+TABLES = similarity_tables(RUN)
+
+
+def table_pointers():
+    """The pointers of all tables of the enabled audits."""
+    return [f"{RESULTS}/tables/{table}.json" for table in TABLES]
+
+
+def table_inputs(wildcards):
+    """The pointers that a table's SQL reads, by view name."""
+    inputs = TABLES[wildcards.table].inputs
+    return {
+        view: [f"{RESULTS}/{path}" for path in paths] for view, paths in inputs.items()
+    }
+
+
+def table_files(wildcards):
+    """The SQL of a table, and the published values beside it where the papers have some."""
+    sql = f"clipaudit/reports/sql/{wildcards.table}.sql"
+    published = f"clipaudit/reports/published/{wildcards.table}.csv"
+    return [path for path in (sql, published) if Path(path).exists()]

@@ -16,6 +16,8 @@ rule index:
         shards=f"{RESULTS}/shards/{{corpus}}/{{part}}.json",
     log:
         "logs/index/{corpus}/{part}.log",
+    conda:
+        "../envs/cpu.yaml"
     params:
         code=code("index"),
         shards=shard_numbers,
@@ -32,44 +34,12 @@ rule keep_all:
         manifest=f"{RESULTS}/manifests/{{corpus}}/all/{{part}}.json",
     log:
         "logs/keep_all/{corpus}/{part}.log",
+    conda:
+        "../envs/cpu.yaml"
     params:
         code=code("keep_all"),
     script:
         "../workflow_scripts/keep_all.py"
-
-
-def manifest_parts(wildcards):
-    """The parts of a manifest, over all corpora that its rows come from."""
-    return [
-        path
-        for corpus, pruning in RUN.manifests()[wildcards.manifest].items()
-        for path in by_part(f"manifests/{corpus}/{pruning}", corpus)
-    ]
-
-
-def manifest_shards(wildcards):
-    """The shard lists of the corpora of a manifest, in the order of its parts."""
-    return [
-        path
-        for corpus in RUN.manifests()[wildcards.manifest]
-        for path in by_part(f"shards/{corpus}", corpus)
-    ]
-
-
-def manifest_captionings(wildcards):
-    """How the captions of each corpus of a manifest are read."""
-    return {
-        corpus: captioning(corpus) for corpus in RUN.manifests()[wildcards.manifest]
-    }
-
-
-def manifest_classes(wildcards):
-    """The class names of the corpora of a manifest that have labels."""
-    return [
-        path
-        for corpus in RUN.manifests()[wildcards.manifest]
-        for path in classes_file(corpus)
-    ]
 
 
 rule seal:
@@ -82,6 +52,8 @@ rule seal:
         sealed=f"{RESULTS}/sealed/{{manifest}}.json",
     log:
         "logs/seal/{manifest}.log",
+    conda:
+        "../envs/cpu.yaml"
     params:
         code=code("seal"),
         captionings=manifest_captionings,

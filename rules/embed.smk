@@ -19,6 +19,8 @@ rule embed:
         drops=f"{RESULTS}/drops/embed/{{encoder}}/{{corpus}}/{{part}}.json",
     log:
         "logs/embed/{encoder}/{corpus}/{part}.log",
+    conda:
+        "../envs/cpu.yaml"
     params:
         code=code("embed"),
         name=lambda wildcards: wildcards.encoder,

@@ -5,30 +5,6 @@ Makes: predictions/<recipe>/<manifest>/<test set>.json.
 """
 
 
-def evaluated_architecture(recipe, manifest):
-    """The name of the architecture of an evaluated model."""
-    return (
-        encoder_architecture(manifest)
-        if recipe == "pretrained"
-        else RUN.recipes[recipe].architecture
-    )
-
-
-def evaluated_model(wildcards):
-    """The settings of an evaluated model."""
-    if wildcards.recipe == "pretrained":
-        return encoder_settings(wildcards.manifest)
-    used = RUN.recipes[wildcards.recipe].architecture
-    return {"encoder": None, "architecture": architecture(used)}
-
-
-def evaluated_batch_size(wildcards):
-    """How many images go through the model at once: the encoder's setting, or its default."""
-    if wildcards.recipe == "pretrained":
-        return RUN.encoders[wildcards.manifest].batch_size
-    return Encoder.model_fields["batch_size"].default
-
-
 rule evaluate:
     """What a model predicts for every image of every test set."""
     input:
@@ -54,6 +30,8 @@ rule evaluate:
         },
     log:
         "logs/evaluate/{recipe}/{manifest}.log",
+    conda:
+        "../envs/cpu.yaml"
     params:
         code=code("evaluate"),
         model=evaluated_model,

@@ -6,13 +6,6 @@ sample) by part; neighbors/<encoder>/<corpus>.json merged over the parts.
 """
 
 
-def gap_neighbors(wildcards):
-    """The small set's neighbors: they are the gaps that the large set is tested against."""
-    if wildcards.corpus != AUDIT.large:
-        return []
-    return f"{RESULTS}/neighbors/{wildcards.encoder}/{AUDIT.small}.json"
-
-
 rule nearest:
     """The nearest neighbours between one part and all test sets."""
     input:
@@ -28,6 +21,8 @@ rule nearest:
         neighbors=f"{RESULTS}/neighbors/{{encoder}}/{{corpus}}/{{part}}.json",
     log:
         "logs/nearest/{encoder}/{corpus}/{part}.log",
+    conda:
+        "../envs/cpu.yaml"
     params:
         code=code("nearest"),
         test_sets=AUDIT.test_sets,
@@ -46,6 +41,8 @@ rule merge_neighbors:
         neighbors=f"{RESULTS}/neighbors/{{encoder}}/{{corpus}}.json",
     log:
         "logs/merge_neighbors/{encoder}/{corpus}.log",
+    conda:
+        "../envs/cpu.yaml"
     params:
         code=code("merge_neighbors"),
         test_sets=AUDIT.test_sets,

@@ -17,6 +17,8 @@ rule gap:
         manifest=f"{RESULTS}/manifests/{{corpus}}/{{pruning}}-pruned/{{part}}.json",
     log:
         "logs/gap/{corpus}/{pruning}/{part}.log",
+    conda:
+        "../envs/cpu.yaml"
     params:
         code=code("gap"),
         pruning=lambda wildcards: f"{wildcards.pruning}-pruned",
@@ -38,6 +40,8 @@ rule random_cut:
         cut=f"{RESULTS}/cuts/{{corpus}}/random-as-{{pruning}}.json",
     log:
         "logs/random_cut/{corpus}/{pruning}.log",
+    conda:
+        "../envs/cpu.yaml"
     params:
         code=code("random_cut"),
         seed=AUDIT.evidence.seed if AUDIT.evidence else 0,
@@ -54,6 +58,8 @@ rule randomly:
         manifest=f"{RESULTS}/manifests/{{corpus}}/random-as-{{pruning}}/{{part}}.json",
     log:
         "logs/randomly/{corpus}/{pruning}/{part}.log",
+    conda:
+        "../envs/cpu.yaml"
     params:
         code=code("randomly"),
         seed=AUDIT.evidence.seed if AUDIT.evidence else 0,

@@ -4,28 +4,6 @@ Needs: predictions, manifests, merged neighbors, similarities.
 Makes: tables/<audit>_table<n>.{parquet,csv,md,tex}, audit.duckdb.
 """
 
-TABLES = similarity_tables(RUN)
-
-
-def table_pointers():
-    """The pointers of all tables of the enabled audits."""
-    return [f"{RESULTS}/tables/{table}.json" for table in TABLES]
-
-
-def table_inputs(wildcards):
-    """The pointers that a table's SQL reads, by view name."""
-    inputs = TABLES[wildcards.table].inputs
-    return {
-        view: [f"{RESULTS}/{path}" for path in paths] for view, paths in inputs.items()
-    }
-
-
-def table_files(wildcards):
-    """The SQL of a table, and the published values beside it where the papers have some."""
-    sql = f"clipaudit/reports/sql/{wildcards.table}.sql"
-    published = f"clipaudit/reports/published/{wildcards.table}.csv"
-    return [path for path in (sql, published) if Path(path).exists()]
-
 
 rule report_table:
     """One table of a paper, from one SQL file."""
@@ -38,6 +16,8 @@ rule report_table:
         latex=f"{RESULTS}/tables/{{table}}.tex.json",
     log:
         "logs/report_table/{table}.log",
+    conda:
+        "../envs/cpu.yaml"
     params:
         code=lambda wildcards: code("report_table", *table_files(wildcards)),
         code_files=table_files,
@@ -56,6 +36,8 @@ rule catalog:
         catalog=f"{RESULTS}/audit.duckdb",
     log:
         "logs/catalog.log",
+    conda:
+        "../envs/cpu.yaml"
     params:
         code=code("catalog"),
     script:

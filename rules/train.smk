@@ -6,12 +6,6 @@ curves/<recipe>/<manifest>.json.
 """
 
 
-def start_weights(wildcards):
-    """The model that a recipe starts from, if it does."""
-    start = RUN.recipes[wildcards.recipe].start_from
-    return trained(f"{start.recipe}/{start.manifest}") if start else []
-
-
 rule train:
     """A CLIP model trained on a manifest."""
     input:
@@ -25,6 +19,8 @@ rule train:
         curves=f"{RESULTS}/curves/{{recipe}}/{{manifest}}.json",
     log:
         "logs/train/{recipe}/{manifest}.log",
+    conda:
+        "../envs/cpu.yaml"
     params:
         code=code("train"),
         recipe=lambda wildcards: RUN.recipes[wildcards.recipe].model_dump(mode="json"),

@@ -13,6 +13,8 @@ rule generate_shard:
         truth="data/{world}/{corpus}/{shard}.truth.parquet",
     log:
         "logs/generate_shard/{world}/{corpus}/{shard}.log",
+    conda:
+        "../envs/cpu.yaml"
     params:
         code=code("generate_shard"),
         world=lambda wildcards: RUN.worlds[wildcards.world].model_dump(mode="json"),
@@ -27,6 +29,8 @@ rule generate_words:
         vocabulary="data/{world}/bpe.txt.gz",
     log:
         "logs/generate_words/{world}.log",
+    conda:
+        "../envs/cpu.yaml"
     params:
         code=code("generate_words"),
         world=lambda wildcards: RUN.worlds[wildcards.world].model_dump(mode="json"),
