@@ -5,9 +5,10 @@ each file (corpus, part, model, test set ...) become columns in front. Views hol
 so the file works from any folder; it is replaced by rename and holds no data itself.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -16,6 +17,11 @@ from clipaudit.errors import InputError, StoreError
 from clipaudit.store import Pointer, Store
 
 CATALOG = "audit.duckdb"
+EXECUTIONS_TABLE = (
+    "create table executions (action varchar, step varchar, started varchar, seconds double, "
+    "peak_memory_mb bigint, threads int, host varchar)"
+)
+EPOCHS_TABLE = "create table epochs (recipe varchar, manifest varchar, epoch int, seconds double)"
 FILES_TABLE = "create table files (view varchar, path varchar, labels map(varchar, varchar))"
 
 
@@ -28,21 +34,25 @@ class CatalogFile:
     labels: Mapping[str, str]
 
 
-def catalog_files(results: Path, store: Store) -> list[CatalogFile]:
-    """Return the Parquet objects that the pointers below `results` name, in path order.
+def catalog_files(
+    results: Path, store: Store, actions: Mapping[str, Mapping[str, Any]]
+) -> list[CatalogFile]:
+    """Return the Parquet objects that these actions put below `results`, in path order.
 
-    A pointer whose object is missing is left out: `clipaudit verify` tells of it.
+    `actions` are lineage records by key. An object that is missing is left out: `clipaudit
+    verify` tells of it.
     """
     files = []
-    for path in sorted(results.rglob("*.json")):
-        inside = path.relative_to(results)
-        if inside.parts[0].startswith(".") or not path.with_suffix(".parquet").is_symlink():
+    for path, placement in lineage.placements(results).items():
+        if placement.action not in actions or not path.with_suffix(".parquet").is_symlink():
             continue
         pointer = Pointer.read(path)
         if store.has(pointer.digest):
-            labels = lineage.placement(results, path).labels
-            view = inside.stem if inside.parts[0] == "tables" else _view(inside, labels)
-            files.append(CatalogFile(view, store.path(pointer.digest).absolute(), labels))
+            inside = path.relative_to(results)
+            tables = inside.parts[0] == "tables"
+            view = inside.stem if tables else _view(inside, placement.labels)
+            place = store.path(pointer.digest).absolute()
+            files.append(CatalogFile(view, place, placement.labels))
     return files
 
 
@@ -54,8 +64,14 @@ def _view(inside: Path, labels: Mapping[str, str]) -> str:
     return "neighbors_merged" if stage == "neighbors" and "part" not in labels else stage
 
 
-def write_catalog(files: Iterable[CatalogFile], path: Path) -> None:
-    """Write a DuckDB file with one view for each name among `files`."""
+def write_catalog(
+    files: Iterable[CatalogFile], actions: Mapping[str, Mapping[str, Any]], path: Path
+) -> None:
+    """Write a DuckDB file with a view for each name among `files`, and what the actions cost.
+
+    The tables `executions` and `epochs` say how long each action and each epoch of a training
+    took when it was computed: on which machine, not necessarily in this run.
+    """
     groups: dict[str, list[CatalogFile]] = {}
     for file in files:
         groups.setdefault(file.view, []).append(file)
@@ -67,6 +83,38 @@ def write_catalog(files: Iterable[CatalogFile], path: Path) -> None:
                 [(view, str(file.path), dict(file.labels)) for file in members],
             )
             connection.execute(_view_sql(view, members))
+        connection.execute(EXECUTIONS_TABLE)
+        rows = [_execution(key, record) for key, record in sorted(actions.items())]
+        if rows:
+            connection.executemany("insert into executions values (?, ?, ?, ?, ?, ?, ?)", rows)
+        connection.execute(EPOCHS_TABLE)
+        epochs = [row for record in actions.values() for row in _epochs(record)]
+        if epochs:
+            connection.executemany("insert into epochs values (?, ?, ?, ?)", sorted(epochs))
+
+
+def _execution(key: str, record: Mapping[str, Any]) -> tuple[object, ...]:
+    ran = record["execution"]
+    step = record["ingredients"]["step"]
+    memory, threads = ran["peak_memory_mb"], ran["threads"]
+    return key, step, ran["started"], ran["seconds"], memory, threads, ran["host"]
+
+
+def _epochs(record: Mapping[str, Any]) -> Iterator[tuple[str, str, int, float]]:
+    """Yield recipe, manifest, epoch and its seconds, the start of the process in the first."""
+    before = 0.0
+    written = record["execution"]["written"]
+    for output in sorted(written, key=lambda name: float(written[name])):
+        epoch = record["outputs"][output]["labels"].get("epoch")
+        if epoch is not None:
+            labels = record["wildcards"]
+            yield (
+                labels["recipe"],
+                labels["manifest"],
+                int(epoch),
+                round(written[output] - before, 3),
+            )
+            before = written[output]
 
 
 def _view_sql(view: str, members: list[CatalogFile]) -> str:

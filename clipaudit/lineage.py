@@ -11,7 +11,7 @@ Neither is ever an input of a rule. Together they are the graph that `clipaudit 
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ class Execution:
     peak_memory_mb: int
     threads: int
     versions: Mapping[str, str]
+    written: Mapping[str, float]  # output -> seconds after the start: an epoch's end, for one
 
 
 def place(results: Path, pointer: Path, placement: Placement) -> None:
@@ -59,6 +60,35 @@ def placement(results: Path, pointer: Path) -> Placement:
         ) from error
 
 
+def placements(results: Path) -> dict[Path, Placement]:
+    """Return the records of all pointers below `results` that exist, in path order."""
+    folder = results / ".actions"
+    found = {}
+    for path in sorted(folder.rglob("*.json")):
+        pointer = results / path.relative_to(folder)
+        if pointer.is_file():
+            found[pointer] = placement(results, pointer)
+    return found
+
+
+def actions_below(results: Path, store: Store, pointers: Iterable[Path]) -> dict[str, Any]:
+    """Return the records of the actions that made `pointers`, and those below them, by key.
+
+    What an earlier run left in `results` and these pointers do not come from is not among them.
+    """
+    found: dict[str, Any] = {}
+    waiting = list(pointers)
+    while waiting:
+        key = placement(results, waiting.pop()).action
+        if key in found:
+            continue
+        found[key] = read_record(store, key)
+        for files in found[key]["ingredients"]["inputs"].values():
+            paths = (Path(file["path"]) for file in files)
+            waiting += [path for path in paths if path.is_relative_to(results)]
+    return found
+
+
 def _placement_file(results: Path, pointer: Path) -> Path:
     try:
         inside = pointer.absolute().relative_to(results.absolute())
@@ -72,13 +102,15 @@ def record_execution(
     key: str,
     ingredients: Ingredients,
     outputs: Mapping[str, ActionOutput],
+    wildcards: Mapping[str, str],
     execution: Execution,
 ) -> None:
-    """Write the record of one execution."""
+    """Write the record of one execution; `wildcards` say what its job was about."""
     record = {
         "action": key,
         "ingredients": asdict(ingredients),
         "outputs": {name: asdict(output) for name, output in outputs.items()},
+        "wildcards": dict(wildcards),
         "execution": asdict(execution),
     }
     name = f"{execution.started.replace(':', '')}-{os.getpid()}.json"

@@ -1,248 +1,25 @@
-"""What every workflow script shares: the only module that knows Snakemake.
+"""What every workflow script shares: its threads, its log, its errors, and the code digest.
 
-A script names a function `compute(step)` and hands it to `run_step`. The step first forms its
-action key; if the store knows what that key gave, the pointers are put in place and `compute` is
-never called, so that nothing heavy is imported. Otherwise `compute` reads its inputs from the
-step and writes every output to it; the outputs appear together when it has returned.
+A script names a function `compute(step)` and hands it to `run_step`; see `clipaudit.step`.
 """
 
 import contextlib
-import importlib.metadata
-import json
 import logging
 import os
-import platform
-import resource
-import shutil
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
-from clipaudit import lineage
-from clipaudit.actions import ActionCache, ActionInput, ActionOutput, Ingredients, LabelledFile
 from clipaudit.codedigest import code_digest
 from clipaudit.errors import ClipauditError, StepError
-from clipaudit.filedigests import FileDigests
-from clipaudit.store import Pointer, Store, link_object, replace_text
+from clipaudit.step import Step
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+__all__ = ["Step", "code", "reporting", "run_step", "stop_with"]
 
 logger = logging.getLogger(__name__)
 
-ROWS_PER_GROUP = 65_536  # rows read at once; what clipaudit.parquet writes as one group
-
-
-class Step:
-    """One job of the workflow: its inputs as content, its settings, and where its outputs go."""
-
-    def __init__(self, job: Any, numeric: Sequence[str]) -> None:  # noqa: ANN401
-        """Read the job that Snakemake hands to a script; `numeric` names libraries that count."""
-        self._job = job
-        self._outputs: dict[str, ActionOutput] = {}
-        self.results = Path(job.config["results"])
-        self.store = Store(Path(job.config["store"]))
-        self.file_digests = FileDigests(self.store.root / "files")
-        self.threads: int = job.threads
-        self.device = "cuda" if job.resources.get("gpu", 0) else "cpu"
-        self.settings = {
-            name: value for name, value in job.params.items() if name not in {"code", "code_files"}
-        }
-        self.ingredients = Ingredients(
-            step=job.rule,
-            code=job.params.code,
-            settings=self.settings,
-            inputs={name: self._describe(paths) for name, paths in self._named(job.input)},
-            environment=self._environment(numeric) if numeric else {},
-        )
-        self.key = self.ingredients.key()
-
-    # --- inputs --------------------------------------------------------------------------------
-
-    def file(self, name: str) -> Path:
-        """Return the one file of input `name`: a checked object of the store, or a raw file."""
-        (path,) = self.files(name)
-        return path
-
-    def files(self, name: str) -> list[Path]:
-        """Return the files of input `name`, in order; an absent input has none."""
-        return [file.path for file in self.labelled(name)]
-
-    def labelled(self, name: str) -> list[LabelledFile]:
-        """Return the files of input `name` with the labels of the jobs that made them."""
-        return [
-            LabelledFile(self._content(Path(file.path)), file.labels)
-            for file in self.ingredients.inputs.get(name, ())
-        ]
-
-    def digests(self, name: str) -> list[str]:
-        """Return the SHA-256 of the files of input `name`, in order."""
-        return [file.digest for file in self.ingredients.inputs.get(name, ())]
-
-    def rows(self, name: str) -> int:
-        """Return how many rows the pointers of input `name` say that their objects have."""
-        files = self.ingredients.inputs.get(name, ())
-        return sum(Pointer.read(Path(file.path)).rows for file in files)
-
-    def table(self, name: str, **labels: str) -> "pa.Table":
-        """Return the rows of the files of input `name` with these labels, in order."""
-        import pyarrow as pa
-
-        return pa.concat_tables(self.tables(name, **labels))
-
-    def tables(self, name: str, **labels: str) -> "Iterator[pa.Table]":
-        """Yield the files of input `name` with these labels, in order, a table each."""
-        import pyarrow.parquet as pq
-
-        for file in self.labelled(name):
-            if labels.items() <= file.labels.items():
-                # not pq.read_table: it imports pyarrow.dataset, a third of a second in every job
-                yield pq.ParquetFile(file.path).read()
-
-    def batches(self, name: str) -> "Iterator[pa.RecordBatch]":
-        """Yield the rows of input `name`, in order, a row group at a time: never held together."""
-        import pyarrow.parquet as pq
-
-        for path in self.files(name):
-            yield from pq.ParquetFile(path).iter_batches(batch_size=ROWS_PER_GROUP)
-
-    def resource(self, name: str, default: Any) -> Any:  # noqa: ANN401
-        """Return a resource of the job: what may change how it runs, never what it gives."""
-        return self._job.resources.get(name, default)
-
-    # --- outputs -------------------------------------------------------------------------------
-
-    def write_table(self, name: str, table: "pa.Table", schema: "pa.Schema", **labels: str) -> None:
-        """Store `table` as output `name`; `labels` say what it is besides the job's wildcards."""
-        self.write_tables(name, [table], schema, **labels)
-
-    def write_tables(
-        self, name: str, tables: "Iterable[pa.Table]", schema: "pa.Schema", **labels: str
-    ) -> None:
-        """Store the rows of `tables`, never held together, as output `name`."""
-        from clipaudit.parquet import write_tables
-
-        pointer = self.store.put(
-            lambda path: write_tables(tables, schema, path),
-            schema=str((schema.metadata or {}).get(b"name", name.encode()).decode()),
-        )
-        self._outputs[name] = ActionOutput(pointer, ".parquet", labels)
-
-    def write_bytes(self, name: str, content: bytes, extension: str, **labels: str) -> None:
-        """Store `content` as output `name`, a file of another kind than Parquet.
-
-        It counts as written also when the step is killed later and runs again: a training that
-        is resumed need not repeat the epochs that it has stored.
-        """
-        pointer = self.store.put_bytes(content, schema=extension.lstrip("."))
-        self._outputs[name] = ActionOutput(pointer, extension, labels)
-        text = json.dumps(asdict(self._outputs[name]), sort_keys=True)
-        replace_text(self.scratch / "written" / f"{name}.json", text)
-
-    @property
-    def scratch(self) -> Path:
-        """Return a folder for what this action needs to go on after a kill; it ends with it."""
-        folder = self.store.root / "unfinished" / self.key
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
-
-    def _take_up(self) -> None:
-        """Remember what a killed run of this action had written."""
-        for path in (self.store.root / "unfinished" / self.key / "written").glob("*.json"):
-            output = ActionOutput.from_json(json.loads(path.read_text()))
-            if self.store.fault(output.pointer) is None:
-                self._outputs[path.stem] = output
-
-    # --- running -------------------------------------------------------------------------------
-
-    def run(self, compute: Callable[["Step"], None]) -> None:
-        """Put the outputs in place: from the store if it has them, else by computing them."""
-        cache = ActionCache(self.store)
-        outputs = cache.find(self.key)
-        if outputs is None:
-            outputs = self._execute(compute)
-            cache.record(self.key, outputs)
-            shutil.rmtree(self.store.root / "unfinished" / self.key, ignore_errors=True)
-        else:
-            logger.info("from the store: action %s", self.key)
-        for name, output in outputs.items():
-            self._place(self._output_path(name), name, output)
-
-    def _execute(self, compute: Callable[["Step"], None]) -> dict[str, ActionOutput]:
-        started, clock = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
-        self._take_up()
-        compute(self)
-        missing = [name for name, _ in self._named(self._job.output) if name not in self._outputs]
-        assert not missing, f"step {self._job.rule} wrote no {missing}"
-        execution = lineage.Execution(
-            started=started,
-            seconds=round(time.monotonic() - clock, 3),
-            host=platform.node(),
-            peak_memory_mb=_peak_memory_mb(),
-            threads=self.threads,
-            versions=_versions_of_loaded_libraries(),
-        )
-        lineage.record_execution(self.store, self.key, self.ingredients, self._outputs, execution)
-        logger.info("computed in %.1f s: action %s", execution.seconds, self.key)
-        return self._outputs
-
-    def _place(self, path: Path, name: str, output: ActionOutput) -> None:
-        """Record, link, and last of all the pointer, which is what Snakemake looks for."""
-        labels = {**dict(self._job.wildcards.items()), **output.labels}
-        lineage.place(self.results, path, lineage.Placement(self.key, name, labels))
-        stem = path.name.removesuffix(".json").removesuffix(output.extension)
-        target = self.store.path(output.pointer.digest)
-        link_object(path.with_name(stem + output.extension), target)
-        replace_text(path, output.pointer.to_json())
-
-    def _output_path(self, name: str) -> Path:
-        """Return a declared output's path; others lie in a folder beside the first, by name."""
-        declared = {key: paths[0] for key, paths in self._named(self._job.output)}
-        if name in declared:
-            return Path(declared[name])
-        first = Path(next(iter(declared.values())))
-        return first.with_suffix("") / f"{name}.json"
-
-    # --- ingredients ---------------------------------------------------------------------------
-
-    def _named(self, files: Any) -> list[tuple[str, list[str]]]:  # noqa: ANN401
-        return [
-            (name, [value] if isinstance(value, str) else list(value))
-            for name, value in files.items()
-        ]
-
-    def _describe(self, paths: Sequence[str]) -> list[ActionInput]:
-        return [self._describe_one(Path(path)) for path in paths]
-
-    def _describe_one(self, path: Path) -> ActionInput:
-        if not self._is_pointer(path):
-            return ActionInput(self.file_digests.digest(path), str(path))
-        labels = lineage.placement(self.results, path).labels
-        return ActionInput(Pointer.read(path).digest, str(path), labels)
-
-    def _is_pointer(self, path: Path) -> bool:
-        return path.suffix == ".json" and path.is_relative_to(self.results)
-
-    def _content(self, path: Path) -> Path:
-        return self.store.checked_path(Pointer.read(path)) if self._is_pointer(path) else path
-
-    def _environment(self, libraries: Sequence[str]) -> dict[str, str]:
-        """What may change the bytes of a numeric step: device, threads, library versions."""
-        versions = {name: importlib.metadata.version(name) for name in libraries}
-        if self.processes > 1:
-            versions["processes"] = str(self.processes)
-        if self.device == "cpu":
-            return {"device": f"cpu {_cpu_class()}", "threads": str(self.threads), **versions}
-        return {"device": "cuda", **versions}
-
-    @property
-    def processes(self) -> int:
-        """How many processes train together: as many as GPUs, or the resource `processes`."""
-        return int(self.resource("processes", max(1, self.resource("gpu", 0))))
+SCRIPTS = Path("workflow_scripts")
 
 
 def run_step(
@@ -269,7 +46,7 @@ def reporting(job: Any) -> Iterator[None]:  # noqa: ANN401
         _refuse_changed_code(job)
         yield
     except ClipauditError as error:
-        logger.error("%s", error)
+        logger.info("stopped: %s", error)
         stop_with(error, at=job.rule)
 
 
@@ -282,9 +59,6 @@ def stop_with(error: ClipauditError, *, at: str = "settings") -> NoReturn:
 def code(rule: str, *extra_files: str) -> str:
     """Return the code digest of a rule, for its params: of `workflow_scripts/<rule>.py`."""
     return code_digest(SCRIPTS / f"{rule}.py", [Path(file) for file in extra_files])
-
-
-SCRIPTS = Path("workflow_scripts")
 
 
 def _refuse_changed_code(job: Any) -> None:  # noqa: ANN401
@@ -304,37 +78,13 @@ def _set_threads(threads: int) -> None:
 
 
 def _log_to(path: Path | None) -> None:
-    handler: logging.Handler = logging.StreamHandler()
+    """Log to a file; warnings, an answer that was not reproduced for one, to the terminal too."""
+    terminal = logging.StreamHandler()
+    handlers: list[logging.Handler] = [terminal]
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handler = logging.FileHandler(path, mode="w")
+        terminal.setLevel(logging.WARNING)
+        handlers.append(logging.FileHandler(path, mode="w"))
     logging.basicConfig(
-        handlers=[handler], level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
+        handlers=handlers, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
     )
-
-
-def _peak_memory_mb() -> int:
-    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return max(usage.ru_maxrss for usage in usages) // 1024
-
-
-def _cpu_class() -> str:
-    """Name the widest instruction set that libraries dispatch on: it may change last bits."""
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return platform.machine()
-    flags = set(text.partition("flags")[2].partition("\n")[0].split())
-    ladder = ("amx_fp16", "amx_bf16", "avx512_bf16", "avx512f", "avx2")
-    return next((flag for flag in ladder if flag in flags), platform.machine())
-
-
-def _versions_of_loaded_libraries() -> dict[str, str]:
-    """Return the versions of the libraries that this step imported, and of Python."""
-    known = {
-        "torch": "torch", "torchvision": "torchvision", "open_clip": "open_clip_torch",
-        "numpy": "numpy", "pyarrow": "pyarrow", "duckdb": "duckdb", "PIL": "pillow",
-    }  # fmt: skip
-    loaded = [name for module, name in known.items() if module in sys.modules]
-    versions = {name: importlib.metadata.version(name) for name in loaded}
-    return {"python": platform.python_version(), **versions}

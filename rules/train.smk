@@ -1,7 +1,7 @@
 """Manifests -> models.
 
 Needs: `recipes`, `architectures`, a sealed manifest.
-Makes: models/<recipe>/<manifest>.json (the last epoch; earlier ones in the folder of that name),
+Makes: models/<recipe>/<manifest>.json (the last epoch; earlier ones in <manifest>.epochs/),
 curves/<recipe>/<manifest>.json.
 """
 

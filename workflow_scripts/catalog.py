@@ -7,11 +7,14 @@ from clipaudit.workflow import reporting
 
 with reporting(snakemake):
     from clipaudit.catalog import catalog_files, write_catalog
+    from clipaudit.lineage import actions_below
     from clipaudit.store import Store
 
+    results = Path(snakemake.config["results"])
+    store = Store(Path(snakemake.config["store"]))
+    actions = actions_below(results, store, map(Path, snakemake.input.tables))
     target = Path(snakemake.output.catalog)
     spare = target.with_name(f".{target.name}.{os.getpid()}")
     spare.unlink(missing_ok=True)
-    files = catalog_files(Path(snakemake.config["results"]), Store(Path(snakemake.config["store"])))
-    write_catalog(files, spare)
+    write_catalog(catalog_files(results, store, actions), actions, spare)
     os.replace(spare, target)

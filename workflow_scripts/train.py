@@ -16,7 +16,7 @@ def compute(step: Step) -> None:
 
     def save_epoch(epoch: int, weights: bytes) -> None:
         last = epoch == recipe.epochs - 1
-        name = "model" if last else f"epoch_{epoch:04d}"
+        name = "model" if last else f"epochs/{epoch:04d}"
         step.write_bytes(name, weights, ".safetensors", epoch=str(epoch))
 
     run = partial(train_in_processes, step.processes) if step.processes > 1 else train

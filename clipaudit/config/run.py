@@ -38,6 +38,8 @@ class Run(Settings):
             self._check_architecture(recipe.architecture, where)
             if recipe.start_from is not None:
                 _known(recipe.start_from.recipe, self.recipes, f"{where}.start_from", "recipes")
+                start = recipe.start_from.manifest
+                _known(start, self.manifests(), f"{where}.start_from", "the manifests of this run")
         for name, encoder in self.encoders.items():
             where = f"encoders.{name}"
             self._check_architecture(encoder.architecture, where)

@@ -7,6 +7,7 @@ from clipaudit.config.loading import check_files, json_schema, parse_settings, r
 from clipaudit.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
+START = {"recipe": "base", "manifest": "x"}
 
 
 @pytest.fixture
@@ -80,6 +81,7 @@ def put(settings, value, *place):
         (["recipes", "base", "epochs"], 0, "should be greater than or equal to 1 (given: 0)"),
         (["recipes", "base", "architecture"], "x", "'x' is not among architectures (tiny)"),
         (["encoders", "own"], {"model": "base/x"}, "own.model: 'x' is not among the manifests"),
+        (["recipes", "base", "start_from"], START, "start_from: 'x' is not among the manifests"),
         (["encoders", "own"], {}, "give exactly one of `model`, `pretrained`, `directory`"),
         (["label_sets", "symbols", "templates"], ["a photo"], "must hold `{}` exactly once"),
         (["worlds", "glyph", "corpora", "large", "styles"], {"foto": 1}, "styles.foto"),

@@ -57,6 +57,14 @@ class Project:
     def clipaudit(self, *arguments, ok=True):
         return self.python("-c", "from clipaudit.cli import main; main()", *arguments, ok=ok)
 
+    def stream(self, digest, shard):
+        """The bytes of one shard of a sealed manifest."""
+        command = [sys.executable, "-m", "clipaudit.cli.stream", digest, str(shard)]
+        environment = {**self.environment(), "CLIPAUDIT_STORE": str(self.store)}
+        return subprocess.run(
+            command, cwd=self.folder, env=environment, capture_output=True, check=True
+        ).stdout
+
     def python(self, *arguments, ok=True):
         done = subprocess.run(
             [sys.executable, *arguments],

@@ -1,8 +1,11 @@
 """`why`, `verify`, `sql` and the catalog over a finished run."""
 
+import io
 import shutil
+import tarfile
 
 import duckdb
+import pyarrow.parquet as pq
 
 FLAGS = ("--results", "results_micro", "--store", "store_micro")
 TABLE = "results_micro/tables/similarity_table1.parquet"
@@ -92,3 +95,20 @@ def test_planted_near_duplicates_are_scored_against_the_truth(finished):
     (sketch,) = [line.split() for line in done.splitlines() if line.startswith("sketch")]
     assert int(sketch[1]) > 0
     assert sketch[1] == sketch[2]
+
+
+def test_stream_gives_what_a_sealed_manifest_keeps(finished):
+    digest = finished.digests()["sealed/large-and-small.sketch-pruned.json"]
+    kept = []
+    for shard in range(5):  # four of the large set, one of the small
+        tar = finished.stream(digest, shard)
+        kept += [member.name for member in tarfile.open(fileobj=io.BytesIO(tar))]
+
+    manifests = finished.results / "manifests"
+    files = [
+        *manifests.glob("large/sketch-pruned/*.parquet"),
+        *manifests.glob("small/all/*.parquet"),
+    ]
+    expected = sum(pq.read_table(path)["kept"].to_numpy().sum() for path in files)
+    assert sum(name.endswith(".png") for name in kept) == expected
+    assert sum(name.endswith(".txt") for name in kept) == expected  # the small set's, from classes

@@ -118,3 +118,30 @@ def test_a_missing_object_is_computed_again(project):
 
     assert project.computed_steps(before) == ["gap"]
     assert project.digests() == digests
+
+
+def test_a_shorter_training_leaves_no_epoch_of_a_longer_one(fresh):
+    model = "results_micro/models/brief/small.json"
+    fresh.edit("config/micro.yaml", "epochs: 1", "epochs: 3")
+    fresh.run(target=model)
+    epochs = fresh.results / "models/brief/small.epochs"
+    assert sorted(path.name for path in epochs.glob("*.json")) == ["0000.json", "0001.json"]
+
+    fresh.edit("config/micro.yaml", "epochs: 3", "epochs: 2")
+    fresh.run(target=model)
+
+    assert [path.name for path in epochs.glob("*.json")] == ["0000.json"]
+
+
+def test_the_catalog_shows_no_part_of_an_earlier_run(project):
+    """Larger parts leave pointers behind: files that this run's tables do not come from."""
+    project.edit("config/micro.yaml", "shards_per_part: 2", "shards_per_part: 4")
+    project.run()
+
+    count = (
+        "select count(*) as n, count(distinct part) as parts from samples where corpus = 'large'"
+    )
+    output = project.clipaudit("sql", "--results", "results_micro", "--format", "csv", count)
+
+    assert (project.results / "samples/large/00001.json").exists()
+    assert output.splitlines() == ["n,parts", "128,1"]
