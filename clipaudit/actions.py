@@ -22,11 +22,15 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ActionInput:
-    """One input file of an action: its content, where it lay, and what it is (its labels)."""
+    """One input file of an action: its content, where it lay, and what it is (its labels).
+
+    `action` is the key of the action that had put it there; none for a user's file.
+    """
 
     digest: str
     path: str
     labels: Mapping[str, str] = field(default_factory=dict)
+    action: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class Ingredients:
     environment: Mapping[str, str]
 
     def key(self) -> str:
-        """Return the action key; where the inputs lay does not enter it."""
+        """Return the action key; where the inputs lay, and who put them there, do not enter it."""
         recipe = {
             "step": self.step,
             "code": self.code,

@@ -18,7 +18,7 @@ from typing import Any
 
 from clipaudit.actions import ActionOutput, Ingredients
 from clipaudit.errors import StoreError
-from clipaudit.store import Store, replace_text
+from clipaudit.store import Pointer, Store, replace_text
 
 
 @dataclass(frozen=True)
@@ -77,16 +77,29 @@ def actions_below(results: Path, store: Store, pointers: Iterable[Path]) -> dict
     What an earlier run left in `results` and these pointers do not come from is not among them.
     """
     found: dict[str, Any] = {}
-    waiting = list(pointers)
+    waiting = [placement(results, pointer).action for pointer in pointers]
     while waiting:
-        key = placement(results, waiting.pop()).action
-        if key in found:
-            continue
-        found[key] = read_record(store, key)
-        for files in found[key]["ingredients"]["inputs"].values():
-            paths = (Path(file["path"]) for file in files)
-            waiting += [path for path in paths if path.is_relative_to(results)]
+        key = waiting.pop()
+        if key not in found:
+            found[key] = read_record(store, key)
+            inputs = found[key]["ingredients"]["inputs"].values()
+            makers = (maker(results, file) for files in inputs for file in files)
+            waiting += [action for action in makers if action]
     return found
+
+
+def maker(results: Path, file: Mapping[str, Any]) -> str | None:
+    """Return the action that made a recorded input, None if it is a user's file.
+
+    Where the same content lies at the same path, this is the action that put it there last; a
+    record from another results folder, or of content replaced since, names its own.
+    """
+    path = Path(file["path"])
+    if path.is_relative_to(results) and path.is_file():
+        if Pointer.read(path).digest == file["digest"]:
+            return placement(results, path).action
+    recorded: str | None = file["action"]
+    return recorded
 
 
 def _placement_file(results: Path, pointer: Path) -> Path:

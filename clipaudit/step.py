@@ -234,8 +234,8 @@ class Step:
     def _describe_one(self, path: Path) -> ActionInput:
         if not self._is_pointer(path):
             return ActionInput(self.file_digests.digest(path), str(path))
-        labels = lineage.placement(self.results, path).labels
-        return ActionInput(Pointer.read(path).digest, str(path), labels)
+        placed = lineage.placement(self.results, path)
+        return ActionInput(Pointer.read(path).digest, str(path), placed.labels, placed.action)
 
     def _is_pointer(self, path: Path) -> bool:
         return path.suffix == ".json" and path.is_relative_to(self.results)

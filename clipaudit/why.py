@@ -28,7 +28,8 @@ def why_rows(table: Path, where: str | None, results: Path, store: Store) -> Ite
     pointer = _pointer_of(table)
     chosen = [dict(zip(columns, row, strict=True)) for row in rows]
     yield ""
-    yield from _Tree(results, store, chosen).lines(pointer, depth=0)
+    digest, action = Pointer.read(pointer).digest, lineage.placement(results, pointer).action
+    yield from _Tree(results, store, chosen).lines(pointer, digest, action, depth=0)
 
 
 def _pointer_of(table: Path) -> Path:
@@ -75,17 +76,15 @@ class _Tree:
         self.chosen = chosen
         self.told: set[str] = set()
 
-    def lines(self, pointer: Path, depth: int) -> Iterator[str]:
+    def lines(self, path: Path, digest: str, key: str, depth: int) -> Iterator[str]:
         indent = "  " * depth
-        key = lineage.placement(self.results, pointer).action
-        digest = Pointer.read(pointer).digest
         if key in self.told:
-            yield f"{indent}{pointer}  {digest[:SHOWN_DIGITS]}  (told above)"
+            yield f"{indent}{path}  {digest[:SHOWN_DIGITS]}  (told above)"
             return
         self.told.add(key)
         record = lineage.read_record(self.store, key)
         ingredients = record["ingredients"]
-        yield f"{indent}{pointer}  {digest[:SHOWN_DIGITS]}"
+        yield f"{indent}{path}  {digest[:SHOWN_DIGITS]}"
         yield (
             f"{indent}| {ingredients['step']}  action {key[:SHOWN_DIGITS]}  "
             f"code {ingredients['code'][:SHOWN_DIGITS]}  {_circumstances(record['execution'])}"
@@ -102,11 +101,11 @@ class _Tree:
         indent = "  " * (depth + 1)
         yield f"{'  ' * depth}| {name}: {len(concerned)} of {len(files)} files"
         for file in concerned:
-            path = Path(file["path"])
-            if path.is_relative_to(self.results) and path.is_file():
-                yield from self.lines(path, depth + 1)
+            action = lineage.maker(self.results, file)
+            if action:
+                yield from self.lines(Path(file["path"]), file["digest"], action, depth + 1)
             else:
-                yield f"{indent}{path}  {file['digest'][:SHOWN_DIGITS]}"
+                yield f"{indent}{file['path']}  {file['digest'][:SHOWN_DIGITS]}"
 
     def _concerns(self, labels: Mapping[str, str]) -> bool:
         """Return whether some chosen row agrees with the labels wherever both speak."""
