@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-COPIED = ("Snakefile", "rules", "workflow_scripts", "clipaudit", "config", "profiles")
+COPIED = ("Snakefile", "rules", "workflow_scripts", "clipaudit", "config", "envs", "profiles")
 SNAKEMAKE = (sys.executable, "-m", "snakemake", "--profile", "profiles/demo", "--cores", "2")
 
 
