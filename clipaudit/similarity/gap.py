@@ -15,6 +15,15 @@ from clipaudit.corpora.manifests import MANIFEST
 CROSSES = "nearer than the gap"
 NOT_EMBEDDED = "not embedded"
 
+# columns of SIMILARITIES that say which pair crosses, and what the manifest calls them
+WITNESS = {
+    "testset": "testset",
+    "gap_test_shard": "test_shard",
+    "gap_test_row": "test_row",
+    "gap_similarity": "similarity",
+    "gap": "gap",
+}
+
 
 def prune_to_gap(samples: pa.Table, similarities: pa.Table, test_sets: Sequence[str]) -> pa.Table:
     """Return the MANIFEST of a part pruned to the gaps of `test_sets`.
@@ -63,13 +72,3 @@ def _largest_crossing(similarities: pa.Table, test_sets: Sequence[str]) -> pa.Ta
         [(name, "first") for name in WITNESS]
     )
     return first.rename_columns(["shard", "row", *WITNESS.values()])
-
-
-# columns of SIMILARITIES that say which pair crosses, and what the manifest calls them
-WITNESS = {
-    "testset": "testset",
-    "gap_test_shard": "test_shard",
-    "gap_test_row": "test_row",
-    "gap_similarity": "similarity",
-    "gap": "gap",
-}

@@ -35,8 +35,6 @@ SIMILARITIES = pa.schema(
         pa.field("gap", pa.float64()),
         pa.field("gap_test_shard", pa.int32()),
         pa.field("gap_test_row", pa.int32()),
-        # similarity / gap of the most similar test sample; null when its gap is not above 0
-        pa.field("ratio", pa.float64()),
     ]
 )
 
@@ -246,9 +244,6 @@ def _similarities(sets: QuerySets, addresses: Int64[np.ndarray, " n"], best: Row
     if gaps is None:
         gaps = np.full(len(sets.queries.addresses), np.nan)  # compares as no gap
     none = crossed < 0
-    has_ratio = gaps[query] > 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = similarity / gaps[query]
     shard, row = _shard_row(np.repeat(addresses, len(filled)))
     test_shard, test_row = _shard_row(sets.queries.addresses[query])
     gap_shard, gap_row = _shard_row(sets.queries.addresses[crossed])
@@ -263,7 +258,6 @@ def _similarities(sets: QuerySets, addresses: Int64[np.ndarray, " n"], best: Row
         "gap": pa.array(gaps[crossed], mask=none),
         "gap_test_shard": pa.array(gap_shard, mask=none),
         "gap_test_row": pa.array(gap_row, mask=none),
-        "ratio": pa.array(ratio, mask=~has_ratio),
     }
     return pa.table(columns, schema=SIMILARITIES)
 

@@ -105,7 +105,6 @@ def test_a_test_sample_without_neighbours_has_no_gap(two_sets):
     assert sets.queries.gaps.tolist() == [-np.inf] * 4
     assert found["gap"].to_pylist() == [-np.inf, -np.inf]  # everything crosses: the lowest sample
     assert found["gap_similarity"].to_pylist() == [0.5, 0.5]
-    assert found["ratio"].to_pylist() == [None, None]
 
 
 def test_a_gap_is_crossed_strictly_and_by_the_largest_excess(two_sets):
@@ -114,22 +113,13 @@ def test_a_gap_is_crossed_strictly_and_by_the_largest_excess(two_sets):
 
     found, _ = search(query_sets(two_sets, small), train)
 
-    columns = ["testset", "gap_similarity", "gap", "gap_test_shard", "gap_test_row", "ratio"]
+    columns = ["testset", "gap_similarity", "gap", "gap_test_shard", "gap_test_row"]
     assert [tuple(row.values()) for row in found.select(columns).to_pylist()] == [
-        ("val", None, None, None, None, 1.0),  # a tie stays
-        ("sketch", None, None, None, None, 1.0),
-        ("val", 0.75, 0.25, 3, 1, 1.5),  # 0.75 - 0.25; most similar to the first: 0.75 / 0.5
-        ("sketch", 0.75, 0.5, 0, 5, 1.5),
+        ("val", None, None, None, None),  # a tie stays
+        ("sketch", None, None, None, None),
+        ("val", 0.75, 0.25, 3, 1),
+        ("sketch", 0.75, 0.5, 0, 5),
     ]
-
-
-def test_a_gap_of_zero_or_below_has_no_ratio(two_sets):
-    _, small = search(query_sets(two_sets), embeddings([[-0.5, 0]]))
-
-    found, _ = search(query_sets(two_sets, small), embeddings([[0.5, 0.5]]))
-
-    assert found["ratio"].to_pylist() == [None, None]  # gaps -0.5, 0, -0.5, -0.5
-    assert found["gap"].to_pylist() == [-0.5, -0.5]
 
 
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
