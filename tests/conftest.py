@@ -2,9 +2,13 @@
 
 import pytest
 import torch
+from hypothesis import settings
 from tinyclip import tiny
 
 from clipaudit.models import build
+
+settings.register_profile("shared machine", deadline=None)  # other jobs run beside the tests
+settings.load_profile("shared machine")
 
 
 @pytest.fixture

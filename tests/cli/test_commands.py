@@ -1,0 +1,52 @@
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from clipaudit.cli.commands import commands
+
+
+@pytest.mark.parametrize("command", commands.commands.values(), ids=commands.commands.keys())
+def test_every_command_has_help_and_example(command):
+    assert command.help
+    assert "Example:" in command.help
+
+
+def run(*arguments):
+    return CliRunner().invoke(commands, arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["verify", "--results", "gone"], "Directory 'gone' does not exist"),
+        (["why", "gone.parquet"], "File 'gone.parquet' does not exist"),
+        (["sql", "--format", "xml", "select 1"], "'xml' is not one of 'table', 'csv', 'json'"),
+        (["plot"], "No such command 'plot'"),
+    ],
+)
+def test_wrong_usage_exits_with_2_and_says_why(arguments, message):
+    answer = run(*arguments)
+
+    assert answer.exit_code == 2
+    assert message in answer.output
+
+
+def test_a_folder_without_a_run_is_one_message(tmp_path):
+    answer = run("sql", "--results", str(tmp_path), "select 1")
+
+    assert answer.exit_code == 1
+    assert f"{tmp_path}/audit.duckdb: no such catalog. Run `snakemake" in answer.output
+    assert "Traceback" not in answer.output
+
+
+def test_help_imports_nothing_heavy():
+    program = (
+        "import sys\nfrom clipaudit.cli.commands import commands\n"
+        "commands(['--help'], standalone_mode=False)\n"
+        "print(sorted({'torch', 'pyarrow', 'duckdb', 'numpy', 'pydantic'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
