@@ -6,11 +6,16 @@ so the file works from any folder; it is replaced by rename and holds no data it
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from duckdb.func import ARROW
 
 from clipaudit import lineage
 from clipaudit.errors import InputError, StoreError
@@ -129,8 +134,6 @@ def _view_sql(view: str, members: list[CatalogFile]) -> str:
 
 
 def _own_columns(file: CatalogFile) -> set[str]:
-    import pyarrow.parquet as pq
-
     return set(pq.read_schema(file.path).names)
 
 
@@ -142,28 +145,39 @@ def _identifier(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def open_catalog(results: Path) -> duckdb.DuckDBPyConnection:
+@contextmanager
+def open_catalog(results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a run's catalog for reading only; no other file can be reached through it.
 
-    Raise StoreError when there is none. The caller closes the connection.
+    SQL may call `embedding_array(embedding)` for a list of floats. Raise StoreError when there is
+    no catalog, and InputError, with DuckDB's own words, for SQL that it refuses.
     """
     path = results / CATALOG
     if not path.is_file():
         raise StoreError(f"{path}: no such catalog. Run `snakemake {path}` first.")
-    connection = duckdb.connect(str(path), read_only=True)
-    paths = connection.execute("select path from files").fetchall()
-    folders = sorted({str(Path(path).parents[1]) for (path,) in paths})
-    connection.execute(f"set allowed_directories = [{', '.join(map(_quote, folders))}]")
-    connection.execute("set enable_external_access = false")
-    connection.execute("set lock_configuration = true")
-    return connection
+    with duckdb.connect(str(path), read_only=True) as connection:
+        paths = connection.execute("select path from files").fetchall()
+        folders = sorted({str(Path(file).parents[1]) for (file,) in paths})
+        connection.execute(f"set allowed_directories = [{', '.join(map(_quote, folders))}]")
+        connection.execute("set enable_external_access = false")
+        connection.execute("set lock_configuration = true")
+        connection.create_function(
+            "embedding_array", embedding_array, ["blob"], "float[]", type=ARROW
+        )
+        try:
+            yield connection
+        except duckdb.Error as error:
+            tables = ", ".join(row[0] for row in connection.execute("show tables").fetchall())
+            raise InputError(f"{error}\nThe catalog has: {tables}.") from error
 
 
-def query(results: Path, sql: str) -> duckdb.DuckDBPyRelation:
-    """Run one query over the catalog; raise InputError with DuckDB's own message if it is wrong."""
-    connection = open_catalog(results)
-    try:
-        return connection.sql(sql)
-    except duckdb.Error as error:
-        tables = ", ".join(row[0] for row in connection.execute("show tables").fetchall())
-        raise InputError(f"{error}\nThe catalog has: {tables}.") from error
+def embedding_array(embeddings: pa.ChunkedArray) -> pa.Array:
+    """Return stored embeddings, float16 in bytes, as lists of float32.
+
+    >>> embedding_array(pa.chunked_array([[b"\\x00\\x3c\\x00\\xb8"]])).to_pylist()
+    [[1.0, -0.5]]
+    """
+    rows = embeddings.to_pylist()
+    values = np.frombuffer(b"".join(rows), "<f2").astype(np.float32)
+    ends = np.cumsum([0, *(len(row) // 2 for row in rows)], dtype=np.int32)
+    return pa.ListArray.from_arrays(pa.array(ends), pa.array(values))

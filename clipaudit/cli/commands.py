@@ -3,7 +3,10 @@
 Results go to standard output, messages to standard error; exit status 0 done, 1 our error, 2 usage.
 """
 
+import csv
+import io
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,26 +76,24 @@ def sql(query: str | None, form: str, results: Path) -> None:
     Example:
       clipaudit sql "select testset, accuracy from similarity_table1 where baseline is null"
     """
-    from clipaudit import catalog
+    from clipaudit.catalog import open_catalog
 
-    answer = catalog.query(results, query or "show tables")
-    if form == "table":
-        click.echo(str(answer))
-    elif form == "csv":
-        click.echo(_csv(answer), nl=False)
-    else:
-        for row in answer.fetchall():
-            click.echo(json.dumps(dict(zip(answer.columns, row, strict=True)), default=str))
+    with open_catalog(results) as connection:
+        answer = connection.sql(query or "show tables")
+        if form == "table":
+            click.echo(str(answer))
+        elif form == "csv":
+            click.echo(_csv(answer.columns, answer.fetchall()), nl=False)
+        else:
+            for row in answer.fetchall():
+                click.echo(json.dumps(dict(zip(answer.columns, row, strict=True)), default=str))
 
 
-def _csv(answer: Any) -> str:  # noqa: ANN401
-    import csv
-    import io
-
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(answer.columns)
-    writer.writerows(answer.fetchall())
+    writer.writerow(columns)
+    writer.writerows(rows)
     return text.getvalue()
 
 

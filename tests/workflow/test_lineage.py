@@ -112,3 +112,14 @@ def test_stream_gives_what_a_sealed_manifest_keeps(finished):
     expected = sum(pq.read_table(path)["kept"].to_numpy().sum() for path in files)
     assert sum(name.endswith(".png") for name in kept) == expected
     assert sum(name.endswith(".txt") for name in kept) == expected  # the small set's, from classes
+
+
+def test_sql_reads_embeddings_as_numbers(finished):
+    """Unit vectors, but for the rounding to float16."""
+    norm = "list_inner_product(embedding_array(embedding), embedding_array(embedding))"
+    output = finished.clipaudit(
+        "sql", "--results", "results_micro", "--format", "csv",
+        f"select min({norm}) > 0.99 and max({norm}) < 1.01 as unit from embeddings",
+    )  # fmt: skip
+
+    assert output.splitlines() == ["unit", "True"]
