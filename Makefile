@@ -9,6 +9,7 @@ BIN    := .venv/bin
 
 demo: .venv/.synced
 	$(BIN)/snakemake --profile profiles/demo all_tables
+	@echo "Tables: results/tables/*.md. To ask them: $(BIN)/clipaudit sql"
 
 digits: .venv/.synced
 	$(BIN)/snakemake --profile profiles/demo --configfile config/digits.yaml -- all_tables
