@@ -151,7 +151,7 @@ def stream(manifest_digest: str, shard_number: int) -> None:
 
     \b
     Example:
-      python -m open_clip_train.main --train-data 'pipe:clipaudit stream <manifest digest> {0..41407}'
+      clipaudit stream <manifest digest> 0 | tar --list
     """
     from clipaudit.cli.stream import main
 
