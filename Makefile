@@ -44,10 +44,10 @@ lock: | $(UV)
 
 # --- slower, by name ---------------------------------------------------------------------------
 
-.PHONY: test-kills evidence schema
+.PHONY: test-slow evidence schema
 
-test-kills: .venv/.synced
-	$(BIN)/pytest -m slow tests/workflow/test_kills.py
+test-slow: .venv/.synced
+	$(BIN)/pytest -m slow tests/workflow
 
 evidence: .venv/.synced
 	$(BIN)/snakemake --profile profiles/demo --configfile config/evidence.yaml -- \

@@ -36,7 +36,7 @@ def test_backend_block_size_and_threads_leave_no_trace(project, options):
     assert project.digests() == digests
 
 
-@pytest.mark.parametrize("shards", [1, 4])
+@pytest.mark.parametrize("shards", [pytest.param(1, marks=pytest.mark.slow), 4])
 def test_the_size_of_parts_leaves_no_trace(project, shards):
     digests = project.digests()
     project.edit("config/micro.yaml", "shards_per_part: 2", f"shards_per_part: {shards}")

@@ -25,7 +25,7 @@ def moments(count, longest):
     return [round(rng.uniform(0.5, longest), 1) for _ in range(count)]
 
 
-@pytest.mark.parametrize("seconds", [6, 16])
+@pytest.mark.parametrize("seconds", [6, pytest.param(16, marks=pytest.mark.slow)])
 def test_a_killed_run_ends_as_an_undisturbed_one(finished, fresh, seconds):
     kill_after(fresh, seconds)
 

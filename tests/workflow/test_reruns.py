@@ -90,7 +90,12 @@ def test_a_new_shard_embeds_only_its_own_part(project):
     ("old", "new", "expected"),
     [
         ("test_sets: [val, sketch]", "test_sets: [val, sketch]\n  near_gap: 0.5", {"report_table"}),
-        ("learning_rate: 1.0e-3", "learning_rate: 2.0e-3", {"train", "evaluate", "embed"}),
+        pytest.param(
+            "learning_rate: 1.0e-3",
+            "learning_rate: 2.0e-3",
+            {"train", "evaluate", "embed"},
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_settings_switched_back_come_from_the_store(project, old, new, expected):
