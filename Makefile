@@ -8,11 +8,11 @@ BIN    := .venv/bin
 .PHONY: demo digits test check lock
 
 demo: .venv/.synced
-	$(BIN)/snakemake --profile profiles/demo all_tables
-	@echo "Tables: results/tables/*.md. To ask them: $(BIN)/clipaudit sql"
+	$(BIN)/snakemake --profile profiles/demo all_tables all_figures
+	@echo "Tables: results/tables/*.md, figures: results/figures/*.png. To ask: $(BIN)/clipaudit sql"
 
 digits: .venv/.synced
-	$(BIN)/snakemake --profile profiles/demo --configfile config/digits.yaml -- all_tables
+	$(BIN)/snakemake --profile profiles/demo --configfile config/digits.yaml -- all_tables all_figures
 
 test: .venv/.synced
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow and not gpu"
@@ -44,15 +44,21 @@ lock: | $(UV)
 
 # --- slower, by name ---------------------------------------------------------------------------
 
-.PHONY: test-slow evidence schema
+.PHONY: test-slow demo-full evidence schema
 
 test-slow: .venv/.synced
-	$(BIN)/pytest -m slow tests/workflow
+	$(BIN)/pytest -m slow
+
+demo-full: .venv/.synced
+	$(BIN)/snakemake --profile profiles/demo --configfile config/demo_full.yaml -- \
+	  all_tables all_figures
 
 evidence: .venv/.synced
 	$(BIN)/snakemake --profile profiles/demo --configfile config/evidence.yaml -- \
-	  results_evidence/tables/similarity_evidence.json results_evidence/neighbors/own/large.json
+	  results_evidence/tables/similarity_evidence.json \
+	  results_evidence/tables/similarity_evidence_orders.json results_evidence/neighbors/own/large.json
 	@cat results_evidence/tables/similarity_evidence.md
+	@cat results_evidence/tables/similarity_evidence_orders.md
 	$(BIN)/python -m clipaudit.demo.scoring config/evidence.yaml
 
 schema: .venv/.synced

@@ -14,8 +14,18 @@ if AUDIT is not None:
     include: "rules/prune.smk"
     include: "rules/evaluate.smk"
 
+    if DEDUPLICATION is not None:
+
+        include: "rules/dedup.smk"
+
 
 include: "rules/report.smk"
+
+
+rule all_figures:
+    """Every figure of the enabled audits."""
+    input:
+        figure_pointers(),
 
 
 rule all_tables:

@@ -1,4 +1,4 @@
-"""Zero-shot classification: one prediction per image; accuracies are made of them by SQL.
+"""Classification, zero-shot or by a classifier: one prediction per image; SQL makes accuracies.
 
 Class embeddings as in open_clip's build_zero_shot_classifier (Radford et al., 2021): each prompt's
 text embedding at unit length, the mean over the templates, again at unit length. Classes are known
@@ -7,20 +7,23 @@ by their number: some of ImageNet's thousand names stand for two classes.
 
 import functools
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import torch
 from jaxtyping import Float32, Int32, Int64
 
+from clipaudit.classifiers import ImageClassifier
+from clipaudit.corpora.classes import read_classes
 from clipaudit.embedding import image_features
 from clipaudit.errors import InputError, StepError
 from clipaudit.models import Clip, Tokenizer
 from clipaudit.pictures import PictureBatch, PictureSource
-from clipaudit.preparation import evaluation_preparation
+from clipaudit.preparation import Preparation, evaluation_preparation
 from clipaudit.progress import Progress
 from clipaudit.workers import Workers
 
@@ -31,19 +34,26 @@ PREDICTIONS = pa.schema(
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("row", pa.int32(), nullable=False),
         pa.field("label", pa.int32(), nullable=False),  # the right one
-        # the most similar classes, most similar first; fewer than TOP when there are fewer classes
+        # the classes of highest similarity, highest first; fewer than TOP when there are fewer
         pa.field("top", pa.list_(pa.field("item", pa.int32(), nullable=False)), nullable=False),
-        pa.field("right_similarity", pa.float32(), nullable=False),  # cosine to the right class
+        # of the right class: its cosine; of a classifier, which has no embedding of it, its logit
+        pa.field("right_similarity", pa.float32(), nullable=False),
         pa.field("right_rank", pa.int32(), nullable=False),  # 0: the right class is the first
     ]
 )
 
 _log = logging.getLogger(__name__)
 
+# of the pictures of a batch, their similarities to the classes that can be predicted
+Score = Callable[[PictureBatch], Float32[np.ndarray, "n c"]]
+
 
 @dataclass(frozen=True)
 class ZeroShotTask:
-    """A test set and its classes; `labels` restricts prompts and predictions to some of them."""
+    """A test set and its classes; `labels` restricts prompts and predictions to some of them.
+
+    A classifier needs no prompts and looks at no templates.
+    """
 
     name: str
     shards: Sequence[tuple[int, Path]]  # ascending
@@ -51,6 +61,31 @@ class ZeroShotTask:
     classes: Sequence[str]  # a label is a place in it
     templates: Sequence[str]  # `{}` stands for the class
     labels: Sequence[int] | None = None  # all when None
+
+
+def read_tasks(
+    tasks: Mapping[str, Mapping[str, Any]],
+    class_files: Mapping[str, Path],
+    tars: Sequence[Path],
+    samples: Callable[[str], pa.Table],
+) -> list[ZeroShotTask]:
+    """Return the tasks that settings name: `shards`, their number; label_set, templates, classes.
+
+    `class_files` has the class names of each label set, `tars` the shards of all tasks, in their
+    order, and `samples` gives the SAMPLES of a task by its name.
+    """
+    waiting = iter(tars)
+    return [
+        ZeroShotTask(
+            name=name,
+            shards=[(number, next(waiting)) for number in range(task["shards"])],
+            samples=samples(name),
+            classes=read_classes(class_files[task["label_set"]]),
+            templates=task["templates"],
+            labels=task["classes"],
+        )
+        for name, task in tasks.items()
+    ]
 
 
 def evaluate(
@@ -67,6 +102,7 @@ def evaluate(
     that is missing or outside of the task's classes, and for a picture that cannot be decoded.
     """
     clip.model.to(device).eval()
+    preparation = evaluation_preparation(clip.preprocessing)
 
     @functools.cache
     def embed_class(name: str, templates: tuple[str, ...]) -> Float32[np.ndarray, " d"]:
@@ -74,8 +110,54 @@ def evaluate(
         row = class_embeddings(clip.model, clip.tokenizer, [name], templates, device=device)[0]
         return row
 
+    def scoring(task: ZeroShotTask, labels: Int32[np.ndarray, " c"]) -> Score:
+        templates = tuple(task.templates)
+        classes = np.stack([embed_class(task.classes[label], templates) for label in labels])
+
+        def score(batch: PictureBatch) -> Float32[np.ndarray, "n c"]:
+            features = image_features(batch, clip, preparation, device)
+            return class_similarities(unit_rows(features, task.name), classes)
+
+        return score
+
     for task in tasks:
-        yield task.name, _predict(clip, task, embed_class, batch_size, workers, device)
+        yield task.name, _predict(task, scoring, preparation, batch_size, workers, device)
+
+
+def evaluate_classifier(
+    classifier: ImageClassifier,
+    tasks: Sequence[ZeroShotTask],
+    *,
+    batch_size: int,
+    workers: int,
+    device: torch.device,
+) -> Iterator[tuple[str, pa.Table]]:
+    """Yield what `evaluate` does, by a classifier whose outputs are the classes of every task.
+
+    Where a task has `labels`, only their outputs are compared. Besides the errors of `evaluate`,
+    InputError for a task with another number of classes.
+    """
+    for task in tasks:
+        if len(task.classes) != classifier.classes:
+            raise InputError(
+                f"{task.name}: its label set has {len(task.classes)} classes, the classifier has "
+                f"{classifier.classes} outputs. Test it on the classes that it has learned."
+            )
+    model, preparation = classifier.model.to(device).eval(), classifier.preparation
+
+    def scoring(task: ZeroShotTask, labels: Int32[np.ndarray, " c"]) -> Score:
+        def score(batch: PictureBatch) -> Float32[np.ndarray, "n c"]:
+            with torch.inference_mode():
+                outputs = model(preparation.tensor(batch.pixels, device))[: len(batch.rows)]
+            logits = outputs.float().cpu().numpy()[:, labels]
+            if not np.isfinite(logits).all():
+                raise _diverged(task.name, "logits that are")
+            return np.asarray(logits)
+
+        return score
+
+    for task in tasks:
+        yield task.name, _predict(task, scoring, preparation, batch_size, workers, device)
 
 
 def class_embeddings(
@@ -101,26 +183,23 @@ def class_embeddings(
 
 
 def _predict(
-    clip: Clip,
     task: ZeroShotTask,
-    embed_class: Callable[[str, tuple[str, ...]], Float32[np.ndarray, " d"]],
+    scoring: Callable[[ZeroShotTask, Int32[np.ndarray, " c"]], Score],
+    preparation: Preparation,
     batch_size: int,
     workers: int,
     device: torch.device,
 ) -> pa.Table:
     labels = _task_labels(task)
     right = _right_labels(task, labels)
-    templates = tuple(task.templates)
-    classes = np.stack([embed_class(task.classes[label], templates) for label in labels])
-    preparation = evaluation_preparation(clip.preprocessing)
+    score = scoring(task, labels)
     source = PictureSource(task.shards, task.samples, preparation, batch_size=batch_size)
     progress = Progress(_log, f"evaluating on {task.name}", total=source.total, unit="images")
     tables, done = [], 0
     for batch in Workers(source.batches, workers=workers, pinned=device.type == "cuda"):
         _refuse_faults(task.name, batch)
-        features = image_features(batch, clip, preparation, device)
         own = right[done : done + len(batch.rows)]
-        tables.append(_prediction_rows(batch, unit_rows(features, task.name), classes, labels, own))
+        tables.append(_prediction_rows(batch, score(batch), labels, own))
         done += len(batch.rows)
         progress.note(done)
     return pa.concat_tables([PREDICTIONS.empty_table(), *tables])
@@ -164,43 +243,51 @@ def unit_rows(features: Float32[np.ndarray, "n d"], place: str) -> Float32[np.nd
     """Return the rows at unit length; StepError if one is zero or not finite."""
     lengths = np.linalg.norm(features, axis=1, keepdims=True)
     if not np.all(np.isfinite(lengths) & (lengths > 0)):
-        raise StepError(
-            f"{place}: the model gives embeddings that are zero or not finite. Its training "
-            "diverged: look at its curve, and lower the learning rate."
-        )
+        raise _diverged(place, "embeddings that are zero or")
     return np.asarray(features / lengths)
 
 
-def rank_classes(
-    images: Float32[np.ndarray, "n d"], classes: Float32[np.ndarray, "c d"]
-) -> tuple[Float32[np.ndarray, "n c"], Int64[np.ndarray, "n c"]]:
-    """Return similarities, and for each image the places of the classes, most similar first.
+def _diverged(place: str, what: str) -> StepError:
+    return StepError(
+        f"{place}: the model gives {what} not finite. Its training diverged: look at its curve, "
+        "and lower the learning rate."
+    )
 
-    Classes with equal embeddings have exactly equal similarities; ties go to the lowest place.
+
+def class_similarities(
+    images: Float32[np.ndarray, "n d"], classes: Float32[np.ndarray, "c d"]
+) -> Float32[np.ndarray, "n c"]:
+    """Return the products of all images and classes; of equal classes they are exactly equal.
 
     >>> images, classes = np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32)[[1, 0, 1]]
-    >>> rank_classes(images, classes)[1].tolist()
-    [[1, 0, 2], [0, 2, 1]]
+    >>> class_similarities(images, classes).tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
     """
     # a matrix product may round equal columns differently, so each distinct one is taken once
     distinct, place = np.unique(classes, axis=0, return_inverse=True)
     # torch's product, since its threads are the ones that `use_device` sets
     products = (torch.from_numpy(images) @ torch.from_numpy(distinct).T).numpy()
-    similarities = products[:, place.reshape(-1)]
-    return similarities, np.argsort(-similarities, axis=1, kind="stable")
+    return np.asarray(products[:, place.reshape(-1)])
+
+
+def rank_classes(scores: Float32[np.ndarray, "n c"]) -> Int64[np.ndarray, "n c"]:
+    """Return for each image the places of the classes, highest first; ties to the lowest place.
+
+    >>> rank_classes(np.array([[0, 1, 0], [1, 0, 1]], np.float32)).tolist()
+    [[1, 0, 2], [0, 2, 1]]
+    """
+    return np.argsort(-scores, axis=1, kind="stable")
 
 
 def _prediction_rows(
     batch: PictureBatch,
-    images: Float32[np.ndarray, "n d"],
-    classes: Float32[np.ndarray, "c d"],
+    scores: Float32[np.ndarray, "n c"],
     labels: Int32[np.ndarray, " c"],
     right: Int32[np.ndarray, " n"],
 ) -> pa.Table:
-    similarities, order = rank_classes(images, classes)
-    ranked = labels[order]  # (n, c)
+    ranked = labels[rank_classes(scores)]  # (n, c)
     rank = (ranked == right[:, None]).argmax(axis=1)
-    similarity = similarities[np.arange(len(right)), np.searchsorted(labels, right)]
+    similarity = scores[np.arange(len(right)), np.searchsorted(labels, right)]
     columns = {
         "shard": np.full(len(right), batch.shard, np.int32),
         "row": np.array(batch.rows, np.int32),

@@ -5,13 +5,15 @@ no timestamps: writing the same rows twice, in two processes, with any thread co
 bytes (with the pinned pyarrow).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 ROWS_PER_GROUP = 65_536  # rows of a row group: what a reader of row groups holds at once
+GROUP_KEY = "rows_per_group"  # of a schema's metadata, where rows are read in smaller ranges
 BLOB_FIELD = "embedding"  # fixed-size vectors: stored as they are, so that reading is copying
 
 
@@ -22,11 +24,35 @@ def write_tables(tables: Iterable[pa.Table], schema: pa.Schema, path: Path) -> i
     of ours and raises ValueError. No table at all gives a file of no rows.
     """
     rows = 0
+    held = int((schema.metadata or {}).get(GROUP_KEY.encode(), ROWS_PER_GROUP))
     with pq.ParquetWriter(path, schema, **_writer_settings(schema)) as writer:
-        for group in _regroup(tables, schema):
-            writer.write_table(group, row_group_size=ROWS_PER_GROUP)
+        for group in _regroup(tables, schema, held):
+            writer.write_table(group, row_group_size=held)
             rows += group.num_rows
     return rows
+
+
+def read_range(path: Path, column: str, first: int, last: int) -> Iterator[pa.Table]:
+    """Yield the rows whose integer `column` lies in `first` to `last`, both included, in order.
+
+    The first table has no rows: it tells the columns of a file that holds nothing else. Row groups
+    that hold none of the rows, by their statistics, are not read; of the others one is held at a
+    time. So a file sorted by `column` is read in proportion to what is asked of it. The file is
+    open only while a row group is read: a job may go through thousands side by side.
+    """
+    metadata = pq.read_metadata(path)
+    schema = metadata.schema.to_arrow_schema()
+    yield schema.empty_table()
+    place = schema.names.index(column)
+    for group in range(metadata.num_row_groups):
+        statistics = metadata.row_group(group).column(place).statistics
+        known = statistics is not None and statistics.has_min_max
+        if known and (statistics.max < first or statistics.min > last):
+            continue
+        with pq.ParquetFile(path, metadata=metadata) as file:
+            rows = file.read_row_group(group)
+        values = rows[column]
+        yield rows.filter(pc.and_(pc.greater_equal(values, first), pc.less_equal(values, last)))
 
 
 def _writer_settings(schema: pa.Schema) -> dict[str, object]:
@@ -46,18 +72,21 @@ def _writer_settings(schema: pa.Schema) -> dict[str, object]:
     }
 
 
-def _regroup(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterable[pa.Table]:
-    """Cut the rows into tables of ROWS_PER_GROUP, so that batch sizes leave no trace."""
+def _regroup(
+    tables: Iterable[pa.Table], schema: pa.Schema, rows_per_group: int
+) -> Iterable[pa.Table]:
+    """Cut the rows into tables of `rows_per_group`, so that batch sizes leave no trace."""
     waiting: list[pa.Table] = []
     held = 0
     for table in tables:
         waiting.append(table.select(schema.names).cast(schema))
         held += table.num_rows
-        while held >= ROWS_PER_GROUP:
+        if held >= rows_per_group:
             joined = pa.concat_tables(waiting)
-            yield _canonical(joined.slice(0, ROWS_PER_GROUP))
-            rest = joined.slice(ROWS_PER_GROUP)
-            waiting, held = [rest], rest.num_rows
+            whole = held - held % rows_per_group
+            for start in range(0, whole, rows_per_group):
+                yield _canonical(joined.slice(start, rows_per_group))
+            waiting, held = [joined.slice(whole)], held - whole
     if held:
         yield _canonical(pa.concat_tables(waiting))
 

@@ -1,11 +1,12 @@
-"""Pictures to the tensors that a model takes: open_clip's transforms, cut in two.
+"""Pictures to the tensors that a model takes: open_clip's and timm's transforms, cut in two.
 
-open_clip's transforms end in arithmetic (to [0, 1], minus mean, over deviation). Done picture by
+These transforms end in arithmetic (to [0, 1], minus mean, over deviation). Done picture by
 picture that costs as much as the crop; here workers stop at uint8 pixels, which also makes what
 they send four times smaller, and the arithmetic is done a batch at a time: the same operations on
 the same numbers, so the same values, bit for bit.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,14 +15,16 @@ import torch
 from jaxtyping import Float32, UInt8
 from open_clip.transform import MaybeToTensor, PreprocessCfg, image_transform_v2
 from PIL import Image
-from torchvision.transforms import Compose
+from timm.data.transforms import MaybeToTensor as TimmToTensor
+from timm.data.transforms_factory import create_transform
+from torchvision.transforms import InterpolationMode, RandomHorizontalFlip, RandomResizedCrop
 
 Pixels = UInt8[np.ndarray, "height width 3"]
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """One of open_clip's transforms: `pixels` for a picture, then `tensor` for a batch of them."""
+    """A transform: `pixels` for a picture, then `tensor` for a batch of them."""
 
     picture_steps: tuple[Any, ...]  # PIL to PIL, ends in RGB of the model's size
     mean: tuple[float, ...]
@@ -51,7 +54,7 @@ class Preparation:
 
 def evaluation_preparation(settings: PreprocessCfg) -> Preparation:
     """Return open_clip's inference transform for `settings`."""
-    return _cut(image_transform_v2(settings, is_train=False), settings)
+    return _open_clips(image_transform_v2(settings, is_train=False).transforms, settings)
 
 
 def training_preparation(
@@ -59,14 +62,41 @@ def training_preparation(
 ) -> Preparation:
     """Return open_clip's training transform: a random resized crop of `crop_scale` of the area."""
     transform = image_transform_v2(settings, is_train=True, aug_cfg={"scale": crop_scale})
-    return _cut(transform, settings)
+    return _open_clips(transform.transforms, settings)
 
 
-def _cut(transform: Compose, settings: PreprocessCfg) -> Preparation:
-    """Cut open_clip's list of steps where pictures become tensors."""
-    steps = transform.transforms
-    border = next(at for at, step in enumerate(steps) if isinstance(step, MaybeToTensor))
-    assert len(steps) == border + 2, "open_clip's transforms end in to-tensor and normalize"
+def timm_preparation(settings: Mapping[str, Any]) -> Preparation:
+    """Return timm's inference transform for what timm.data.resolve_model_data_config gives."""
+    steps = create_transform(**settings, is_training=False).transforms
+    return _timms(_before(TimmToTensor, steps), settings)
+
+
+def timm_training_preparation(
+    settings: Mapping[str, Any], *, crop_scale: tuple[float, float], flip: bool
+) -> Preparation:
+    """Return pytorch/examples' training transform, at timm's size, mean and deviation.
+
+    A random resized crop of `crop_scale` of the area, then, with `flip`, half of them mirrored.
+    torchvision's, since timm's own draws its crops from Python's generator instead of torch's.
+    """
+    size = settings["input_size"][1:]
+    crop = RandomResizedCrop(size, scale=crop_scale, interpolation=InterpolationMode.BILINEAR)
+    return _timms((crop, RandomHorizontalFlip()) if flip else (crop,), settings)
+
+
+def _open_clips(steps: Sequence[Any], settings: PreprocessCfg) -> Preparation:
     size = settings.size if isinstance(settings.size, tuple | list) else (settings.size,) * 2
     mean, deviation = tuple(settings.mean), tuple(settings.std)
-    return Preparation(tuple(steps[:border]), mean, deviation, (size[0], size[1]))
+    return Preparation(_before(MaybeToTensor, steps), mean, deviation, (size[0], size[1]))
+
+
+def _timms(steps: tuple[Any, ...], settings: Mapping[str, Any]) -> Preparation:
+    _, height, width = settings["input_size"]
+    return Preparation(steps, tuple(settings["mean"]), tuple(settings["std"]), (height, width))
+
+
+def _before(to_tensor: type, steps: Sequence[Any]) -> tuple[Any, ...]:
+    """Cut a library's list of steps where pictures become tensors."""
+    border = next(at for at, step in enumerate(steps) if isinstance(step, to_tensor))
+    assert len(steps) == border + 2, "a transform ends in to-tensor and normalize"
+    return tuple(steps[:border])

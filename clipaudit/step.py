@@ -14,6 +14,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +23,7 @@ from urllib.parse import quote, unquote
 
 from clipaudit import lineage
 from clipaudit.actions import ActionCache, ActionInput, ActionOutput, Ingredients, LabelledFile
+from clipaudit.errors import ConfigError
 from clipaudit.filedigests import FileDigests
 from clipaudit.store import Pointer, Store, link_object, replace_text
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+NO_SETTINGS = {"code", "code_files", "script"}  # params that say which code runs
 ROWS_PER_GROUP = 65_536  # rows read at once; what clipaudit.parquet writes as one group
 
 
@@ -47,7 +50,7 @@ class Step:
         self.threads: int = job.threads
         self.device = "cuda" if job.resources.get("gpu", 0) else "cpu"
         self.settings = {
-            name: value for name, value in job.params.items() if name not in {"code", "code_files"}
+            name: value for name, value in job.params.items() if name not in NO_SETTINGS
         }
         self.ingredients = Ingredients(
             step=job.rule,
@@ -91,14 +94,16 @@ class Step:
 
         return pa.concat_tables(self.tables(name, **labels))
 
-    def tables(self, name: str, **labels: str) -> "Iterator[pa.Table]":
+    def tables(
+        self, name: str, *, columns: Sequence[str] | None = None, **labels: str
+    ) -> "Iterator[pa.Table]":
         """Yield the files of input `name` with these labels, in order, a table each."""
         import pyarrow.parquet as pq
 
         for file in self.labelled(name):
             if labels.items() <= file.labels.items():
                 # not pq.read_table: it imports pyarrow.dataset, a third of a second in every job
-                yield pq.ParquetFile(file.path).read()
+                yield pq.ParquetFile(file.path).read(list(columns) if columns else None)
 
     def batches(self, name: str) -> "Iterator[pa.RecordBatch]":
         """Yield the rows of input `name`, in order, a row group at a time: never held together."""
@@ -106,6 +111,19 @@ class Step:
 
         for path in self.files(name):
             yield from pq.ParquetFile(path).iter_batches(batch_size=ROWS_PER_GROUP)
+
+    def ranges(self, name: str, column: str, first: int, last: int) -> "list[Iterator[pa.Table]]":
+        """Return for each file of input `name` its rows with `column` in `first` to `last`."""
+        from clipaudit.parquet import read_range
+
+        return [read_range(path, column, first, last) for path in self.files(name)]
+
+    def between(self, name: str, column: str, first: int, last: int) -> "pa.Table":
+        """Return the rows of input `name` with `column` in `first` to `last`, in order."""
+        import pyarrow as pa
+
+        files = self.ranges(name, column, first, last)
+        return pa.concat_tables(table for tables in files for table in tables)
 
     def resource(self, name: str, default: Any) -> Any:  # noqa: ANN401
         """Return a resource of the job: what may change how it runs, never what it gives."""
@@ -245,7 +263,7 @@ class Step:
 
     def _environment(self, libraries: Sequence[str]) -> dict[str, str]:
         """What may change the bytes of a numeric step: device, threads, library versions."""
-        versions = {name: importlib.metadata.version(name) for name in libraries}
+        versions = {name: _version(name) for name in libraries}
         if self.processes > 1:
             versions["processes"] = str(self.processes)
         if self.device == "cpu":
@@ -256,6 +274,15 @@ class Step:
     def processes(self) -> int:
         """How many processes train together: as many as GPUs, or the resource `processes`."""
         return int(self.resource("processes", max(1, self.resource("gpu", 0))))
+
+
+def _version(library: str) -> str:
+    """Return the version of a library; faiss is distributed under a name for each device."""
+    names = ("faiss-cpu", "faiss-gpu-cu12") if library == "faiss" else (library,)
+    for name in names:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            return importlib.metadata.version(name)
+    raise ConfigError(f"{library} is not installed: set up the environment by `make`, or envs/")
 
 
 def _peak_memory_mb() -> int:
@@ -279,6 +306,7 @@ def _versions_of_loaded_libraries() -> dict[str, str]:
     known = {
         "torch": "torch", "torchvision": "torchvision", "open_clip": "open_clip_torch",
         "numpy": "numpy", "pyarrow": "pyarrow", "duckdb": "duckdb", "PIL": "pillow",
+        "timm": "timm", "matplotlib": "matplotlib",
     }  # fmt: skip
     loaded = [name for module, name in known.items() if module in sys.modules]
     versions = {name: importlib.metadata.version(name) for name in loaded}

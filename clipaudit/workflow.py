@@ -62,8 +62,12 @@ def code(rule: str, *extra_files: str) -> str:
 
 
 def _refuse_changed_code(job: Any) -> None:  # noqa: ANN401
-    """Stop when the code on disk is no longer the code that this run was planned with."""
-    now = code(job.rule, *job.params.get("code_files", ()))
+    """Stop when the code on disk is no longer the code that this run was planned with.
+
+    A rule that runs another rule's script names it in its param `script`.
+    """
+    script = job.params.get("script", job.rule)
+    now = code(script, *job.params.get("code_files", ()))
     if now != job.params.code:
         raise StepError(
             f"the code of this step has digest {now[:12]}... now but {job.params.code[:12]}... "

@@ -3,23 +3,31 @@
 Nothing here computes; every name below is a list of paths or a slice of the settings.
 """
 
+import re
 from pathlib import Path
 
-from snakemake.utils import update_config
-
-from clipaudit.config.loading import check_files, parse_settings, read_settings
+from clipaudit.config.loading import (
+    check_files,
+    extended,
+    parse_settings,
+    read_settings,
+)
+from clipaudit.config.prunings import ALL, kept_searches
 from clipaudit.config.training import Encoder
 from clipaudit.errors import ClipauditError
 from clipaudit.reports.similarity import similarity_tables
+from clipaudit.reports.similarity_figures import similarity_figures
+from clipaudit.reports.similarity_galleries import similarity_galleries
 from clipaudit.workflow import code, stop_with
 
 DEFAULT_SETTINGS = Path("config/demo.yaml")
 
 try:
     if "corpora" not in config:  # no --configfile, or only single values by --config
-        given = dict(config)
-        config.update(read_settings(DEFAULT_SETTINGS))
-        update_config(config, given)
+        config.setdefault("extends", str(DEFAULT_SETTINGS))
+    whole = extended(config)
+    config.clear()
+    config.update(whole)
     for path in workflow.configfiles:  # Snakemake's own reader lets a key stand twice
         read_settings(Path(path))
     RUN = parse_settings(config)
@@ -30,10 +38,25 @@ except ClipauditError as error:
 RESULTS = config["results"] = RUN.results
 STORE = config["store"] = RUN.store
 AUDIT = RUN.similarity
+SPLITS = [name for name, corpus in RUN.corpora.items() if corpus.is_split]
+INDEXED = [name for name in RUN.corpora if name not in SPLITS]
+
+
+DEDUPLICATION = AUDIT.deduplication if AUDIT else None
+SEARCHES = kept_searches(AUDIT) if AUDIT else {}
+
+
+def one_of(names):
+    """A wildcard constraint: exactly one of these names; of none, nothing matches."""
+    return "|".join(re.escape(name) for name in names) or r"(?!)"
 
 
 wildcard_constraints:
     corpus="[^/.]+",
+    base="all|deduplicated",
+    search="[^/.]+",
+    group=r"\d{5}",
+    figure=r"[A-Za-z0-9_-]+",
     encoder="[^/.]+",
     recipe="[^/]+",
     manifest="[^/]+",
@@ -60,6 +83,12 @@ def part_tars(wildcards):
 def by_part(folder, corpus):
     """The pointers of a folder of a corpus, one a part, in order."""
     return [f"{RESULTS}/{folder}/{part}.json" for part in RUN.parts(corpus)]
+
+
+def of_source(folder, wildcards):
+    """The pointer of the same part of the corpus that a split takes samples of."""
+    source = RUN.source(wildcards.corpus)
+    return f"{RESULTS}/{folder}/{wildcards.encoder}/{source}/{wildcards.part}.json"
 
 
 def classes_file(corpus):
@@ -183,6 +212,75 @@ def manifest_classes(wildcards):
     ]
 
 
+# --- prunings --------------------------------------------------------------------------------
+
+
+def pruning_base(wildcards):
+    """The manifest of a part that a pruning starts from."""
+    return (
+        f"{RESULTS}/manifests/{wildcards.corpus}/{wildcards.base}/{wildcards.part}.json"
+    )
+
+
+def gap_test_sets(wildcards):
+    """The test sets to whose gaps a pruning prunes."""
+    pruning = f"{wildcards.base}.{wildcards.pruning}-pruned"
+    return list(RUN.prunings(wildcards.corpus).gaps[pruning])
+
+
+def order_cut(wildcards):
+    """The settings of a cut through an order of samples."""
+    return RUN.prunings(wildcards.corpus).cuts[f"{wildcards.base}.{wildcards.pruning}"]
+
+
+def group_clusters(wildcards):
+    """The clusters of a group: the first, and the one after the last."""
+    clusters = DEDUPLICATION.group_clusters(wildcards.group)
+    return [clusters.start, clusters.stop]
+
+
+def cut_order(wildcards):
+    """The order that a cut goes through."""
+    cut = order_cut(wildcards)
+    return {"kind": cut.order, "test_sets": list(cut.test_sets), "seed": cut.seed}
+
+
+def cut_size(wildcards):
+    """How many samples a cut removes or keeps."""
+    cut = order_cut(wildcards)
+    return {"removed": cut.removed, "kept": cut.kept}
+
+
+def ordered_by(wildcards, parts):
+    """The tables of some parts that an order is read off."""
+    if order_cut(wildcards).order == "semdedup":
+        return {"duplicates": duplicate_groups(wildcards.corpus)}
+    folder = f"{RESULTS}/similarities/{AUDIT.encoder}/{wildcards.corpus}"
+    return {"similarities": [f"{folder}/{part}.json" for part in parts]}
+
+
+def cut_inputs(wildcards):
+    """What decides where an order is cut: all parts, and those of the set to be as large as."""
+    corpus, cut = wildcards.corpus, order_cut(wildcards)
+    like = by_part(f"manifests/{corpus}/{cut.like}", corpus) if cut.like else []
+    return {
+        "base": by_part(f"manifests/{corpus}/{wildcards.base}", corpus),
+        "like": like,
+        **ordered_by(wildcards, RUN.parts(corpus)),
+    }
+
+
+def pruned_at_cut_inputs(wildcards):
+    """The tables of a part that its order is read off."""
+    return ordered_by(wildcards, [wildcards.part])
+
+
+def duplicate_groups(corpus):
+    """The pointers of the duplicates of a corpus, by group of clusters."""
+    folder = f"{RESULTS}/duplicates/{AUDIT.encoder}/{corpus}"
+    return [f"{folder}/{group}.json" for group in DEDUPLICATION.groups()]
+
+
 # --- nearest neighbours ----------------------------------------------------------------------
 
 
@@ -191,6 +289,14 @@ def gap_neighbors(wildcards):
     if wildcards.corpus != AUDIT.large:
         return []
     return f"{RESULTS}/neighbors/{wildcards.encoder}/{AUDIT.small}.json"
+
+
+def searched_manifest(wildcards):
+    """The manifest of the part that a search among kept samples goes by; a split has none."""
+    pruning = SEARCHES[wildcards.search].corpora[wildcards.corpus]
+    if wildcards.corpus in SPLITS:
+        return []
+    return f"{RESULTS}/manifests/{wildcards.corpus}/{pruning}/{wildcards.part}.json"
 
 
 # --- training --------------------------------------------------------------------------------
@@ -214,6 +320,13 @@ def evaluated_architecture(recipe, manifest):
     )
 
 
+def evaluated_weights(wildcards):
+    """The files that an evaluated model's weights come from."""
+    if wildcards.recipe == "pretrained":
+        return encoder_files(wildcards.manifest)
+    return trained(f"{wildcards.recipe}/{wildcards.manifest}")
+
+
 def evaluated_model(wildcards):
     """The settings of an evaluated model."""
     if wildcards.recipe == "pretrained":
@@ -229,9 +342,74 @@ def evaluated_batch_size(wildcards):
     return Encoder.model_fields["batch_size"].default
 
 
+def test_set_inputs(test_sets):
+    """What evaluating on some test sets reads, besides the model."""
+    return {
+        "tars": [path for test_set in test_sets for path in RUN.shards(test_set)],
+        "samples": [
+            path
+            for test_set in test_sets
+            for path in by_part(f"samples/{test_set}", test_set)
+        ],
+        "classes": [RUN.label_sets[name].classes for name in label_sets(test_sets)],
+    }
+
+
+def prediction_outputs(test_sets):
+    """The predictions on some test sets, an output each."""
+    folder = f"{RESULTS}/predictions/{{recipe}}/{{manifest}}"
+    return {test_set: f"{folder}/{test_set}.json" for test_set in test_sets}
+
+
+def zero_shot_tasks(test_sets):
+    """Prompts and classes of some test sets."""
+    return {test_set: zero_shot_task(test_set) for test_set in test_sets}
+
+
+def pair_test_sets():
+    """The test sets of the further pairs that are not evaluated anyway."""
+    tests = [pair.test for pair in AUDIT.pairs.values()]
+    return [name for name in dict.fromkeys(tests) if name not in EVALUATED]
+
+
+def classified():
+    """The test sets with the classes of the small set: those that classifiers know."""
+    labels = RUN.corpora[AUDIT.small].labels
+    return [name for name in AUDIT.test_sets if RUN.corpora[name].labels == labels]
+
+
+def classified_model(wildcards):
+    """The settings of an evaluated classifier, trained here or brought along."""
+    if wildcards.recipe == "classifier":
+        classifier = RUN.classifiers[wildcards.manifest]
+        return {"classifier": classifier.model_dump(mode="json"), "recipe": None}
+    recipe = RUN.supervised_recipes[wildcards.recipe]
+    return {"classifier": None, "recipe": recipe.model_dump(mode="json")}
+
+
+def classifier_weights(wildcards):
+    """The file that a classifier's weights come from; a name of timm's has none."""
+    if wildcards.recipe != "classifier":
+        return trained(f"{wildcards.recipe}/{wildcards.manifest}")
+    path = RUN.classifiers[wildcards.manifest].checkpoint
+    return [path] if path else []
+
+
+def classified_batch_size(wildcards):
+    """How many images go through a classifier at once."""
+    if wildcards.recipe == "classifier":
+        return RUN.classifiers[wildcards.manifest].batch_size
+    return RUN.supervised_recipes[wildcards.recipe].batch_size
+
+
+EVALUATED = [*AUDIT.test_sets, *AUDIT.control_sets] if AUDIT else []
+
+
 # --- report ----------------------------------------------------------------------------------
 
 TABLES = similarity_tables(RUN)
+FIGURES = similarity_figures(RUN)
+GALLERIES = similarity_galleries(RUN)
 
 
 def table_pointers():
@@ -239,16 +417,51 @@ def table_pointers():
     return [f"{RESULTS}/tables/{table}.json" for table in TABLES]
 
 
-def table_inputs(wildcards):
-    """The pointers that a table's SQL reads, by view name."""
-    inputs = TABLES[wildcards.table].inputs
+def figure_pointers():
+    """The pointers of all figures of the enabled audits."""
+    return [f"{RESULTS}/figures/{figure}.json" for figure in [*FIGURES, *GALLERIES]]
+
+
+def view_files(table):
+    """The pointers that the SQL of a table reads, by view name."""
     return {
-        view: [f"{RESULTS}/{path}" for path in paths] for view, paths in inputs.items()
+        view: [f"{RESULTS}/{path}" for path in paths]
+        for view, paths in table.inputs.items()
     }
 
 
+def table_inputs(wildcards):
+    """The pointers that a table's SQL reads, by view name."""
+    return view_files(TABLES[wildcards.table])
+
+
+def sql_file(table):
+    """The SQL of a table."""
+    return f"clipaudit/reports/sql/{table.sql}.sql"
+
+
 def table_files(wildcards):
-    """The SQL of a table, and the published values beside it where the papers have some."""
-    sql = f"clipaudit/reports/sql/{wildcards.table}.sql"
+    """The SQL of a report table, and the published values of it where its paper has some."""
     published = f"clipaudit/reports/published/{wildcards.table}.csv"
-    return [path for path in (sql, published) if Path(path).exists()]
+    files = [sql_file(TABLES[wildcards.table]), published]
+    return [path for path in files if Path(path).exists()]
+
+
+def figure_inputs(wildcards):
+    """The pointers that the SQL of a figure's table reads, by view name."""
+    return view_files(FIGURES[wildcards.figure].table)
+
+
+def figure_files(wildcards):
+    """The SQL of a figure's table."""
+    return [sql_file(FIGURES[wildcards.figure].table)]
+
+
+def gallery_inputs(wildcards):
+    """The pointers and the tars that a gallery is made from."""
+    gallery = GALLERIES[wildcards.figure]
+    pointers = {
+        name: [f"{RESULTS}/{path}" for path in paths]
+        for name, paths in gallery.inputs.items()
+    }
+    return {**pointers, "tars": list(gallery.tars)}

@@ -2,6 +2,7 @@
 
 Needs: the shards and class names that `corpora` and `label_sets` name.
 Makes: samples/, drops/index/, shards/ by part; manifests/<corpus>/all/ by part; sealed/<manifest>.
+A split has the samples that its predicate chooses, and nothing else of its own.
 """
 
 
@@ -16,6 +17,8 @@ rule index:
         shards=f"{RESULTS}/shards/{{corpus}}/{{part}}.json",
     log:
         "logs/index/{corpus}/{part}.log",
+    wildcard_constraints:
+        corpus=one_of(INDEXED),
     conda:
         "../envs/cpu.yaml"
     params:
@@ -24,6 +27,29 @@ rule index:
         captioning=lambda wildcards: captioning(wildcards.corpus),
     script:
         "../workflow_scripts/index.py"
+
+
+rule split:
+    """The samples of a split: those of another corpus that its predicate chooses."""
+    input:
+        samples=lambda wildcards: (
+            f"{RESULTS}/samples/{RUN.source(wildcards.corpus)}/{wildcards.part}.json"
+        ),
+    output:
+        samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+    log:
+        "logs/split/{corpus}/{part}.log",
+    wildcard_constraints:
+        corpus=one_of(SPLITS),
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("split"),
+        name=lambda wildcards: wildcards.corpus,
+        where=lambda wildcards: RUN.corpora[wildcards.corpus].where,
+        label=lambda wildcards: RUN.corpora[wildcards.corpus].label,
+    script:
+        "../workflow_scripts/split.py"
 
 
 rule keep_all:

@@ -19,6 +19,8 @@ rule embed:
         drops=f"{RESULTS}/drops/embed/{{encoder}}/{{corpus}}/{{part}}.json",
     log:
         "logs/embed/{encoder}/{corpus}/{part}.log",
+    wildcard_constraints:
+        corpus=one_of(INDEXED),
     conda:
         "../envs/cpu.yaml"
     params:
@@ -28,3 +30,24 @@ rule embed:
         model=lambda wildcards: encoder_settings(wildcards.encoder),
     script:
         "../workflow_scripts/embed.py"
+
+
+rule split_embeddings:
+    """The embeddings of a split: those that its corpus has already."""
+    input:
+        samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+        embeddings=lambda wildcards: of_source("embeddings", wildcards),
+        drops=lambda wildcards: of_source("drops/embed", wildcards),
+    output:
+        embeddings=f"{RESULTS}/embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
+        drops=f"{RESULTS}/drops/embed/{{encoder}}/{{corpus}}/{{part}}.json",
+    log:
+        "logs/split_embeddings/{encoder}/{corpus}/{part}.log",
+    wildcard_constraints:
+        corpus=one_of(SPLITS),
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("split_embeddings"),
+    script:
+        "../workflow_scripts/split_embeddings.py"

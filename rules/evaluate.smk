@@ -1,42 +1,79 @@
-"""Models -> zero-shot predictions, one per test image.
+"""Models -> predictions, one per test image.
 
-Needs: a model of this workflow, or an encoder (recipe `pretrained`).
+Needs: a model of this workflow, an encoder (recipe `pretrained`), or a classifier from elsewhere
+(recipe `classifier`).
 Makes: predictions/<recipe>/<manifest>/<test set>.json.
 """
 
 
 rule evaluate:
-    """What a model predicts for every image of every test set."""
+    """What a model predicts for every image of every test set, by prompts."""
     input:
-        weights=lambda wildcards: (
-            encoder_files(wildcards.manifest)
-            if wildcards.recipe == "pretrained"
-            else trained(f"{wildcards.recipe}/{wildcards.manifest}")
-        ),
+        **test_set_inputs(EVALUATED),
+        weights=evaluated_weights,
         vocabulary=lambda wildcards: vocabulary_file(
             evaluated_architecture(wildcards.recipe, wildcards.manifest)
         ),
-        tars=[path for test_set in AUDIT.test_sets for path in RUN.shards(test_set)],
-        samples=[
-            path
-            for test_set in AUDIT.test_sets
-            for path in by_part(f"samples/{test_set}", test_set)
-        ],
-        classes=[RUN.label_sets[name].classes for name in label_sets(AUDIT.test_sets)],
     output:
-        **{
-            test_set: f"{RESULTS}/predictions/{{recipe}}/{{manifest}}/{test_set}.json"
-            for test_set in AUDIT.test_sets
-        },
+        **prediction_outputs(EVALUATED),
     log:
         "logs/evaluate/{recipe}/{manifest}.log",
+    wildcard_constraints:
+        recipe=one_of(["pretrained", *RUN.recipes]),
     conda:
         "../envs/cpu.yaml"
     params:
         code=code("evaluate"),
         model=evaluated_model,
         batch_size=evaluated_batch_size,
-        tasks={test_set: zero_shot_task(test_set) for test_set in AUDIT.test_sets},
-        class_files=label_sets(AUDIT.test_sets),
+        tasks=zero_shot_tasks(EVALUATED),
+        class_files=label_sets(EVALUATED),
     script:
         "../workflow_scripts/evaluate.py"
+
+
+if pair_test_sets():
+
+    use rule evaluate as evaluate_pairs with:
+        input:
+            **test_set_inputs(pair_test_sets()),
+            weights=evaluated_weights,
+            vocabulary=lambda wildcards: vocabulary_file(
+                evaluated_architecture(wildcards.recipe, wildcards.manifest)
+            ),
+        output:
+            **prediction_outputs(pair_test_sets()),
+        log:
+            "logs/evaluate_pairs/{recipe}/{manifest}.log",
+        params:
+            code=code("evaluate"),
+            script="evaluate",
+            model=evaluated_model,
+            batch_size=evaluated_batch_size,
+            tasks=zero_shot_tasks(pair_test_sets()),
+            class_files=label_sets(pair_test_sets()),
+
+
+if classified():
+
+    rule classify:
+        """What a classifier predicts for every image of every test set that has its classes."""
+        input:
+            **test_set_inputs(classified()),
+            weights=classifier_weights,
+        output:
+            **prediction_outputs(classified()),
+        log:
+            "logs/classify/{recipe}/{manifest}.log",
+        wildcard_constraints:
+            recipe=one_of(["classifier", *RUN.supervised_recipes]),
+        conda:
+            "../envs/cpu.yaml"
+        params:
+            code=code("classify"),
+            model=classified_model,
+            batch_size=classified_batch_size,
+            tasks=zero_shot_tasks(classified()),
+            class_files=label_sets(classified()),
+        script:
+            "../workflow_scripts/classify.py"

@@ -1,68 +1,73 @@
 """Similarities -> manifests.
 
-Needs: similarities of the large corpus with its gap tests.
-Makes: manifests/<large>/<test set>-pruned/ and combined-pruned/ by part;
-manifests/<large>/random-as-<test set>/ by part, with its cut in cuts/<large>/.
+Needs: a base to start from: manifests/<corpus>/all/ or deduplicated/; similarities of the corpus.
+Makes: manifests/<corpus>/<base>.<pruning>/ by part: <test set>-pruned and combined-pruned by gaps,
+the others (near, far, rand, random-as, semdedup) by a cut through an order: cuts/<corpus>/.
 """
 
 
 rule gap:
     """The manifest without the samples nearer to a test sample than the small set is."""
     input:
-        samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+        base=pruning_base,
         similarities=lambda wildcards: (
             f"{RESULTS}/similarities/{AUDIT.encoder}/{wildcards.corpus}/{wildcards.part}.json"
         ),
     output:
-        manifest=f"{RESULTS}/manifests/{{corpus}}/{{pruning}}-pruned/{{part}}.json",
+        manifest=f"{RESULTS}/manifests/{{corpus}}/{{base}}.{{pruning}}-pruned/{{part}}.json",
     log:
-        "logs/gap/{corpus}/{pruning}/{part}.log",
+        "logs/gap/{corpus}/{base}.{pruning}/{part}.log",
     conda:
         "../envs/cpu.yaml"
     params:
         code=code("gap"),
-        pruning=lambda wildcards: f"{wildcards.pruning}-pruned",
-        test_sets=lambda wildcards: (
-            AUDIT.test_sets if wildcards.pruning == "combined" else [wildcards.pruning]
-        ),
+        pruning=lambda wildcards: f"{wildcards.base}.{wildcards.pruning}-pruned",
+        test_sets=gap_test_sets,
     script:
         "../workflow_scripts/gap.py"
 
 
-rule random_cut:
-    """Where the random order is cut so that as many samples stay as in a pruned manifest."""
+rule cut:
+    """Where an order of samples is cut: the sizes of all parts decide."""
     input:
-        manifests=lambda wildcards: by_part(
-            f"manifests/{wildcards.corpus}/{wildcards.pruning}-pruned",
-            wildcards.corpus,
-        ),
+        unpack(cut_inputs),
     output:
-        cut=f"{RESULTS}/cuts/{{corpus}}/random-as-{{pruning}}.json",
+        cut=f"{RESULTS}/cuts/{{corpus}}/{{base}}.{{pruning}}.json",
     log:
-        "logs/random_cut/{corpus}/{pruning}.log",
+        "logs/cut/{corpus}/{base}.{pruning}.log",
     conda:
         "../envs/cpu.yaml"
     params:
-        code=code("random_cut"),
-        seed=AUDIT.evidence.seed if AUDIT.evidence else 0,
+        code=code("cut"),
+        name=lambda wildcards: f"{wildcards.corpus}, {wildcards.base}.{wildcards.pruning}",
+        order=cut_order,
+        size=cut_size,
+        shards=lambda wildcards: [
+            RUN.part_shards(wildcards.corpus, part)
+            for part in RUN.parts(wildcards.corpus)
+        ],
     script:
-        "../workflow_scripts/random_cut.py"
+        "../workflow_scripts/cut.py"
 
 
-rule randomly:
-    """The manifest of the size of a pruned one, drawn at random."""
+rule prune_at_cut:
+    """The manifest of a part without the samples that a cut takes away."""
     input:
-        manifest=f"{RESULTS}/manifests/{{corpus}}/{{pruning}}-pruned/{{part}}.json",
-        cut=f"{RESULTS}/cuts/{{corpus}}/random-as-{{pruning}}.json",
+        unpack(pruned_at_cut_inputs),
+        base=pruning_base,
+        cut=f"{RESULTS}/cuts/{{corpus}}/{{base}}.{{pruning}}.json",
     output:
-        manifest=f"{RESULTS}/manifests/{{corpus}}/random-as-{{pruning}}/{{part}}.json",
+        manifest=f"{RESULTS}/manifests/{{corpus}}/{{base}}.{{pruning}}/{{part}}.json",
     log:
-        "logs/randomly/{corpus}/{pruning}/{part}.log",
+        "logs/prune_at_cut/{corpus}/{base}.{pruning}/{part}.log",
+    wildcard_constraints:
+        pruning=r"(?![^/.]*-pruned[/.])[^/.]+",
     conda:
         "../envs/cpu.yaml"
     params:
-        code=code("randomly"),
-        seed=AUDIT.evidence.seed if AUDIT.evidence else 0,
-        pruning=lambda wildcards: f"random-as-{wildcards.pruning}",
+        code=code("prune_at_cut"),
+        pruning=lambda wildcards: f"{wildcards.base}.{wildcards.pruning}",
+        order=cut_order,
+        shards=shard_numbers,
     script:
-        "../workflow_scripts/randomly.py"
+        "../workflow_scripts/prune_at_cut.py"

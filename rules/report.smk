@@ -1,7 +1,8 @@
-"""Tables of the papers, one SQL file each, and the catalog of every table.
+"""Tables and figures of the papers, and the catalog of every table.
 
-Needs: predictions, manifests, merged neighbors, similarities.
-Makes: tables/<audit>_table<n>.{parquet,csv,md,tex}, audit.duckdb.
+Needs: predictions, manifests, merged neighbors, similarities; pictures for galleries.
+Makes: tables/<audit>_table<n>.{parquet,csv,md,tex}, figures/<audit>_fig<n>.{parquet,csv,svg,png},
+audit.duckdb.
 """
 
 
@@ -22,10 +23,60 @@ rule report_table:
         code=lambda wildcards: code("report_table", *table_files(wildcards)),
         code_files=table_files,
         table=lambda wildcards: wildcards.table,
+        sql=lambda wildcards: TABLES[wildcards.table].sql,
         relations=lambda wildcards: TABLES[wildcards.table].relations,
         parameters=lambda wildcards: TABLES[wildcards.table].parameters,
     script:
         "../workflow_scripts/report_table.py"
+
+
+rule report_figure:
+    """One figure of a paper, and the table that it shows."""
+    input:
+        unpack(figure_inputs),
+    output:
+        table=f"{RESULTS}/figures/{{figure}}.json",
+        csv=f"{RESULTS}/figures/{{figure}}.csv.json",
+        svg=f"{RESULTS}/figures/{{figure}}.svg.json",
+        png=f"{RESULTS}/figures/{{figure}}.png.json",
+    log:
+        "logs/report_figure/{figure}.log",
+    wildcard_constraints:
+        figure=one_of(FIGURES),
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=lambda wildcards: code("report_figure", *figure_files(wildcards)),
+        code_files=figure_files,
+        sql=lambda wildcards: FIGURES[wildcards.figure].table.sql,
+        relations=lambda wildcards: FIGURES[wildcards.figure].table.relations,
+        parameters=lambda wildcards: FIGURES[wildcards.figure].table.parameters,
+        draw=lambda wildcards: FIGURES[wildcards.figure].draw,
+        options=lambda wildcards: FIGURES[wildcards.figure].options,
+    script:
+        "../workflow_scripts/report_figure.py"
+
+
+rule report_gallery:
+    """One gallery of a paper: test pictures beside the pictures nearest to them."""
+    input:
+        unpack(gallery_inputs),
+    output:
+        table=f"{RESULTS}/figures/{{figure}}.json",
+        csv=f"{RESULTS}/figures/{{figure}}.csv.json",
+        svg=f"{RESULTS}/figures/{{figure}}.svg.json",
+        png=f"{RESULTS}/figures/{{figure}}.png.json",
+    log:
+        "logs/report_gallery/{figure}.log",
+    wildcard_constraints:
+        figure=one_of(GALLERIES),
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("report_gallery"),
+        gallery=lambda wildcards: GALLERIES[wildcards.figure].settings,
+    script:
+        "../workflow_scripts/report_gallery.py"
 
 
 rule catalog:

@@ -1,6 +1,6 @@
 """Manifests -> models.
 
-Needs: `recipes`, `architectures`, a sealed manifest.
+Needs: `recipes` and `architectures`, or `supervised_recipes`; a sealed manifest.
 Makes: models/<recipe>/<manifest>.json (the last epoch; earlier ones in <manifest>.epochs/),
 curves/<recipe>/<manifest>.json.
 """
@@ -19,6 +19,8 @@ rule train:
         curves=f"{RESULTS}/curves/{{recipe}}/{{manifest}}.json",
     log:
         "logs/train/{recipe}/{manifest}.log",
+    wildcard_constraints:
+        recipe=one_of(RUN.recipes),
     conda:
         "../envs/cpu.yaml"
     params:
@@ -29,3 +31,26 @@ rule train:
         ),
     script:
         "../workflow_scripts/train.py"
+
+
+rule train_supervised:
+    """A classifier trained on a manifest of labelled corpora."""
+    input:
+        sealed=f"{RESULTS}/sealed/{{manifest}}.json",
+        classes=manifest_classes,
+    output:
+        model=f"{RESULTS}/models/{{recipe}}/{{manifest}}.json",
+        curves=f"{RESULTS}/curves/{{recipe}}/{{manifest}}.json",
+    log:
+        "logs/train_supervised/{recipe}/{manifest}.log",
+    wildcard_constraints:
+        recipe=one_of(RUN.supervised_recipes),
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("train_supervised"),
+        recipe=lambda wildcards: RUN.supervised_recipes[wildcards.recipe].model_dump(
+            mode="json"
+        ),
+    script:
+        "../workflow_scripts/train_supervised.py"

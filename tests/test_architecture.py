@@ -31,10 +31,10 @@ def test_no_line_is_of_a_module_that_is_gone():
 
 def test_every_rule_has_a_script_of_its_name():
     rules = {
-        line.removeprefix("rule ").rstrip(":")
+        line.strip().removeprefix("rule ").rstrip(":")
         for path in (ROOT / "rules").glob("*.smk")
         for line in path.read_text().splitlines()
-        if line.startswith("rule ")
+        if line.strip().startswith("rule ")
     }
 
     assert rules == {path.stem for path in (ROOT / "workflow_scripts").glob("*.py")}

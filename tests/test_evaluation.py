@@ -7,14 +7,18 @@ import pytest
 import torch
 from tinyclip import index, text_shards
 
+from clipaudit.classifiers import ImageClassifier
 from clipaudit.errors import InputError, StepError
 from clipaudit.evaluation import (
     PREDICTIONS,
     ZeroShotTask,
     class_embeddings,
+    class_similarities,
     evaluate,
+    evaluate_classifier,
     rank_classes,
 )
+from clipaudit.preparation import Preparation
 
 CLASSES = ["red cat", "green dog", "blue photo", "red cat"]
 TEMPLATES = ["a photo of a {}", "a {}"]
@@ -125,8 +129,95 @@ def test_equal_classes_have_equal_similarities():
     images = rng.normal(size=(7, 33)).astype(np.float32)
     classes = np.repeat(rng.normal(size=(20, 33)).astype(np.float32), 2, axis=0)
 
-    similarities, order = rank_classes(images, classes)
+    similarities = class_similarities(images, classes)
 
+    order = rank_classes(similarities)
     np.testing.assert_array_equal(similarities[:, ::2], similarities[:, 1::2])
     np.testing.assert_array_equal(order[:, 1::2], order[:, ::2] + 1)
     np.testing.assert_allclose(similarities, images @ classes.T, rtol=1e-4)
+
+
+# --- classifiers ----------------------------------------------------------------------------------
+
+
+class Brightness(torch.nn.Module):
+    """Logits that are known: class n gets the n-th of `weights`, times the mean of the picture."""
+
+    def __init__(self, weights):
+        super().__init__()
+        self.weights = torch.tensor(weights)
+
+    def forward(self, images):
+        return images.mean(dim=(1, 2, 3))[:, None] * self.weights
+
+
+def classified(task, weights, *tasks, workers=0, size=4):
+    preparation = Preparation(
+        (lambda picture: picture.resize((8, 8)),), (0.0,) * 3, (1.0,) * 3, (8, 8)
+    )
+    classifier = ImageClassifier(Brightness(weights), preparation, len(weights))
+    device = torch.device("cpu")
+    return dict(
+        evaluate_classifier(
+            classifier, [task, *tasks], batch_size=size, workers=workers, device=device
+        )
+    )
+
+
+def test_classifier_ranks_by_its_logits(task):
+    table = classified(task, [0.5, -1.0, 2.0, 1.0])["val"]
+
+    assert table.schema == PREDICTIONS
+    for name in ("shard", "row", "label"):
+        assert table[name].to_pylist() == task.samples[name].to_pylist()
+    assert set(map(tuple, table["top"].to_pylist())) == {(2, 3, 0, 1)}
+    assert table["right_rank"].to_pylist() == [
+        {0: 2, 1: 3, 2: 0}[label] for label in table["label"].to_pylist()
+    ]
+
+
+def test_similarity_of_a_classifier_is_the_logit_of_the_right_class(task):
+    table = classified(task, [0.5, -1.0, 2.0, 1.0])["val"]
+
+    brightness = classified(task, [1.0, 1.0, 1.0, 1.0])["val"]["right_similarity"].to_numpy()
+    weights = np.array([0.5, -1.0, 2.0], np.float32)[table["label"].to_numpy()]
+    np.testing.assert_allclose(table["right_similarity"].to_numpy(), weights * brightness)
+    assert brightness.min() > 0.3
+
+
+def test_equal_logits_go_to_the_lowest_label(task):
+    table = classified(task, [1.0, 2.0, 1.0, 2.0])["val"]
+
+    assert set(map(tuple, table["top"].to_pylist())) == {(1, 3, 0, 2)}
+
+
+def test_classifier_predicts_only_the_labels_of_the_set(task):
+    keep = pa.compute.not_equal(task.samples["label"], 1)
+    part = dataclasses.replace(task, samples=task.samples.filter(keep), labels=[2, 0])
+
+    table = classified(part, [0.5, 3.0, 2.0, 1.0])["val"]
+
+    assert set(map(tuple, table["top"].to_pylist())) == {(2, 0)}
+    whole = classified(task, [0.5, 3.0, 2.0, 1.0])["val"].filter(keep)
+    assert table["right_similarity"] == whole["right_similarity"]
+
+
+def test_classifier_looks_at_no_templates(task):
+    bare = dataclasses.replace(task, name="bare", templates=[])
+
+    tables = classified(task, [0.5, -1.0, 2.0, 1.0], bare, workers=2)
+
+    assert list(tables) == ["val", "bare"]
+    assert tables["bare"] == tables["val"]
+
+
+def test_classifier_of_another_number_of_classes_is_refused(task):
+    with pytest.raises(
+        InputError, match=r"val: its label set has 4 classes, the classifier has 3 outputs"
+    ):
+        classified(task, [1.0, 2.0, 3.0])
+
+
+def test_classifier_that_diverged_is_refused(task):
+    with pytest.raises(StepError, match=r"val: the model gives logits that are not finite"):
+        classified(task, [1.0, 2.0, float("inf"), 3.0])

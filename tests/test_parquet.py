@@ -84,3 +84,25 @@ def test_vectors_are_stored_as_they_are(tmp_path):
     assert column.compression == "UNCOMPRESSED"
     assert "PLAIN" in column.encodings
     assert not any("DICTIONARY" in encoding for encoding in column.encodings)
+
+
+def test_a_range_of_rows_is_read_without_the_other_row_groups(tmp_path):
+    path = tmp_path / "rows.parquet"
+    schema = SCHEMA.with_metadata({parquet.GROUP_KEY: "10"})
+    table = rows(95)
+    write_tables([table], schema, path)
+    assert pq.ParquetFile(path).num_row_groups == 10
+
+    found = list(parquet.read_range(path, "row", 17, 42))
+
+    assert [len(each) for each in found] == [0, 3, 10, 10, 3]
+    assert pa.concat_tables(found).to_pylist() == table.slice(17, 26).to_pylist()
+
+
+def test_a_range_that_holds_nothing_still_tells_the_columns(tmp_path):
+    path = tmp_path / "rows.parquet"
+    write_tables([rows(5)], SCHEMA, path)
+
+    (empty,) = parquet.read_range(path, "row", 5, 9)
+
+    assert (len(empty), empty.schema.names) == (0, SCHEMA.names)

@@ -5,25 +5,17 @@ from clipaudit.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Predict the classes, one model load for all test sets."""
-    from clipaudit.corpora.classes import read_classes
     from clipaudit.encoders import load_from_settings
-    from clipaudit.evaluation import PREDICTIONS, ZeroShotTask, evaluate
+    from clipaudit.evaluation import PREDICTIONS, evaluate, read_tasks
     from clipaudit.models import use_device
 
     device = use_device(step.device, threads=step.threads)
-    classes = dict(zip(step.settings["class_files"], step.files("classes"), strict=True))
-    tars = iter(step.files("tars"))
-    tasks = [
-        ZeroShotTask(
-            name=name,
-            shards=[(number, next(tars)) for number in range(task["shards"])],
-            samples=step.table("samples", corpus=name),
-            classes=read_classes(classes[task["label_set"]]),
-            templates=task["templates"],
-            labels=task["classes"],
-        )
-        for name, task in step.settings["tasks"].items()
-    ]
+    tasks = read_tasks(
+        step.settings["tasks"],
+        dict(zip(step.settings["class_files"], step.files("classes"), strict=True)),
+        step.files("tars"),
+        lambda name: step.table("samples", corpus=name),
+    )
     clip = load_from_settings(**step.settings["model"], weights=step.files("weights"))
     workers, batch_size = step.resource("workers", 0), step.settings["batch_size"]
     for name, predictions in evaluate(

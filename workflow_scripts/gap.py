@@ -9,7 +9,7 @@ def compute(step: Step) -> None:
     from clipaudit.similarity.gap import prune_to_gap
 
     manifest = prune_to_gap(
-        step.table("samples"), step.table("similarities"), step.settings["test_sets"]
+        step.table("base"), step.table("similarities"), step.settings["test_sets"]
     )
     step.write_table("manifest", manifest, MANIFEST, pruning=step.settings["pruning"])
 

@@ -10,13 +10,13 @@ def compute(step: Step) -> None:
     from clipaudit.reports.rendering import to_csv, to_latex, to_markdown
     from clipaudit.reports.tables import published_values, report_table
 
-    name = step.settings["table"]
+    name, sql = step.settings["table"], step.settings["sql"]
     views = {view: step.labelled(view) for view in step.ingredients.inputs}
     relations = {
         view: pa.Table.from_pylist(rows) for view, rows in step.settings["relations"].items()
     }
     table = report_table(
-        name,
+        sql,
         {**views, **relations, "published": published_values(name)},
         step.settings["parameters"],
     )

@@ -32,10 +32,19 @@ class LabelSet(Settings):
 
 
 class Corpus(Settings):
-    """A named list of webdataset shards."""
+    """A named list of webdataset shards, or a split: some samples of another corpus."""
 
-    shards: str | list[str] = Field(
-        description="tar files; `{00000..00019}` stands for a range; new ones go to the end"
+    shards: str | list[str] | None = Field(
+        None, description="tar files; `{00000..00019}` stands for a range; new ones go to the end"
+    )
+    of: Name | None = Field(None, description="a split: the corpus that it takes samples of")
+    where: str | None = Field(
+        None,
+        description="a split: which samples, as an SQL predicate over the columns of `samples`; "
+        "`metadata` is a sample's JSON text: metadata->>'Eyeglasses' = '1'",
+    )
+    label: str | None = Field(
+        None, description="a split: the label as an SQL expression; the corpus's own when absent"
     )
     shards_per_part: int = Field(
         32, ge=1, description="shards of a job; never changes a result (origin: 32-256 at scale)"
@@ -51,6 +60,21 @@ class Corpus(Settings):
         None, description="what tables call it; a published value is shown beside an equal title"
     )
     world: Name | None = Field(None, description="a name under `worlds`, which makes the shards")
+
+    @property
+    def is_split(self) -> bool:
+        """Whether its samples are some of another corpus's."""
+        return self.of is not None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "Corpus":
+        if (self.shards is None) == (self.of is None):
+            raise ValueError("give either `shards` or, for a split, `of`")
+        if self.is_split != (self.where is not None):
+            raise ValueError("a split has both `of` and `where`, another corpus neither")
+        if self.label is not None and not self.is_split:
+            raise ValueError("`label` belongs to a split, which has `of` and `where`")
+        return self
 
     @model_validator(mode="after")
     def _needs_labels(self) -> "Corpus":

@@ -15,15 +15,38 @@ from clipaudit.config.run import Run
 from clipaudit.errors import ConfigError
 
 
-def read_settings(path: Path) -> dict[str, Any]:
+def read_settings(path: Path, *, extended_by: tuple[Path, ...] = ()) -> dict[str, Any]:
     """Return the content of one YAML file; raise ConfigError if it cannot be read as a mapping."""
+    if path in extended_by:
+        raise ConfigError(f"{path}: extends itself, by way of {', '.join(map(str, extended_by))}")
     try:
         content = yaml.load(path.read_text(), _Loader)
     except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read as YAML: {error}") from error
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: holds {type(content).__name__}, not settings by name.")
-    return content
+    return extended(content, by=(*extended_by, path))
+
+
+def extended(content: Mapping[str, Any], *, by: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """Return the settings put over those of the file that they name under `extends`, if they do.
+
+    Sections are joined, anything else is replaced; the path is relative to the current folder.
+    """
+    own = {key: value for key, value in content.items() if key != "extends"}
+    if "extends" not in content:
+        return own
+    return _joined(read_settings(Path(content["extends"]), extended_by=by), own)
+
+
+def _joined(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `below` with what `above` says, section by section."""
+    both = {
+        key: _joined(below[key], value)
+        for key, value in above.items()
+        if isinstance(value, dict) and isinstance(below.get(key), dict)
+    }
+    return {**below, **above, **both}
 
 
 class _Loader(yaml.SafeLoader):
@@ -57,7 +80,7 @@ def check_files(run: Run, *, root: Path = Path()) -> None:
     missing = [
         f"corpora.{name}.shards: {path}"
         for name, corpus in run.corpora.items()
-        if corpus.world is None
+        if corpus.world is None and not corpus.is_split
         for path in run.shards(name)
         if not (root / path).is_file()
     ]

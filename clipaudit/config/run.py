@@ -7,7 +7,15 @@ from pydantic import Field, model_validator
 
 from clipaudit.config.base import Name, Settings
 from clipaudit.config.corpora import Corpus, LabelSet
-from clipaudit.config.similarity import Similarity, pruned, randomly
+from clipaudit.config.prunings import (
+    ALL,
+    Prunings,
+    large_prunings,
+    similarity_manifests,
+    small_prunings,
+)
+from clipaudit.config.similarity import Similarity
+from clipaudit.config.supervised import Classifier, SupervisedRecipe
 from clipaudit.config.training import Architecture, Encoder, Recipe
 from clipaudit.corpora.parts import expand_shards, part_name, parts
 from clipaudit.demo.settings import World
@@ -25,6 +33,12 @@ class Run(Settings):
     architectures: dict[Name, Architecture] = Field({}, description="models to build")
     recipes: dict[Name, Recipe] = Field({}, description="how models are trained")
     encoders: dict[Name, Encoder] = Field({}, description="models that embed")
+    supervised_recipes: dict[Name, SupervisedRecipe] = Field(
+        {}, description="how classifiers are trained on labelled corpora"
+    )
+    classifiers: dict[Name, Classifier] = Field(
+        {}, description="classifiers from elsewhere, to be evaluated"
+    )
     similarity: Similarity | None = Field(None, description="the similarity audit; off when absent")
 
     @model_validator(mode="after")
@@ -32,7 +46,10 @@ class Run(Settings):
         for name, corpus in self.corpora.items():
             _known(corpus.labels, self.label_sets, f"corpora.{name}.labels", "label_sets")
             _known(corpus.world, self.worlds, f"corpora.{name}.world", "worlds")
+            self._check_split(name, corpus)
             self._check_shards(name, corpus)
+        if self.similarity is not None:
+            self._check_similarity(self.similarity)
         for name, recipe in self.recipes.items():
             where = f"recipes.{name}"
             self._check_architecture(recipe.architecture, where)
@@ -47,8 +64,6 @@ class Run(Settings):
                 recipe_name, _, manifest = encoder.model.partition("/")
                 _known(recipe_name, self.recipes, f"{where}.model", "recipes")
                 _known(manifest, self.manifests(), f"{where}.model", "the manifests of this run")
-        if self.similarity is not None:
-            self._check_similarity(self.similarity)
         return self
 
     def _check_architecture(self, name: str | None, where: str) -> None:
@@ -59,7 +74,7 @@ class Run(Settings):
             paths = self.shards(name)
         except ConfigError as error:
             raise ValueError(f"corpora.{name}.shards: {error}") from error
-        if corpus.world is None:
+        if corpus.world is None or corpus.is_split:
             return
         folder = f"data/{corpus.world}/{name}/"
         for path in paths:
@@ -69,27 +84,84 @@ class Run(Settings):
                     f"`{corpus.world}` puts the shards of this corpus"
                 )
 
+    def _check_split(self, name: str, corpus: Corpus) -> None:
+        _known(corpus.of, self.corpora, f"corpora.{name}.of", "corpora")
+        if corpus.of is not None and self.corpora[corpus.of].is_split:
+            raise ValueError(f"corpora.{name}.of: {corpus.of} is a split itself; name its corpus")
+
     def _check_similarity(self, audit: Similarity) -> None:
-        for key, value in {"large": audit.large, "small": audit.small}.items():
-            _known(value, self.corpora, f"similarity.{key}", "corpora")
+        named = {"large": [audit.large], "small": [audit.small]}
+        named |= {f"pairs.{name}": [pair.small] for name, pair in audit.pairs.items()}
+        for key, names in named.items():
+            for name in names:
+                _known(name, self.corpora, f"similarity.{key}", "corpora")
+        for key, name in {"large": audit.large, "small": audit.small}.items():
+            if self.corpora[name].is_split:
+                raise ValueError(f"similarity.{key}: {name} is a split, which has no manifests")
+        self._check_models(audit)
+        self._check_test_sets(audit)
+        if audit.grid is not None:
+            for manifest in audit.grid:
+                _known(manifest, self.manifests(), "similarity.grid", "the manifests of this run")
+
+    def _check_models(self, audit: Similarity) -> None:
         _known(audit.encoder, self.encoders, "similarity.encoder", "encoders")
+        _known(audit.second_encoder, self.encoders, "similarity.second_encoder", "encoders")
         _known(audit.recipe, self.recipes, "similarity.recipe", "recipes")
-        if audit.evidence is not None:
-            for name in audit.evidence.recipes:
-                _known(name, self.recipes, "similarity.evidence.recipes", "recipes")
-            for name in (audit.evidence.pruning, audit.evidence.reference):
-                _known(name, audit.test_sets, "similarity.evidence", "similarity.test_sets")
+        for name in audit.evidence.recipes if audit.evidence else []:
+            _known(name, self.recipes, "similarity.evidence.recipes", "recipes")
         for name in audit.pretrained:
             _known(name, self.encoders, "similarity.pretrained", "encoders")
-        for name in audit.test_sets:
-            _known(name, self.corpora, "similarity.test_sets", "corpora")
-            if self.corpora[name].labels is None:
-                raise ValueError(f"corpora.{name}.labels: a test set needs labels")
+        for name in audit.classifiers:
+            _known(name, self.classifiers, "similarity.classifiers", "classifiers")
+        if audit.supervised is not None:
+            recipe = audit.supervised.recipe
+            _known(recipe, self.supervised_recipes, "similarity.supervised", "supervised_recipes")
+            if recipe in self.recipes:
+                raise ValueError(f"supervised_recipes.{recipe}: is the name of a recipe, too")
+        if (audit.supervised or audit.classifiers) and self.corpora[audit.small].labels is None:
+            raise ValueError(f"corpora.{audit.small}.labels: classifiers need labels")
+
+    def _check_test_sets(self, audit: Similarity) -> None:
+        named = {
+            "test_sets": audit.test_sets,
+            "control_sets": audit.control_sets,
+            "pairs": [pair.test for pair in audit.pairs.values()],
+        }
+        for key, names in named.items():
+            for name in names:
+                _known(name, self.corpora, f"similarity.{key}", "corpora")
+                if self.corpora[name].labels is None:
+                    raise ValueError(f"corpora.{name}.labels: a test set needs labels")
+        chosen = {
+            "evidence": [audit.evidence.pruning, audit.evidence.reference]
+            if audit.evidence
+            else [],
+            "near_far.queries": audit.near_far.queries if audit.near_far else [],
+            "robustness": self._robustness_sets(audit),
+        }
+        for key, names in chosen.items():
+            for name in names:
+                _known(name, audit.test_sets, f"similarity.{key}", "similarity.test_sets")
+
+    def _robustness_sets(self, audit: Similarity) -> list[str]:
+        robustness = audit.robustness
+        if robustness is None:
+            return []
+        return [robustness.reference, *(name for point in robustness.points for name in point)]
 
     def shards(self, corpus: str) -> list[str]:
-        """Return the paths of a corpus's shards; a shard's number is its position."""
-        patterns = self.corpora[corpus].shards
+        """Return the paths of a corpus's shards; a shard's number is its position.
+
+        A split has those of the corpus that it takes samples of.
+        """
+        patterns = self.corpora[self.source(corpus)].shards
+        assert patterns is not None, "a corpus that is no split has shards"
         return _expanded((patterns,) if isinstance(patterns, str) else tuple(patterns))
+
+    def source(self, corpus: str) -> str:
+        """Return the corpus that a split takes samples of; any other corpus itself."""
+        return self.corpora[corpus].of or corpus
 
     def parts(self, corpus: str) -> list[str]:
         """Return the names of a corpus's parts, in order."""
@@ -100,23 +172,25 @@ class Run(Settings):
         return list(self._part_shards(corpus)[int(part)])
 
     def _part_shards(self, corpus: str) -> list[range]:
-        return parts(len(self.shards(corpus)), self.corpora[corpus].shards_per_part)
+        source = self.source(corpus)
+        return parts(len(self.shards(source)), self.corpora[source].shards_per_part)
+
+    def title(self, corpus: str) -> str:
+        """Return what tables call a corpus."""
+        return self.corpora[corpus].title or corpus
 
     def manifests(self) -> dict[str, dict[str, str]]:
         """Return every manifest of the run: the corpora of its rows and how each is pruned."""
-        found = {name: {name: "all"} for name in self.corpora}
+        whole = {name: {name: ALL} for name, each in self.corpora.items() if not each.is_split}
+        return whole | (similarity_manifests(self.similarity) if self.similarity else {})
+
+    def prunings(self, corpus: str) -> Prunings:
+        """Return the prunings of a corpus."""
         audit = self.similarity
         if audit is None:
-            return found
-        for base in audit.bases():
-            added = {audit.small: "all"} if base != audit.large else {}
-            found[base] = {audit.large: "all", **added}
-            for pruning in audit.prunings():
-                found[pruned(base, pruning)] = {audit.large: f"{pruning}-pruned", **added}
-            if audit.evidence is not None:
-                drawn = f"random-as-{audit.evidence.pruning}"
-                found[randomly(base, audit.evidence.pruning)] = {audit.large: drawn, **added}
-        return found
+            return Prunings()
+        made = {audit.large: large_prunings, audit.small: small_prunings}
+        return made[corpus](audit) if corpus in made else Prunings()
 
 
 @cache

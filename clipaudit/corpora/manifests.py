@@ -7,9 +7,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Bool, Int32
 
+from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.captions import Captioning
 from clipaudit.corpora.sealed import CorpusToSeal, ShardToSeal
 from clipaudit.errors import InputError
+
+NOT_EMBEDDED = "not embedded"  # the reason of a sample of which nothing could be said
 
 MANIFEST = pa.schema(
     [
@@ -22,6 +25,9 @@ MANIFEST = pa.schema(
         pa.field("test_row", pa.int32()),
         pa.field("similarity", pa.float64()),
         pa.field("gap", pa.float64()),
+        # or the earlier sample of its cluster that it repeats, with their similarity
+        pa.field("duplicate_shard", pa.int32()),
+        pa.field("duplicate_row", pa.int32()),
         pa.field("reason", pa.string()),
     ]
 )
@@ -34,10 +40,38 @@ def keep_all(samples: pa.Table) -> pa.Table:
         "row": samples["row"],
         "kept": pa.array(np.ones(len(samples), dtype=bool)),
     }
-    for field in MANIFEST:
-        if field.name not in columns:
-            columns[field.name] = pa.nulls(len(samples), field.type)
-    return pa.table(columns, schema=MANIFEST)
+    empty = {field.name: pa.nulls(len(samples), field.type) for field in MANIFEST}
+    return pa.table(empty | columns, schema=MANIFEST)
+
+
+def prune_manifest(base: pa.Table, leaving: pa.Table, *, embedded: pa.Table) -> pa.Table:
+    """Return the MANIFEST `base` without the samples of `leaving`: its rows, in its order.
+
+    `leaving` has the columns shard, row and reason, each sample once, and any of MANIFEST's others
+    that say why. A sample that `embedded` lacks (a table with the columns shard and row, where a
+    sample may repeat) leaves as not embedded: nothing could be said of it. A row that the base
+    dropped stays as it is. Samples that the base does not have change nothing.
+    """
+    addresses = pa.array(sample_addresses(base))
+    kept = base["kept"].combine_chunks()
+    known = pc.is_in(addresses, value_set=pa.array(sample_addresses(embedded)))
+    found = pc.index_in(addresses, value_set=pa.array(sample_addresses(leaving)))
+    found = pc.if_else(pc.and_(kept, known), found, None)
+    columns = {name: base[name].combine_chunks() for name in ("shard", "row")}
+    for field in list(MANIFEST)[3:]:
+        fresh = pa.nulls(len(base), field.type)
+        if field.name in leaving.column_names:
+            fresh = leaving[field.name].cast(field.type).combine_chunks().take(found)
+        if field.name == "reason":
+            fresh = pc.if_else(known, fresh, NOT_EMBEDDED)
+        columns[field.name] = pc.if_else(kept, fresh, base[field.name].combine_chunks())
+    columns["kept"] = pc.and_(kept, pc.is_null(columns["reason"]))
+    return pa.table({name: columns[name] for name in MANIFEST.names}, schema=MANIFEST)
+
+
+def count_kept(manifests: Iterable[pa.Table]) -> int:
+    """Return how many samples the manifests of all parts keep; they are held one at a time."""
+    return sum(pc.sum(manifest["kept"]).as_py() or 0 for manifest in manifests)
 
 
 def rows_in_tars(samples: pa.Table, drops: pa.Table) -> dict[int, int]:

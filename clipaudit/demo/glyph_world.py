@@ -6,14 +6,14 @@ import numpy as np
 
 from clipaudit.demo.captions import BETWEEN, BY_STYLE, PLAIN
 from clipaudit.demo.dice import Dice
+from clipaudit.demo.glyph_settings import GlyphCorpus, GlyphWorld
 from clipaudit.demo.glyphs import symbols
 from clipaudit.demo.lettering import write_word
-from clipaudit.demo.scenes import Address, Scene, compose
-from clipaudit.demo.settings import GlyphWorld
+from clipaudit.demo.scenes import Address, Scene, compose, in_lower_half
 from clipaudit.demo.shard_writer import Sample
-from clipaudit.demo.styles import Picture, Pixels, draw
+from clipaudit.demo.styles import Picture, Pixels, draw, frame
 
-COPY_GRAIN = 4  # a near duplicate's bytes differ by at most half of it, seen or not
+COPY_GRAIN = 4  # a repetition's bytes differ by at most half of it, seen or not
 
 
 def class_names(world: GlyphWorld) -> list[str]:
@@ -36,17 +36,12 @@ def sample(world: GlyphWorld, address: Address) -> Sample:
     """Draw the sample at an address."""
     plan = world.corpora[address.corpus]
     scene = compose(world, address)
-    picture = _picture(world, scene, scene.duplicate_of or address)
-    pixels = picture.pixels
-    if scene.duplicate_of is not None:
-        of = scene.duplicate_of.corpus
-        shift = next(copy.shift for copy in plan.near_duplicates if copy.of == of)
-        pixels = _slightly_changed(pixels, _dice(world, address, "copy"), shift)
+    picture = _picture(world, address, scene)
     return Sample(
-        pixels=pixels,
+        pixels=picture.pixels,
         caption=scene.caption,
         label=scene.labels[0] if plan.labelled else None,
-        metadata=_metadata(scene, picture),
+        metadata=_metadata(world, address, scene, picture),
         truth=_truth(scene),
     )
 
@@ -55,13 +50,33 @@ def _dice(world: GlyphWorld, address: Address, purpose: str) -> Dice:
     return Dice(world.kind, world.seed, address.corpus, address.shard, address.row, purpose)
 
 
-def _picture(world: GlyphWorld, scene: Scene, drawn_at: Address) -> Picture:
-    """Draw a scene with the dice of an address: a copy has those of its original."""
+def _picture(world: GlyphWorld, address: Address, scene: Scene) -> Picture:
+    """Draw the picture at an address; a repetition is its original, slightly changed."""
+    original = scene.original(address)
+    if original is None:
+        return _drawn(world, address, scene)
+    picture = _picture(world, original, compose(world, original))
+    shift = _shift(world.corpora[address.corpus], scene)
+    pixels = _slightly_changed(picture.pixels, _dice(world, address, "copy"), shift)
+    return Picture(pixels, picture.boxes)
+
+
+def _shift(plan: GlyphCorpus, scene: Scene) -> int:
+    if scene.duplicate_of is None:
+        return plan.copies.shift if plan.copies else 0
+    of = scene.duplicate_of.corpus
+    return next(plant.shift for plant in plan.near_duplicates if plant.of == of)
+
+
+def _drawn(world: GlyphWorld, address: Address, scene: Scene) -> Picture:
+    """Draw symbols, then the frame, then the word, so that the word stays legible."""
     characters = [symbols()[label].character for label in scene.labels]
-    picture = draw(scene.style, characters, world.side, _dice(world, drawn_at, "picture"))
+    picture = draw(scene.style, characters, world.side, _dice(world, address, "picture"))
+    if scene.framed:
+        picture = frame(picture, _dice(world, address, "framing"))
     if scene.text is None:
         return picture
-    lettered = write_word(picture.pixels, scene.text, _dice(world, drawn_at, "lettering"))
+    lettered = write_word(picture.pixels, scene.text, _dice(world, address, "lettering"))
     return Picture(lettered, picture.boxes)
 
 
@@ -76,17 +91,25 @@ def _slightly_changed(pixels: Pixels, dice: Dice, shift: int) -> Pixels:
     return changed
 
 
-def _metadata(scene: Scene, picture: Picture) -> dict[str, object]:
+def _metadata(
+    world: GlyphWorld, address: Address, scene: Scene, picture: Picture
+) -> dict[str, object]:
     """Return the json member; objects as in COCO: [left, top, width, height] in pixels.
 
-    The boxes of a near duplicate are its original's, so they may be a pixel off.
+    The boxes of a repetition are its original's, so they may be a few pixels off. Where the corpus
+    plans frames, `framed` and `lower_half` (null: the class is not an ordinary one) say how the
+    attribute and the class agree.
     """
     objects: Sequence[dict[str, object]] = [
         {"category_id": label, "category": symbols()[label].name, "bbox": list(box)}
         for label, box in zip(scene.labels, picture.boxes, strict=True)
     ]
     side = len(picture.pixels)
-    return {"width": side, "height": side, "style": scene.style, "objects": list(objects)}
+    metadata: dict[str, object] = {"width": side, "height": side, "style": scene.style}
+    if world.corpora[address.corpus].framed is not None:
+        metadata["framed"] = scene.framed
+        metadata["lower_half"] = in_lower_half(world, address, scene)
+    return {**metadata, "objects": list(objects)}
 
 
 def _truth(scene: Scene) -> dict[str, object]:
@@ -95,6 +118,9 @@ def _truth(scene: Scene) -> dict[str, object]:
         "labels": list(scene.labels),
         "caption": scene.caption,
         "caption_of_row": scene.caption_of_row,
+        "copy_of_row": scene.copy_of_row,
+        "stranger": scene.stranger,
+        "framed": scene.framed,
         "text": scene.text,
         "text_repeats_caption": scene.text_repeats_caption,
     }

@@ -1,16 +1,29 @@
 """What a picture of the glyph world shows and says, before anything is drawn.
 
 A scene depends on the seed, its address and the settings only, so any scene can be composed at
-any time: a near duplicate composes the test scene that it repeats.
+any time: a repetition composes the scene that it repeats.
+
+Near duplicates, copies and strangers exclude one another: one draw decides among them, so that the
+rates are shares of all pictures (the first row of a shard has nothing to copy). A repetition shows
+what its original shows, with frame and word, and says it in words of its own. Only what is drawn
+for the corpus itself has a chance of a frame, a word or a repeated caption.
 """
 
 from dataclasses import dataclass, replace
 
 from clipaudit.demo.captions import caption_of
 from clipaudit.demo.dice import Dice
+from clipaudit.demo.glyph_settings import (
+    Copies,
+    GlyphCorpus,
+    GlyphWorld,
+    NearDuplicates,
+    Strangers,
+    Style,
+    WrittenWords,
+)
 from clipaudit.demo.glyphs import symbols
 from clipaudit.demo.lettering import spoken_word
-from clipaudit.demo.settings import GlyphCorpus, GlyphWorld, Style, WrittenWords
 
 
 @dataclass(frozen=True)
@@ -28,6 +41,7 @@ class Scene:
 
     `labels` are the drawn classes, the first is the picture's class; `named` the classes that the
     caption names: others than the drawn ones where the caption parrots the written `text`.
+    A `stranger` shows classes that are not the ordinary ones of its corpus.
     """
 
     style: Style
@@ -35,8 +49,17 @@ class Scene:
     named: tuple[int, ...]
     caption: str | None
     text: str | None = None
+    stranger: bool = False
+    framed: bool = False
     duplicate_of: Address | None = None
+    copy_of_row: int | None = None
     caption_of_row: int | None = None
+
+    def original(self, at: Address) -> Address | None:
+        """Return the address of the picture that this one, `at` its own, repeats; None: none."""
+        if self.copy_of_row is not None:
+            return replace(at, row=self.copy_of_row)
+        return self.duplicate_of
 
     @property
     def text_repeats_caption(self) -> bool:
@@ -48,37 +71,45 @@ def compose(world: GlyphWorld, address: Address) -> Scene:
     """Return the scene at an address, of a corpus that the world has."""
     plan = world.corpora[address.corpus]
     plants = _dice(world, address, "plants")
-    original = _repeated_picture(plan, plants)
+    drawn, place = plants.uniform(), plants.uniform()
     repeated_row = _repeated_row(plan, address, plants)
-    if original is not None:
-        return _near_duplicate(world, address, original)
+    plant = _plant(plan, drawn)
+    if isinstance(plant, NearDuplicates):
+        return _near_duplicate(world, address, plant, place)
+    if isinstance(plant, Copies) and address.row > 0:
+        return _copy(world, address, int(place * address.row))
     if repeated_row is not None:
-        earlier = compose(world, replace(address, row=repeated_row))
-        scene = replace(
-            earlier,
-            style=plants.weighted(plan.styles),
-            text=None,
-            duplicate_of=None,
-            caption_of_row=repeated_row,
-        )
+        scene = _drawn_anew(world, address, repeated_row, plants)
     else:
-        scene = _fresh(world, address)
+        scene = _fresh(world, address, plant if isinstance(plant, Strangers) else None)
+    if plan.framed is not None:
+        chance = plan.framed.chance(in_lower_half=in_lower_half(world, address, scene))
+        scene = replace(scene, framed=_dice(world, address, "frame").chance(chance))
     if plants.chance(plan.written.rate):
         scene = _with_word(world, address, scene, plan.written)
     return scene
+
+
+def in_lower_half(world: GlyphWorld, address: Address, scene: Scene) -> bool | None:
+    """Return whether a scene's class is in the lower half of its corpus's ordinary classes.
+
+    With an odd number of them the lower half is the smaller; None: the class is none of them.
+    """
+    ordinary = world.corpora[address.corpus].ordinary_classes(world.classes)
+    label = scene.labels[0]
+    return label < (ordinary.start + ordinary.stop) // 2 if label in ordinary else None
 
 
 def _dice(world: GlyphWorld, address: Address, purpose: str) -> Dice:
     return Dice(world.kind, world.seed, address.corpus, address.shard, address.row, purpose)
 
 
-def _repeated_picture(plan: GlyphCorpus, plants: Dice) -> Address | None:
-    """Draw whether this is a near duplicate, and of which corpus and shard; the row is open."""
-    drawn, shard_drawn = plants.uniform(), plants.uniform()
-    for duplicates in plan.near_duplicates:
-        if drawn < duplicates.rate:
-            return Address(duplicates.of, int(shard_drawn * duplicates.shards), 0)
-        drawn -= duplicates.rate
+def _plant(plan: GlyphCorpus, drawn: float) -> NearDuplicates | Copies | Strangers | None:
+    """Return which of the plants that exclude one another `drawn`, in [0, 1), falls to."""
+    for plant in plan.exclusive_plants():
+        if drawn < plant.rate:
+            return plant
+        drawn -= plant.rate
     return None
 
 
@@ -88,30 +119,64 @@ def _repeated_row(plan: GlyphCorpus, address: Address, plants: Dice) -> int | No
     return row if repeats and address.row > 0 else None
 
 
-def _near_duplicate(world: GlyphWorld, address: Address, original: Address) -> Scene:
-    """Return the scene of a random row of the original's shard, with a caption of its own."""
+def _near_duplicate(
+    world: GlyphWorld, address: Address, plant: NearDuplicates, place: float
+) -> Scene:
+    """Return the scene of a random row of another corpus, with a caption of its own."""
     dice = _dice(world, address, "near duplicate")
-    rows = world.corpora[original.corpus].samples_per_shard
-    original = replace(original, row=dice.integer(rows))
-    scene = compose(world, original)
+    row = dice.integer(world.corpora[plant.of].samples_per_shard)
+    original = Address(plant.of, int(place * plant.shards), row)
+    scene = _retold(world, address, compose(world, original), dice)
+    return replace(scene, duplicate_of=original)
+
+
+def _copy(world: GlyphWorld, address: Address, row: int) -> Scene:
+    """Return the scene of an earlier row of the shard, with a caption of its own."""
+    earlier = compose(world, replace(address, row=row))
+    scene = _retold(world, address, earlier, _dice(world, address, "copy's caption"))
+    return replace(scene, copy_of_row=row)
+
+
+def _retold(world: GlyphWorld, address: Address, scene: Scene, dice: Dice) -> Scene:
+    """Return the scene with a new caption, which names what is drawn; it repeats nothing."""
     named = _named(world.corpora[address.corpus], scene.labels)
     caption = _caption(world, address.corpus, named, scene.style, dice)
-    return replace(scene, named=named, caption=caption, duplicate_of=original, caption_of_row=None)
+    told = replace(scene, named=named, caption=caption)
+    return replace(told, duplicate_of=None, copy_of_row=None, caption_of_row=None)
 
 
-def _fresh(world: GlyphWorld, address: Address) -> Scene:
+def _drawn_anew(world: GlyphWorld, address: Address, row: int, plants: Dice) -> Scene:
+    """Return a scene with the classes and the caption of an earlier row of the shard."""
+    earlier = compose(world, replace(address, row=row))
+    style = plants.weighted(_styles(world.corpora[address.corpus], stranger=earlier.stranger))
+    return Scene(
+        style,
+        earlier.labels,
+        earlier.named,
+        earlier.caption,
+        stranger=earlier.stranger,
+        caption_of_row=row,
+    )
+
+
+def _styles(plan: GlyphCorpus, *, stranger: bool) -> dict[Style, float]:
+    return plan.strangers.styles if stranger and plan.strangers else plan.styles
+
+
+def _fresh(world: GlyphWorld, address: Address, strangers: Strangers | None) -> Scene:
     """Return a scene whose first class is the next in turn, so that classes are equally many."""
     plan = world.corpora[address.corpus]
     dice = _dice(world, address, "scene")
-    classes = plan.first_classes or world.classes
-    style = dice.weighted(plan.styles)
-    first = (address.shard * plan.samples_per_shard + address.row) % classes
+    classes = range(*strangers.classes) if strangers else plan.ordinary_classes(world.classes)
+    style = dice.weighted(_styles(plan, stranger=strangers is not None))
+    first = classes[(address.shard * plan.samples_per_shard + address.row) % len(classes)]
     fewest, most = plan.objects
-    others = [label for label in range(classes) if label != first]
+    others = [label for label in classes if label != first]
     count = fewest + dice.integer(most - fewest + 1)
     labels = (first, *(dice.shuffled(others)[: count - 1] if count > 1 else ()))
     named = _named(plan, labels)
-    return Scene(style, labels, named, _caption(world, address.corpus, named, style, dice))
+    caption = _caption(world, address.corpus, named, style, dice)
+    return Scene(style, labels, named, caption, stranger=strangers is not None)
 
 
 def _named(plan: GlyphCorpus, labels: tuple[int, ...]) -> tuple[int, ...]:

@@ -4,12 +4,16 @@ The tar's bytes depend on the members only: plain ustar headers, no time, no own
 order given. The truth table says what was planted, one row a sample, in the order of rows:
 
 * `shard`, `row`, `key`: the sample's address and its name in the tar
-* `style`: one of the six styles; in a digit world `handwritten`, `printed` or `disturbed`
+* `style`: one of the glyph world's styles; in a digit world `handwritten`, `printed` or `disturbed`
 * `labels`: the drawn classes, the picture's own first
 * `caption`: null if none is written
 * `caption_of_row`: the earlier row of this shard whose caption it repeats; null: its own
 * `duplicate_of_corpus`, `duplicate_of_shard`, `duplicate_of_row`: the test picture that it
   repeats with slight changes; null: none
+* `copy_of_row`: the earlier row of this shard whose picture it repeats with slight changes, as
+  that row stands there, itself a repetition or not; null: none
+* `stranger`: whether it shows classes that are not the ordinary ones of its corpus
+* `framed`: whether a frame is around it; this and `stranger` are null in a digit world
 * `text`: the word written into the picture; null: none
 * `text_repeats_caption`: whether the caption holds that word
 * `scan`: the number of the scan in scikit-learn's `load_digits`; null: not a scan
@@ -44,6 +48,9 @@ TRUTH = pa.schema(
         pa.field("duplicate_of_corpus", pa.string()),
         pa.field("duplicate_of_shard", pa.int32()),
         pa.field("duplicate_of_row", pa.int32()),
+        pa.field("copy_of_row", pa.int32()),
+        pa.field("stranger", pa.bool_()),
+        pa.field("framed", pa.bool_()),
         pa.field("text", pa.string()),
         pa.field("text_repeats_caption", pa.bool_(), nullable=False),
         pa.field("scan", pa.int32()),

@@ -1,4 +1,4 @@
-"""The six styles in which a picture is drawn, one for each test set of the similarity paper.
+"""The styles in which a picture is drawn: one for each test set of the similarity paper.
 
 * `photo`      filled, shaded symbols with a shadow before a coloured, clouded ground (val)
 * `sketch`     bold dark outlines on white (ImageNet-Sketch)
@@ -6,6 +6,7 @@
 * `a`          like photo, but pale, small, off centre, behind a bar (ImageNet-A)
 * `v2`         photo with a wider spread of poses, colours and tones (ImageNet-V2)
 * `objectnet`  turned by 12 to 50 degrees before a patterned ground (ObjectNet)
+* `coarse`     light grey blocks on black (MNIST, the control that is like none of the others)
 
 A style is a manner of posing the symbols and a way of painting their masks. The numbers are those
 with which small models were seen to learn: sketches of a tenth more height and lines of five
@@ -33,12 +34,15 @@ from clipaudit.demo.backdrops import (
     soft_noise,
 )
 from clipaudit.demo.dice import Dice, cosine_sine
-from clipaudit.demo.glyphs import Pose, Stroke, box_of, lay
-from clipaudit.demo.settings import Style
+from clipaudit.demo.glyph_settings import Style
+from clipaudit.demo.glyphs import Mask, Pose, Stroke, box_of, lay
 
 Masks = Float32[np.ndarray, "objects side side"]
 Pixels = UInt8[np.ndarray, "side side 3"]
+Box = tuple[int, int, int, int]  # left, top, width and height, in pixels
 Spot = tuple[float, float, float]  # centre x, y and height, in pixels
+
+FRAME_LINE = 24  # the tone of the dark line within a frame, of 255
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class Picture:
     """A drawn picture and, for each symbol, the box of its visible part."""
 
     pixels: Pixels
-    boxes: tuple[tuple[int, int, int, int], ...]
+    boxes: tuple[Box, ...]
 
 
 def draw(style: Style, characters: Sequence[str], side: int, dice: Dice) -> Picture:
@@ -81,6 +85,38 @@ def draw(style: Style, characters: Sequence[str], side: int, dice: Dice) -> Pict
     ]
     image = painter.paint(np.stack(masks), dice)
     return Picture(to_pixels(image), tuple(box_of(mask) for mask in masks))
+
+
+def frame(picture: Picture, dice: Dice) -> Picture:
+    """Lay a frame over the edge of a picture: a strong colour with a dark line at its inner side.
+
+    Boxes are cut to what it leaves to be seen; symbols are large enough for something to be left.
+    """
+    side = len(picture.pixels)
+    width = frame_width(side)
+    columns, rows = grid(side)
+    depth = np.minimum.reduce([columns, rows, side - 1 - columns, side - 1 - rows])[:, :, None]
+    shade = to_pixels(colour(dice.uniform(), dice.uniform(0.8, 1), dice.uniform(0.75, 1)))
+    line = max(1, side // 64)
+    wood = np.where(depth < width - line, shade, np.uint8(FRAME_LINE))
+    pixels: Pixels = np.where(depth < width, wood, picture.pixels)
+    return Picture(pixels, tuple(_cut(box, width, side - width) for box in picture.boxes))
+
+
+def frame_width(side: int) -> int:
+    """Return how many pixels of a picture's edge a frame covers: an eleventh of the side.
+
+    >>> frame_width(64)
+    6
+    """
+    return (side + 5) // 11
+
+
+def _cut(box: Box, low: int, high: int) -> Box:
+    left, top, width, height = box
+    right, bottom = min(left + width, high), min(top + height, high)
+    left, top = max(left, low), max(top, low)
+    return left, top, right - left, bottom - top
 
 
 def to_pixels(image: Painting) -> Pixels:
@@ -263,6 +299,27 @@ def _paint_hatched(masks: Masks, dice: Dice) -> Painting:
     return image
 
 
+def _paint_coarse(masks: Masks, dice: Dice) -> Painting:
+    """Light on black, as if scanned with few pixels: each block has the mean of its mask."""
+    side = masks.shape[-1]
+    block = max(2, side // 20)
+    ink = _blocks(_joined(masks)[:, :, 0], block)
+    grey = ink * np.float32(dice.uniform(0.75, 1.0)) + dice.grain(side, 1, 0.015)[:, :, 0]
+    return np.repeat(grey[:, :, None], 3, axis=2)
+
+
+def _blocks(mask: Mask, block: int) -> Mask:
+    """Return the mask with each block of pixels at the mean of its 256ths, summed as integers."""
+    side = len(mask)
+    count = -(-side // block)
+    wide = np.zeros((count * block, count * block), np.int64)
+    wide[:side, :side] = (mask * np.float32(256)).astype(np.int64)
+    sums = wide.reshape(count, block, count, block).sum(axis=(1, 3))
+    means = sums.astype(np.float32) / np.float32(256 * block * block)
+    blocks: Mask = means.repeat(block, axis=0).repeat(block, axis=1)[:side, :side]
+    return blocks
+
+
 def _joined(masks: Masks) -> Field:
     joined: Field = masks.max(axis=0)[:, :, None]
     return joined
@@ -287,4 +344,5 @@ def painters() -> dict[Style, tuple[Painter, ...]]:
         "a": (Painter(hard, "fill", _paint_hard),),
         "v2": (Painter(second, "fill", _paint_second),),
         "objectnet": (Painter(turned, "fill", _paint_odd),),
+        "coarse": (Painter(Manner(6, 0.08), "fill", _paint_coarse),),
     }

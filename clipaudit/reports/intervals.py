@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from duckdb.func import ARROW, SPECIAL
 from jaxtyping import Float64, Int64
-from scipy.special import betaincinv
+from scipy.special import betaincinv, stdtrit
 
 CONFIDENCE = 0.95
 DRAWS = 10_000  # a 2.5 % quantile then rests on 250 draws: steady to the digits that are printed
@@ -80,6 +80,15 @@ def _relative_change_bounds(counts: Int64[np.ndarray, " 4"]) -> Float64[np.ndarr
     bounds: Float64[np.ndarray, " 2"]
     bounds = np.quantile((gained - lost) / right, tails, method="inverted_cdf")
     return bounds.round(DECIMALS)
+
+
+def student_quantile(degrees: int) -> float:
+    """Return the factor of a standard error that gives Student's interval of a mean.
+
+    >>> round(student_quantile(2), 6)
+    4.302653
+    """
+    return round(float(stdtrit(degrees, (1 + CONFIDENCE) / 2)), DECIMALS)
 
 
 def register_intervals(connection: duckdb.DuckDBPyConnection) -> None:

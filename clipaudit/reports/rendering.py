@@ -1,7 +1,7 @@
 """Report tables as CSV, Markdown and LaTeX text.
 
 CSV is the table itself, long and unrounded. Markdown and LaTeX have the papers' form, as
-`layouts` declares it.
+the audits' layouts declare it.
 """
 
 import csv
@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from clipaudit.reports.layouts import DASH, LAYOUTS, MISSING, Layout
+from clipaudit.reports.layouts import DASH, MISSING, Layout, Listing
+from clipaudit.reports.similarity_layouts import LAYOUTS
 
 # What a spreadsheet takes for the start of a formula (OWASP, "CSV Injection").
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -81,8 +82,9 @@ def to_latex(name: str, table: pa.Table) -> str:
     layout = LAYOUTS[name]
     heads, lines = _printed(table, layout)
     body: list[str] = []
+    has_sublines = not all(line.is_first for line in lines)
     for line in lines:
-        if line.is_first and body:
+        if line.is_first and body and has_sublines:
             body.append(r"\addlinespace")
         body.append(_latex_row(line))
     return "\n".join(
@@ -108,10 +110,23 @@ def to_latex(name: str, table: pa.Table) -> str:
     )
 
 
-def _printed(table: pa.Table, layout: Layout) -> tuple[list[str], list[PrintedLine]]:
-    """Return the headings and lines of a long table, both in the order that it has them."""
+def _printed(table: pa.Table, layout: Layout | Listing) -> tuple[list[str], list[PrintedLine]]:
+    """Return the headings and lines of a report table, both in the order that it has them."""
+    if isinstance(layout, Listing):
+        lines = [
+            PrintedLine(layout.name(row), [cell(row) for cell in layout.fields.values()], True)
+            for row in table.to_pylist()
+        ]
+        return [layout.corner, *layout.fields], lines
+    return _printed_grid(table, layout)
+
+
+def _printed_grid(table: pa.Table, layout: Layout) -> tuple[list[str], list[PrintedLine]]:
     rows = table.to_pylist()
-    columns = {row[layout.column]: str(row[f"{layout.column}_title"]) for row in rows}
+    columns = {
+        row[layout.column]: f"{row[f'{layout.column}_title']}{layout.head_note(row)}"
+        for row in rows
+    }
     groups: dict[int, dict[str, dict[str, object]]] = {}
     for row in rows:
         groups.setdefault(row["position"], {})[row[layout.column]] = row
@@ -124,7 +139,8 @@ def _printed(table: pa.Table, layout: Layout) -> tuple[list[str], list[PrintedLi
             body = [line.body(cells[key]) if key in cells else missing for key in columns]
             if not line.name:
                 indent = DASH if first.get("indent") else ""
-                lines.append(PrintedLine(f"{indent}{first[layout.row]}", lead + body, True))
+                name = f"{indent}{first[layout.row]}{layout.row_note(first)}"
+                lines.append(PrintedLine(name, lead + body, True))
             elif any(lead + body):
                 lines.append(PrintedLine(line.name, lead + body, False))
     heads = [layout.corner, *([layout.lead] if layout.lead else []), *columns.values()]

@@ -1,22 +1,23 @@
 """Report tables: one SQL file each, over named views of stored tables.
 
-The files stand in `sql/`, one per table, named as the table is; their first comment gives the
-grain and the views and parameters that they read. The numbers that the papers print, typed by
-hand, stand in `published/` under the same names.
+The files stand in `sql/`, named as the table is, or as the first of those that share a form; their
+first comment gives the grain and the views and parameters that they read. The numbers that the
+papers print, typed by hand, stand in `published/` under the tables' own names.
 """
 
 import csv
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+from pyarrow.fs import LocalFileSystem
 
 from clipaudit.actions import LabelledFile
 from clipaudit.errors import StepError, StoreError
+from clipaudit.reports.fits import register_fits
 from clipaudit.reports.intervals import register_intervals
 
 # One thread: a table's bytes must not depend on how work was split. Nothing but the views can be
@@ -25,6 +26,41 @@ _DUCKDB: dict[str, str | bool | int | float | list[str]] = {
     "threads": 1,
     "enable_external_access": False,
     "python_enable_replacements": False,
+}
+
+# DuckDB does not know how long the views are and would guess. Joins run as they are written: the
+# left side streams, the right side is held in memory.
+_JOINS_AS_WRITTEN = "set disabled_optimizers = 'join_order,build_side_probe_side'"
+
+# The papers call one data set by several names: published rows are found by either.
+_MACROS = """
+create macro paper_name(title) as
+    replace(replace(title, 'LAION-', 'L-'), 'ImageNet-Train', 'IN-Train');
+"""
+
+_TEXT, _INT = pa.string(), pa.int32()
+# The columns of views that may have nothing in them: a small grid trains few models.
+_VIEWS_THAT_MAY_BE_EMPTY: Mapping[str, Mapping[str, pa.DataType]] = {
+    "rows": {"position": _INT, "dataset": _TEXT, "recipe": _TEXT, "manifest": _TEXT},
+    "predictions": {
+        "recipe": _TEXT,
+        "manifest": _TEXT,
+        "testset": _TEXT,
+        "shard": _INT,
+        "row": _INT,
+        "right_rank": _INT,
+    },
+    "kept_neighbors": {
+        "search": _TEXT,
+        "corpus": _TEXT,
+        "testset": _TEXT,
+        "test_shard": _INT,
+        "test_row": _INT,
+        "rank": _INT,
+        "similarity": pa.float64(),
+    },
+    "line_points": {"model": _TEXT, "testset": _TEXT, "accuracy": pa.float64()},
+    "line_models": {"recipe": _TEXT, "manifest": _TEXT},
 }
 
 PUBLISHED_SCHEMA = pa.schema(
@@ -45,16 +81,23 @@ def report_table(
     """Return the table that `sql/<sql>.sql` gives over `views`, with its `$parameters`.
 
     A view given as files is the union, by column name, of their rows, each with its file's labels
-    as further string columns. Equal content gives an equal table, row order included, whatever
-    the order of the files. The SQL reads nothing but its views. Parameters that it does not name
-    are left out, so that related tables can share theirs.
+    as further string columns, null where it has no such label. Equal content gives an equal table,
+    row order included, whatever the order of the files. The SQL reads nothing but its views. Joins
+    run as written, the right side held in memory. Parameters that it does not name are left out,
+    so that related tables can share theirs.
 
-    Raises StepError where a view is given wrongly (no file, a label that is a column already),
-    StoreError where a file cannot be read or does not have what the SQL asks for.
+    Besides DuckDB's own functions the SQL has those of `intervals` and `fits`, and `paper_name`.
+
+    Raises StepError where a view is given wrongly: a label that is a column already, or no file,
+    unless it is a view that may be empty, such as `predictions` where no model is trained.
+    Raises StoreError where a file cannot be read or does not have what the SQL asks for.
     """
     query = files("clipaudit.reports").joinpath("sql", f"{sql}.sql").read_text("utf-8")
     with duckdb.connect(config=_DUCKDB) as connection:
+        connection.execute(_JOINS_AS_WRITTEN)
+        connection.execute(_MACROS)
         register_intervals(connection)
+        register_fits(connection)
         try:
             for name, source in views.items():
                 _register(connection, name, source)
@@ -71,8 +114,8 @@ def report_table(
     return answer.combine_chunks()
 
 
-def published_values(sql: str) -> pa.Table:
-    """Return the paper's own numbers of the table `sql`, PUBLISHED_SCHEMA; no rows if none exist.
+def published_values(table: str) -> pa.Table:
+    """Return the paper's own numbers of a table, PUBLISHED_SCHEMA; no rows if none exist.
 
     Numbers are as printed: an accuracy of 62.94 % has the measure `accuracy_percent` and the
     value 62.94.
@@ -80,7 +123,7 @@ def published_values(sql: str) -> pa.Table:
     >>> published_values("similarity_table1").slice(1, 1).to_pylist()
     [{'row': 'OpenAI', 'testset': 'ImageNet-Val', 'measure': 'accuracy_percent', 'value': 63.38}]
     """
-    path = files("clipaudit.reports").joinpath("published", f"{sql}.csv")
+    path = files("clipaudit.reports").joinpath("published", f"{table}.csv")
     if not path.is_file():
         return PUBLISHED_SCHEMA.empty_table()
     # Not a data-frame reader: those take words such as NA for missing values.
@@ -97,54 +140,69 @@ def _register(
     """Make `source` readable as `name`.
 
     Paths and labels reach DuckDB as Arrow objects, never as SQL text, so that no character in
-    them means anything.
+    them means anything. A filter on a label leaves whole files unread.
     """
-    if isinstance(source, pa.Table):
+    if isinstance(source, pa.Table) and source.num_columns:
         connection.register(name, source)
-        return
-    if not source:
+    elif source:
+        connection.register(name, _labelled_dataset(name, source))
+    elif name in _VIEWS_THAT_MAY_BE_EMPTY:
+        schema = pa.schema(_VIEWS_THAT_MAY_BE_EMPTY[name])
+        connection.register(name, schema.empty_table())
+    else:
         raise StepError(
             f"The view `{name}` has no file, so its columns are unknown. "
             "Give an empty Arrow table that has them."
         )
-    groups: dict[tuple[tuple[str, str], ...], list[Path]] = {}
-    for file in source:
-        groups.setdefault(tuple(sorted(file.labels.items())), []).append(file.path)
-    branches = []
-    for number, (labels, paths) in enumerate(sorted(groups.items())):
-        schema = _common_schema(name, paths, dict(labels))
-        dataset = ds.dataset(sorted(map(str, paths)), schema=schema, format="parquet")
-        connection.register(f"{name}_files_{number}", dataset)
-        branch = f'select * from "{name}_files_{number}"'
-        if labels:
-            row = pa.table({label: [value] for label, value in labels})
-            connection.register(f"{name}_labels_{number}", row)
-            branch += f' cross join "{name}_labels_{number}"'
-        branches.append(branch)
-    connection.execute(f'create view "{name}" as {" union all by name ".join(branches)}')
 
 
-def _common_schema(name: str, paths: Sequence[Path], labels: Mapping[str, str]) -> pa.Schema:
-    """Return the union of the files' columns, by name; refuse columns that a label would shadow."""
-    schemas = []
-    for path in paths:
-        try:
-            schema = pq.read_schema(path)
-        except (OSError, pa.ArrowInvalid) as error:
-            raise StoreError(
-                f"{path}: not readable as a Parquet table of the view `{name}` ({error}). "
-                "Run `clipaudit verify` to see what is missing or altered."
-            ) from error
-        if taken := sorted(set(labels) & set(schema.names)):
-            raise StepError(
-                f"{path}: has the column {taken[0]!r} already, so it cannot be a label "
-                f"({labels[taken[0]]!r}) of the view `{name}`. Choose another name for the label."
-            )
-        schemas.append(schema.remove_metadata())
+def _labelled_dataset(name: str, files: Sequence[LabelledFile]) -> ds.Dataset:
+    """Return the rows of all files, with their labels as columns that say where a file belongs."""
+    schemas = [_file_schema(name, file) for file in files]
+    labels = sorted({label for file in files for label in file.labels})
     try:
-        return pa.unify_schemas(schemas)
+        schema = pa.unify_schemas(schemas)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise StoreError(
             f"The files of the view `{name}` do not fit together ({error}). "
-            f"The first is {paths[0]}. Were they written by different versions of clipaudit?"
+            f"The first is {files[0].path}. Were they written by different versions of clipaudit?"
         ) from error
+    for label in labels:
+        if label in schema.names:
+            raise StepError(
+                f"{label!r} is a label of some files of the view `{name}` and a column of others. "
+                "Choose another name for the label."
+            )
+        schema = schema.append(pa.field(label, pa.string()))
+    parquet, local = ds.ParquetFileFormat(), LocalFileSystem()
+    fragments = [
+        parquet.make_fragment(str(file.path), local, partition_expression=_where(file.labels))
+        for file in sorted(files, key=lambda file: (sorted(file.labels.items()), str(file.path)))
+    ]
+    return ds.FileSystemDataset(fragments, schema, parquet, local)
+
+
+def _where(labels: Mapping[str, str]) -> ds.Expression:
+    """Return the condition that all rows of a file meet: its labels."""
+    condition = ds.scalar(True)
+    for label, value in labels.items():
+        condition = condition & (ds.field(label) == value)
+    return condition
+
+
+def _file_schema(name: str, file: LabelledFile) -> pa.Schema:
+    """Return the columns of a file; refuse one that a label would shadow."""
+    try:
+        schema = pq.read_schema(file.path)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise StoreError(
+            f"{file.path}: not readable as a Parquet table of the view `{name}` ({error}). "
+            "Run `clipaudit verify` to see what is missing or altered."
+        ) from error
+    if taken := sorted(set(file.labels) & set(schema.names)):
+        raise StepError(
+            f"{file.path}: has the column {taken[0]!r} already, so it cannot be a label "
+            f"({file.labels[taken[0]]!r}) of the view `{name}`. "
+            "Choose another name for the label."
+        )
+    return schema.remove_metadata()

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clipaudit.corpora.manifests import MANIFEST
+from clipaudit.corpora.manifests import prune_manifest
 
 CROSSES = "nearer than the gap"
-NOT_EMBEDDED = "not embedded"
 
 # columns of SIMILARITIES that say which pair crosses, and what the manifest calls them
 WITNESS = {
@@ -25,30 +24,18 @@ WITNESS = {
 }
 
 
-def prune_to_gap(samples: pa.Table, similarities: pa.Table, test_sets: Sequence[str]) -> pa.Table:
+def prune_to_gap(base: pa.Table, similarities: pa.Table, test_sets: Sequence[str]) -> pa.Table:
     """Return the MANIFEST of a part pruned to the gaps of `test_sets`.
 
-    One row for each of `samples`, in their order. A pruned row names the test sample that it comes
-    nearest to beyond the gap: the largest s - gap over `test_sets`, ties to the earliest test set,
-    with its similarity and gap. A sample without similarities was not embedded and is dropped as
-    such: nothing could be said of it.
+    One row for each of the MANIFEST `base`, in its order; what the base dropped stays as it is. A
+    pruned row names the test sample that it comes nearest to beyond the gap: the largest s - gap
+    over `test_sets`, ties to the earliest test set, with its similarity and gap. A sample without
+    SIMILARITIES was not embedded and is dropped as such: nothing could be said of it.
     """
     crossings = _largest_crossing(similarities, test_sets)
-    addresses = similarities.group_by(["shard", "row"]).aggregate([])
-    embedded = addresses.append_column("embedded", pa.repeat(True, addresses.num_rows))
-    keys = ["shard", "row"]
-    rows = (
-        samples.select(keys)
-        .join(embedded, keys)
-        .join(crossings, keys)
-        .sort_by([("shard", "ascending"), ("row", "ascending")])
-    )
-    crosses = pc.is_valid(rows["testset"])
-    missing = pc.is_null(rows["embedded"])
-    reason = pc.if_else(crosses, CROSSES, pc.if_else(missing, NOT_EMBEDDED, None))
-    columns = {name: rows[name] for name in rows.column_names if name in MANIFEST.names}
-    columns |= {"kept": pc.is_null(reason), "reason": reason}
-    return pa.table({name: columns[name] for name in MANIFEST.names}).cast(MANIFEST)
+    reasons = pa.repeat(CROSSES, len(crossings))
+    leaving = crossings.append_column("reason", reasons)
+    return prune_manifest(base, leaving, embedded=similarities)
 
 
 def _largest_crossing(similarities: pa.Table, test_sets: Sequence[str]) -> pa.Table:

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from jaxtyping import Float16, Float64, Int, Int32, Int64
+from jaxtyping import Float64, Int, Int32, Int64
 
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.vectors import embedding_array
 from clipaudit.errors import InputError
 from clipaudit.neighbors.backends import BLOCK_QUERIES, BLOCK_ROWS, search
 from clipaudit.neighbors.interface import Queries, RowBest
@@ -124,6 +126,11 @@ class PartSearch:
             best = self._search.rows(addresses, embedding_array(block, "train block"))
             yield _similarities(self._sets, addresses, best)
 
+    def remember(self, blocks: Iterable[pa.Table | pa.RecordBatch]) -> None:
+        """Search EMBEDDINGS for NEIGHBORS alone; they come as for `similarities`."""
+        for _ in self.similarities(blocks):
+            pass
+
     def neighbors(self) -> pa.Table:
         """Return the NEIGHBORS among all samples so far, by test set, test sample and rank."""
         top = self._search.top()
@@ -162,39 +169,6 @@ def merge_neighbors(tables: Iterable[pa.Table], k: int, testsets: Sequence[str])
     for table in tables:
         merged = _best(pa.concat_tables([_plain(merged), _plain(table)]), k, tuple(testsets))
     return _best(_plain(merged), k, tuple(testsets))
-
-
-def embedding_array(table: pa.Table | pa.RecordBatch, place: str) -> Float16[np.ndarray, "n d"]:
-    """Return the column `embedding` of EMBEDDINGS as read-only rows, without copying one chunk."""
-    column = table.column("embedding")
-    if not pa.types.is_fixed_size_binary(column.type) or column.type.byte_width % 2:
-        raise InputError(
-            f"{place}: column embedding is {column.type}, not fixed_size_binary of 2 bytes for "
-            "each dimension; embed these shards again"
-        )
-    if column.null_count:
-        raise InputError(f"{place}: {column.null_count} embeddings are null; embed again")
-    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    d = column.type.byte_width // 2
-    arrays = [_float16_view(chunk, d) for chunk in chunks if len(chunk)]
-    if not arrays:
-        return np.empty((0, d), dtype=np.float16)
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
-
-
-def sample_addresses(
-    table: pa.Table | pa.RecordBatch, shard: str = "shard", row: str = "row"
-) -> Int64[np.ndarray, " n"]:
-    """Return `shard << 32 | row` of every sample: numbers in the order of (shard, row)."""
-    shards: np.ndarray = table.column(shard).to_numpy().astype(np.int64)
-    rows: np.ndarray = table.column(row).to_numpy().astype(np.int64)
-    addresses: np.ndarray = (shards << 32) | rows
-    return addresses
-
-
-def _float16_view(chunk: pa.FixedSizeBinaryArray, d: int) -> Float16[np.ndarray, "n d"]:
-    values = np.frombuffer(chunk.buffers()[1], dtype="<f2")
-    return values[chunk.offset * d : (chunk.offset + len(chunk)) * d].reshape(len(chunk), d)
 
 
 def _regroup(blocks: Iterable[pa.Table | pa.RecordBatch], rows: int) -> Iterator[pa.Table]:

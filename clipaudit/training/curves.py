@@ -53,7 +53,7 @@ class Curves:
                 if not math.isfinite(loss):
                     raise StepError(
                         f"step {len(self.columns['loss'])}: the loss is {loss}. Lower the recipe's "
-                        "learning_rate, lengthen warmup_steps, or set gradient_clip_norm."
+                        "learning_rate; of a CLIP model, see warmup_steps and gradient_clip_norm."
                     )
                 self.columns["loss"].append(loss)
                 self.columns["logit_scale"].append(scale)

@@ -1,17 +1,18 @@
 """The batches of a training: shards filtered by the manifest while they are read, no copies made.
 
-Decoding processes read, shuffle, decode, crop and tokenize; what is random about a sample (its
-crop, its masked tokens) is drawn from (seed, epoch, shard, row), so that neither the number of
-processes nor the order of samples changes it.
+Decoding processes read, shuffle, decode and crop, and tokenize captions; what is random about a
+sample (its crop, its masked tokens) is drawn from (seed, epoch, shard, row), so that neither the
+number of processes nor the order of samples changes it.
 """
 
 import functools
 import multiprocessing
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -21,7 +22,7 @@ from PIL import Image
 from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.corpora.sealed import Sealed, SealedShard
-from clipaudit.corpora.shards import first_image, raw_samples
+from clipaudit.corpora.shards import RawSample, first_image, raw_samples
 from clipaudit.errors import ClipauditError, InputError
 from clipaudit.models import Tokenizer
 from clipaudit.preparation import Pixels, Preparation
@@ -33,7 +34,10 @@ DECODED_BYTES = 256 << 20  # decoded pictures each worker keeps for later epochs
 BYTES_PER_PIXEL = 4  # of Pillow's RGB pictures in memory
 TOKENIZED_CAPTIONS = 1 << 16  # captions each worker keeps tokenized: never results
 
+Target = Literal["caption", "label"]  # what a model learns of a picture
+
 T = TypeVar("T")
+B = TypeVar("B", bound=tuple[Any, ...])  # a named tuple: pixels, and what goes with them
 
 
 class Sample(NamedTuple):
@@ -42,17 +46,17 @@ class Sample(NamedTuple):
     shard: int
     row: int
     image: bytes
-    caption: str
+    target: str | int  # the caption, or the label
 
 
 class Batch(NamedTuple):
-    """What a step takes: uint8 pixels, and token ids."""
+    """What a step of a CLIP model takes: uint8 pixels, and token ids."""
 
     pixels: UInt8[torch.Tensor, "n height width 3"]
     tokens: Int64[torch.Tensor, "n context"]
 
 
-def kept_samples(path: Path, shard: SealedShard) -> Iterator[Sample]:
+def kept_samples(path: Path, shard: SealedShard, target: Target = "caption") -> Iterator[Sample]:
     """Yield the samples of a shard that the manifest keeps, in order.
 
     InputError if one of them cannot be read, or there are not as many as the manifest says.
@@ -60,22 +64,27 @@ def kept_samples(path: Path, shard: SealedShard) -> Iterator[Sample]:
     read = 0
     for raw in raw_samples(path, shard.keeps):
         try:
-            if raw.fault is not None:
-                raise Unusable(raw.fault, raw.detail)
-            caption = shard.captioning.caption(raw.members)
+            stated = _stated(raw, shard, target)
         except Unusable as error:
             raise _unusable(path, raw.row, error) from error
         image = first_image(raw.members)
-        if image is None or caption is None:
-            missing = "image" if image is None else "caption"
+        if image is None or stated is None:
+            missing = "image" if image is None else target
             raise _unusable(path, raw.row, InputError(f"no {missing}"))
         read += 1
-        yield Sample(shard.number, raw.row, image, caption)
+        yield Sample(shard.number, raw.row, image, stated)
     if read != shard.kept:
         raise InputError(
             f"{path}: the manifest keeps {shard.kept} of its samples, {read} of them are in "
             "the file. It is not the shard that the manifest was made from: put that one back."
         )
+
+
+def _stated(raw: RawSample, shard: SealedShard, target: Target) -> str | int | None:
+    if raw.fault is not None:
+        raise Unusable(raw.fault, raw.detail)
+    captioning = shard.captioning
+    return (captioning.caption if target == "caption" else captioning.label)(raw.members)
 
 
 def shuffled(samples: Iterable[T], *, held: int, seed: int) -> Iterator[T]:
@@ -98,19 +107,16 @@ def shuffled(samples: Iterable[T], *, held: int, seed: int) -> Iterator[T]:
 
 
 @dataclass
-class Maker:
-    """Makes pixels and tokens of a sample, the same for the same (seed, epoch, shard, row)."""
+class Crops:
+    """The randomly cropped picture of a sample, the same for the same (seed, epoch, shard, row)."""
 
     preparation: Preparation
-    tokenizer: Tokenizer
-    masking: float  # share of the tokens to drop
-    end_token: int  # id of the end of text; used only when masking
     seed: int
     room: int = DECODED_BYTES
     decoded: dict[tuple[int, int], Image.Image] = field(default_factory=dict)
 
     def pixels(self, sample: Sample, epoch: int) -> Pixels:
-        """Return the randomly cropped picture."""
+        """Return the picture, cropped."""
         generator = torch.default_generator
         before = generator.get_state()  # without workers this is the training's own generator
         generator.manual_seed(draw(self.seed, "crop", epoch, sample.shard, sample.row))
@@ -130,13 +136,52 @@ class Maker:
                 self.decoded[address] = picture
         return picture
 
-    def tokens(self, sample: Sample, epoch: int) -> Tokens:
+
+class BatchMaker(ABC, Generic[B]):
+    """Makes batches of cropped pictures and of what a model is to learn of each."""
+
+    learns: ClassVar[Target]
+    crops: Crops
+
+    @abstractmethod
+    def target(self, sample: Sample, epoch: int) -> torch.Tensor:
+        """Return what goes with the picture in this epoch; the same shape for all samples."""
+
+    @abstractmethod
+    def batch(self, pixels: UInt8[torch.Tensor, "n height width 3"], targets: torch.Tensor) -> B:
+        """Return pictures and targets, stacked, as what a step takes."""
+
+
+@dataclass
+class Maker(BatchMaker[Batch]):
+    """Makes pixels and tokens of a sample, the same for the same (seed, epoch, shard, row)."""
+
+    preparation: Preparation
+    tokenizer: Tokenizer
+    masking: float  # share of the tokens to drop
+    end_token: int  # id of the end of text; used only when masking
+    seed: int
+    room: int = DECODED_BYTES
+    learns: ClassVar[Target] = "caption"
+
+    def __post_init__(self) -> None:
+        """Crop by the same seed."""
+        self.crops = Crops(self.preparation, self.seed, self.room)
+
+    def target(self, sample: Sample, epoch: int) -> Tokens:
         """Return the caption's tokens, some of them dropped if the recipe masks."""
-        tokens = _tokenize(self.tokenizer, sample.caption)
+        assert isinstance(sample.target, str), "captions are read for a CLIP model"
+        tokens = _tokenize(self.tokenizer, sample.target)
         if self.masking == 0:
             return tokens
         seed = draw(self.seed, "mask", epoch, sample.shard, sample.row)
         return mask_tokens(tokens, share=self.masking, end=self.end_token, seed=seed)
+
+    def batch(
+        self, pixels: UInt8[torch.Tensor, "n height width 3"], targets: torch.Tensor
+    ) -> Batch:
+        """Return pictures and tokens."""
+        return Batch(pixels, targets)
 
 
 @functools.lru_cache(maxsize=TOKENIZED_CAPTIONS)
@@ -144,7 +189,7 @@ def _tokenize(tokenizer: Tokenizer, caption: str) -> Tokens:
     return tokenizer([caption])[0]
 
 
-class TrainingData:
+class TrainingData(Generic[B]):
     """The batches of one training process, an epoch at a time."""
 
     def __init__(
@@ -152,7 +197,7 @@ class TrainingData:
         plan: Plan,
         sealed: Sealed,
         paths: Mapping[int, Path],
-        maker: Maker,
+        maker: BatchMaker[B],
         *,
         process: int,
         held: int,
@@ -173,33 +218,34 @@ class TrainingData:
         """Choose the epoch that `batches` gives from now on, in all workers."""
         self._epoch.value = epoch
 
-    def batches(self, worker: int, workers: int) -> Iterator[Batch]:
+    def batches(self, worker: int, workers: int) -> Iterator[B]:
         """Yield the full batches of one worker's stream; the plan knows how many workers it has."""
         epoch = self._epoch.value
         numbers = self.plan.shards(epoch, self.process, worker)
         samples = (
             sample
             for number in numbers
-            for sample in kept_samples(self.paths[number], self.sealed.shard(number))
+            for sample in kept_samples(
+                self.paths[number], self.sealed.shard(number), self.maker.learns
+            )
         )
         seed = draw(self.plan.seed, "buffer", epoch, self.process, worker)
-        batch: list[tuple[Pixels, Tokens]] = []
+        made: list[tuple[Pixels, torch.Tensor]] = []
         for sample in shuffled(samples, held=self.held, seed=seed):
-            batch.append(self._make(sample, epoch))
-            if len(batch) == self.plan.batch_size:
-                yield _collate(batch)
-                batch = []
+            made.append(self._make(sample, epoch))
+            if len(made) == self.plan.batch_size:
+                yield self._batch(made)
+                made = []
 
-    def _make(self, sample: Sample, epoch: int) -> tuple[Pixels, Tokens]:
+    def _make(self, sample: Sample, epoch: int) -> tuple[Pixels, torch.Tensor]:
         try:
-            return self.maker.pixels(sample, epoch), self.maker.tokens(sample, epoch)
+            return self.maker.crops.pixels(sample, epoch), self.maker.target(sample, epoch)
         except Unusable as error:
             raise _unusable(self.paths[sample.shard], sample.row, error) from error
 
-
-def _collate(samples: list[tuple[Pixels, Tokens]]) -> Batch:
-    pixels = torch.from_numpy(np.stack([pixels for pixels, _ in samples]))
-    return Batch(pixels, torch.stack([tokens for _, tokens in samples]))
+    def _batch(self, made: Sequence[tuple[Pixels, torch.Tensor]]) -> B:
+        pixels = torch.from_numpy(np.stack([pixels for pixels, _ in made]))
+        return self.maker.batch(pixels, torch.stack([target for _, target in made]))
 
 
 def _unusable(path: Path, row: int, error: ClipauditError) -> InputError:
@@ -209,15 +255,15 @@ def _unusable(path: Path, row: int, error: ClipauditError) -> InputError:
     )
 
 
-class Batches:
+class Batches(Generic[B]):
     """Gives the steps of each epoch, from decoding processes that live as long as the training."""
 
-    def __init__(self, data: TrainingData, *, workers: int, pinned: bool) -> None:
+    def __init__(self, data: TrainingData[B], *, workers: int, pinned: bool) -> None:
         """Start nothing yet: processes start with the first epoch."""
         self._data = data
         self._workers = Workers(data.batches, workers=workers, pinned=pinned)
 
-    def epoch(self, epoch: int, steps: int) -> Iterator[Batch]:
+    def epoch(self, epoch: int, steps: int) -> Iterator[B]:
         """Yield `steps` batches.
 
         The stream is read to its end even where another process has fewer batches, so that every

@@ -1,4 +1,4 @@
-"""One step of training, with open_clip's loss, groups of weights, schedule and precision.
+"""One step of training; for CLIP with open_clip's loss, groups of weights, schedule and precision.
 
 Differs from open_clip_train.train_one_epoch in one point: a recipe may fix the logit scale at any
 number (Jayaraman et al. train with 25, 100 and 200), which the clamp at 100 there forbids.
@@ -22,37 +22,36 @@ from clipaudit.training.processes import Processes, together
 LAYOUT = torch.channels_last
 MAX_LOG_SCALE = math.log(100)  # open_clip_train's clamp of a learned scale, from the CLIP paper
 
+# of images and what goes with them: the loss, and the logit scale that it was computed with
+Loss = Callable[[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
+
 
 @dataclass
 class Optimization:
     """A model in training and everything that changes with it."""
 
     model: torch.nn.Module  # as it is saved
-    parallel: torch.nn.Module  # the same model, gradients averaged over the processes
     optimizer: torch.optim.Optimizer
-    schedule: Callable[[int], float]
+    schedule: Callable[[int], float]  # sets the learning rate of a step, and returns it
     scaler: torch.amp.GradScaler | None
-    loss: ClipLoss
+    loss: Loss
     autocast: Callable[[], Any]
-    clip_norm: float | None
-    scale_is_learned: bool
+    clip_norm: float | None = None
+    learned_scale: torch.Tensor | None = None  # log of a logit scale that the optimizer changes
 
     def step(
-        self, number: int, images: torch.Tensor, tokens: torch.Tensor
+        self, number: int, images: torch.Tensor, targets: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, float]:
         """Take step `number` on a batch; return its loss, logit scale and learning rate."""
         rate = self.schedule(number)
         self.optimizer.zero_grad()
         with self.autocast():
-            output = self.parallel(images, tokens)
-            loss = self.loss(**output, output_dict=True)["contrastive_loss"]
+            loss, scale = self.loss(images, targets)
         self._descend(loss)
-        if self.scale_is_learned:
+        if self.learned_scale is not None:
             with torch.no_grad():
-                logit_scale = self.model.logit_scale
-                assert isinstance(logit_scale, torch.Tensor)
-                logit_scale.clamp_(0, MAX_LOG_SCALE)
-        return loss, output["logit_scale"], rate
+                self.learned_scale.clamp_(0, MAX_LOG_SCALE)
+        return loss, scale, rate
 
     def _descend(self, loss: torch.Tensor) -> None:
         if self.scaler is None:
@@ -78,9 +77,9 @@ def prepare(
     processes: Processes,
     device: torch.device,
 ) -> Optimization:
-    """Return the optimization of `model`, which is moved to `device`, over `steps` steps."""
+    """Return the optimization of a CLIP model, which is moved to `device`, over `steps` steps."""
     model.to(device, memory_format=LAYOUT).train()  # type: ignore[call-overload]
-    learned = recipe.logit_scale == "learned"
+    assert isinstance(model.logit_scale, torch.nn.Parameter)
     if recipe.logit_scale != "learned":
         fix_logit_scale(model, recipe.logit_scale)
     optimizer = torch.optim.AdamW(
@@ -91,21 +90,36 @@ def prepare(
     )
     return Optimization(
         model=model,
-        parallel=together(model, processes, device),
         optimizer=optimizer,
         schedule=cosine_lr(optimizer, recipe.learning_rate, recipe.warmup_steps, steps),
-        scaler=torch.amp.GradScaler(device.type) if recipe.precision == "amp" else None,
-        loss=ClipLoss(
-            local_loss=recipe.local_loss,
-            gather_with_grad=recipe.gather_with_grad,
-            cache_labels=True,
-            rank=processes.rank,
-            world_size=processes.count,
-        ),
+        scaler=gradient_scaler(recipe.precision, device),
+        loss=_contrast(together(model, processes, device), recipe, processes),
         autocast=get_autocast(recipe.precision, device_type=device.type),
         clip_norm=recipe.gradient_clip_norm,
-        scale_is_learned=learned,
+        learned_scale=model.logit_scale if recipe.logit_scale == "learned" else None,
     )
+
+
+def gradient_scaler(precision: str, device: torch.device) -> torch.amp.GradScaler | None:
+    """Return what keeps float16 gradients from vanishing, for the precision that needs it."""
+    return torch.amp.GradScaler(device.type) if precision == "amp" else None
+
+
+def _contrast(parallel: torch.nn.Module, recipe: Recipe, processes: Processes) -> Loss:
+    """Return CLIP's loss; `parallel` is the model with gradients averaged over the processes."""
+    contrast = ClipLoss(
+        local_loss=recipe.local_loss,
+        gather_with_grad=recipe.gather_with_grad,
+        cache_labels=True,
+        rank=processes.rank,
+        world_size=processes.count,
+    )
+
+    def loss(images: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        output = parallel(images, tokens)
+        return contrast(**output, output_dict=True)["contrastive_loss"], output["logit_scale"]
+
+    return loss
 
 
 def fix_logit_scale(model: torch.nn.Module, scale: float) -> None:

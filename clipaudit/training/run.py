@@ -6,15 +6,17 @@ training was killed and resumed on the way.
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import open_clip
 import pyarrow as pa
 import torch
 
+from clipaudit.config.supervised import SupervisedRecipe
 from clipaudit.config.training import Architecture, Recipe
 from clipaudit.corpora.sealed import Sealed
 from clipaudit.errors import ConfigError, InputError
@@ -22,7 +24,7 @@ from clipaudit.models import Clip, build, load_weights, use_device, weights_byte
 from clipaudit.preparation import Preparation, training_preparation
 from clipaudit.progress import Progress
 from clipaudit.training.curves import Curves
-from clipaudit.training.data import Batch, Batches, Maker, TrainingData
+from clipaudit.training.data import B, Batches, BatchMaker, Maker, TrainingData
 from clipaudit.training.optimization import LAYOUT, Optimization, prepare
 from clipaudit.training.order import Plan, draw, make_plan, steps_of_epochs
 from clipaudit.training.processes import Processes, joined
@@ -60,38 +62,24 @@ def train(
     is kept, fewer shards than decoding processes, a missing shard, a corpus without captions.
     """
     sealed = Sealed(sealed_path)
-    paths = _locate_all(sealed, locate)
-    with joined(device) as (processes, own_device), _deterministic():
-        torch_device = use_device(own_device, threads=threads)
-        if torch_device.type == "cuda":
-            torch.set_float32_matmul_precision("high")  # TF32, as open_clip_train does
-        plan = make_plan(
-            {shard.number: shard.kept for shard in sealed},
-            batch_size=recipe.batch_size,
-            processes=processes.count,
-            workers=recipe.workers,
-            seed=recipe.seed,
-        )
-        steps = steps_of_epochs(plan, recipe.epochs)
+    sealed.require_samples()
+    _require_captions(sealed)
+    paths = locate_all(sealed, locate)
+    with joined(device) as (processes, own_device), random_state_kept():
+        torch_device = training_device(own_device, threads=threads)
+        plan, steps = plan_epochs(sealed, recipe, processes)
         clip = build(architecture, seed=recipe.seed)
         if initial is not None:
             load_weights(clip.model, initial)
         preparation = training_preparation(clip.preprocessing, crop_scale=recipe.crop_scale)
-        data = TrainingData(
-            plan,
-            sealed,
-            paths,
-            _maker(clip, preparation, recipe),
-            process=processes.rank,
-            held=recipe.shuffle_buffer,
-        )
-        run = _Run(
+        maker = _maker(clip, preparation, recipe)
+        run = Run(
             plan=plan,
             steps=steps,
             work=prepare(
                 clip.model, recipe, steps=sum(steps), processes=processes, device=torch_device
             ),
-            batches=Batches(data, workers=recipe.workers, pinned=torch_device.type == "cuda"),
+            batches=make_batches(plan, sealed, paths, maker, recipe, processes, torch_device),
             preparation=preparation,
             processes=processes,
             device=torch_device,
@@ -104,15 +92,17 @@ def train(
         return run.all_epochs(scratch, identity, save_epoch)
 
 
-def _locate_all(sealed: Sealed, locate: Callable[[str], Path]) -> dict[int, Path]:
-    """Return the tars of the shards that keep anything; refuse what cannot be trained on."""
-    sealed.require_samples()
+def _require_captions(sealed: Sealed) -> None:
     for corpus in sealed.corpora:
         if corpus.captioning.source == "none":
             raise ConfigError(
                 f"corpus {corpus.name} has `captions: none`, but training needs captions: set it "
                 "to text or class, or leave the corpus out of the manifest"
             )
+
+
+def locate_all(sealed: Sealed, locate: Callable[[str], Path]) -> dict[int, Path]:
+    """Return the tars of the shards that keep anything, by number; InputError if one is missing."""
     paths = {shard.number: locate(shard.sha256) for shard in sealed if shard.kept > 0}
     for number, path in paths.items():
         if not path.is_file():
@@ -121,6 +111,44 @@ def _locate_all(sealed: Sealed, locate: Callable[[str], Path]) -> dict[int, Path
                 "manifest again without it."
             )
     return paths
+
+
+def training_device(name: str, *, threads: int) -> torch.device:
+    """Return the device, set up as `use_device` does, and for training."""
+    device = use_device(name, threads=threads)
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("high")  # TF32, as open_clip_train does
+    return device
+
+
+def plan_epochs(
+    sealed: Sealed, recipe: Recipe | SupervisedRecipe, processes: Processes
+) -> tuple[Plan, list[int]]:
+    """Return the order of everything, and the steps of each epoch; refuse what has none."""
+    plan = make_plan(
+        {shard.number: shard.kept for shard in sealed},
+        batch_size=recipe.batch_size,
+        processes=processes.count,
+        workers=recipe.workers,
+        seed=recipe.seed,
+    )
+    return plan, steps_of_epochs(plan, recipe.epochs)
+
+
+def make_batches(
+    plan: Plan,
+    sealed: Sealed,
+    paths: Mapping[int, Path],
+    maker: BatchMaker[B],
+    recipe: Recipe | SupervisedRecipe,
+    processes: Processes,
+    device: torch.device,
+) -> Batches[B]:
+    """Return the batches of this process: what `sealed` keeps, in the order of the plan."""
+    data = TrainingData(
+        plan, sealed, paths, maker, process=processes.rank, held=recipe.shuffle_buffer
+    )
+    return Batches(data, workers=recipe.workers, pinned=device.type == "cuda")
 
 
 def _maker(clip: Clip, preparation: Preparation, recipe: Recipe) -> Maker:
@@ -135,7 +163,7 @@ def _maker(clip: Clip, preparation: Preparation, recipe: Recipe) -> Maker:
 
 
 @contextmanager
-def _deterministic() -> Iterator[None]:
+def random_state_kept() -> Iterator[None]:
     """Leave the process's random state as it was: each epoch seeds it anew."""
     with torch.random.fork_rng():
         yield
@@ -166,7 +194,7 @@ def _identity(
         {
             "architecture": architecture.model_dump(mode="json"),
             "recipe": recipe.model_dump(mode="json"),
-            "files": {name: _digest(path) for name, path in files.items()},
+            "files": {name: file_digest(path) for name, path in files.items()},
             "processes": processes.count,
             "device": device.type,
             "threads": threads,
@@ -175,7 +203,8 @@ def _identity(
     )
 
 
-def _digest(path: Path | None) -> str | None:
+def file_digest(path: Path | None) -> str | None:
+    """Return the SHA-256 of a file, None for none."""
     if path is None:
         return None
     with path.open("rb") as file:
@@ -183,19 +212,20 @@ def _digest(path: Path | None) -> str | None:
 
 
 @dataclass
-class _Run:
+class Run:
     """A training, ready to go."""
 
     plan: Plan
     steps: list[int]  # of each epoch
     work: Optimization
-    batches: Batches
+    batches: Batches[Any]  # of (pixels, targets)
     preparation: Preparation
     processes: Processes
     device: torch.device
     seed: int
 
     def all_epochs(self, scratch: Path, identity: str, save_epoch: SaveEpoch) -> pa.Table:
+        """Train the epochs that are not done yet in `scratch`; return the CURVES of all."""
         done, curves = load_state(scratch, identity=identity, work=self.work)
         if done:
             _log.info("resuming after epoch %d of %d", done, len(self.steps))
@@ -232,6 +262,9 @@ class _Run:
                 if self.processes.is_first:
                     progress.note(seen, f"epoch {epoch + 1}, loss {newest:.4f}")
 
-    def _step(self, number: int, batch: Batch) -> tuple[torch.Tensor, torch.Tensor, float]:
-        images = self.preparation.tensor(batch.pixels, self.device, layout=LAYOUT)
-        return self.work.step(number, images, batch.tokens.to(self.device, non_blocking=True))
+    def _step(
+        self, number: int, batch: tuple[torch.Tensor, torch.Tensor]
+    ) -> tuple[torch.Tensor, torch.Tensor, float]:
+        pixels, targets = batch
+        images = self.preparation.tensor(pixels, self.device, layout=LAYOUT)
+        return self.work.step(number, images, targets.to(self.device, non_blocking=True))

@@ -69,9 +69,9 @@ def put(settings, value, *place):
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        (["similarity", "large"], "x", "similarity.large: 'x' is not among corpora (a, large"),
-        (["similarity", "encoder"], "x", "similarity.encoder: 'x' is not among encoders (own)"),
-        (["similarity", "test_sets"], ["val", "val"], "val: named twice among large, small and"),
+        (["similarity", "large"], "x", "similarity.large: 'x' is not among corpora (a, badges"),
+        (["similarity", "encoder"], "x", "encoder: 'x' is not among encoders (other, own)"),
+        (["similarity", "test_sets"], ["val", "val"], "val: named twice among large, small"),
         (["similarity", "test_sets"], ["large"], "large: named twice"),
         (["corpora", "large", "shards"], [], "corpora.large.shards: the list of shards is empty"),
         (["corpora", "large", "shards"], ["a.tar"] * 2, "shards: 'a.tar' stands twice"),
@@ -127,10 +127,3 @@ def test_files_that_do_not_exist_are_listed_before_anything_runs(tmp_path, setti
 
 def test_what_a_world_makes_need_not_exist(tmp_path, settings):
     check_files(parse_settings(settings), root=tmp_path)
-
-
-def test_a_pruned_manifest_takes_the_small_set_whole(settings):
-    manifests = parse_settings(settings).manifests()
-
-    assert manifests["large-and-small.sketch-pruned"] == {"large": "sketch-pruned", "small": "all"}
-    assert manifests["large.combined-pruned"] == {"large": "combined-pruned"}

@@ -4,7 +4,16 @@ import pytest
 from shardzoo import sample
 
 from clipaudit.corpora.captions import Captioning
-from clipaudit.corpora.manifests import MANIFEST, corpus_to_seal, keep_all, rows_in_tars
+from clipaudit.corpora.manifests import (
+    MANIFEST,
+    NOT_EMBEDDED,
+    corpus_to_seal,
+    count_kept,
+    keep_all,
+    prune_manifest,
+    rows_in_tars,
+    sample_addresses,
+)
 from clipaudit.corpora.samples import SAMPLES, index_shards
 from clipaudit.errors import InputError
 
@@ -36,6 +45,85 @@ def test_keeping_all_keeps_every_sample(shard):
 def test_keeping_all_of_nothing_is_an_empty_manifest():
     assert keep_all(SAMPLES.empty_table()).schema == MANIFEST
     assert keep_all(SAMPLES.empty_table()).num_rows == 0
+
+
+def addresses(*rows, **columns):
+    whole = np.array(rows, dtype=np.int32).reshape(-1, 2)
+    return pa.table({"shard": whole[:, 0], "row": whole[:, 1], **columns})
+
+
+def test_what_leaves_says_why_and_what_stays_says_nothing():
+    base = keep_all(addresses((0, 0), (0, 1)))
+    why = {"reason": ["near"], "similarity": [0.5], "testset": pa.array(["a"]).dictionary_encode()}
+
+    pruned = prune_manifest(base, addresses((0, 1), **why), embedded=base)
+
+    assert pruned.schema == MANIFEST
+    nothing = dict.fromkeys(MANIFEST.names)
+    assert pruned.to_pylist() == [
+        nothing | {"shard": 0, "row": 0, "kept": True},
+        nothing
+        | {"shard": 0, "row": 1, "kept": False, "reason": "near", "similarity": 0.5}
+        | {"testset": "a"},
+    ]
+
+
+def test_what_was_not_embedded_leaves_as_such():
+    base = keep_all(addresses((0, 0), (0, 1)))
+    embedded = addresses((0, 0), (0, 0), (7, 7))
+    leaving = addresses((0, 1), reason=["near"], similarity=[0.5])
+
+    pruned = prune_manifest(base, leaving, embedded=embedded)
+
+    assert pruned["kept"].to_pylist() == [True, False]
+    assert pruned["reason"].to_pylist() == [None, NOT_EMBEDDED]
+    assert pruned["similarity"].to_pylist() == [None, None]
+
+
+def test_what_the_base_dropped_stays_as_it_is():
+    all_rows = keep_all(addresses((0, 0), (0, 1), (0, 2)))
+    first = addresses((0, 1), reason=["repeats"], duplicate_row=pa.array([0], pa.int32()))
+    base = prune_manifest(all_rows, first, embedded=addresses((0, 0), (0, 1)))
+    second = addresses((0, 0), (0, 1), (0, 2), reason=["near"] * 3, similarity=[0.5] * 3)
+
+    pruned = prune_manifest(base, second, embedded=addresses((0, 0)))
+
+    assert pruned.slice(1).equals(base.slice(1))
+    assert pruned["reason"].to_pylist() == ["near", "repeats", NOT_EMBEDDED]
+
+
+def test_what_was_dropped_without_a_reason_stays_away():
+    base = manifest([(0, 0, False), (0, 1, True)])
+
+    assert prune_manifest(base, base.slice(0, 0), embedded=base).equals(base)
+
+
+def test_a_pruned_manifest_has_the_rows_of_its_base_in_their_order():
+    base = keep_all(addresses((3, 1), (0, 2), (0, 1)))
+
+    pruned = prune_manifest(base, addresses((0, 2), (9, 9), reason=["x", "x"]), embedded=base)
+
+    assert pruned.select(["shard", "row"]).equals(base.select(["shard", "row"]))
+    assert pruned["kept"].to_pylist() == [True, False, True]
+
+
+def test_pruning_nothing_of_nothing_is_an_empty_manifest():
+    nothing = keep_all(addresses())
+
+    assert prune_manifest(nothing, nothing, embedded=nothing).equals(nothing)
+
+
+def test_kept_samples_are_counted_over_all_parts():
+    parts = [[(2, 9, True), (2, 0, False)], [(0, 1, True)]]
+
+    assert count_kept(manifest(rows) for rows in parts) == 2
+    assert count_kept([MANIFEST.empty_table()]) == 0
+
+
+def test_addresses_are_in_the_order_of_shard_and_row():
+    rows = [(0, 2**31 - 1), (1, 0), (2**31 - 1, 5)]
+
+    assert sample_addresses(addresses(*rows)).tolist() == [s * 2**32 + r for s, r in rows]
 
 
 def test_bitmaps_hold_the_kept_rows_of_each_shard():

@@ -2,8 +2,8 @@ import unicodedata
 
 import numpy as np
 
+from clipaudit.demo.glyph_settings import SYMBOLS
 from clipaudit.demo.glyphs import BOX, Pose, box_of, lay, shape, symbols
-from clipaudit.demo.settings import SYMBOLS
 
 
 def test_settings_know_the_number_of_classes():

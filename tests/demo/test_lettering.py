@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from clipaudit.demo.dice import Dice
+from clipaudit.demo.glyph_settings import SMALLEST_LETTERED_SIDE
 from clipaudit.demo.glyphs import symbols
 from clipaudit.demo.lettering import spoken_word, write_word
-from clipaudit.demo.settings import SMALLEST_LETTERED_SIDE
 
 
 @pytest.mark.parametrize("side", [SMALLEST_LETTERED_SIDE, 64, 96])

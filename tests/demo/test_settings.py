@@ -24,7 +24,7 @@ def test_every_setting_says_what_it_is():
 @pytest.mark.parametrize(
     ("plan", "message"),
     [
-        ({"styles": {"foto": 1}}, "Input should be 'photo', 'sketch', 'r', 'a', 'v2' or"),
+        ({"styles": {"foto": 1}}, "Input should be 'photo', 'sketch', 'r', 'a', 'v2', 'objectnet'"),
         ({"styles": {}}, "at least 1 item"),
         ({"styles": {"photo": 0}}, "greater than 0"),
         ({"repeated_caption_rate": 1.5}, "less than or equal to 1"),
@@ -42,7 +42,10 @@ def test_every_setting_says_what_it_is():
         ({"objects": (3, 2)}, "objects: 3 to 2 symbols; give 1 <= fewest <= most <= 5"),
         ({"objects": (1, 6)}, "objects: 1 to 6 symbols"),
         ({"objects": (1, 4), "first_classes": 3}, "4 different symbols from 3 classes"),
-        ({"first_classes": 51}, "corpora.large.first_classes is 51, but the world has 50 classes"),
+        (
+            {"first_classes": 51},
+            "corpora.large.first_classes ends before 51, but the world has 50 classes",
+        ),
         ({"captioned": False}, "captioned and labelled are both false"),
         (
             {"captioned": False, "labelled": True, "written": {"rate": 0.1}},

@@ -1,9 +1,14 @@
 """Builders of the views that the report queries read, from rows written as tuples."""
 
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
+from clipaudit.config.loading import read_settings
 from clipaudit.reports.tables import published_values
+
+ROOT = Path(__file__).parents[2]
 
 INT, TEXT, REAL, FLAG = pa.int32(), pa.string(), pa.float64(), pa.bool_()
 
@@ -15,6 +20,7 @@ COLUMNS = {
         "manifest": TEXT,
         "baseline": TEXT,
         "indent": FLAG,
+        "in_grid": FLAG,
     },
     "testsets": {"position": INT, "testset": TEXT, "title": TEXT},
     "predictions": {
@@ -44,7 +50,22 @@ COLUMNS = {
         "test_shard": INT,
         "test_row": INT,
     },
+    "kept_neighbors": {
+        "search": TEXT,
+        "corpus": TEXT,
+        "testset": TEXT,
+        "test_shard": INT,
+        "test_row": INT,
+        "rank": INT,
+        "similarity": REAL,
+    },
     "pruned": {"testset": TEXT, "manifest": TEXT},
+    "train_sets": {"position": INT, "corpus": TEXT, "title": TEXT, "search": TEXT},
+    "searches": {"position": INT, "search": TEXT, "testset": TEXT},
+    "duplicates": {"cluster": INT, "shard": INT, "row": INT, "similarity": REAL},
+    "line_models": {"recipe": TEXT, "manifest": TEXT},
+    "line_points": {"model": TEXT, "testset": TEXT, "accuracy": REAL},
+    "arms": {"recipe": TEXT, "manifest": TEXT, "pruning_order": TEXT},
 }
 
 
@@ -63,6 +84,22 @@ def view():
         )
 
     return build
+
+
+@pytest.fixture
+def right_ranks():
+    """A function: rows of `predictions` on images 0, 1, ... of a test set, from their ranks."""
+
+    def build(recipe, manifest, testset, ranks):
+        return [(recipe, manifest, testset, 0, row, rank) for row, rank in enumerate(ranks)]
+
+    return build
+
+
+@pytest.fixture
+def settings():
+    """The settings at the paper's scale."""
+    return read_settings(ROOT / "config/laion400m.yaml")
 
 
 @pytest.fixture

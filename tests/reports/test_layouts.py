@@ -2,10 +2,15 @@ from importlib.resources import files
 
 import pytest
 
-from clipaudit.reports.layouts import LAYOUTS, count, interval, percent
+from clipaudit.config.loading import parse_settings
+from clipaudit.reports.layouts import Layout, count, interval, number, percent
+from clipaudit.reports.similarity import similarity_tables
+from clipaudit.reports.similarity_layouts import LAYOUTS
+
+GRIDS = [name for name, layout in LAYOUTS.items() if isinstance(layout, Layout)]
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", GRIDS)
 def test_every_line_but_the_first_is_named(name):
     first, *others = LAYOUTS[name].lines
 
@@ -13,10 +18,17 @@ def test_every_line_but_the_first_is_named(name):
     assert all(line.name for line in others)
 
 
-def test_every_sql_file_has_a_layout_and_every_layout_one():
-    folder = files("clipaudit.reports").joinpath("sql")
+def test_every_table_has_its_sql_and_its_layout(settings):
+    """With all sections on, the tables are those that layouts are made for, no more, no less."""
+    settings["recipes"]["other"] = settings["recipes"]["paper"]
+    evidence = {"recipes": ["paper", "other"], "pruning": "sketch", "reference": "val"}
+    settings["similarity"]["evidence"] = {**evidence, "removed": 0.25}
 
-    assert {path.name.removesuffix(".sql") for path in folder.iterdir()} == set(LAYOUTS)
+    tables = similarity_tables(parse_settings(settings))
+
+    folder = files("clipaudit.reports").joinpath("sql")
+    assert all(folder.joinpath(f"{table.sql}.sql").is_file() for table in tables.values())
+    assert list(tables) == sorted(LAYOUTS)
 
 
 @pytest.mark.parametrize(
@@ -30,6 +42,8 @@ def test_every_sql_file_has_a_layout_and_every_layout_one():
         (percent(0.0004, digits=1, sign=True), "0.0"),
         (percent(0.012, digits=1, sign=True), "+1.2"),
         (percent(None), ""),
+        (number(-0.125, digits=2), "\u22120.12"),
+        (number(None), ""),
         (interval(None, None), ""),
         (interval(-0.142, 0.03, sign=True), "[\u221214.2, +3.0]"),
     ],

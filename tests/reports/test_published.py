@@ -2,6 +2,7 @@ import math
 
 import pytest
 
+from clipaudit.reports.similarity_layouts import LAYOUTS
 from clipaudit.reports.tables import published_values
 
 TESTSETS = {
@@ -10,9 +11,13 @@ TESTSETS = {
 }
 
 
+SKETCH_PRUNED = ("sketch-pruned", "ImageNet-Sketch", "accuracy_percent")
+
+
 def values(table):
     """The paper's table as {(row, testset, measure): value}; a key typed twice fails."""
-    rows = published_values(f"similarity_table{table}").to_pylist()
+    name = f"table{table}" if isinstance(table, int) else table
+    rows = published_values(f"similarity_{name}").to_pylist()
     cells = {(row["row"], row["testset"], row["measure"]): row["value"] for row in rows}
     assert len(cells) == len(rows)
     return cells
@@ -38,9 +43,9 @@ def test_every_number_of_the_paper_is_there(table, count):
         (1, ("r-pruned", "", "removed"), 5_735_749),
         (1, ("combined-pruned", "ObjectNet", "accuracy_percent"), 44.39),
         (2, ("LAION-400M", "ImageNet-Sketch", "near_duplicates"), 1553),
-        (3, ("SemDeDup", "ImageNet-A", "accuracy_percent"), 16.71),
+        (3, ("SemDeDup (L-400M)", "ImageNet-A", "accuracy_percent"), 16.71),
         (4, ("combined-pruned", "ImageNet-Sketch", "accuracy_percent"), 41.97),
-        (4, ("ImageNet-1k (ResNet-101)", "ImageNet-A", "accuracy_percent"), 4.47),
+        (4, ("ResNet-101", "ImageNet-A", "accuracy_percent"), 4.47),
         (5, ("ImageNet-Train", "unnamed 6", "spearman"), 0.8),
         (6, ("ImageNet-Train", "ObjectNet", "near_gap"), 52_277),
         (7, ("LAION-200M", "ImageNet-A", "nearer_percent"), 45.53),
@@ -58,6 +63,21 @@ def test_table_3_averages_its_own_rows():
         accuracies = [cells.get((row, name, "accuracy_percent")) for name in TESTSETS]
         if None not in accuracies:
             assert sum(accuracies) / 6 == pytest.approx(average, abs=0.006)
+
+
+def test_the_caption_of_table_5_has_the_papers_range():
+    coefficients = sorted(values(5).values())
+
+    assert (
+        f"{coefficients[0]:.2f} to {coefficients[-1]:.2f}" in LAYOUTS["similarity_table5"].caption
+    )
+
+
+def test_the_papers_effective_robustness_is_thirty_points():
+    cells = {measure: value for (_, _, measure), value in values("robustness").items()}
+
+    assert cells["accuracy_percent"] == values(1)[SKETCH_PRUNED]
+    assert round(cells["accuracy_percent"] - cells["expected_accuracy_percent"]) == 31
 
 
 def test_rows_shared_by_tables_agree():

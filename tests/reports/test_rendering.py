@@ -5,8 +5,8 @@ import re
 import pyarrow as pa
 import pytest
 
-from clipaudit.reports.layouts import LAYOUTS
 from clipaudit.reports.rendering import to_csv, to_latex, to_markdown
+from clipaudit.reports.similarity_layouts import LAYOUTS
 from clipaudit.reports.tables import published_values, report_table
 
 TITLES = {"val": "ImageNet-Val", "sketch": "ImageNet-Sketch"}
@@ -16,8 +16,8 @@ TITLES = {"val": "ImageNet-Val", "sketch": "ImageNet-Sketch"}
 def table1(view):
     """Two rows on two test sets; only the pruned row misses `val`."""
     rows = [
-        (0, "L-200M + IN-Train", "b32", "both", None, False),
-        (1, "sketch-pruned", "b32", "cut", "both", True),
+        (0, "L-200M + IN-Train", "b32", "both", None, False, True),
+        (1, "sketch-pruned", "b32", "cut", "both", True, True),
     ]
     predictions = [("b32", "both", "val", 0, row, row % 4) for row in range(100)]
     predictions += [("b32", "both", "sketch", 0, row, row % 2) for row in range(100)]
@@ -78,10 +78,8 @@ def test_latex_has_the_papers_form(table1):
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_latex_is_ascii_and_its_braces_balance(name, table1, view):
-    table = table1 if name in ("similarity_table1", "similarity_table4") else corpora_table(name)
-
-    text = to_latex(name, table)
+def test_latex_is_ascii_and_its_braces_balance(name):
+    text = to_latex(name, any_table())
 
     assert text.isascii()
     plain = re.sub(r"\\[\\{}]", "", text)
@@ -90,44 +88,76 @@ def test_latex_is_ascii_and_its_braces_balance(name, table1, view):
     assert len({re.sub(r"\\&", "", row).count("&") for row in rows}) == 1
 
 
-def corpora_table(name, titles=("Small", "Large")):
-    """A table of the form that Tables 2, 6 and 7 have, with every column that they print."""
+def any_table(titles=("Small", "Large")):
+    """Two rows and two columns, with every column that some layout prints."""
     numbers = {"images": 2000, "near_duplicates": 10, "near_gap": 1234, "nearer": 10, "ties": 3}
     numbers |= {"share": 0.005, "share_low": 0.002, "share_high": 0.009, "not_normalized": 0}
-    numbers |= {"value": 0.5, "value_low": 0.25, "value_high": 0.75}
+    numbers |= {"value": 0.5, "value_low": 0.25, "value_high": 0.75, "correlation": -0.5}
+    numbers |= {"size": 3000, "removed": 1500, "accuracy": 0.5, "relative_change": -0.1}
+    numbers |= {"accuracy_low": 0.4, "accuracy_high": 0.6, "relative_change_low": None}
+    numbers |= {"relative_change_high": None, "in_grid": False, "indent": True}
+    numbers |= {"is_reference": False, "points": 2, "points_left_out": 1, "slope": 1.5}
+    numbers |= {"expected_accuracy": 0.4, "effective_robustness": 0.1, "threshold": 0.876}
+    numbers |= {"is_chosen": True, "samples": 4000, "kept": 3000, "removed_share": 0.25}
+    numbers |= {"below": 5, "above": 0, "without_neighbor": 1}
     published = {"images": 50_000, "near_duplicates": None, "near_gap": 131_087, "share": 0.9794}
+    published |= {"size": 1, "removed": None, "accuracy": 0.4478, "relative_change": None}
+    published |= {"expected_accuracy": 0.14}
     published = {f"published_{key}": value for key, value in published.items()}
     cells = [
-        {"position": position, "testset_title": testset, "corpus": corpus, "corpus_title": title}
-        | {"measure": corpus, "measure_title": title}
+        {"position": position, "testset_title": testset, "dataset": testset, "search": testset}
+        | {f"{column}_title": title for column in ("corpus", "measure", "encoders")}
+        | dict.fromkeys(("testset", "corpus", "measure", "encoders"), key)
         for position, testset in enumerate(TITLES.values())
-        for corpus, title in zip(("small", "large"), titles, strict=True)
+        for key, title in zip(("small", "large"), titles, strict=True)
     ]
     return pa.Table.from_pylist([{**cell, **numbers, **published} for cell in cells])
 
 
 def test_lines_with_nothing_to_say_are_left_out():
-    names = [row[0] for row in markdown_cells(to_markdown("similarity_table6", corpora_table("")))]
+    names = [row[0] for row in markdown_cells(to_markdown("similarity_table6", any_table()))]
 
-    assert names[2:] == ["ImageNet-Val", "*in the paper*", "ImageNet-Sketch", "*in the paper*"]
+    assert names[2:4] == ["\u2013 ImageNet-Val", "*in the paper*"]
+    assert names[4:] == ["\u2013 ImageNet-Sketch", "*in the paper*"]
 
 
 def test_shares_stand_with_their_intervals():
-    head, _, *lines = markdown_cells(to_markdown("similarity_table2", corpora_table("")))
+    head, _, *lines = markdown_cells(to_markdown("similarity_table2", any_table()))
 
     assert head == ["Test set", "Images", "Small", "Large"]
     assert lines[1] == ["*share, % (95 % interval)*", "", *["0.50 [0.20, 0.90]"] * 2]
     assert lines[2][1] == "50\u202f000"
 
 
+def test_a_row_without_a_model_says_so(table1):
+    place = table1.column_names.index("in_grid")
+    lacking = table1.set_column(place, "in_grid", pa.array([False] * len(table1)))
+
+    names = [row[0] for row in markdown_cells(to_markdown("similarity_table1", lacking))]
+
+    assert names[2] == "L-200M + IN-Train, not in this grid"
+
+
+def test_a_listing_prints_a_line_a_row():
+    head, _, *lines = markdown_cells(to_markdown("similarity_deduplication", any_table()))
+
+    assert head == ["Threshold", "Samples", "Kept", "Removed", "Removed, %"]
+    assert lines == [["0.876, chosen", "4\u202f000", "3\u202f000", "1\u202f500", "25.00"]] * 4
+
+
+def test_only_rows_of_several_lines_stand_apart_in_latex():
+    assert r"\addlinespace" in to_latex("similarity_table7", any_table())
+    assert r"\addlinespace" not in to_latex("similarity_deduplication", any_table())
+
+
 def test_equal_titles_do_not_merge_columns():
-    head, *_ = markdown_cells(to_markdown("similarity_table7", corpora_table("", ("X", "X"))))
+    head, *_ = markdown_cells(to_markdown("similarity_table7", any_table(("X", "X"))))
 
     assert head[2:] == ["X", "X"]
 
 
 def test_a_table_without_rows_is_its_head():
-    empty = corpora_table("").slice(0, 0)
+    empty = any_table().slice(0, 0)
 
     assert to_markdown("similarity_table7", empty).count("\n|") == 2
     assert r"\bottomrule" in to_latex("similarity_table7", empty)
@@ -138,7 +168,7 @@ HOSTILE = r"a|b_c_ <script> 50% & \input{x} $x^2$ #~ [l](u) *" + "\nnext"
 
 
 def test_hostile_titles_stay_text_in_markdown():
-    text = to_markdown("similarity_table7", corpora_table("", ("S", HOSTILE)))
+    text = to_markdown("similarity_table7", any_table(("S", HOSTILE)))
 
     head = next(line for line in text.splitlines() if line.startswith("| Test set"))
     assert r"a\|b_c\_ \<script> 50% \& \\input{x} \$x^2\$ #\~ \[l\](u) \* next" in head
@@ -146,7 +176,7 @@ def test_hostile_titles_stay_text_in_markdown():
 
 
 def test_hostile_titles_stay_text_in_latex():
-    text = to_latex("similarity_table7", corpora_table("", ("S", HOSTILE)))
+    text = to_latex("similarity_table7", any_table(("S", HOSTILE)))
 
     assert r"\input{" not in text
     assert r"\textbackslash{}input\{x\}" in text

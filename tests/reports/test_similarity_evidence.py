@@ -73,3 +73,39 @@ def test_it_prints_a_column_a_measure(table):
 
     assert "difference beyond the reference" in text.splitlines()[2]
     assert "\N{MINUS SIGN}50.0" in text
+
+
+@pytest.fixture
+def orders(view):
+    """Of ten images of sketch: near 2, 3, 4 right, rand 6, 5, 7, far 5, 5, 5."""
+    rights = {"near": (2, 3, 4), "rand": (6, 5, 7), "far": (5, 5, 5)}
+    models = [(f"seed-{seed}", order) for order in rights for seed in range(3)]
+    answers = {(*model, "sketch"): rights[model[1]][int(model[0][-1])] for model in models}
+    answers |= {("seed-0", "unpruned", "sketch"): 10}
+    views = {
+        "arms": view("arms", [(recipe, order, order) for recipe, order in models]),
+        "testsets": view("testsets", [(0, "sketch", "Sketch")]),
+        "predictions": predictions(answers),
+        "published": published_values("none"),
+    }
+    return report_table("similarity_evidence_orders", views, {"t": T})
+
+
+def test_orders_are_compared_seed_by_seed(orders):
+    found = measures(orders, "sketch")
+
+    values = {measure: round(row["value"], 9) for measure, row in found.items()}
+    assert values == {
+        **{"near": 0.3, "rand": 0.6, "far": 0.5},
+        **{"near_effect": -0.3, "rand_effect": 0.1},
+    }
+    effect = found["near_effect"]  # -0.4, -0.2, -0.3 deviate by 0.1
+    assert effect["value_high"] - effect["value"] == pytest.approx(T * 0.1 / 3**0.5)
+    assert {(row["seeds"], row["images"]) for row in found.values()} == {(3, 10)}
+
+
+def test_orders_print_their_differences_with_a_sign(orders):
+    text = to_markdown("similarity_evidence_orders", orders)
+
+    assert "near less rand" in text.splitlines()[2]
+    assert "+10.0" in text

@@ -21,7 +21,7 @@ def table1(view, published):
             "manifest_rows": view("manifest_rows", manifest_rows),
             "published": published(paper),
         }
-        return report_table(paper or "similarity_table1", views, {})
+        return report_table("similarity_table1", views, {})
 
     return build
 
@@ -52,9 +52,9 @@ def test_four_rows_by_hand(table1):
         for row, keep in enumerate(keeps)
     ]
     rows = [
-        (0, "OpenAI", "pretrained", "openai", None, False),
-        (1, "large + small", "b32", "both", None, False),
-        (2, "sketch-pruned", "b32", "sketch-pruned", "both", True),
+        (0, "OpenAI", "pretrained", "openai", None, False, True),
+        (1, "large + small", "b32", "both", None, False, True),
+        (2, "sketch-pruned", "b32", "sketch-pruned", "both", True, True),
     ]
 
     testsets = [(0, "sketch", "Sketch"), (1, "val", "Val")]
@@ -88,9 +88,9 @@ def paper_table(table1, name, baseline):
     titles = ["OpenAI", "L-400M", "L-200M", baseline]
     pruned = [f"{short}-pruned" for short in ("val", "sketch", "a", "r", "v2", "objectnet")]
     titles = list(dict.fromkeys(titles))
-    rows = [(place, title, "b32", title, None, False) for place, title in enumerate(titles)]
+    rows = [(place, title, "b32", title, None, False, True) for place, title in enumerate(titles)]
     rows += [
-        (len(titles) + place, title, "b32", title, baseline, True)
+        (len(titles) + place, title, "b32", title, baseline, True, True)
         for place, title in enumerate([*pruned, "combined-pruned"])
     ]
     testsets = [(place, title.lower(), title) for place, title in enumerate(TESTSETS)]
@@ -125,8 +125,8 @@ def test_papers_headline_follows_from_its_own_table_4(table1):
 
 def test_pruned_rows_of_other_data_are_not_set_beside_the_papers(table1):
     rows = [
-        (0, "my corpus", "b32", "mine", None, False),
-        (1, "sketch-pruned", "b32", "mine.sketch-pruned", "mine", True),
+        (0, "my corpus", "b32", "mine", None, False, True),
+        (1, "sketch-pruned", "b32", "mine.sketch-pruned", "mine", True, True),
     ]
     testsets = [(0, "sketch", "ImageNet-Sketch")]
 
@@ -136,10 +136,33 @@ def test_pruned_rows_of_other_data_are_not_set_beside_the_papers(table1):
         assert table[column].to_pylist() == [None, None]
 
 
+def test_the_papers_rows_are_found_by_either_name_of_a_set(table1):
+    rows = [
+        (0, "LAION-200M + ImageNet-Train", "b32", "both", None, False, True),
+        (1, "sketch-pruned", "b32", "cut", "both", True, True),
+    ]
+
+    table = table1(rows, [(0, "sketch", "ImageNet-Sketch")], paper="similarity_table1")
+
+    assert table["published_accuracy"].to_pylist() == [0.5021, 0.4478]
+
+
+def test_a_row_outside_the_grid_keeps_its_size(table1):
+    rows = [(0, "large", "b32", "large", None, False, False)]
+    members, manifest_rows = [("large", "large", "all")], [("large", "all", 0, 0, True)]
+
+    table = table1(rows, [(0, "a", "A")], (), members, manifest_rows)
+
+    columns = ["in_grid", "size", "images", "accuracy"]
+    assert [tuple(row.values()) for row in table.select(columns).to_pylist()] == [
+        (False, 1, 0, None)
+    ]
+
+
 def random_views(view, seed):
     random = np.random.default_rng(seed)
-    rows = [(0, "base", "tiny", "base", None, False)]
-    rows += [(n, f"cut {n}", "tiny", f"cut {n}", "base", True) for n in (1, 2)]
+    rows = [(0, "base", "tiny", "base", None, False, True)]
+    rows += [(n, f"cut {n}", "tiny", f"cut {n}", "base", True, True) for n in (1, 2)]
     testsets = [(1, "b", "B"), (0, "a", "A")]
     predictions = [
         ("tiny", manifest, testset, int(image) // 7, int(image) % 7, int(random.integers(0, 2)))

@@ -7,7 +7,7 @@ PARAMETERS = {
     "small": "small",
     "large": "large",
     "small_title": "ImageNet-Train",
-    "large_title": "LAION-200M",
+    "large_title": "L-200M",  # LAION-200M in the paper's table
     "near_gap": 0.9,
 }
 
@@ -72,6 +72,22 @@ def test_the_border_is_strict_to_the_last_bit(table6):
     ]
 
     assert counts(table6(similarities, [1.0], [True] * 3))[0][3] == 1
+
+
+def test_a_test_sample_without_a_gap_is_counted(table6):
+    similarities = [("large", "sketch", 0, 0, 0.9, 0, 7), ("small", "sketch", 0, 0, 0.9, 0, 7)]
+
+    table = counts(table6(similarities, [0.5], [True]))
+
+    assert [row[3:] for row in table[:2]] == [(0, 1), (0, 1)]
+
+
+def test_other_corpora_and_other_prunings_do_not_count(table6):
+    similarities = [("other", "sketch", 0, 0, 0.5, 0, 0), ("large", "sketch", 0, 0, 0.5, 0, 0)]
+
+    table = counts(table6(similarities, [0.5], [False]))  # kept by `all`, not by `cut`
+
+    assert [row[3:] for row in table[:2]] == [(0, 0), (0, 0)]
 
 
 def test_a_negative_gap_is_counted_and_not_divided_by(table6):

@@ -10,7 +10,8 @@ from clipaudit.errors import StepError, StoreError
 from clipaudit.reports import tables
 from clipaudit.reports.tables import report_table
 
-TABLE7 = {"small": "small", "large": "large", "large_title": "Large"}
+TABLE2 = {"small": "small", "large": "large", "small_title": "S", "large_title": "L"}
+TABLE2["near_duplicate_distance"] = 0.05
 
 
 @pytest.fixture
@@ -114,11 +115,65 @@ def test_a_view_without_files_is_refused(query):
         query("from v", {"v": []})
 
 
+def test_a_file_without_a_label_has_null_there(tmp_path, query):
+    path = write(tmp_path / "a.parquet", row=[1])
+    view = [LabelledFile(path, {"corpus": "c"}), LabelledFile(path, {"search": "s"})]
+
+    table = query("select corpus, search, row from v order by all", {"v": view})
+
+    assert [tuple(row.values()) for row in table.to_pylist()] == [("c", None, 1), (None, "s", 1)]
+
+
+def test_a_filter_on_a_label_leaves_other_files_unread(tmp_path, query):
+    whole = write(tmp_path / "a.parquet", row=list(range(10_000)))
+    damaged = tmp_path / "b.parquet"
+    content = bytearray(whole.read_bytes())
+    content[4:2000] = bytes(1996)  # the pages; the footer stays
+    damaged.write_bytes(content)
+    view = [LabelledFile(whole, {"corpus": "a"}), LabelledFile(damaged, {"corpus": "b"})]
+
+    table = query("select max(row) as last from v where corpus = 'a'", {"v": view})
+
+    assert table["last"].to_pylist() == [9999]
+
+
+@pytest.mark.parametrize("source", [[], pa.table({})])
+def test_a_view_that_may_be_empty_has_its_columns(query, source):
+    sql = "select recipe, manifest, testset, shard, row from predictions where right_rank = 0"
+
+    assert query(sql, {"predictions": source}).num_rows == 0
+
+
+def test_the_right_side_of_a_join_is_the_one_held(tmp_path, query):
+    big = [LabelledFile(write(tmp_path / "a.parquet", row=list(range(5000))))]
+    views = {"big": big, "small": pa.table({"row": [1, 2]})}
+
+    plans = [
+        query(f"explain select * from {sides} using (row)", views)["explain_value"][0].as_py()
+        for sides in ("big join small", "small join big")
+    ]
+
+    assert all("Hash Join" in plan for plan in plans)
+    assert plans[0] != plans[1]
+
+
+def test_a_data_set_is_found_by_either_of_its_names_in_the_papers(query):
+    table = query(
+        "select paper_name(title) as name from titles",
+        {"titles": pa.table({"title": ["LAION-200M + ImageNet-Train", "L-200M", "mine"]})},
+    )
+
+    assert table["name"].to_pylist() == ["L-200M + IN-Train", "L-200M", "mine"]
+
+
 def test_a_label_never_shadows_a_column(tmp_path, query):
     path = write(tmp_path / "a.parquet", testset=["a"])
 
     with pytest.raises(StepError, match=r"a\.parquet: has the column 'testset'.*'val'"):
         query("from v", {"v": [LabelledFile(path, {"testset": "val"})]})
+    other = write(tmp_path / "b.parquet", row=[1])
+    with pytest.raises(StepError, match=r"'testset' is a label of some files .* column of others"):
+        query("from v", {"v": [LabelledFile(path), LabelledFile(other, {"testset": "val"})]})
 
 
 def test_an_unknown_column_names_the_sql_file(view, published):
@@ -128,8 +183,8 @@ def test_an_unknown_column_names_the_sql_file(view, published):
         "published": published(None),
     }
 
-    with pytest.raises(StoreError, match=r'similarity_table7\.sql: Binder Error.*"testset"'):
-        report_table("similarity_table7", views, TABLE7)
+    with pytest.raises(StoreError, match=r'similarity_table2\.sql: Binder Error.*"rank"'):
+        report_table("similarity_table2", views, TABLE2)
 
 
 def test_a_parameter_that_lacks_is_named(view, published):
@@ -139,15 +194,15 @@ def test_a_parameter_that_lacks_is_named(view, published):
         "published": published(None),
     }
 
-    with pytest.raises(StoreError, match=r"similarity_table7\.sql: .*large_title"):
-        report_table("similarity_table7", views, {"small": "s", "large": "l"})
+    with pytest.raises(StoreError, match=r"similarity_table2\.sql: .*large_title"):
+        report_table("similarity_table2", views, {"small": "s", "large": "l"})
 
 
 def test_a_column_of_nulls_alone_needs_no_type(view, published):
     """Settings without pruned rows give a `baseline` that Arrow types as null."""
     rows = [{"position": 0, "dataset": "d", "recipe": "r", "manifest": "m", "baseline": None}]
     views = {
-        "rows": pa.Table.from_pylist([{**row, "indent": False} for row in rows]),
+        "rows": pa.Table.from_pylist([{**row, "indent": False, "in_grid": True} for row in rows]),
         "testsets": view("testsets", [(0, "a", "A")]),
         "predictions": view("predictions", [("r", "m", "a", 0, 0, 0)]),
         "members": view("members", [("m", "large", "all")]),
@@ -181,11 +236,11 @@ def test_neither_order_nor_split_of_files_reaches_the_bytes(tmp_path, view, publ
             "neighbors": [LabelledFile(path) for path in paths],
             "published": published(None),
         }
-        return report_table("similarity_table7", views, TABLE7)
+        return report_table("similarity_table2", views, TABLE2)
 
     assert answer([whole]).equals(answer(parts))
     assert answer(parts).equals(answer(parts[::-1]))
-    assert answer([whole])["images"].to_pylist() == [200]
+    assert answer([whole])["images"].to_pylist() == [200, 200]
 
 
 def test_two_processes_give_the_same_bytes():
@@ -193,7 +248,8 @@ def test_two_processes_give_the_same_bytes():
         "import hashlib, pyarrow as pa\n"
         "from clipaudit.reports.tables import report_table, published_values\n"
         "rows = pa.table({'position': [0, 1], 'dataset': ['b', 'c'], 'recipe': ['r', 'r'],\n"
-        "    'manifest': ['b', 'c'], 'baseline': [None, 'b'], 'indent': [False, True]})\n"
+        "    'manifest': ['b', 'c'], 'baseline': [None, 'b'], 'indent': [False, True],\n"
+        "    'in_grid': [True, True]})\n"
         "predictions = pa.table({'recipe': ['r'] * 80, 'manifest': ['b'] * 40 + ['c'] * 40,\n"
         "    'testset': ['a'] * 80, 'shard': [0] * 80, 'row': list(range(40)) * 2,\n"
         "    'right_rank': [n * n % 3 % 2 for n in range(80)]})\n"

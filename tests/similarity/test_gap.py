@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clipaudit.corpora.manifests import MANIFEST
-from clipaudit.similarity.gap import CROSSES, NOT_EMBEDDED, prune_to_gap
+from clipaudit.corpora.manifests import MANIFEST, NOT_EMBEDDED, keep_all, prune_manifest
+from clipaudit.similarity.gap import CROSSES, prune_to_gap
 
 COLUMNS = ("shard", "row", "testset", "gap_similarity", "gap", "gap_test_shard", "gap_test_row")
 TEST_SETS = ("val", "sketch")
@@ -19,9 +19,9 @@ def similarities(*rows):
     return pa.table({**ints, **floats, "testset": names})
 
 
-def samples(*addresses):
-    shards, rows = zip(*addresses, strict=True)
-    return pa.table({"shard": pa.array(shards, pa.int32()), "row": pa.array(rows, pa.int32())})
+def base(*addresses):
+    columns = zip(("shard", "row"), zip(*addresses, strict=True), strict=True)
+    return keep_all(pa.table({name: pa.array(column, pa.int32()) for name, column in columns}))
 
 
 def test_a_sample_beyond_a_gap_leaves_with_its_reason():
@@ -32,51 +32,72 @@ def test_a_sample_beyond_a_gap_leaves_with_its_reason():
         (0, 1, "sketch", None, None, None, None),
     )
 
-    manifest = prune_to_gap(samples((0, 0), (0, 1)), found, ["val", "sketch"])
+    manifest = prune_to_gap(base((0, 0), (0, 1)), found, ["val", "sketch"])
 
     assert manifest.schema == MANIFEST
     dropped, kept = manifest.to_pylist()
-    assert dropped == {
+    nothing = dict.fromkeys(MANIFEST.names)
+    assert dropped == nothing | {
         "shard": 0, "row": 0, "kept": False, "testset": "val", "test_shard": 0, "test_row": 3,
         "similarity": 0.75, "gap": 0.5, "reason": CROSSES,
     }  # fmt: skip
-    assert kept["kept"]
-    assert [value for name, value in kept.items() if name not in {"shard", "row", "kept"}] == [
-        None
-    ] * 6
+    assert kept == nothing | {"shard": 0, "row": 1, "kept": True}
 
 
 def test_only_the_chosen_test_sets_prune():
     found = similarities((0, 0, "val", 0.75, 0.5, 0, 3), (0, 0, "sketch", None, None, None, None))
 
-    assert prune_to_gap(samples((0, 0)), found, ["sketch"])["kept"].to_pylist() == [True]
+    assert prune_to_gap(base((0, 0)), found, ["sketch"])["kept"].to_pylist() == [True]
 
 
 def test_a_tie_with_the_gap_stays():
     found = similarities((0, 0, "val", 0.5, 0.5, 0, 3))
 
-    assert prune_to_gap(samples((0, 0)), found, ["val"])["kept"].to_pylist() == [True]
+    assert prune_to_gap(base((0, 0)), found, ["val"])["kept"].to_pylist() == [True]
 
 
 @pytest.mark.parametrize(("sketch", "named"), [(0.75, "val"), (0.8125, "sketch")])
 def test_combined_pruning_names_the_widest_crossing_and_the_first_of_equals(sketch, named):
     found = similarities((0, 0, "sketch", sketch, 0.5, 1, 1), (0, 0, "val", 0.75, 0.5, 0, 3))
 
-    assert prune_to_gap(samples((0, 0)), found, ["val", "sketch"])["testset"].to_pylist() == [named]
+    assert prune_to_gap(base((0, 0)), found, ["val", "sketch"])["testset"].to_pylist() == [named]
 
 
 def test_a_sample_that_was_not_embedded_is_dropped_as_such():
     found = similarities((0, 0, "val", None, None, None, None))
 
-    manifest = prune_to_gap(samples((0, 0), (0, 1)), found, ["val"])
+    manifest = prune_to_gap(base((0, 0), (0, 1)), found, ["val"])
 
     assert manifest["reason"].to_pylist() == [None, NOT_EMBEDDED]
 
 
 def test_a_part_without_similarities_keeps_nothing():
-    manifest = prune_to_gap(samples((0, 0)), similarities(), ["val"])
+    manifest = prune_to_gap(base((0, 0)), similarities(), ["val"])
 
     assert manifest["kept"].to_pylist() == [False]
+
+
+def test_what_the_base_dropped_stays_as_it_is():
+    found = similarities((0, 0, "val", 0.75, 0.5, 0, 3), (0, 1, "val", 0.75, 0.5, 0, 3))
+    whole = base((0, 0), (0, 1), (0, 2))
+    repeats = whole.select(["shard", "row"]).slice(1).append_column("reason", [["copy", "copy"]])
+    start = prune_manifest(whole, repeats, embedded=whole)
+
+    manifest = prune_to_gap(start, found, ["val"])
+
+    assert manifest["reason"].to_pylist() == [CROSSES, "copy", "copy"]
+    assert manifest.slice(1).equals(start.slice(1))
+
+
+def test_rows_come_in_the_order_of_the_base():
+    found = similarities((0, 1, "val", 0.75, 0.5, 0, 3), (2, 0, "val", None, None, None, None))
+
+    manifest = prune_to_gap(base((2, 0), (0, 1)), found, ["val"])
+
+    assert manifest.select(["shard", "kept"]).to_pydict() == {
+        "shard": [2, 0],
+        "kept": [True, False],
+    }
 
 
 crossing = st.one_of(st.none(), st.integers(-8, 8))
@@ -93,7 +114,7 @@ def test_equals_the_definition_on_drawn_excesses(excesses):
         return
 
     manifest = prune_to_gap(
-        samples(*((0, row) for row in range(len(excesses)))), similarities(*rows), TEST_SETS
+        base(*((0, row) for row in range(len(excesses)))), similarities(*rows), TEST_SETS
     )
 
     kept = [all(excess is None or excess <= 0 for excess in pair) for pair in excesses]

@@ -29,8 +29,8 @@ class Project:
         self.results = folder / "results_micro"
         self.store = folder / "store_micro"
 
-    def command(self, *arguments, target="all_tables", config="config/micro.yaml"):
-        return [*SNAKEMAKE, "--configfile", config, *arguments, "--", target]
+    def command(self, *arguments, target="all_tables all_figures", config="config/micro.yaml"):
+        return [*SNAKEMAKE, "--configfile", config, *arguments, "--", *target.split()]
 
     def environment(self):
         return {**os.environ, "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -29,7 +29,7 @@ def test_why_goes_from_a_row_to_shards_settings_and_code(finished):
 def test_why_leaves_out_what_had_no_part_in_the_row(finished):
     output = why(finished, TABLE, "--where", "dataset = 'sketch-pruned' and testset = 'val'")
 
-    predictions = "results_micro/predictions/brief/large-and-small"
+    predictions = "results_micro/predictions/brief/large-deduplicated-and-small"
     assert f"{predictions}.sketch-pruned/val.json" in output
     assert f"{predictions}.val-pruned/val.json" not in output
     assert f"{predictions}.sketch-pruned/sketch.json" not in output
@@ -73,7 +73,8 @@ def test_the_catalog_reaches_no_other_file(finished):
     )
 
     assert "disabled by configuration" in output
-    assert "The catalog has: curves," in output
+    assert "The catalog has: " in output
+    assert ", curves," in output
 
 
 def test_links_open_the_objects_by_name(finished):
@@ -98,7 +99,7 @@ def test_planted_near_duplicates_are_scored_against_the_truth(finished):
 
 
 def test_stream_gives_what_a_sealed_manifest_keeps(finished):
-    digest = finished.digests()["sealed/large-and-small.sketch-pruned.json"]
+    digest = finished.digests()["sealed/large-deduplicated-and-small.sketch-pruned.json"]
     kept = []
     for shard in range(5):  # four of the large set, one of the small
         tar = finished.stream(digest, shard)
@@ -106,7 +107,7 @@ def test_stream_gives_what_a_sealed_manifest_keeps(finished):
 
     manifests = finished.results / "manifests"
     files = [
-        *manifests.glob("large/sketch-pruned/*.parquet"),
+        *manifests.glob("large/deduplicated.sketch-pruned/*.parquet"),
         *manifests.glob("small/all/*.parquet"),
     ]
     expected = sum(pq.read_table(path)["kept"].to_numpy().sum() for path in files)

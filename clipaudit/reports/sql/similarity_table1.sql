@@ -2,9 +2,9 @@
 -- paper. The two differ only in the data sets that the view `rows` lists.
 -- One row per (data set, test set), in the order of the views `rows` and `testsets`.
 --
--- rows           position, dataset, recipe, manifest, baseline, indent; one row per data set and
---                (recipe, manifest). baseline is the manifest of the same recipe that relative
---                changes refer to, or null
+-- rows           position, dataset, recipe, manifest, baseline, indent, in_grid; one row per data
+--                set and (recipe, manifest). baseline is the manifest of the same recipe that
+--                relative changes refer to, or null; without in_grid there are no predictions
 -- testsets       position, testset, title
 -- predictions    recipe, manifest, testset, shard, row, right_rank
 -- members        manifest, corpus, pruning: a manifest is made of corpora, each pruned somehow
@@ -44,16 +44,39 @@ scores as (
     group by recipe, manifest, testset
 ),
 
+compared_with as (
+    select distinct
+        recipe,
+        baseline as manifest,
+    from rows
+    where baseline is not null
+),
+
+base_predictions as (
+    select
+        predictions.recipe,
+        predictions.manifest,
+        predictions.testset,
+        predictions.shard,
+        predictions.row,
+        predictions.right_rank,
+    from predictions
+    inner join compared_with
+        on
+            compared_with.recipe = predictions.recipe
+            and compared_with.manifest = predictions.manifest
+),
+
 pairs as (
     select
         rows.position,
         own.testset,
         own.right_rank = 0 as is_right,
         base.right_rank = 0 as was_right,
-    from rows
-    inner join predictions as own
-        on own.recipe = rows.recipe and own.manifest = rows.manifest
-    inner join predictions as base
+    from predictions as own
+    inner join rows
+        on rows.recipe = own.recipe and rows.manifest = own.manifest
+    inner join base_predictions as base
         on
             base.recipe = rows.recipe
             and base.manifest = rows.baseline
@@ -90,12 +113,14 @@ baselines as (
 papers as (
     select
         rows.position,
-        rows.dataset,
-        baselines.dataset as baseline_dataset,
+        paper_name(rows.dataset) as dataset,
+        paper_name(baselines.dataset) as baseline_dataset,
     from rows
     left join baselines
         on baselines.recipe = rows.recipe and baselines.manifest = rows.baseline
-    where rows.baseline is null or baselines.dataset in (select row from published)
+    where
+        rows.baseline is null
+        or paper_name(baselines.dataset) in (select paper_name(row) from published)
 ),
 
 published_sizes as (
@@ -105,7 +130,7 @@ published_sizes as (
         max(published.value) filter (where measure = 'removed')::bigint as removed,
     from papers
     inner join published
-        on published.row = papers.dataset and published.testset = ''
+        on paper_name(published.row) = papers.dataset and published.testset = ''
     group by papers.position
 ),
 
@@ -117,10 +142,10 @@ published_accuracies as (
         round(base.value / 100, 6) as baseline_accuracy,
     from papers
     inner join published as own
-        on own.row = papers.dataset and own.measure = 'accuracy_percent'
+        on paper_name(own.row) = papers.dataset and own.measure = 'accuracy_percent'
     left join published as base
         on
-            base.row = papers.baseline_dataset
+            paper_name(base.row) = papers.baseline_dataset
             and base.measure = 'accuracy_percent'
             and base.testset = own.testset
 )
@@ -129,6 +154,7 @@ select
     rows.position,
     rows.dataset,
     rows.indent,
+    rows.in_grid,
     rows.recipe,
     rows.manifest,
     rows.baseline,

@@ -95,6 +95,6 @@ left join published as published_sizes
 left join published as published_counts
     on
         published_counts.testset = shares.testset_title
-        and published_counts.row = shares.corpus_title
+        and paper_name(published_counts.row) = paper_name(shares.corpus_title)
         and published_counts.measure = 'near_duplicates'
 order by shares.position, shares.corpus_position

@@ -33,24 +33,27 @@ gaps as (
 -- a gap of 0 or less it has no meaning: null, and counted.
 normalized as (
     select
-        similarities.corpus,
-        similarities.testset,
+        similarities.corpus = $large as is_large,
+        testsets.position,
         similarities.shard,
         similarities.row,
         case when gaps.gap > 0 then similarities.similarity / gaps.gap end as normalized_similarity,
     from similarities
+    inner join testsets
+        on testsets.testset = similarities.testset
     left join gaps
         on
             gaps.testset = similarities.testset
             and gaps.test_shard = similarities.test_shard
             and gaps.test_row = similarities.test_row
+    where similarities.corpus in ($small, $large)
 ),
 
--- Few samples are near the gap, so these are looked up in the manifests and not the other way.
-candidates as (
+-- Few samples are near the gap: these are held in memory, the manifests stream past them.
+candidates as materialized (
     select
-        corpus,
-        testset,
+        is_large,
+        position,
         shard,
         row,
         normalized_similarity is not null as is_near,
@@ -58,42 +61,59 @@ candidates as (
     where normalized_similarity > $near_gap or normalized_similarity is null
 ),
 
+prunings as (
+    select
+        testsets.position,
+        members.pruning,
+    from testsets
+    inner join pruned
+        on pruned.testset = testsets.testset
+    inner join members
+        on members.manifest = pruned.manifest and members.corpus = $large
+),
+
+kept_rows as (
+    select
+        prunings.position,
+        manifest_rows.shard,
+        manifest_rows.row,
+    from manifest_rows
+    inner join prunings
+        on prunings.pruning = manifest_rows.pruning
+    where manifest_rows.kept and manifest_rows.corpus = $large
+),
+
 near as (
     select
-        candidates.corpus,
-        candidates.testset,
+        $large as corpus,
+        candidates.position,
         candidates.is_near,
-    from candidates
-    inner join pruned
-        on pruned.testset = candidates.testset
-    inner join members
-        on members.manifest = pruned.manifest and members.corpus = candidates.corpus
-    inner join manifest_rows
+    from kept_rows
+    inner join candidates
         on
-            manifest_rows.corpus = members.corpus
-            and manifest_rows.pruning = members.pruning
-            and manifest_rows.shard = candidates.shard
-            and manifest_rows.row = candidates.row
-    where candidates.corpus = $large and manifest_rows.kept
+            candidates.position = kept_rows.position
+            and candidates.shard = kept_rows.shard
+            and candidates.row = kept_rows.row
+    where candidates.is_large
 
     union all
 
     select
-        corpus,
-        testset,
+        $small as corpus,
+        position,
         is_near,
     from candidates
-    where corpus = $small
+    where not is_large
 ),
 
 counts as (
     select
         corpus,
-        testset,
+        position,
         count(*) filter (where is_near) as near_gap,
         count(*) filter (where not is_near) as not_normalized,
     from near
-    group by corpus, testset
+    group by corpus, position
 )
 
 select
@@ -111,10 +131,10 @@ cross join corpora
 left join pruned
     on pruned.testset = testsets.testset
 left join counts
-    on counts.testset = testsets.testset and counts.corpus = corpora.corpus
+    on counts.position = testsets.position and counts.corpus = corpora.corpus
 left join published
     on
-        published.row = corpora.title
+        paper_name(published.row) = paper_name(corpora.title)
         and published.testset = testsets.title
         and published.measure = 'near_gap'
 order by testsets.position, corpora.position

@@ -1,0 +1,98 @@
+"""Settings of classifiers with labels: how one is trained, and timm checkpoints as references."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from clipaudit.config.base import Settings
+
+DECIDED_ELSEWHERE = ("checkpoint_path", "in_chans", "num_classes", "pretrained")
+
+
+def _free(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Refuse what other settings decide: timm would take it, and make another head of its own."""
+    taken = [name for name in DECIDED_ELSEWHERE if name in arguments]
+    if taken:
+        raise ValueError(f"{', '.join(taken)}: decided by other settings, so take it out")
+    return arguments
+
+
+ModelArguments = Annotated[dict[str, Any], AfterValidator(_free)]
+
+
+class SupervisedRecipe(Settings):
+    """How a classifier is trained on labels. Defaults are those of pytorch/examples' imagenet.
+
+    The similarity paper (App. B.3) trains ResNet-18s "until convergence using standard PyTorch
+    hyperparameter settings".
+    """
+
+    model: str = Field(
+        "resnet18", description="a name that timm.list_models() prints (paper: ResNet-18)"
+    )
+    model_arguments: ModelArguments = Field(
+        {},
+        description="passed on to timm: {layers: [1, 1, 1, 1], channels: [8, 16, 32, 64]} makes "
+        "a small ResNet, {zero_init_last: false} one that starts as torchvision's do",
+    )
+    image_size: int = Field(224, ge=1, description="side in pixels of what the model takes")
+    crop_scale: tuple[float, float] = Field(
+        (0.08, 1.0), description="random resized crop, share of the area (torchvision's default)"
+    )
+    flip: bool = Field(True, description="mirror every other training picture, drawn at random")
+    evaluation_crop: float = Field(
+        0.875, gt=0, le=1, description="share of a test picture's shorter side (224 of 256)"
+    )
+    epochs: int = Field(90, ge=1, description="passes over the kept samples")
+    batch_size: int = Field(256, ge=1, description="samples a step")
+    learning_rate: float = Field(0.1, gt=0, description="of SGD, in the first epochs")
+    learning_rate_epochs: int = Field(
+        30, ge=1, description="after so many epochs, again and again, the rate is multiplied"
+    )
+    learning_rate_factor: float = Field(0.1, gt=0, le=1, description="by this")
+    momentum: float = Field(0.9, ge=0, lt=1, description="of SGD")
+    weight_decay: float = Field(1e-4, ge=0, description="of SGD, on all weights")
+    precision: Literal["fp32", "amp", "amp_bf16"] = Field(
+        "fp32", description="as for `recipes`: open_clip's names"
+    )
+    shuffle_buffer: int = Field(
+        5_000, ge=1, description="as for `recipes`: samples held for shuffling"
+    )
+    workers: int = Field(
+        1, ge=0, description="as for `recipes`: decoding processes, which set the order"
+    )
+    seed: int = Field(0, ge=0, description="weights, order and crops")
+
+    @model_validator(mode="after")
+    def _crop(self) -> "SupervisedRecipe":
+        low, high = self.crop_scale
+        if not 0 < low <= high <= 1:
+            raise ValueError(f"crop_scale is {low} to {high}: give 0 < least <= most <= 1")
+        return self
+
+
+class Classifier(Settings):
+    """A timm classifier that was not trained here (paper, Table 4: ResNet-101 on ImageNet-1k).
+
+    Its classes are those of the label set, in the same order.
+    """
+
+    model: str = Field(
+        description="a name that timm knows; its tag decides how pictures are prepared, and which "
+        "weights `pretrained` takes: resnet101.tv_in1k"
+    )
+    model_arguments: ModelArguments = Field({}, description="passed on to timm")
+    pretrained: bool = Field(
+        False, description="timm's weights, from the hub cache or, where there is one, the network"
+    )
+    checkpoint: str | None = Field(
+        None, description="a local file with weights: safetensors, or of torch.save"
+    )
+    batch_size: int = Field(256, ge=1, description="images a forward pass")
+    title: str | None = Field(None, description="what tables call it")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "Classifier":
+        if self.pretrained == (self.checkpoint is not None):
+            raise ValueError("give either `pretrained: true` or `checkpoint`, not both")
+        return self

@@ -1,0 +1,97 @@
+"""Splits: a corpus made of some samples of another one, chosen by an SQL predicate.
+
+Mayilvahanan et al., ICLR 2024, App. D: https://arxiv.org/abs/2310.09562, compare CelebA with and
+without eyeglasses, Waterbirds by background and by group. A predicate sees one sample: the columns
+of SAMPLES, of which `metadata` is the sample's JSON text, and nothing else.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.samples import SAMPLES
+from clipaudit.errors import ConfigError, InputError
+
+# one thread: the order of rows stays; nothing but the samples can be read
+_DUCKDB: dict[str, str | bool | int | float | list[str]] = {
+    "threads": 1,
+    "enable_external_access": False,
+    "python_enable_replacements": False,
+}
+
+
+def select_samples(samples: pa.Table, *, name: str, where: str, label: str | None) -> pa.Table:
+    """Return the SAMPLES of the split `name`: those for which `where` is true, in their order.
+
+    A predicate that is null chooses nothing. With `label`, an SQL expression of whole numbers, the
+    label of each chosen sample is what that gives. ConfigError for an expression that is none, or
+    that looks at anything but the sample; InputError for a label that is null or below 0.
+    """
+    chosen = _evaluate(samples, name, "where", where, "boolean")
+    rows = samples.filter(pc.fill_null(chosen, False))
+    if label is None:
+        return rows
+    labels = _evaluate(rows, name, "label", label, "integer")
+    wrong = np.flatnonzero(pc.fill_null(labels, -1).to_numpy() < 0)
+    if len(wrong):
+        shard, row = (rows[column][wrong[0]].as_py() for column in ("shard", "row"))
+        raise InputError(
+            f"split {name}: {len(wrong)} samples have no label, the first is shard {shard}, row "
+            f"{row}, where `{label}` is {labels[wrong[0]].as_py()}. Leave such samples out by "
+            "`where`, or correct `label`."
+        )
+    place = rows.column_names.index("label")
+    return rows.set_column(place, SAMPLES.field("label"), labels)
+
+
+def select_embeddings(
+    batches: Iterable[pa.RecordBatch | pa.Table], samples: pa.Table
+) -> Iterator[pa.Table]:
+    """Yield the rows of EMBEDDINGS whose address is among those of `samples`, in their order.
+
+    Batches are held one at a time; one without such rows gives an empty table.
+    """
+    wanted = sample_addresses(samples)
+    for batch in batches:
+        table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
+        yield table.filter(pa.array(np.isin(sample_addresses(table), wanted)))
+
+
+def select_drops(drops: pa.Table, samples: pa.Table) -> pa.Table:
+    """Return the DROPS of samples that were chosen before they were dropped, in their order."""
+    return drops.filter(pa.array(np.isin(sample_addresses(drops), sample_addresses(samples))))
+
+
+def _evaluate(samples: pa.Table, name: str, key: str, expression: str, kind: str) -> pa.Array:
+    """Return an SQL expression's value for every sample; `kind` is the type that it must have."""
+    query = f"select ({expression}\n) as value from samples"  # a comment ends with its line
+    try:
+        with duckdb.connect(config=_DUCKDB) as connection:
+            connection.register("samples", samples)
+            found = connection.sql(_only_expression(connection, query)).to_arrow_table()
+    except duckdb.Error as error:
+        raise ConfigError(
+            f"split {name}: `{key}: {expression}` is not understood: {error}\nIt may look at the "
+            f"columns of a sample: {', '.join(samples.column_names)}."
+        ) from error
+    value = found["value"].combine_chunks()
+    if kind == "boolean" and pa.types.is_boolean(value.type):
+        return value
+    if kind == "integer" and pa.types.is_integer(value.type):
+        return value.cast(pa.int32())
+    raise ConfigError(
+        f"split {name}: `{key}: {expression}` gives values of type {value.type}, where {kind}s are "
+        "needed: compare or cast them"
+    )
+
+
+def _only_expression(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb.Statement:
+    """Return the query as one statement; an expression cannot smuggle in a second."""
+    statements = connection.extract_statements(query)
+    if len(statements) != 1:
+        raise duckdb.ParserException(f"{len(statements)} statements, one expression is needed")
+    return statements[0]

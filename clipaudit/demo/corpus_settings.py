@@ -1,0 +1,35 @@
+"""What the settings of every kind of world share."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Settings(BaseModel):
+    """Settings of a made world: frozen, and unknown keys refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class MadeCorpus(Settings):
+    """What a corpus has in every kind of world."""
+
+    samples_per_shard: int = Field(
+        default=500,
+        ge=1,
+        le=1_000_000,
+        description="Pictures in a shard; keys have six digits. 500: about 6 MB at 64 pixels.",
+    )
+    captioned: bool = Field(default=True, description="Write a caption (.txt) for each picture.")
+    labelled: bool = Field(default=False, description="Write the class number (.cls).")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "MadeCorpus":
+        if not (self.captioned or self.labelled):
+            raise ValueError(
+                "captioned and labelled are both false, so nothing would say what a picture "
+                "shows: set one of them"
+            )
+        return self

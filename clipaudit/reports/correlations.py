@@ -1,0 +1,109 @@
+"""Accuracy by similarity: points with intervals, and a logistic curve, for each test set."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from clipaudit.reports.drawing import SERIES_COLOURS, SERIES_MARKERS, style
+from clipaudit.reports.layouts import MINUS
+from clipaudit.reports.panels import (
+    hide_x_numbers,
+    label_axes,
+    new_panels,
+    write_legend,
+    write_note,
+)
+
+if TYPE_CHECKING:
+    import matplotlib.axes
+    import matplotlib.figure
+    import matplotlib.lines
+
+_LINES: tuple[Any, ...] = (
+    *("-", "--", ":", "-."),
+    *((0, (6, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (2, 3)), (0, (1, 3))),
+)
+_SPREAD = 0.5  # of a bin: over so much of it the test sets' intervals stand beside each other
+_CURVE_POINTS = 101
+_HEIGHT = 2.3  # inches, of the panel
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+@style()
+def draw_correlations(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+    """Return the accuracies of a table of `similarity_correlation.sql`, all test sets in a panel.
+
+    A point stands near the middle of its bin, test sets beside each other in their order. A curve
+    is the logistic fit over the range of its test set's bins. Options: `x_label`, and `empty`, what
+    is said when there is nothing to show. Test sets differ in marker and line, too, not in colour
+    alone.
+    """
+    rows = table.to_pylist()
+    figure, (axes,) = new_panels(1, height=_HEIGHT)
+    sets = [
+        [row for row in rows if row["position"] == position]
+        for position in sorted({row["position"] for row in rows})
+    ]
+    handles = []
+    for place, bins in enumerate(sets):
+        shift = _SPREAD * (place - (len(sets) - 1) / 2) / len(sets)
+        handles.append(_draw_set(axes, place, shift, bins))
+    if all(row["bin_low"] is None for row in rows):
+        write_note(axes, options["empty"])
+        hide_x_numbers([axes])
+    axes.set_ylim(0, 100)
+    label_axes([axes], options["x_label"], "top-1 accuracy (%)")
+    write_legend(figure, handles)
+    return figure
+
+
+def _draw_set(
+    axes: "matplotlib.axes.Axes", place: int, shift: float, bins: Rows
+) -> "matplotlib.lines.Line2D":
+    """Draw one test set and return what stands for it in the legend; `shift` in widths of a bin."""
+    from matplotlib.lines import Line2D
+
+    look: dict[str, Any] = {
+        "color": SERIES_COLOURS[place % len(SERIES_COLOURS)],
+        "linewidth": 1,
+        "clip_on": False,  # markers at 0 and at 100 are whole
+    }
+    marker = SERIES_MARKERS[place % len(SERIES_MARKERS)]
+    line = _LINES[place % len(_LINES)]
+    filled = [row for row in bins if row["bin_low"] is not None]
+    accuracy, low, high = (
+        np.array([100 * row[name] for row in filled])
+        for name in ("accuracy", "accuracy_low", "accuracy_high")
+    )
+    middles = [_middle(row, shift) for row in filled]
+    margins = np.maximum([accuracy - low, high - accuracy], 0)
+    axes.errorbar(
+        middles,
+        accuracy,
+        yerr=margins,
+        marker=marker,
+        elinewidth=0.7,
+        **look | {"linestyle": "none"},
+    )
+    if filled and filled[0]["slope"] is not None:
+        x = np.linspace(filled[0]["bin_low"], filled[-1]["bin_high"], _CURVE_POINTS)
+        logits = filled[0]["intercept"] + filled[0]["slope"] * x
+        chance = 0.5 * (1 + np.tanh(0.5 * logits))  # the logistic function, without overflow
+        axes.plot(x, 100 * chance, linestyle=line, **look)
+    return Line2D([], [], marker=marker, linestyle=line, label=_label(bins[0]), **look)
+
+
+def _middle(row: Mapping[str, Any], shift: float) -> float:
+    low, high = float(row["bin_low"]), float(row["bin_high"])
+    return (low + high) / 2 + shift * (high - low)
+
+
+def _label(row: Mapping[str, Any]) -> str:
+    title, correlation = row["testset_title"], row["rank_correlation"]
+    if correlation is None:
+        return f"{title}"
+    number = f"{correlation:.2f}".replace("-", MINUS)
+    return f"{title}, \N{GREEK SMALL LETTER RHO} = {number}"

@@ -1,0 +1,214 @@
+"""Curves of accuracy over the size of the train set, a panel for each test set."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from clipaudit.reports.drawing import PALETTE, style
+from clipaudit.reports.layouts import count
+from clipaudit.reports.panels import (
+    hide_x_numbers,
+    label_axes,
+    new_panels,
+    write_legend,
+    write_note,
+)
+
+if TYPE_CHECKING:
+    import matplotlib.axes
+    import matplotlib.figure
+    import matplotlib.lines
+
+_X = {"size": "training samples", "removed": "samples removed", "share": "samples kept (%)"}
+_Y = {"accuracy": "top-1 accuracy (%)", "relative_change": "relative change of accuracy (%)"}
+_THOUSAND, _MILLION = 1_000, 1_000_000
+_HEIGHT = 1.7  # inches, of a panel
+_MARGIN = 0.06  # of the horizontal axis, beyond its first and last point
+
+# How prunings differ, besides in the colour of the palette: line and marker.
+_PRUNINGS = {"near": ("-", "v"), "far": ("--", "^"), "rand": (":", "s")}
+# How groups differ: broad lines with full markers, thin ones with hollow markers.
+_GROUPS: tuple[Mapping[str, Any], ...] = (
+    {"linewidth": 1.4},
+    {"linewidth": 0.7, "markerfacecolor": "white"},
+    {"linewidth": 1.4, "fillstyle": "left", "markerfacecoloralt": "white"},
+    {"linewidth": 0.7, "fillstyle": "bottom", "markerfacecoloralt": "white"},
+)
+_APART = 1.6  # points in print from one series to the next: else intervals would hide each other
+
+
+@dataclass(frozen=True)
+class _Point:
+    """What is drawn of a row, in the units of the axes; bounds are NaN where there are none."""
+
+    row: Mapping[str, Any]
+    x: float
+    y: float
+    low: float
+    high: float
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether this is the unpruned model."""
+        return bool(self.row["manifest"] == self.row["baseline"])
+
+
+@style()
+def draw_curves(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+    """Return the curves of a table of `similarity_curves.sql`.
+
+    Options: `x`, one of the columns `size`, `removed` and `share`; `y`, `accuracy` or
+    `relative_change`. A series is a line through its points in the order of x, the unpruned model
+    among them, which has a star of its own. Models without a value have no point: they are not in
+    the grid. A panel without any pruned model says so. Series stand a little beside each other.
+    """
+    rows = table.to_pylist()
+    panels = sorted({row["panel_position"] for row in rows})
+    figure, all_axes = new_panels(len(panels), height=_HEIGHT)
+    scale, x_label = _scale(rows, options["x"])
+    points = _points(rows, options["x"], options["y"], scale)
+    is_alone = len({(row["recipe"], row["baseline"]) for row in rows}) == 1
+    handles: dict[tuple[int, int], matplotlib.lines.Line2D] = {}
+    for axes, panel in zip(all_axes, panels, strict=True):
+        axes.set_title(next(r["panel_title"] for r in rows if r["panel_position"] == panel))
+        if options["y"] == "relative_change":
+            axes.axhline(0, color=PALETTE["quiet"], linewidth=0.6, zorder=0)
+        own = [point for point in points if point.row["panel_position"] == panel]
+        drawn = _draw_series(axes, own) | _draw_baselines(axes, own, is_alone=is_alone)
+        handles = drawn | handles
+        if not own:
+            write_note(axes, "not in this grid")
+        elif all(point.is_baseline for point in own):
+            # the unpruned model stands at the other end
+            place: Literal["left", "right"] = "right" if options["x"] == "removed" else "left"
+            write_note(axes, "pruned sets:\nnot in this grid", place)
+        _limit_y(axes, own)
+    _limit_x(all_axes, [point.x for point in points])
+    label_axes(all_axes, x_label, _Y[options["y"]])
+    write_legend(figure, [handles[key] for key in sorted(handles)])
+    return figure
+
+
+def _points(rows: Sequence[Mapping[str, Any]], x: str, y: str, scale: float) -> list[_Point]:
+    """Return the rows that have both coordinates, by x."""
+    points = []
+    for row in rows:
+        if row[x] is not None and row[y] is not None:
+            bounds = (row[f"{y}_low"], row[f"{y}_high"])
+            low, high = (np.nan if bound is None else 100 * bound for bound in bounds)
+            points.append(_Point(row, scale * row[x], 100 * row[y], low, high))
+    return sorted(points, key=lambda point: point.x)
+
+
+def _draw_series(
+    axes: "matplotlib.axes.Axes", points: Sequence[_Point]
+) -> dict[tuple[int, int], "matplotlib.lines.Line2D"]:
+    """Draw a line through the points of each series, markers and intervals at pruned models."""
+    handles = {}
+    all_series = sorted({point.row["series_position"] for point in points})
+    for place, series in enumerate(all_series):
+        members = [point for point in points if point.row["series_position"] == series]
+        pruned = [n for n, point in enumerate(members) if not point.is_baseline]
+        if not pruned:
+            continue
+        row = members[0].row
+        line, marker = _PRUNINGS[row["pruning"]]
+        look = {"color": PALETTE[row["pruning"]], **_GROUPS[row["group_position"] % len(_GROUPS)]}
+        aside = _aside(axes, place, len(all_series))
+        _draw_intervals(axes, [members[n] for n in pruned], look["color"], aside)
+        (handles[0, series],) = axes.plot(
+            [point.x for point in members],
+            [point.y for point in members],
+            linestyle=line,
+            marker=marker,
+            markevery=pruned,
+            transform=aside,
+            label=row["series_title"],
+            **look,
+        )
+    return handles
+
+
+def _draw_baselines(
+    axes: "matplotlib.axes.Axes", points: Sequence[_Point], *, is_alone: bool
+) -> dict[tuple[int, int], "matplotlib.lines.Line2D"]:
+    """Draw a star for each unpruned model, with its interval; `is_alone`: the figure has one."""
+    stars = {(p.row["recipe"], p.row["manifest"]): p for p in reversed(points) if p.is_baseline}
+    found = sorted(stars.values(), key=lambda point: int(point.row["group_position"]))
+    handles = {}
+    for place, point in enumerate(found):
+        group = point.row["group_position"]
+        aside = _aside(axes, place, len(found))
+        _draw_intervals(axes, [point], PALETTE["model"], aside)
+        title = "unpruned" if is_alone else f"unpruned, {point.row['group_title']}"
+        (handles[1, group],) = axes.plot(
+            [point.x],
+            [point.y],
+            color=PALETTE["model"],
+            marker="*",
+            markersize=6,
+            transform=aside,
+            zorder=3,
+            label=title,
+            **{**_GROUPS[group % len(_GROUPS)], "linewidth": 0},
+        )
+    return handles
+
+
+def _draw_intervals(
+    axes: "matplotlib.axes.Axes",
+    points: Sequence[_Point],
+    colour: str,
+    aside: Any,  # noqa: ANN401
+) -> None:
+    margins = [[point.y - point.low, point.high - point.y] for point in points]
+    axes.errorbar(
+        [point.x for point in points],
+        [point.y for point in points],
+        yerr=np.maximum(np.array(margins).T, 0),  # a bound may miss y by the last digit
+        color=colour,
+        linestyle="none",
+        elinewidth=0.7,
+        transform=aside,
+    )
+
+
+def _aside(axes: "matplotlib.axes.Axes", place: int, n: int) -> Any:  # noqa: ANN401
+    """Return the transform of data that stands at one of n places beside each other."""
+    from matplotlib.transforms import ScaledTranslation
+
+    inches = _APART * (place - (n - 1) / 2) / 72
+    return axes.transData + ScaledTranslation(inches, 0, axes.figure.dpi_scale_trans)
+
+
+def _limit_y(axes: "matplotlib.axes.Axes", points: Sequence[_Point]) -> None:
+    """Let the vertical axis hold all intervals: matplotlib overlooks what stands aside."""
+    heights = [(point.x, y) for point in points for y in (point.low, point.y, point.high)]
+    axes.update_datalim([place for place in heights if np.isfinite(place).all()])
+    axes.autoscale_view(scalex=False)
+
+
+def _limit_x(axes: Sequence["matplotlib.axes.Axes"], values: Sequence[float]) -> None:
+    """Let the horizontal axis, which panels share, reach from 0 to the last point."""
+    from matplotlib.ticker import FuncFormatter
+
+    last = max(values, default=0)
+    axes[0].set_xlim(-_MARGIN * (last or 1), (1 + _MARGIN) * (last or 1))
+    if values and not last:
+        axes[0].set_xticks([0])  # no number but that
+    if last >= _THOUSAND:
+        axes[0].xaxis.set_major_formatter(FuncFormatter(lambda value, _: count(round(value))))
+    if not values:
+        hide_x_numbers(axes)
+
+
+def _scale(rows: Sequence[Mapping[str, Any]], x: str) -> tuple[float, str]:
+    """Return the factor from a column to the numbers of its axis, and the axis title."""
+    if x == "share":
+        return 100, _X[x]
+    if max((row[x] or 0 for row in rows), default=0) >= _MILLION:
+        return 1 / _MILLION, f"{_X[x]} (millions)"
+    return 1, _X[x]

@@ -1,0 +1,195 @@
+"""Lines and correlations of the report, in NumPy and as DuckDB functions.
+
+A logistic curve says how the chance of a right answer grows with similarity, a straight line what
+accuracy to expect, Spearman's coefficient how alike two rankings are. Fits do not depend on the
+order of their points: they are sorted first. Coefficients are rounded to digits that no build of
+NumPy disputes.
+"""
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from duckdb.func import ARROW, SPECIAL
+from jaxtyping import Bool, Float64
+
+DIGITS = 9  # significant ones of a coefficient: more than any figure shows
+STEPS = 100  # of Newton's method; some ten are needed, more only close to separation
+TOLERANCE = 1e-11  # of the last step, relative to the coefficients
+NOISE = 1e-10  # relative, of a sum of losses: it is no reason to halve a step
+
+# Ranks are doubled, so that the mean rank of tied values is an integer, too; sums are hugeint, so
+# one rounding decides: that of the final fraction. Null where either side does not vary.
+_MACROS = """
+create macro doubled_rank(value, part) as (
+    2 * rank() over (partition by part order by value)
+    + count(*) over (partition by part, value) - 1
+);
+create macro scaled_covariance(a, b) as (
+    count(*) * sum(a::hugeint * b) - sum(a::hugeint) * sum(b::hugeint)
+);
+create macro rank_correlation(a, b) as (
+    case when scaled_covariance(a, a) > 0 and scaled_covariance(b, b) > 0 then
+        greatest(-1, least(1, scaled_covariance(a, b)::double / sqrt(
+            scaled_covariance(a, a)::double * scaled_covariance(b, b)::double
+        )))
+    end
+);
+"""
+
+
+def logistic_fit(
+    similarity: Float64[np.ndarray, " n"], correct: Bool[np.ndarray, " n"]
+) -> tuple[float, float]:
+    """Return (intercept, slope) of the most likely P(correct) = 1 / (1 + exp(-(i + s * x))).
+
+    It exists where neither answer begins only where the other ends: NaN twice without samples,
+    with one kind of answer, with equal similarities, or where some similarity separates the
+    answers. Similarities are finite. The order of the samples does not matter.
+
+    >>> logistic_fit(np.array([0.1, 0.4, 0.5, 0.9]), np.array([False, True, False, True]))
+    (-2.93388125, 6.36576522)
+    """
+    if not _overlap(similarity[correct], similarity[~correct]):
+        return float("nan"), float("nan")
+    order = np.lexsort((correct, similarity))
+    x = similarity[order]
+    centre, spread = x.mean(), x.std()
+    intercept, slope = _most_likely((x - centre) / spread, correct[order].astype(np.float64))
+    return _rounded(intercept - slope * centre / spread), _rounded(slope / spread)
+
+
+def _overlap(right: Float64[np.ndarray, " n"], wrong: Float64[np.ndarray, " m"]) -> bool:
+    """Return whether the ranges of two sets share more than an end (Albert & Anderson, 1984)."""
+    if not (len(right) and len(wrong)):
+        return False
+    return bool(right.min() < wrong.max() and wrong.min() < right.max())
+
+
+def _most_likely(
+    x: Float64[np.ndarray, " n"], correct: Float64[np.ndarray, " n"]
+) -> tuple[float, float]:
+    """Return the maximum of the likelihood, which is concave, by Newton's method.
+
+    Sums are NumPy's own: those of a linear algebra library depend on its threads.
+    """
+    intercept, slope = 0.0, 0.0
+    loss = _loss(x, correct, intercept, slope)
+    for _ in range(STEPS):
+        chances = 0.5 * (1 + np.tanh(0.5 * (intercept + slope * x)))  # (n,); nothing overflows
+        step = _newton_step(x, correct - chances, chances * (1 - chances))
+        new_loss = _loss(x, correct, intercept + step[0], slope + step[1])
+        while new_loss > loss * (1 + NOISE):
+            step = step[0] / 2, step[1] / 2
+            new_loss = _loss(x, correct, intercept + step[0], slope + step[1])
+        intercept, slope, loss = intercept + step[0], slope + step[1], new_loss
+        if max(map(abs, step)) <= TOLERANCE * max(1.0, abs(intercept), abs(slope)):
+            break
+    return intercept, slope
+
+
+def _newton_step(
+    x: Float64[np.ndarray, " n"],
+    errors: Float64[np.ndarray, " n"],
+    weights: Float64[np.ndarray, " n"],
+) -> tuple[float, float]:
+    """Return the line of weighted least squares through errors / weights, over x.
+
+    No step where the weights vanish: answers that overlap by rounding alone, on a slope past use.
+    """
+    total = weights.sum()
+    if total == 0:
+        return 0.0, 0.0
+    centre = (weights * x).sum() / total
+    aside = x - centre  # apart from it: the plain normal equations would cancel digits
+    curvature = (weights * aside * aside).sum()
+    if curvature == 0:
+        return 0.0, 0.0
+    slope = float((errors * aside).sum() / curvature)
+    return float(errors.sum() / total - slope * centre), slope
+
+
+def _loss(
+    x: Float64[np.ndarray, " n"],
+    correct: Float64[np.ndarray, " n"],
+    intercept: float,
+    slope: float,
+) -> float:
+    """Return the negative logarithm of the likelihood."""
+    logits = intercept + slope * x
+    return float((np.logaddexp(0, logits) - correct * logits).sum())
+
+
+def line_fit(x: Float64[np.ndarray, " n"], y: Float64[np.ndarray, " n"]) -> tuple[float, float]:
+    """Return (intercept, slope) of the least-squares line of y over x; NaN twice where no two x
+    differ. The order of the points does not matter.
+
+    >>> line_fit(np.array([1.0, 2.0, 3.0]), np.array([3.0, 5.0, 7.0]))
+    (1.0, 2.0)
+    """
+    if len(x) == 0 or x.min() == x.max():
+        return float("nan"), float("nan")
+    order = np.lexsort((y, x))
+    x, y = x[order], y[order]
+    aside = x - x.mean()
+    slope = float((aside * (y - y.mean())).sum() / (aside * aside).sum())
+    return _rounded(y.mean() - slope * x.mean()), _rounded(slope)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
+
+
+def register_fits(connection: duckdb.DuckDBPyConnection) -> None:
+    """Give SQL `logistic_fit`, `line_fit`, `doubled_rank` and `rank_correlation`.
+
+    `logistic_fit(list(x), list(correct))` and `line_fit(list(x), list(y))` are structs
+    (intercept, slope), null where there is no fit; pairs with a null are left out.
+
+    `doubled_rank(value, part)` is twice a row's mean rank among the rows of equal `part`, an
+    integer also for ties; `rank_correlation(a, b)` aggregates two such columns to Spearman's
+    coefficient. Several columns make a part as (first, second).
+    """
+
+    # DuckDB reads the number of arguments off the signature.
+    def logistic(similarity: pa.ChunkedArray, correct: pa.ChunkedArray) -> pa.Array:
+        pairs = zip(similarity.to_pylist(), correct.to_pylist(), strict=True)
+        return _structs([logistic_fit(*_points(x, y, np.bool_)) for x, y in pairs])
+
+    def line(x_lists: pa.ChunkedArray, y_lists: pa.ChunkedArray) -> pa.Array:
+        pairs = zip(x_lists.to_pylist(), y_lists.to_pylist(), strict=True)
+        return _structs([line_fit(*_points(x, y, np.float64)) for x, y in pairs])
+
+    fit = "struct(intercept double, slope double)"
+    # nulls SPECIAL: else DuckDB forbids them in the answer
+    connection.create_function(
+        "logistic_fit",
+        logistic,
+        ["double[]", "boolean[]"],
+        fit,
+        type=ARROW,
+        null_handling=SPECIAL,
+    )
+    connection.create_function(
+        "line_fit", line, ["double[]", "double[]"], fit, type=ARROW, null_handling=SPECIAL
+    )
+    connection.execute(_MACROS)
+
+
+def _points(
+    x: list[float | None] | None, y: list[float | None] | None, kind: type[np.generic]
+) -> tuple[Float64[np.ndarray, " n"], np.ndarray]:
+    """Return the pairs of two lists that have both sides."""
+    pairs = zip(x, y, strict=True) if x and y else ()
+    known = [pair for pair in pairs if None not in pair]
+    return (
+        np.array([pair[0] for pair in known], np.float64),
+        np.array([pair[1] for pair in known], kind),
+    )
+
+
+def _structs(fits: list[tuple[float, float]]) -> pa.Array:
+    """Return fits as structs (intercept, slope), null where they are NaN."""
+    values = np.array(fits, np.float64).reshape(len(fits), 2)
+    unknown = pa.array(np.isnan(values).any(axis=1))
+    columns = [pa.array(column) for column in values.T]
+    return pa.StructArray.from_arrays(columns, names=["intercept", "slope"], mask=unknown)

@@ -1,0 +1,272 @@
+"""Galleries: test pictures, and beside each the pictures nearest to it.
+
+Measures are in inches in print, y grows downwards. Pictures are shrunk, never cut or stretched.
+"""
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.images import open_picture
+from clipaudit.corpora.reasons import Unusable
+from clipaudit.reports.drawing import PALETTE, SMALLEST_POINTS, WIDTHS, bare_figure, style
+
+if TYPE_CHECKING:
+    import matplotlib.axes
+    import matplotlib.figure
+
+Row = Mapping[str, Any]
+Pictures = Mapping[tuple[str, int], bytes]  # by (test set or corpus, address): image files
+
+THUMBNAIL = 112  # pixels of the longer side: what a picture of three quarters of an inch shows
+MARGIN, GAP = 0.04, 0.06
+LINE = 0.125  # a line of the smallest text
+TITLE, TITLE_LETTERS, TITLE_LINES = 0.88, 13, 4  # of the strip that says which set a row shows
+LARGEST, SMALLEST = 1.0, 0.42  # of a picture's side; below the smallest, numbers would collide
+PAGE_HEIGHT = 9.2
+JOIN = 0.36  # between a test picture of the ladder and its neighbour
+
+
+def draw_gallery(
+    table: pa.Table, pictures: Pictures, options: Mapping[str, Any]
+) -> "matplotlib.figure.Figure":
+    """Return the drawing of a GALLERY.
+
+    `options` are those of `Gallery.settings`: the form `rows` (a block for each test picture, in it
+    a row for each set) or `ladder` (test pictures above their nearest neighbours), the titles of
+    test sets and sets, and the columns. `pictures` holds the image file of every picture of the
+    table; one that cannot be decoded becomes a crossed box. Without rows the figure says so.
+    """
+    with style():
+        rows = _rows(table)
+        if not rows:
+            return _empty(options)
+        draw = _ladder if options["form"] == "ladder" else _blocks
+        return draw(rows, pictures, options)
+
+
+def decimals(values: Sequence[Sequence[float]]) -> int:
+    """Return with how many decimals, 2 to 4, neighbouring unequal values are printed apart.
+
+    >>> decimals([[0.91, 0.9, 0.9]]), decimals([[0.912, 0.911]]), decimals([[0.91234, 0.91233]])
+    (2, 3, 4)
+    """
+    pairs = [pair for row in values for pair in pairwise(row) if pair[0] != pair[1]]
+    for places in (2, 3):
+        if all(f"{first:.{places}f}" != f"{second:.{places}f}" for first, second in pairs):
+            return places
+    return 4
+
+
+def _rows(table: pa.Table) -> list[dict[str, Any]]:
+    """Return the rows of GALLERY with the keys of their pictures."""
+    own = sample_addresses(table, "test_shard", "test_row").tolist()
+    near = sample_addresses(table).tolist()
+    return [
+        {**row, "query": (row["testset"], test), "neighbor": (row["corpus"], train)}
+        for row, test, train in zip(table.to_pylist(), own, near, strict=True)
+    ]
+
+
+# --- the two forms -------------------------------------------------------------------------------
+
+
+def _blocks(
+    rows: Sequence[Row], pictures: Pictures, options: Mapping[str, Any]
+) -> "matplotlib.figure.Figure":
+    titles = {each["testset"]: each["title"] for each in options["testsets"]}
+    sets, columns = options["sets"], options["shown"]["columns"]
+    blocks = [list(block) for _, block in groupby(rows, key=lambda row: row["block"])]
+    layout = _Layout(len(blocks), len(sets), columns)
+    paper = _Paper(layout.width, layout.height, pictures, layout.side)
+    places = decimals([values for block in blocks for values in _values(block)])
+    for number, block in enumerate(blocks):
+        top = layout.block(number)
+        if number:
+            paper.rule(top - GAP, layout.width)
+        query = block[0]
+        at = top + (layout.block_height - layout.side - 2 * LINE) / 2
+        paper.picture(query["query"], MARGIN, at)
+        paper.below(MARGIN, at, titles[query["testset"]])
+        for position, each in enumerate(sets):
+            paper.title(layout.title, layout.row(number, position), each["title"])
+        for row in block:
+            x, y = layout.column(row["place"]), layout.row(number, row["set_position"])
+            paper.picture(row["neighbor"], x, y)
+            paper.below(x, y, f"{row['similarity']:.{places}f}")
+    return paper.figure
+
+
+def _ladder(
+    rows: Sequence[Row], pictures: Pictures, options: Mapping[str, Any]
+) -> "matplotlib.figure.Figure":
+    (testset,), (searched,) = options["testsets"], options["sets"]
+    start = MARGIN + TITLE + GAP
+    width = WIDTHS["double"]
+    side = (width - start - MARGIN - GAP * (len(rows) - 1)) / len(rows)
+    side = min(max(side, SMALLEST), LARGEST)
+    width = max(width, start + len(rows) * (side + GAP) - GAP + MARGIN)
+    below = MARGIN + side + JOIN
+    paper = _Paper(width, below + side + MARGIN, pictures, side)
+    paper.title(MARGIN, MARGIN, testset["title"])
+    paper.title(MARGIN, below, f"nearest in {searched['title']}")
+    places = decimals([[row["similarity"] for row in rows]])
+    for number, row in enumerate(rows):
+        x = start + number * (side + GAP)
+        paper.join(x, MARGIN + side, below, f"{row['similarity']:.{places}f}")
+        paper.picture(row["query"], x, MARGIN)
+        paper.picture(row["neighbor"], x, below)
+    return paper.figure
+
+
+def _empty(options: Mapping[str, Any]) -> "matplotlib.figure.Figure":
+    """Say that no test picture qualifies: a figure that is asked for is there."""
+    titles = ", ".join(each["title"] for each in options["testsets"])
+    what = "has a neighbor"
+    if options["picked"]["nearer"] is not None:
+        near, far = (options["sets"][position]["title"] for position in options["picked"]["nearer"])
+        what = f"is more similar to {near} than to {far}"
+    lines = textwrap.wrap(f"No picture of {titles} {what}.", 100)
+    paper = _Paper(WIDTHS["double"], 2 * MARGIN + LINE * (len(lines) + 1), {}, LARGEST)
+    paper.text(MARGIN, MARGIN, "\n".join(lines), horizontalalignment="left")
+    return paper.figure
+
+
+def _values(block: Sequence[Row]) -> Iterator[list[float]]:
+    """Yield the similarities of each row of pictures."""
+    for _, shown in groupby(block, key=lambda row: row["set_position"]):
+        yield [row["similarity"] for row in shown]
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where the pictures of the form `rows` lie."""
+
+    blocks: int
+    sets: int
+    columns: int
+
+    @property
+    def side(self) -> float:
+        """Return the side of a picture: what fits the page, both ways, within its bounds."""
+        wide = WIDTHS["double"] - 2 * MARGIN - TITLE - (self.columns + 2) * GAP
+        high = (PAGE_HEIGHT - 2 * MARGIN) / self.blocks - 2 * GAP
+        fitting = min(wide / (self.columns + 1), high / self.sets - LINE - GAP)
+        return min(max(fitting, SMALLEST), LARGEST)
+
+    @property
+    def title(self) -> float:
+        return MARGIN + self.side + 2 * GAP
+
+    def column(self, place: int) -> float:
+        return self.title + TITLE + place * (self.side + GAP)
+
+    @property
+    def width(self) -> float:
+        return max(WIDTHS["double"], self.column(self.columns) - GAP + MARGIN)
+
+    @property
+    def block_height(self) -> float:
+        """Return the height of a block: its rows, or its test picture above two lines."""
+        return max(self.sets * (self.side + LINE + GAP), self.side + 2 * LINE)
+
+    def block(self, number: int) -> float:
+        return MARGIN + number * (self.block_height + 2 * GAP)
+
+    def row(self, block: int, position: int) -> float:
+        return self.block(block) + position * (self.side + LINE + GAP)
+
+    @property
+    def height(self) -> float:
+        return self.block(self.blocks) - 2 * GAP + MARGIN
+
+
+# --- what is put on paper ------------------------------------------------------------------------
+
+
+class _Paper:
+    """A figure with one pair of axes in inches, and pictures of one size on it."""
+
+    def __init__(self, width: float, height: float, pictures: Pictures, side: float) -> None:
+        self.figure = bare_figure(width, height)
+        self._axes: matplotlib.axes.Axes = self.figure.add_axes((0, 0, 1, 1))
+        self._axes.set_axis_off()
+        self._limits = (0, width), (height, 0)
+        self._axes.set(xlim=self._limits[0], ylim=self._limits[1])
+        self._pictures = pictures
+        self._side = side
+
+    def picture(self, key: tuple[str, int], x: float, y: float) -> None:
+        """Put a picture in the middle of the square whose upper left corner is (x, y)."""
+        import numpy as np
+
+        try:
+            image = open_picture(self._pictures[key]).rgb
+        except Unusable:
+            self._crossed_box(x, y)
+            return
+        image.thumbnail((THUMBNAIL, THUMBNAIL))
+        width, height = (self._side * size / max(image.size) for size in image.size)
+        left, top = x + (self._side - width) / 2, y + (self._side - height) / 2
+        extent = (left, left + width, top + height, top)
+        # nearest: of the tiny pictures of a demo one sees the pixels, as the encoder does
+        self._axes.imshow(np.asarray(image), extent=extent, aspect="auto", interpolation="nearest")
+        self._axes.set(xlim=self._limits[0], ylim=self._limits[1])  # imshow moves them
+
+    def _crossed_box(self, x: float, y: float) -> None:
+        right, bottom = x + self._side, y + self._side
+        outline = [(x, y), (right, y), (right, bottom), (x, bottom), (x, y)]
+        for points in (outline, [(x, y), (right, bottom)], [(x, bottom), (right, y)]):
+            self._line(points, label="unreadable")
+
+    def below(self, x: float, y: float, words: str) -> None:
+        """Write under the picture at (x, y): a value, or a name in up to two lines."""
+        self.text(x + self._side / 2, y + self._side + 0.02, _wrapped(words, 2))
+
+    def title(self, x: float, y: float, words: str) -> None:
+        """Write beside a row of pictures at height y what they are of."""
+        middle = y + self._side / 2
+        self.text(
+            x,
+            middle,
+            _wrapped(words, TITLE_LINES),
+            horizontalalignment="left",
+            verticalalignment="center",
+        )
+
+    def join(self, x: float, top: float, bottom: float, words: str) -> None:
+        """Join the picture above `top` to the one below `bottom`, with words in the middle."""
+        middle = x + self._side / 2
+        height = (top + bottom) / 2
+        for ends in ((top + 0.03, height - 0.07), (height + 0.07, bottom - 0.03)):
+            self._line([(middle, end) for end in ends])
+        self.text(middle, height, words, verticalalignment="center")
+
+    def rule(self, y: float, width: float) -> None:
+        """Draw a line across the paper."""
+        self._line([(MARGIN, y), (width - MARGIN, y)], colour="faint")
+
+    def text(self, x: float, y: float, words: str, **alignment: str) -> None:
+        """Write in the smallest size."""
+        placed = {"horizontalalignment": "center", "verticalalignment": "top", **alignment}
+        self._axes.text(x, y, words, fontsize=SMALLEST_POINTS, linespacing=1.05, **placed)
+
+    def _line(
+        self, points: Sequence[tuple[float, float]], colour: str = "quiet", label: str = ""
+    ) -> None:
+        x, y = zip(*points, strict=True)
+        self._axes.plot(x, y, color=PALETTE[colour], linewidth=0.6, label=label)
+
+
+def _wrapped(words: str, lines: int) -> str:
+    """Return words in lines that fit beside or below a picture.
+
+    >>> _wrapped("glyph web without copies", 2)
+    'glyph web\\nwithout …'
+    """
+    return "\n".join(textwrap.wrap(words, TITLE_LETTERS, max_lines=lines, placeholder=" …"))

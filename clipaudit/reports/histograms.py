@@ -1,0 +1,99 @@
+"""Histograms of two series over each other, a panel for each test set."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float64
+
+from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, style
+from clipaudit.reports.panels import (
+    hide_x_numbers,
+    label_axes,
+    new_panels,
+    write_legend,
+    write_note,
+)
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+
+_COLOURS = {
+    "large": PALETTE["large"],
+    "small": PALETTE["small"],
+    "pruned": PALETTE["pruned"],
+    "encoder": SERIES_COLOURS[2],
+    "second_encoder": SERIES_COLOURS[4],
+}
+_Y = {"share": (100, "share of images (%)"), "density": (1, "density")}  # factor, axis title
+_HEIGHT = 1.45  # inches, of a panel
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+@style()
+def draw_histograms(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+    """Return the histograms of a table with one row per (test set, series, bin).
+
+    The table is one of `similarity_histograms.sql` or `similarity_normalized.sql`; bins that it
+    lacks are empty. Options: `x_label`; `y`, the column that is drawn, `share` or `density`;
+    `edge`, what to call a line at 1. The first series is a filled shape, the second a hatched one
+    within dashes, so that they are told apart without colour, too.
+    """
+    from matplotlib.patches import Patch
+
+    rows = table.to_pylist()
+    factor, y_label = _Y[options["y"]]
+    panels = _by(rows, "position")
+    figure, all_axes = new_panels(len(panels), height=_HEIGHT)
+    handles: dict[int, Any] = {}
+    for axes, panel in zip(all_axes, panels.values(), strict=True):
+        axes.set_title(panel[0]["testset_title"])
+        for series, bins in _by(panel, "series_position").items():
+            look = _look(series, bins[0]["series"])
+            handles.setdefault(series, Patch(label=bins[0]["series_title"], **look))
+            if bins[0]["bin_low"] is not None:
+                values, edges = _stairs(bins, options["y"])
+                axes.stairs(factor * values, edges, **look)
+        if all(row["bin_low"] is None for row in panel):
+            write_note(axes, "no images")
+        if "edge" in options:
+            line = axes.axvline(1, color=PALETTE["quiet"], linestyle=":", label=options["edge"])
+            handles.setdefault(len(rows), line)
+    if all(row["bin_low"] is None for row in rows):
+        hide_x_numbers(all_axes)
+    label_axes(all_axes, options["x_label"], y_label)
+    write_legend(figure, list(handles.values()))
+    return figure
+
+
+def _look(series: int, name: str) -> dict[str, Any]:
+    """Return how a series is filled and outlined."""
+    colour = _COLOURS[name]
+    if series == 0:
+        return {"fill": True, "facecolor": (colour, 0.4), "edgecolor": colour, "linewidth": 0.8}
+    return {
+        "fill": True,
+        "facecolor": "none",
+        "edgecolor": colour,
+        "linewidth": 0.9,
+        "linestyle": "--",
+        "hatch": "////",
+    }
+
+
+def _stairs(bins: Rows, y: str) -> tuple[Float64[np.ndarray, " n"], Float64[np.ndarray, " edges"]]:
+    """Return the heights of all bins from the first to the last, and their edges."""
+    width = bins[0]["bin_high"] - bins[0]["bin_low"]
+    places = [round(row["bin_low"] / width) for row in bins]
+    first, last = min(places), max(places)
+    values = np.zeros(last - first + 1)
+    values[np.array(places) - first] = [row[y] for row in bins]
+    return values, np.arange(first, last + 2) * width
+
+
+def _by(rows: Rows, column: str) -> dict[int, Rows]:
+    """Return the rows of each value of a column, in the order of the values."""
+    values = sorted({row[column] for row in rows})
+    return {value: [row for row in rows if row[column] == value] for value in values}

@@ -1,0 +1,90 @@
+"""Panels of a figure: how many beside each other, their axis titles, their legend, and what an
+empty one says."""
+
+import math
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from clipaudit.reports.drawing import PALETTE, WIDTHS, new_figure
+
+if TYPE_CHECKING:
+    import matplotlib.axes
+    import matplotlib.figure
+
+COLUMNS = 3  # panels beside each other at most; four stand two by two
+BELOW = 0.6  # inches, for axis titles and a legend of two lines
+X_CHARACTERS = 33  # of an axis title in one line, below one of three panels
+Y_CHARACTERS = 24  # beside a panel
+_STEPS = (1, 2, 5, 10)  # between the numbers of an axis, times a power of ten
+
+
+def new_panels(
+    n: int, *, height: float
+) -> tuple["matplotlib.figure.Figure", list["matplotlib.axes.Axes"]]:
+    """Return a figure with n panels, row by row; one is as wide as a column of text, more a page.
+
+    `height` is that of a panel, in inches; axis titles and legend come on top. Panels share their
+    horizontal axis, whose numbers stand below the lowest panel of each column. To be called within
+    `style()`.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    assert n > 0, "a figure has a panel"
+    columns = 2 if n == 4 else min(n, COLUMNS)
+    rows = math.ceil(n / columns)
+    figure, grid = new_figure(
+        rows,
+        columns,
+        width="single" if n == 1 else "double",
+        height=rows * height + BELOW,
+        share_x=True,
+    )
+    axes = grid.ravel().tolist()
+    for each in axes:
+        each.xaxis.set_major_locator(MaxNLocator(6, steps=_STEPS))
+        each.yaxis.set_major_locator(MaxNLocator(5, steps=_STEPS))
+    for unused in axes[n:]:
+        unused.set_visible(False)
+    for lowest in axes[max(0, n - columns) : n]:
+        lowest.tick_params(labelbottom=True)
+    return figure, axes[:n]
+
+
+def label_axes(axes: Sequence["matplotlib.axes.Axes"], x_label: str, y_label: str) -> None:
+    """Write the titles of the axes: below the lowest panel of each column, beside each row."""
+    columns = axes[0].get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
+    characters = X_CHARACTERS * COLUMNS // max(2, columns)
+    for lowest in axes[max(0, len(axes) - columns) :]:
+        lowest.set_xlabel(textwrap.fill(x_label, characters))
+    for first in axes[::columns]:
+        first.set_ylabel(textwrap.fill(y_label, Y_CHARACTERS))
+
+
+def write_note(
+    axes: "matplotlib.axes.Axes", text: str, place: Literal["middle", "left", "right"] = "middle"
+) -> None:
+    """Say what a panel does not show: in its middle, or in a lower corner beside what it shows.
+
+    With the note in its middle the panel is empty. It then has no numbers on its vertical axis:
+    matplotlib's would be made up.
+    """
+    where: dict[str, Any] = {"x": 0.5, "y": 0.5, "ha": "center", "va": "center"}
+    if place == "middle":
+        axes.tick_params(left=False, labelleft=False)
+    else:
+        where = {"x": {"left": 0.04, "right": 0.96}[place], "y": 0.04, "ha": place, "va": "bottom"}
+    axes.text(s=text, transform=axes.transAxes, color=PALETTE["quiet"], **where)
+
+
+def hide_x_numbers(axes: Sequence["matplotlib.axes.Axes"]) -> None:
+    """Leave the horizontal axis, which panels share, without numbers: there is nothing on it."""
+    for each in axes:
+        each.tick_params(bottom=False, labelbottom=False)
+
+
+def write_legend(figure: "matplotlib.figure.Figure", handles: Sequence[Any]) -> None:
+    """Explain the handles, each labelled, below all panels; no handles, no legend."""
+    if handles:
+        columns = min(len(handles), 2 if figure.get_figwidth() == WIDTHS["single"] else 4)
+        figure.legend(handles=list(handles), loc="outside lower center", ncols=columns)

@@ -1,0 +1,274 @@
+"""How the tables of the similarity audit look in print: headings, captions, lines."""
+
+from collections.abc import Mapping
+
+from clipaudit.reports.layouts import (
+    MISSING,
+    Layout,
+    Line,
+    Listing,
+    Row,
+    count,
+    interval,
+    number,
+    percent,
+)
+
+_DIFFERENCES = ("effect", "excess", "near_effect", "rand_effect")  # measures that may be negative
+
+
+def _size(row: Row) -> str:
+    if row.get("removed") is None:
+        return count(row["size"]) or MISSING
+    return count(-row["removed"])
+
+
+def _published_size(row: Row) -> str:
+    if row.get("published_removed") is None:
+        return count(row["published_size"])
+    return count(-row["published_removed"])
+
+
+def _share(row: Row) -> str:
+    if row["share"] is None:
+        return ""
+    return f"{percent(row['share'])} {interval(row['share_low'], row['share_high'], digits=2)}"
+
+
+def _measure(row: Row) -> str:
+    return percent(row["value"], digits=1, sign=row["measure"] in _DIFFERENCES)
+
+
+def _measure_interval(row: Row) -> str:
+    return interval(row["value_low"], row["value_high"], sign=row["measure"] in _DIFFERENCES)
+
+
+def _grid_note(row: Row) -> str:
+    return "" if row["in_grid"] else ", not in this grid"
+
+
+def _line_note(row: Row) -> str:
+    """Say how many models a robustness line goes through, where there is one."""
+    if row["is_reference"]:
+        return " (reference)"
+    models = "1 model" if row["points"] == 1 else f"{row['points']} models"
+    out = f", {row['points_left_out']} left out" if row["points_left_out"] else ""
+    return f" ({'' if row['slope'] is not None else 'no line: '}{models}{out})"
+
+
+_ACCURACY = (
+    Line("", lambda row: percent(row["accuracy"]) or MISSING, _size),
+    Line("95 % interval", lambda row: interval(row["accuracy_low"], row["accuracy_high"])),
+    Line("in the paper", lambda row: percent(row["published_accuracy"]), _published_size),
+)
+
+_CHANGE = (
+    Line("relative change, %", lambda row: percent(row["relative_change"], digits=1, sign=True)),
+    Line(
+        "change, 95 % interval",
+        lambda row: interval(row["relative_change_low"], row["relative_change_high"], sign=True),
+    ),
+    Line(
+        "change in the paper",
+        lambda row: percent(row["published_relative_change"], digits=1, sign=True),
+    ),
+)
+
+_MEASURES = (
+    Line("", _measure, lambda row: count(row["images"])),
+    Line("95 % interval", _measure_interval),
+)
+
+_GRID_NOTE = " Not in this grid: no such model was asked for."
+
+_ACCURACY_NOTE = (
+    "\N{LEFT SINGLE QUOTATION MARK}X-pruned\N{RIGHT SINGLE QUOTATION MARK} lacks every sample that "
+    "is more similar to some test image of X than the whole small set is; its size is given as the "
+    "number of samples removed. Intervals are exact for accuracies and a bootstrap over the test "
+    "images, paired with the unpruned data set, for relative changes." + _GRID_NOTE
+)
+
+LAYOUTS: Mapping[str, Layout | Listing] = {
+    "similarity_deduplication": Listing(
+        caption="Samples of the large set that deduplication keeps, by its threshold: a sample "
+        "leaves where its similarity to what it repeats is above. Samples that were not embedded "
+        "are not among these.",
+        corner="Threshold",
+        name=lambda row: f"{row['threshold']:g}{', chosen' if row['is_chosen'] else ''}",
+        fields={
+            "Samples": lambda row: count(row["samples"]),
+            "Kept": lambda row: count(row["kept"]),
+            "Removed": lambda row: count(row["removed"]),
+            "Removed, %": lambda row: percent(row["removed_share"]) or MISSING,
+        },
+    ),
+    "similarity_evidence": Layout(
+        caption="What pruning to the gap of one test set costs: mean top-1 accuracy (%) over seeds "
+        "of models trained on the pruned set and on a random set of the same size, and their "
+        "difference, also less the difference on the reference test set. Student's 95 % intervals "
+        "over seeds.",
+        corner="Test set",
+        lead="Images",
+        row="testset_title",
+        column="measure",
+        lines=_MEASURES,
+    ),
+    "similarity_evidence_orders": Layout(
+        caption="What near-, rand- and far-pruning by the same number of samples cost: mean top-1 "
+        "accuracy (%) over seeds, near and far being by similarity to one test set, and the "
+        "differences, taken seed by seed. Student's 95 % intervals over seeds.",
+        corner="Test set",
+        lead="Images",
+        row="testset_title",
+        column="measure",
+        lines=_MEASURES,
+    ),
+    "similarity_gap_check": Listing(
+        caption="After gap pruning: how similar the nearest kept sample of the large set is to "
+        "each test image, compared with the image's gap. None may be above.",
+        corner="Data set",
+        name=lambda row: row["search"],
+        fields={
+            "Test set": lambda row: row["testset_title"],
+            "Images": lambda row: count(row["images"]),
+            "Below the gap": lambda row: count(row["below"]),
+            "At the gap": lambda row: count(row["ties"]),
+            "Above the gap": lambda row: count(row["above"]),
+            "Nothing kept": lambda row: count(row["without_neighbor"]),
+        },
+    ),
+    "similarity_robustness": Layout(
+        caption="Effective robustness: accuracy (top-1, %), the accuracy expected of a model "
+        "trained on the small set alone that is as accurate on the reference test set, and the "
+        "difference in percentage points. What to expect is read off a line through such models, "
+        "counted in parentheses, fitted to logits of accuracies; those with an accuracy of 0 or 1 "
+        "are left out.",
+        corner="Dataset",
+        row="dataset",
+        column="testset",
+        head_note=_line_note,
+        lines=(
+            Line("", lambda row: percent(row["accuracy"]) or MISSING),
+            Line("expected", lambda row: percent(row["expected_accuracy"])),
+            Line(
+                "effective robustness",
+                lambda row: percent(row["effective_robustness"], sign=True),
+            ),
+            Line("in the paper", lambda row: percent(row["published_accuracy"])),
+            Line(
+                "expected in the paper",
+                lambda row: percent(row["published_expected_accuracy"], digits=0),
+            ),
+        ),
+    ),
+    "similarity_table1": Layout(
+        caption="Corrected zero-shot accuracy (top-1, %), the small set added to the large one. "
+        + _ACCURACY_NOTE,
+        corner="Dataset",
+        lead="Size",
+        row="dataset",
+        column="testset",
+        row_note=_grid_note,
+        lines=(*_ACCURACY, *_CHANGE),
+    ),
+    "similarity_table2": Layout(
+        caption="Test images with a near duplicate in the train sets: an image at a distance "
+        "(1 \N{MINUS SIGN} cosine similarity) below the threshold, 0.05 in the paper. "
+        "Shares have exact 95 % intervals.",
+        corner="Test set",
+        lead="Images",
+        row="testset_title",
+        column="corpus",
+        lines=(
+            Line("", lambda row: count(row["near_duplicates"]), lambda row: count(row["images"])),
+            Line("share, % (95 % interval)", _share),
+            Line(
+                "in the paper",
+                lambda row: count(row["published_near_duplicates"]),
+                lambda row: count(row["published_images"]),
+            ),
+        ),
+    ),
+    "similarity_table3": Layout(
+        caption="Zero-shot accuracy (top-1, %) of models trained on core sets of equal size. "
+        "\N{LEFT SINGLE QUOTATION MARK}X-far-pruned\N{RIGHT SINGLE QUOTATION MARK} keeps the "
+        "samples most similar to the test images of X, "
+        "\N{LEFT SINGLE QUOTATION MARK}all\N{RIGHT SINGLE QUOTATION MARK} being all test sets at "
+        "once; SemDeDup keeps as many by deduplication alone. The average is over test sets; "
+        "intervals are exact." + _GRID_NOTE,
+        corner="Dataset",
+        lead="Size",
+        row="dataset",
+        column="testset",
+        row_note=_grid_note,
+        lines=_ACCURACY,
+    ),
+    "similarity_table4": Layout(
+        caption="Corrected zero-shot accuracy (top-1, %), the small set not added. Classifiers "
+        "trained on labels, where there are some, come last, on the test sets that have their "
+        "classes. " + _ACCURACY_NOTE,
+        corner="Dataset",
+        lead="Size",
+        row="dataset",
+        column="testset",
+        row_note=_grid_note,
+        lines=(*_ACCURACY, *_CHANGE),
+    ),
+    "similarity_table5": Layout(
+        caption="Spearman's rank correlation, over the images of each test set, between their "
+        "similarities to their nearest image in the small set under two encoders. The paper has "
+        "0.80 to 0.93 for its six test sets; our text of it does not say which is whose.",
+        corner="Test set",
+        lead="Images",
+        row="testset_title",
+        column="encoders",
+        lines=(
+            Line(
+                "",
+                lambda row: number(row["correlation"]) or MISSING,
+                lambda row: count(row["images"]),
+            ),
+        ),
+    ),
+    "similarity_table6": Layout(
+        caption="Train samples near the similarity gap: those whose normalized similarity exceeds "
+        "the threshold, 0.9 in the paper. The large set is the one pruned to each test set, the "
+        "small set is whole.",
+        corner="Test set",
+        row="testset_title",
+        column="corpus",
+        lines=(
+            Line("", lambda row: count(row["near_gap"])),
+            Line(
+                "without a normalized similarity (gap of 0 or less)",
+                lambda row: count(row["not_normalized"] or None),
+            ),
+            Line("in the paper", lambda row: count(row["published_near_gap"])),
+        ),
+    ),
+    "similarity_table7": Layout(
+        caption="Test images (%) whose nearest train image lies in the large set rather than in "
+        "the small one, strictly. Intervals are exact.",
+        corner="Test set",
+        lead="Images",
+        row="testset_title",
+        column="corpus",
+        lines=(
+            Line(
+                "",
+                lambda row: percent(row["share"]) or MISSING,
+                lambda row: count(row["images"]),
+            ),
+            Line(
+                "95 % interval",
+                lambda row: interval(row["share_low"], row["share_high"], digits=2),
+            ),
+            Line("equally near, images", lambda row: count(row["ties"] or None)),
+            Line(
+                "in the paper",
+                lambda row: percent(row["published_share"]),
+                lambda row: count(row["published_images"]),
+            ),
+        ),
+    ),
+}

@@ -1,0 +1,99 @@
+"""What a table or a figure of the report is made from, and the relations that many of them share.
+
+Paths are pointers relative to results/; the SQL of a table sees its inputs as views.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from clipaudit.config.prunings import ALL, base
+from clipaudit.config.run import Run
+from clipaudit.config.similarity import Similarity
+
+PRETRAINED = "pretrained"  # stands for the recipe of encoders that were not trained here
+CLASSIFIER = "classifier"  # and of classifiers that were not
+
+Relation = Sequence[Mapping[str, object]]
+
+
+@dataclass(frozen=True)
+class ReportTable:
+    """A table: its SQL, its inputs by view name, small relations that come from the settings, and
+    its parameters."""
+
+    sql: str  # reports/sql/<sql>.sql
+    inputs: Mapping[str, Sequence[str]]
+    relations: Mapping[str, Relation] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+
+def rows_of_test_sets(run: Run, names: Sequence[str]) -> list[dict[str, object]]:
+    """Return the relation `testsets`: position, testset, title."""
+    return [
+        {"position": position, "testset": name, "title": run.title(name)}
+        for position, name in enumerate(names)
+    ]
+
+
+def members(run: Run, manifest: str) -> list[dict[str, object]]:
+    """Return the relation `members` of one manifest: which pruning of which corpus it holds."""
+    return [
+        {"manifest": manifest, "corpus": corpus, "pruning": pruning}
+        for corpus, pruning in run.manifests()[manifest].items()
+    ]
+
+
+def manifest_files(run: Run, made_of: Relation) -> list[str]:
+    """Return the parts of all member manifests, each once."""
+    return _once(
+        f"manifests/{member['corpus']}/{member['pruning']}/{part}.json"
+        for member in made_of
+        for part in run.parts(str(member["corpus"]))
+    )
+
+
+def prediction_files(models: Iterable[tuple[str, str]], test_sets: Sequence[str]) -> list[str]:
+    """Return the predictions of models, each (recipe, manifest), on some test sets."""
+    return _once(
+        f"predictions/{recipe}/{manifest}/{test_set}.json"
+        for recipe, manifest in models
+        for test_set in test_sets
+    )
+
+
+def similarity_files(run: Run, audit: Similarity, corpora: Sequence[str]) -> list[str]:
+    """Return the similarities of corpora to the test sets, by part."""
+    return [
+        f"similarities/{audit.encoder}/{corpus}/{part}.json"
+        for corpus in corpora
+        for part in run.parts(corpus)
+    ]
+
+
+def neighbors_of(audit: Similarity, corpus: str, encoder: str | None = None) -> str:
+    """Return the nearest samples of a whole corpus to every sample of every test set."""
+    return f"neighbors/{encoder or audit.encoder}/{corpus}.json"
+
+
+def kept_neighbors(audit: Similarity, search: str, corpus: str) -> str:
+    """Return the nearest samples among those that a manifest keeps; see `searches`."""
+    return f"kept_neighbors/{audit.encoder}/{search}/{corpus}.json"
+
+
+def neighbors_in_web(audit: Similarity) -> str:
+    """Return the nearest samples in the set that prunings start from (LAION-200M)."""
+    if base(audit) == ALL:
+        return neighbors_of(audit, audit.large)
+    return kept_neighbors(audit, base(audit), audit.large)
+
+
+def web_title(run: Run, audit: Similarity) -> str:
+    """Return what tables call the set that prunings start from."""
+    title = run.title(audit.large)
+    if audit.deduplication is None:
+        return title
+    return audit.deduplication.title or f"{title}, deduplicated"
+
+
+def _once(paths: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(paths))

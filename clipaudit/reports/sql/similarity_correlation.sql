@@ -1,0 +1,102 @@
+-- How a model's accuracy on test images depends on their similarity to the nearest image of its
+-- train set: Figures 3 (left), 6, 11 and 12 (right) of the similarity paper.
+-- One row per (test set, bin that holds an image), in the order of the view `testsets`, bins
+-- ascending; a test set without images has one row, without a bin. Rank correlation and fit are
+-- over the single images of the test set, the same in all its rows.
+--
+-- testsets     position, testset, title
+-- neighbors    testset, test_shard, test_row, rank, similarity: in the train set of the model
+-- predictions  testset, shard, row, right_rank: of one model
+-- $bins        bins per unit of similarity, 100 or less: bin i is [i/bins, (i+1)/bins), exactly
+with answers as (
+    select
+        predictions.testset,
+        neighbors.similarity,
+        predictions.right_rank = 0 as is_right,
+    from predictions
+    left join neighbors
+        on
+            neighbors.testset = predictions.testset
+            and neighbors.test_shard = predictions.shard
+            and neighbors.test_row = predictions.row
+            and neighbors.rank = 0
+),
+
+ranked as (
+    select
+        testset,
+        similarity,
+        is_right,
+        doubled_rank(similarity, testset) as similarity_rank,
+        doubled_rank(is_right, testset) as right_rank,
+    from answers
+    where similarity is not null
+),
+
+-- An image that could not be embedded has no similarity: it is counted and left out.
+unknown as (
+    select
+        testset,
+        count(*) as images,
+    from answers
+    where similarity is null
+    group by testset
+),
+
+-- The chance of a right answer is 1 / (1 + exp(-(intercept + slope * similarity))).
+relations as (
+    select
+        testset,
+        count(*) as images,
+        rank_correlation(similarity_rank, right_rank) as rank_correlation,
+        logistic_fit(list(similarity), list(is_right)) as fit,
+    from ranked
+    group by testset
+),
+
+-- Similarities are multiples of 2^-48 near 1 or below, so the product with 100 or less is exact:
+-- no image crosses an edge by rounding. Rows rounded to float16 may be a little longer than 1;
+-- similarities of 1 and above stand with those just below it, so that copies share a bin.
+binned as (
+    select
+        testset,
+        least(floor(similarity * $bins), $bins - 1)::bigint as bin,
+        is_right,
+    from ranked
+),
+
+bins as (
+    select
+        testset,
+        bin,
+        count(*) as images,
+        count(*) filter (where is_right) as correct,
+        exact_interval(correct, images) as accuracy_interval,
+    from binned
+    group by testset, bin
+)
+
+select
+    testsets.position,
+    testsets.testset,
+    testsets.title as testset_title,
+    bins.bin / $bins as bin_low,
+    (bins.bin + 1) / $bins as bin_high,
+    coalesce(bins.images, 0) as images,
+    coalesce(bins.correct, 0) as correct,
+    bins.correct / bins.images as accuracy,
+    bins.accuracy_interval.low as accuracy_low,
+    bins.accuracy_interval.high as accuracy_high,
+    coalesce(relations.images, 0) as all_images,
+    coalesce(unknown.images, 0) as without_similarity,
+    relations.rank_correlation,
+    relations.fit.intercept,
+    relations.fit.slope,
+from testsets
+left join relations
+    on relations.testset = testsets.testset
+left join unknown
+    on unknown.testset = testsets.testset
+left join bins
+    on bins.testset = testsets.testset
+order by testsets.position, bins.bin

@@ -1,1 +1,0 @@
-similarity_table1.sql

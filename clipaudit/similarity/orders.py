@@ -1,0 +1,147 @@
+"""The orders in which samples leave: nearest first, farthest first, drawn, most duplicated first.
+
+Near- and far-pruning: Mayilvahanan et al., ICLR 2024, Sec. 4.2; the core set ('all-far-pruned')
+and the SemDeDup row of Table 3: App. B.4: https://arxiv.org/abs/2310.09562. Without published
+code, ours to say: samples come by falling score, ties by rising (shard, row); near removes from
+the front, far from the back, so that what near takes first far takes last. The score is the
+similarity to the nearest sample of a test set; to several test sets, the highest of those.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from jaxtyping import Float64, Int64, UInt64
+
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.errors import InputError
+from clipaudit.similarity.places import places
+
+NEAR = "too near"
+FAR = "too far"
+DRAWN = "drawn at random"
+DUPLICATE = "duplicate"
+
+
+@dataclass(frozen=True)
+class Order:
+    """Which samples leave first.
+
+    `near`: the most similar to `test_sets`; `far`: the least similar; `rand`: by the places of
+    `seed`, the last first; `semdedup`: the most similar to what they repeat.
+    """
+
+    kind: Literal["near", "far", "rand", "semdedup"]
+    test_sets: Sequence[str] = ()
+    seed: int = 0
+
+    @property
+    def removes_last(self) -> bool:
+        """Whether samples are taken from the back: far is near's order, the other way round."""
+        return self.kind == "far"
+
+    @property
+    def reason(self) -> str:
+        """Why a sample leaves, in the manifest's words."""
+        return {"near": NEAR, "far": FAR, "rand": DRAWN, "semdedup": DUPLICATE}[self.kind]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table that the order is read off."""
+        similar = ("testset", "similarity")
+        read = {"near": similar, "far": similar, "rand": (), "semdedup": ("similarity",)}
+        return ("shard", "row", *read[self.kind])
+
+    @property
+    def witness(self) -> tuple[str, ...]:
+        """The columns that say why, in the manifest as in the table that the order is read off."""
+        if self.kind == "rand":
+            return ()
+        if self.kind == "semdedup":
+            return ("similarity", "duplicate_shard", "duplicate_row")
+        return ("testset", "test_shard", "test_row", "similarity")
+
+
+@dataclass(frozen=True, eq=False)
+class Ordered:
+    """Samples of a part and where they stand: by rising key, then by rising address.
+
+    No two have one address, `shard << 32 | row`; `source` is the row that each key was read off.
+    """
+
+    keys: UInt64[np.ndarray, " n"]
+    addresses: UInt64[np.ndarray, " n"]
+    source: Int64[np.ndarray, " n"]
+
+
+def order_samples(order: Order, base: pa.Table, embedded: pa.Table) -> Ordered:
+    """Return where the eligible samples of a part stand: kept by `base`, a MANIFEST, and embedded.
+
+    `embedded` names the embedded samples and holds what the order is read off: SIMILARITIES for
+    near and far; for semdedup DUPLICATES, where a null similarity, of a sample that repeats no
+    other, comes last; for rand any table with the columns shard and row, where a sample may
+    repeat. Samples come in no particular order; there may be none.
+    """
+    if order.kind == "rand":
+        source, keys = _drawn(embedded, order.seed)
+    elif order.kind == "semdedup":
+        source, keys = _duplicates(embedded)
+    else:
+        source, keys = _nearest(embedded, order.test_sets)
+    addresses = sample_addresses(embedded)[source]
+    eligible = np.isin(addresses, sample_addresses(base.filter(base["kept"])))
+    return Ordered(keys[eligible], addresses[eligible].view(np.uint64), source[eligible])
+
+
+def falling(scores: Float64[np.ndarray, " n"]) -> UInt64[np.ndarray, " n"]:
+    """Return numbers that rise as scores fall, equal for equal scores; no score is NaN.
+
+    >>> keys = falling(np.array([np.inf, 0.5, 0.0, -0.0, -0.5, -np.inf]))
+    >>> np.diff(keys.astype(object)).astype(bool).tolist(), bool(np.all(keys[:-1] <= keys[1:]))
+    ([True, True, False, True, True], True)
+    """
+    bits = (scores + 0.0).view(np.uint64)  # -0.0 becomes 0.0
+    negative = bits >> np.uint64(63) == 1
+    return np.where(negative, bits, ~bits & np.uint64((1 << 63) - 1))
+
+
+# the key of a sample without duplicate in the order `semdedup`: after all others
+REPEATS_NONE = int(falling(np.array([-np.inf]))[0])
+
+_Read = tuple[Int64[np.ndarray, " n"], UInt64[np.ndarray, " n"]]  # rows of the table, their keys
+
+
+def _drawn(embedded: pa.Table, seed: int) -> _Read:
+    _, source = np.unique(sample_addresses(embedded), return_index=True)
+    shards, rows = (embedded[name].to_numpy()[source] for name in ("shard", "row"))
+    return source, ~places(shards, rows, seed=seed)
+
+
+def _duplicates(duplicates: pa.Table) -> _Read:
+    scores = pc.fill_null(duplicates["similarity"], -np.inf).to_numpy()
+    return np.arange(len(scores)), falling(scores)
+
+
+def _nearest(similarities: pa.Table, test_sets: Sequence[str]) -> _Read:
+    """Return each sample's row of the most similar test set, the earliest of equals."""
+    addresses = sample_addresses(similarities)
+    number = pc.index_in(similarities["testset"], value_set=pa.array(test_sets, pa.string()))
+    number = pc.fill_null(number, -1).to_numpy()
+    embedded = np.unique(addresses)
+    rows = np.empty((len(test_sets), len(embedded)), dtype=np.int64)
+    for index, name in enumerate(test_sets):
+        own = np.flatnonzero(number == index)
+        own = own[np.argsort(addresses[own], kind="stable")]
+        if not np.array_equal(addresses[own], embedded):
+            raise InputError(
+                f"test set {name}: similarities of {len(own)} samples, of {len(embedded)} that "
+                "were embedded; compute the similarities again with this test set"
+            )
+        rows[index] = own
+    similarity = similarities["similarity"].to_numpy()[rows]  # (test sets, samples)
+    best = similarity.argmax(axis=0)  # the first of equals
+    source = rows[best, np.arange(len(embedded))]
+    return source, falling(similarities["similarity"].to_numpy()[source])

@@ -1,0 +1,150 @@
+"""Train a classifier on the labels of any manifest: on a CPU or on one GPU, in one process.
+
+Mayilvahanan et al. (https://arxiv.org/abs/2310.09562, App. B.3) train ResNet-18s on pruned
+ImageNets "using standard PyTorch hyperparameter settings": those of pytorch/examples' imagenet,
+which the recipe's defaults are. Samples, their order and their crops come as in a CLIP training,
+and the same recipe, manifest, threads and machine give the same weights, bit for bit, also when
+the training was killed and resumed on the way. Differs from pytorch/examples: what is left of an
+epoch behind its last full batch is not used, and the weights start as timm's do.
+"""
+
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from pathlib import Path
+
+import pyarrow as pa
+import timm
+import torch
+from open_clip_train.precision import get_autocast
+
+from clipaudit.classifiers import build, training_preparation
+from clipaudit.config.supervised import SupervisedRecipe
+from clipaudit.corpora.sealed import Sealed
+from clipaudit.errors import ConfigError
+from clipaudit.training.labels import LabelMaker, require_labels
+from clipaudit.training.optimization import LAYOUT, Loss, Optimization, gradient_scaler
+from clipaudit.training.processes import Processes
+from clipaudit.training.run import (
+    Run,
+    SaveEpoch,
+    file_digest,
+    locate_all,
+    make_batches,
+    plan_epochs,
+    random_state_kept,
+    training_device,
+)
+from clipaudit.training.state import fingerprint
+
+
+def train_classifier(
+    sealed_path: Path,
+    locate: Callable[[str], Path],
+    recipe: SupervisedRecipe,
+    *,
+    classes: int,
+    scratch: Path,
+    device: str,
+    threads: int,
+    save_epoch: SaveEpoch,
+    processes: int = 1,
+) -> pa.Table:
+    """Train on the labels of what a sealed manifest keeps; return the CURVES, one row a step.
+
+    `classes` is the size of the label set, which all corpora of the manifest must share. Logits
+    have no scale, so `logit_scale` of the curves is 1. All else is as `training.run.train` says:
+    `locate`, `save_epoch`, resuming from `scratch`, what is refused before the first step; and
+    ConfigError for a corpus without labels and for more than one process.
+    """
+    count = max(processes, int(os.environ.get("WORLD_SIZE", "1")))
+    if count > 1:
+        raise ConfigError(
+            f"{count} processes are to train a classifier, which one does: give the rule one "
+            "process, with more threads or a GPU"
+        )
+    sealed = Sealed(sealed_path)
+    sealed.require_samples()
+    require_labels(sealed, classes=classes)
+    paths = locate_all(sealed, locate)
+    with random_state_kept():
+        torch_device = training_device(device, threads=threads)
+        alone = Processes()
+        plan, steps = plan_epochs(sealed, recipe, alone)
+        preparation = training_preparation(recipe)
+        maker = LabelMaker(preparation, recipe.seed)
+        model = build(recipe, classes=classes).model
+        run = Run(
+            plan=plan,
+            steps=steps,
+            work=_prepare(model, recipe, steps=steps, device=torch_device),
+            batches=make_batches(plan, sealed, paths, maker, recipe, alone, torch_device),
+            preparation=preparation,
+            processes=alone,
+            device=torch_device,
+            seed=recipe.seed,
+        )
+        identity = _identity(sealed_path, recipe, classes, torch_device, threads)
+        return run.all_epochs(scratch, identity, save_epoch)
+
+
+def _prepare(
+    model: torch.nn.Module, recipe: SupervisedRecipe, *, steps: Sequence[int], device: torch.device
+) -> Optimization:
+    """Return the optimization of a classifier, which is moved to `device`."""
+    model.to(device, memory_format=LAYOUT).train()  # type: ignore[call-overload]
+    optimizer = torch.optim.SGD(
+        model.parameters(),
+        lr=recipe.learning_rate,
+        momentum=recipe.momentum,
+        weight_decay=recipe.weight_decay,
+    )
+    return Optimization(
+        model=model,
+        optimizer=optimizer,
+        schedule=_rate_of_epochs(optimizer, recipe, steps),
+        scaler=gradient_scaler(recipe.precision, device),
+        loss=_cross_entropy(model, device),
+        autocast=get_autocast(recipe.precision, device_type=device.type),
+    )
+
+
+def _rate_of_epochs(
+    optimizer: torch.optim.Optimizer, recipe: SupervisedRecipe, steps: Sequence[int]
+) -> Callable[[int], float]:
+    """Return what sets the rate of a step: torch's StepLR, as a function of the step alone."""
+    ends = list(accumulate(steps))
+
+    def schedule(number: int) -> float:
+        falls = bisect_right(ends, number) // recipe.learning_rate_epochs
+        rate = recipe.learning_rate * recipe.learning_rate_factor**falls
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        return rate
+
+    return schedule
+
+
+def _cross_entropy(model: torch.nn.Module, device: torch.device) -> Loss:
+    scale = torch.ones((), device=device)
+
+    def loss(images: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.nn.functional.cross_entropy(model(images), labels), scale
+
+    return loss
+
+
+def _identity(
+    sealed: Path, recipe: SupervisedRecipe, classes: int, device: torch.device, threads: int
+) -> str:
+    return fingerprint(
+        {
+            "recipe": recipe.model_dump(mode="json"),
+            "classes": classes,
+            "sealed": file_digest(sealed),
+            "device": device.type,
+            "threads": threads,
+            "versions": [torch.__version__, timm.__version__],
+        }
+    )

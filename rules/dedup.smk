@@ -1,0 +1,85 @@
+"""Embeddings -> clusters -> duplicates -> the deduplicated manifest.
+
+Needs: `similarity.deduplication`, embeddings of the large corpus.
+Makes: centroids/<encoder>/<corpus>.json; clustered/<encoder>/<corpus>/ by part;
+duplicates/<encoder>/<corpus>/ by group of clusters; manifests/<corpus>/deduplicated/ by part.
+"""
+
+
+rule centroids:
+    """The centroids of the spherical k-means, learned from a random sample."""
+    input:
+        embeddings=lambda wildcards: by_part(
+            f"embeddings/{wildcards.encoder}/{wildcards.corpus}", wildcards.corpus
+        ),
+    output:
+        centroids=f"{RESULTS}/centroids/{{encoder}}/{{corpus}}.json",
+    log:
+        "logs/centroids/{encoder}/{corpus}.log",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("centroids"),
+        clusters=DEDUPLICATION.clusters,
+        iterations=DEDUPLICATION.iterations,
+        samples_per_cluster=DEDUPLICATION.samples_per_cluster,
+        seed=DEDUPLICATION.seed,
+    script:
+        "../workflow_scripts/centroids.py"
+
+
+rule assign:
+    """The cluster of every sample of a part, and its embedding beside it, by cluster."""
+    input:
+        embeddings=f"{RESULTS}/embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
+        centroids=f"{RESULTS}/centroids/{{encoder}}/{{corpus}}.json",
+    output:
+        clustered=f"{RESULTS}/clustered/{{encoder}}/{{corpus}}/{{part}}.json",
+    log:
+        "logs/assign/{encoder}/{corpus}/{part}.log",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("assign"),
+    script:
+        "../workflow_scripts/assign.py"
+
+
+rule duplicates:
+    """How similar each sample of a group of clusters is to what makes it superfluous."""
+    input:
+        clustered=lambda wildcards: by_part(
+            f"clustered/{wildcards.encoder}/{wildcards.corpus}", wildcards.corpus
+        ),
+    output:
+        duplicates=f"{RESULTS}/duplicates/{{encoder}}/{{corpus}}/{{group}}.json",
+    log:
+        "logs/duplicates/{encoder}/{corpus}/{group}.log",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("duplicates"),
+        clusters=group_clusters,
+        removal_rule=DEDUPLICATION.rule,
+        floor=DEDUPLICATION.floor(),
+    script:
+        "../workflow_scripts/duplicates.py"
+
+
+rule deduplicate:
+    """The manifest of a part without the duplicates of other samples."""
+    input:
+        base=f"{RESULTS}/manifests/{{corpus}}/all/{{part}}.json",
+        duplicates=lambda wildcards: duplicate_groups(wildcards.corpus),
+    output:
+        manifest=f"{RESULTS}/manifests/{{corpus}}/deduplicated/{{part}}.json",
+    log:
+        "logs/deduplicate/{corpus}/{part}.log",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("deduplicate"),
+        shards=shard_numbers,
+        threshold=DEDUPLICATION.threshold,
+    script:
+        "../workflow_scripts/deduplicate.py"

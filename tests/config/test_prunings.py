@@ -1,0 +1,116 @@
+from pathlib import Path
+
+import pytest
+
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.errors import ConfigError
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def settings():
+    return read_settings(ROOT / "config/laion400m.yaml")
+
+
+def test_a_gap_pruned_manifest_takes_the_small_set_whole(settings):
+    manifests = parse_settings(settings).manifests()
+
+    added = {"laion": "deduplicated.sketch-pruned", "imagenet-train": "all"}
+    assert manifests["laion-deduplicated-and-imagenet-train.sketch-pruned"] == added
+    assert manifests["laion-deduplicated.combined-pruned"] == {
+        "laion": "deduplicated.combined-pruned"
+    }
+
+
+def test_without_deduplication_prunings_start_from_the_whole_set(settings):
+    settings["similarity"] |= {"deduplication": None, "core_set": None}
+
+    manifests = parse_settings(settings).manifests()
+
+    assert manifests["laion.sketch-near-50000000"] == {"laion": "all.sketch-near-50000000"}
+    assert not any("deduplicated" in name for name in manifests)
+
+
+def test_every_manifest_is_made_by_exactly_one_kind_of_rule(settings):
+    run = parse_settings(settings)
+
+    for corpora in run.manifests().values():
+        for corpus, pruning in corpora.items():
+            made = run.prunings(corpus)
+            ways = [pruning in ("all", "deduplicated"), pruning in made.gaps, pruning in made.cuts]
+            assert sum(ways) == 1, pruning
+
+
+def test_the_core_set_looks_at_all_test_sets_at_once(settings):
+    run = parse_settings(settings)
+
+    cut = run.prunings("laion").cuts["deduplicated.all-far-core"]
+
+    assert cut.test_sets == ("val", "sketch", "a", "r", "v2", "objectnet")
+    assert (cut.kept, cut.like) == (100_000_000, "deduplicated")
+
+
+def test_a_grid_names_manifests_of_the_run(settings):
+    settings["similarity"]["grid"] = ["laion.sketch-near-1"]
+
+    with pytest.raises(ConfigError, match=r"similarity\.grid: 'laion\.sketch-near-1' is not among"):
+        parse_settings(settings)
+
+
+def test_evidence_and_curves_share_one_random_order(settings):
+    settings["recipes"]["again"] = settings["recipes"]["paper"] | {"seed": 1}
+    settings["similarity"]["evidence"] = {
+        "recipes": ["paper", "again"],
+        "pruning": "sketch",
+        "reference": "val",
+        "seed": 7,
+        "removed": 50_000_000,
+    }
+
+    with pytest.raises(ConfigError, match=r"evidence\.seed is 7, near_far\.seed is 0"):
+        parse_settings(settings)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"of": "celeba"}, "give either `shards` or, for a split, `of`"),
+        ({"shards": None, "of": "laion"}, "a split has both `of` and `where`"),
+        ({"label": "1"}, "`label` belongs to a split"),
+        ({"shards": None, "of": "x", "where": "true"}, "corpora.val.of: 'x' is not among corpora"),
+    ],
+)
+def test_a_corpus_is_shards_or_a_split(settings, change, message):
+    settings["corpora"]["val"] |= change
+
+    with pytest.raises(ConfigError) as refused:
+        parse_settings(settings)
+    assert message in str(refused.value)
+
+
+def test_a_split_has_the_parts_of_its_corpus():
+    run = parse_settings(read_settings(ROOT / "config/celeba.yaml"))
+
+    assert run.shards("eyeglasses") == run.shards("celeba")
+    assert run.parts("eyeglasses") == run.parts("celeba")
+    assert "eyeglasses" not in run.manifests()
+
+
+def test_settings_extend_another_file_section_by_section(tmp_path):
+    path = tmp_path / "mine.yaml"
+    base = ROOT / "config/micro.yaml"
+    path.write_text(f"extends: {base}\nresults: elsewhere\nsimilarity: {{near_gap: 0.5}}\n")
+
+    run = parse_settings(read_settings(path))
+
+    assert (run.results, run.similarity.near_gap) == ("elsewhere", 0.5)
+    assert run.similarity.large == "large"
+
+
+def test_settings_that_extend_themselves_are_refused(tmp_path):
+    path = tmp_path / "loop.yaml"
+    path.write_text(f"extends: {path}\n")
+
+    with pytest.raises(ConfigError, match=r"loop\.yaml: extends itself"):
+        read_settings(path)

@@ -1,0 +1,65 @@
+import pytest
+
+from clipaudit.reports.drawing import WIDTHS, style
+from clipaudit.reports.panels import label_axes, new_panels, write_legend, write_note
+
+
+@pytest.fixture(autouse=True)
+def in_style():
+    with style():
+        yield
+
+
+@pytest.mark.parametrize(
+    ("n", "rows", "columns"), [(1, 1, 1), (2, 1, 2), (3, 1, 3), (4, 2, 2), (5, 2, 3), (6, 2, 3)]
+)
+def test_panels_stand_in_at_most_three_columns(n, rows, columns):
+    figure, axes = new_panels(n, height=1.5)
+
+    grid = axes[0].get_subplotspec().get_gridspec()
+    assert (grid.nrows, grid.ncols, len(axes)) == (rows, columns, n)
+    assert figure.get_figwidth() == WIDTHS["single" if n == 1 else "double"]
+    assert [each.get_visible() for each in figure.axes].count(True) == n
+
+
+def test_the_lowest_panel_of_each_column_has_numbers_and_a_title():
+    figure, axes = new_panels(5, height=1.5)
+
+    label_axes(axes, "similarity", "share")
+
+    figure.draw_without_rendering()
+    numbered = [each.xaxis.get_tick_params()["labelbottom"] for each in axes]
+    assert numbered == [False, False, True, True, True]
+    assert [each.get_xlabel() for each in axes] == ["", "", *["similarity"] * 3]
+    assert [each.get_ylabel() for each in axes] == ["share", "", "", "share", ""]
+
+
+def test_long_titles_are_broken_to_fit_their_panel():
+    _, axes = new_panels(3, height=1.5)
+
+    label_axes(axes, "similarity to the nearest image of a set with a long name", "share of images")
+
+    assert axes[0].get_xlabel().splitlines() == [
+        "similarity to the nearest image",
+        "of a set with a long name",
+    ]
+
+
+def test_an_empty_panel_has_a_note_and_no_made_up_numbers():
+    figure, (axes, other) = new_panels(2, height=1.5)
+
+    write_note(axes, "not in this grid")
+    write_note(other, "partly", "left")
+
+    figure.draw_without_rendering()
+    assert [text.get_text() for text in axes.texts] == ["not in this grid"]
+    assert not axes.yaxis.get_tick_params()["labelleft"]
+    assert other.yaxis.get_tick_params()["labelleft"]
+
+
+def test_without_handles_there_is_no_legend():
+    figure, _ = new_panels(1, height=1.5)
+
+    write_legend(figure, [])
+
+    assert figure.legends == []

@@ -1,0 +1,236 @@
+"""Which figures the similarity audit has, given the settings, and what they are made from."""
+
+import pyarrow as pa
+import pytest
+
+from clipaudit.config.loading import parse_settings
+from clipaudit.errors import ConfigError
+from clipaudit.reports.drawings import draw_figure
+from clipaudit.reports.similarity_figures import similarity_figures
+from clipaudit.reports.tables import report_table
+
+WEB = "laion-deduplicated"
+SECTIONS = {"near_far": None, "supervised": None, "second_encoder": None}
+SPLIT = {"of": "celeba", "where": "true", "captions": "none"}
+
+
+@pytest.fixture
+def figures(settings):
+    """A function: the figures, with some settings of the audit replaced."""
+
+    def build(**changes):
+        settings["similarity"] |= changes
+        return similarity_figures(parse_settings(settings))
+
+    return build
+
+
+@pytest.fixture
+def with_pair(settings):
+    settings["corpora"]["celeba"] = {"shards": "celeba/{0..1}.tar", "captions": "none"}
+    settings["corpora"]["no-hat"] = SPLIT
+    settings["corpora"]["hat"] = {**SPLIT, "labels": "imagenet", "label": "1"}
+
+
+def titles(figure):
+    return [row["title"] for row in figure.table.relations["testsets"]]
+
+
+def points(figure, **wanted):
+    rows = figure.table.relations["points"]
+    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+
+
+def curve(figure, **wanted):
+    return [row["manifest"].removeprefix(f"{WEB}.") for row in points(figure, **wanted)]
+
+
+def test_figures_are_those_whose_sections_are_on(figures):
+    names = [name.removeprefix("similarity_") for name in figures()]
+    assert names == "fig3_left fig3 fig4 fig6 fig6_right fig7 fig9 fig10 fig13 fig14".split()
+
+    names = [name.removeprefix("similarity_") for name in figures(**SECTIONS)]
+    assert names == "fig3_left fig4 fig6 fig6_right fig14".split()
+
+
+def test_without_the_audit_there_is_no_figure(settings):
+    del settings["similarity"]
+
+    assert similarity_figures(parse_settings(settings)) == {}
+
+
+def test_the_first_three_test_sets_are_apart_from_the_rest(figures):
+    made = figures()
+
+    first = ["ImageNet-Val", "ImageNet-Sketch", "ImageNet-A"]
+    rest = ["ImageNet-R", "ImageNet-V2", "ObjectNet"]
+    assert titles(made["similarity_fig3_left"]) == titles(made["similarity_fig4"]) == first
+    assert titles(made["similarity_fig6"]) == titles(made["similarity_fig6_right"]) == rest
+    assert "similarity_fig6" not in figures(test_sets=["val", "sketch"], robustness=None)
+
+
+def test_accuracy_by_similarity_is_of_the_unpruned_model_and_its_own_train_set(figures):
+    inputs = figures()["similarity_fig3_left"].table.inputs
+
+    assert inputs["neighbors"] == ["kept_neighbors/b16-plus/deduplicated/laion.json"]
+    assert inputs["predictions"][1] == f"predictions/paper/{WEB}/sketch.json"
+
+    inputs = figures(deduplication=None, core_set=None)["similarity_fig3_left"].table.inputs
+
+    assert inputs["neighbors"] == ["neighbors/b16-plus/laion.json"]
+    assert inputs["predictions"][1] == "predictions/paper/laion/sketch.json"
+
+
+def test_histograms_are_of_the_whole_large_set_and_the_small_one(figures):
+    made = figures()
+
+    inputs = made["similarity_fig4"].table.inputs
+    assert inputs["first_neighbors"] == ["neighbors/b16-plus/laion.json"]
+    assert inputs["second_neighbors"] == ["neighbors/b16-plus/imagenet-train.json"]
+    inputs = made["similarity_fig13"].table.inputs
+    assert inputs["second_neighbors"] == ["neighbors/l14/imagenet-train.json"]
+
+
+def test_figure_3_has_a_panel_a_query_on_that_query(figures):
+    figure = figures()["similarity_fig3"]
+
+    assert {(row["panel_title"], row["testset"]) for row in points(figure)} == {
+        ("ImageNet-Sketch", "sketch"),
+        ("ImageNet-Val", "val"),
+    }
+    sizes = ("50000000", "100000000", "150000000")
+    assert curve(figure, testset="sketch", pruning="near") == [
+        WEB,
+        *(f"sketch-near-{size}" for size in sizes),
+    ]
+    assert curve(figure, testset="val", pruning="rand") == [WEB, *(f"rand-{n}" for n in sizes)]
+
+
+def test_figure_7_has_both_queries_on_every_test_set_and_one_random_curve(figures):
+    rows = points(figures()["similarity_fig7"], panel_position=5)
+
+    assert list(dict.fromkeys(row["series_title"] for row in rows)) == [
+        "near-pruned, ImageNet-Sketch",
+        "near-pruned, ImageNet-Val",
+        "far-pruned, ImageNet-Sketch",
+        "far-pruned, ImageNet-Val",
+        "rand-pruned",
+    ]
+    assert {row["testset"] for row in rows} == {"objectnet"}
+
+
+def test_figure_8_shows_control_sets(figures, settings):
+    settings["corpora"]["mnist"] = {"shards": "mnist.tar", "labels": "imagenet", "title": "MNIST"}
+
+    figure = figures(control_sets=["mnist"])["similarity_fig8"]
+
+    assert {row["panel_title"] for row in points(figure)} == {"MNIST"}
+    assert f"predictions/paper/{WEB}/mnist.json" in figure.table.inputs["predictions"]
+
+
+def test_figures_9_and_10_set_classifiers_beside_clip(figures):
+    made = figures()
+
+    rows = points(made["similarity_fig9"], group_title="supervised", pruning="near", testset="val")
+    assert [(row["recipe"], row["manifest"]) for row in rows] == [
+        ("resnet18", "imagenet-train"),
+        *(("resnet18", f"imagenet-train.val-near-{n}pct") for n in (25, 50, 75)),
+    ]
+    assert {row["baseline"] for row in rows} == {"imagenet-train"}
+    assert made["similarity_fig9"].table == made["similarity_fig10"].table
+    assert made["similarity_fig10"].options == {"x": "share", "y": "relative_change"}
+
+
+def test_classifiers_answer_for_test_sets_of_their_classes_only(figures, settings):
+    settings["label_sets"]["others"] = settings["label_sets"]["imagenet"]
+    settings["corpora"]["sketch"]["labels"] = "others"
+
+    figure = figures()["similarity_fig9"]
+
+    assert points(figure, testset="sketch", group_title="supervised") == []
+    assert points(figure, testset="val", group_title="supervised") != []
+
+
+def test_models_outside_the_grid_are_listed_and_not_asked_for(figures):
+    figure = figures(grid=[WEB, f"{WEB}.sketch-near-50000000"])["similarity_fig3"]
+
+    assert curve(figure, testset="sketch", in_grid=True, pruning="near") == [
+        WEB,
+        "sketch-near-50000000",
+    ]
+    assert len(points(figure)) == 24
+    assert figure.table.inputs["predictions"] == [
+        f"predictions/paper/{WEB}/sketch.json",
+        f"predictions/paper/{WEB}.sketch-near-50000000/sketch.json",
+        f"predictions/paper/{WEB}/val.json",
+    ]
+
+
+def test_with_an_empty_grid_figures_ask_for_no_model(figures):
+    made = figures(grid=[])
+
+    assert not any(figure.table.inputs.get("predictions") for figure in made.values())
+    assert made["similarity_fig3_left"].options["empty"] == "not in this grid"
+    # the sizes of the unpruned sets are known
+    assert made["similarity_fig3"].table.inputs["manifest_rows"][0].startswith("manifests/laion/")
+
+
+def test_manifests_are_read_once_and_belong_to_the_points(figures):
+    table = figures()["similarity_fig7"].table
+
+    files, members = table.inputs["manifest_rows"], table.relations["members"]
+    assert len(set(files)) == len(files)
+    assert len({row["manifest"] for row in members}) == len(members) == 16
+    assert {row["manifest"] for row in members} == {
+        row["manifest"] for row in table.relations["points"]
+    }
+
+
+def test_each_test_set_of_figure_14_has_its_own_pruned_set(figures):
+    table = figures()["similarity_fig14"].table
+
+    assert table.relations["pruned"][1] == {"testset": "sketch", "manifest": f"{WEB}.sketch-pruned"}
+    assert table.relations["members"][1] == {
+        "manifest": f"{WEB}.sketch-pruned",
+        "corpus": "laion",
+        "pruning": "deduplicated.sketch-pruned",
+    }
+    assert table.inputs["neighbors"] == ["neighbors/b16-plus/imagenet-train.json"]
+
+
+@pytest.mark.usefixtures("with_pair")
+def test_a_pair_has_the_figure_that_it_asks_for(figures):
+    made = figures(pairs={"hats": {"figure": 12, "small": "no-hat", "test": "hat"}})
+
+    histograms = made["similarity_fig12_hats"].table.inputs
+    assert histograms == {
+        "first_neighbors": ["kept_neighbors/b16-plus/pair-hats/laion.json"],
+        "second_neighbors": ["kept_neighbors/b16-plus/pair-hats/no-hat.json"],
+    }
+    correlation = made["similarity_fig12_hats_right"].table.inputs
+    assert correlation["neighbors"] == histograms["first_neighbors"]
+    assert correlation["predictions"] == [f"predictions/paper/{WEB}/hat.json"]
+
+
+@pytest.mark.usefixtures("with_pair")
+def test_a_pair_does_not_take_the_name_of_another_figure(figures):
+    pair = {"figure": 12, "small": "no-hat", "test": "hat"}
+
+    with pytest.raises(ConfigError, match=r"pairs\.hats_right: .* similarity_fig12_hats_right, of"):
+        figures(pairs={"hats": pair, "hats_right": pair})
+
+
+def test_every_figure_is_drawn_from_its_table_even_without_data(figures, view):
+    for name, figure in figures(grid=[]).items():
+        columns = {"first_neighbors": "neighbors", "second_neighbors": "neighbors"}
+        views = {key: view(columns.get(key, key), []) for key in figure.table.inputs}
+        relations = {
+            key: pa.Table.from_pylist(rows) for key, rows in figure.table.relations.items()
+        }
+        table = report_table(figure.table.sql, views | relations, figure.table.parameters)
+
+        drawn = draw_figure(figure.draw, table, figure.options)
+
+        panels = [axes for axes in drawn.axes if axes.get_visible()]
+        assert all(axes.texts for axes in panels), name
+        assert figure.caption.endswith("."), name

@@ -1,0 +1,32 @@
+import numpy as np
+import pytest
+from clustercases import grid_vectors, nearest_earlier, similarities
+
+from clipaudit.similarity.earlier import NearestEarlier
+
+
+@pytest.mark.parametrize("backend", ["numpy", "torch", None])
+def test_the_earliest_of_equals_wins_whatever_comes_first(backend):
+    vectors = grid_vectors(np.random.default_rng(2), 60)
+    nearest = NearestEarlier(60, backend=backend)
+
+    nearest.within(30, vectors[30:])
+    nearest.across(10, vectors[10:30], [(np.arange(30, 60), vectors[30:])])
+    nearest.across(
+        0, vectors[:10], [(np.arange(50, 60), vectors[50:]), (np.arange(10, 50), vectors[10:50])]
+    )
+    nearest.within(10, vectors[10:30])
+    nearest.within(0, vectors[:10])
+
+    found = nearest.removals()
+    assert (found.similarity[0], found.earlier[0]) == (-np.inf, -1)
+    pairs = list(zip(found.similarity, found.earlier, strict=True))
+    assert pairs[1:] == nearest_earlier(similarities(vectors))[1:]
+
+
+@pytest.mark.parametrize(
+    ("n", "device", "backend"),
+    [(100, "cpu", "numpy"), (10**5, "cpu", "torch"), (2, "cuda", "torch")],
+)
+def test_torch_is_taken_where_it_pays(n, device, backend):
+    assert NearestEarlier(n, device=device)._quicker_backend(640) == backend

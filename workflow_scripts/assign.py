@@ -1,0 +1,23 @@
+"""The cluster of every sample of a part, and its embedding beside it, by cluster."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Assign the samples."""
+    from clipaudit.neighbors.backends import quicker_backend
+    from clipaudit.similarity.assignment import assign_clusters, centroid_queries, clustered_schema
+
+    queries = centroid_queries(step.table("centroids"))
+    clustered = assign_clusters(
+        queries,
+        step.batches("embeddings"),
+        backend=step.resource("backend", quicker_backend(step.rows("embeddings"), queries)),
+        device=step.device,
+        block_rows=step.resource("block_rows", 32_768),
+        threads=step.threads,
+    )
+    step.write_tables("clustered", clustered, clustered_schema(queries.dimension))
+
+
+run_step(snakemake, compute)

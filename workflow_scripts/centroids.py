@@ -1,0 +1,22 @@
+"""The centroids of the spherical k-means, learned from a random sample."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Learn the centroids."""
+    from clipaudit.similarity.clustering import train_centroids
+
+    settings = step.settings
+    centroids = train_centroids(
+        step.batches("embeddings"),
+        clusters=settings["clusters"],
+        iterations=settings["iterations"],
+        seed=settings["seed"],
+        sample=settings["clusters"] * settings["samples_per_cluster"],
+        threads=step.threads,
+    )
+    step.write_table("centroids", centroids, centroids.schema)
+
+
+run_step(snakemake, compute, numeric=("faiss", "numpy"))

@@ -1,0 +1,29 @@
+"""What a classifier predicts for every image of every test set that has its classes."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Predict the classes, one model load for all test sets."""
+    from clipaudit.classifiers import load_from_settings
+    from clipaudit.evaluation import PREDICTIONS, evaluate_classifier, read_tasks
+    from clipaudit.models import use_device
+
+    device = use_device(step.device, threads=step.threads)
+    tasks = read_tasks(
+        step.settings["tasks"],
+        dict(zip(step.settings["class_files"], step.files("classes"), strict=True)),
+        step.files("tars"),
+        lambda name: step.table("samples", corpus=name),
+    )
+    classifier = load_from_settings(
+        **step.settings["model"], weights=step.files("weights"), classes=len(tasks[0].classes)
+    )
+    workers, batch_size = step.resource("workers", 0), step.settings["batch_size"]
+    for name, predictions in evaluate_classifier(
+        classifier, tasks, batch_size=batch_size, workers=workers, device=device
+    ):
+        step.write_table(name, predictions, PREDICTIONS, testset=name)
+
+
+run_step(snakemake, compute, numeric=("torch", "torchvision", "timm", "pillow"))

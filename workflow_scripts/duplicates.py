@@ -1,0 +1,23 @@
+"""How similar each sample of a group of clusters is to what makes it superfluous."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Compare within clusters; resources say how, and never show in the table."""
+    from clipaudit.similarity.duplicates import DUPLICATES, find_duplicates
+
+    settings = step.settings
+    duplicates = find_duplicates(
+        lambda clusters: step.ranges("clustered", "cluster", clusters[0], clusters[-1]),
+        range(*settings["clusters"]),
+        rule=settings["removal_rule"],
+        floor=settings["floor"],
+        backend=step.resource("backend", None),
+        device=step.device,
+        threads=step.threads,
+    )
+    step.write_table("duplicates", duplicates, DUPLICATES)
+
+
+run_step(snakemake, compute)

@@ -1,0 +1,45 @@
+"""One gallery of a paper: test pictures beside the pictures nearest to them."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Pick test samples and their neighbours, look their pictures up, draw them."""
+    from clipaudit.corpora.lookup import paths_by_corpus, read_pictures, rows_of_shards
+    from clipaudit.reports.drawing import figure_bytes
+    from clipaudit.reports.galleries import draw_gallery
+    from clipaudit.reports.rendering import to_csv
+    from clipaudit.similarity.gallery import (
+        SearchedSet,
+        gallery,
+        gallery_addresses,
+        neighbor_addresses,
+        pick_vectors,
+        queries_of,
+    )
+
+    asked = step.settings["gallery"]
+    pairs = zip(asked["sets"], step.tables("neighbors"), strict=True)
+    sets = [SearchedSet(each["title"], each["corpus"], neighbors) for each, neighbors in pairs]
+    queries = queries_of(sets, [each["testset"] for each in asked["testsets"]], **asked["picked"])
+    vectors = {}
+    for corpus, addresses in neighbor_addresses(sets, queries).items():
+        files = [each for each in step.labelled("embeddings") if each.labels["corpus"] == corpus]
+        shards = {address >> 32 for address in addresses}
+        batches = rows_of_shards([file.path for file in files], shards)
+        vectors[corpus] = pick_vectors(batches, addresses)
+    table = gallery(queries, sets, vectors, **asked["shown"])
+    tars = paths_by_corpus(step.files("tars"), asked["tars"])
+    pictures = {
+        (corpus, address): picture
+        for corpus, addresses in gallery_addresses(table).items()
+        for address, picture in read_pictures(tars[corpus], addresses).items()
+    }
+    svg, png = figure_bytes(draw_gallery(table, pictures, asked))
+    step.write_table("table", table, table.schema)
+    step.write_bytes("csv", to_csv(table).encode(), ".csv")
+    step.write_bytes("svg", svg, ".svg")
+    step.write_bytes("png", png, ".png")
+
+
+run_step(snakemake, compute, numeric=("matplotlib", "pillow"))

@@ -1,0 +1,34 @@
+"""A classifier trained on a sealed manifest."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Train the classifier; every epoch is kept, the last one is the model."""
+    from clipaudit.config.supervised import SupervisedRecipe
+    from clipaudit.corpora.classes import read_classes
+    from clipaudit.training.curves import CURVES
+    from clipaudit.training.supervised import train_classifier
+
+    recipe = SupervisedRecipe(**step.settings["recipe"])
+
+    def save_epoch(epoch: int, weights: bytes) -> None:
+        last = epoch == recipe.epochs - 1
+        name = "model" if last else f"epochs/{epoch:04d}"
+        step.write_bytes(name, weights, ".safetensors", epoch=str(epoch))
+
+    curves = train_classifier(
+        step.file("sealed"),
+        step.file_digests.locate,
+        recipe,
+        classes=len(read_classes(step.files("classes")[0])),
+        scratch=step.scratch,
+        device=step.device,
+        threads=step.threads,
+        save_epoch=save_epoch,
+        processes=step.processes,
+    )
+    step.write_table("curves", curves, CURVES)
+
+
+run_step(snakemake, compute, numeric=("torch", "torchvision", "timm", "open_clip_torch", "pillow"))
