@@ -1,7 +1,7 @@
 """Tables and figures of the papers, and the catalog of every table.
 
 Needs: predictions, manifests, merged neighbors, similarities; pictures for galleries.
-Makes: tables/<audit>_table<n>.{parquet,csv,md,tex}, figures/<audit>_fig<n>.{parquet,csv,svg,png},
+Makes: tables/<audit>_table<n>.{parquet,csv,md,tex}, figures/<audit>_fig<n>.{parquet,csv,svg,png,md},
 audit.duckdb.
 """
 
@@ -39,6 +39,7 @@ rule report_figure:
         csv=f"{RESULTS}/figures/{{figure}}.csv.json",
         svg=f"{RESULTS}/figures/{{figure}}.svg.json",
         png=f"{RESULTS}/figures/{{figure}}.png.json",
+        markdown=f"{RESULTS}/figures/{{figure}}.md.json",
     log:
         "logs/report_figure/{figure}.log",
     wildcard_constraints:
@@ -53,6 +54,8 @@ rule report_figure:
         parameters=lambda wildcards: FIGURES[wildcards.figure].table.parameters,
         draw=lambda wildcards: FIGURES[wildcards.figure].draw,
         options=lambda wildcards: FIGURES[wildcards.figure].options,
+        name=lambda wildcards: wildcards.figure,
+        caption=lambda wildcards: FIGURES[wildcards.figure].caption,
     script:
         "../workflow_scripts/report_figure.py"
 
@@ -66,6 +69,7 @@ rule report_gallery:
         csv=f"{RESULTS}/figures/{{figure}}.csv.json",
         svg=f"{RESULTS}/figures/{{figure}}.svg.json",
         png=f"{RESULTS}/figures/{{figure}}.png.json",
+        markdown=f"{RESULTS}/figures/{{figure}}.md.json",
     log:
         "logs/report_gallery/{figure}.log",
     wildcard_constraints:
@@ -75,6 +79,8 @@ rule report_gallery:
     params:
         code=code("report_gallery"),
         gallery=lambda wildcards: GALLERIES[wildcards.figure].settings,
+        name=lambda wildcards: wildcards.figure,
+        caption=lambda wildcards: GALLERIES[wildcards.figure].caption,
     script:
         "../workflow_scripts/report_gallery.py"
 

@@ -9,7 +9,7 @@ def compute(step: Step) -> None:
 
     from clipaudit.reports.drawing import figure_bytes
     from clipaudit.reports.drawings import draw_figure
-    from clipaudit.reports.rendering import to_csv
+    from clipaudit.reports.rendering import figure_markdown, to_csv
     from clipaudit.reports.tables import report_table
 
     settings = step.settings
@@ -21,6 +21,8 @@ def compute(step: Step) -> None:
     step.write_bytes("csv", to_csv(table).encode(), ".csv")
     step.write_bytes("svg", svg, ".svg")
     step.write_bytes("png", png, ".png")
+    text = figure_markdown(step.settings["name"], step.settings["caption"])
+    step.write_bytes("markdown", text.encode(), ".md")
 
 
 run_step(snakemake, compute, numeric=("matplotlib",))

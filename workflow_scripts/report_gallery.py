@@ -8,7 +8,7 @@ def compute(step: Step) -> None:
     from clipaudit.corpora.lookup import paths_by_corpus, read_pictures, rows_of_shards
     from clipaudit.reports.drawing import figure_bytes
     from clipaudit.reports.galleries import draw_gallery
-    from clipaudit.reports.rendering import to_csv
+    from clipaudit.reports.rendering import figure_markdown, to_csv
     from clipaudit.similarity.gallery import (
         SearchedSet,
         gallery,
@@ -40,6 +40,8 @@ def compute(step: Step) -> None:
     step.write_bytes("csv", to_csv(table).encode(), ".csv")
     step.write_bytes("svg", svg, ".svg")
     step.write_bytes("png", png, ".png")
+    text = figure_markdown(step.settings["name"], step.settings["caption"])
+    step.write_bytes("markdown", text.encode(), ".md")
 
 
 run_step(snakemake, compute, numeric=("matplotlib", "pillow"))

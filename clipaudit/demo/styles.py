@@ -90,15 +90,16 @@ def draw(style: Style, characters: Sequence[str], side: int, dice: Dice) -> Pict
 def frame(picture: Picture, dice: Dice) -> Picture:
     """Lay a frame over the edge of a picture: a strong colour with a dark line at its inner side.
 
-    Boxes are cut to what it leaves to be seen; symbols are large enough for something to be left.
+    Boxes are cut to what it leaves to be seen. Nothing may be left of one of several symbols in a
+    picture of some 32 pixels; its box is then that of an empty mask, all zeros.
     """
     side = len(picture.pixels)
     width = frame_width(side)
     columns, rows = grid(side)
     depth = np.minimum.reduce([columns, rows, side - 1 - columns, side - 1 - rows])[:, :, None]
-    shade = to_pixels(colour(dice.uniform(), dice.uniform(0.8, 1), dice.uniform(0.75, 1)))
+    shade = colour(dice.uniform(), dice.uniform(0.8, 1), dice.uniform(0.75, 1))
     line = max(1, side // 64)
-    wood = np.where(depth < width - line, shade, np.uint8(FRAME_LINE))
+    wood = np.where(depth < width - line, to_pixels(shade[None, None]), np.uint8(FRAME_LINE))
     pixels: Pixels = np.where(depth < width, wood, picture.pixels)
     return Picture(pixels, tuple(_cut(box, width, side - width) for box in picture.boxes))
 
@@ -116,7 +117,8 @@ def _cut(box: Box, low: int, high: int) -> Box:
     left, top, width, height = box
     right, bottom = min(left + width, high), min(top + height, high)
     left, top = max(left, low), max(top, low)
-    return left, top, right - left, bottom - top
+    seen = left < right and top < bottom
+    return (left, top, right - left, bottom - top) if seen else (0, 0, 0, 0)
 
 
 def to_pixels(image: Painting) -> Pixels:

@@ -46,6 +46,58 @@ def test_every_setting_says_what_it_is():
             {"first_classes": 51},
             "corpora.large.first_classes ends before 51, but the world has 50 classes",
         ),
+        ({"classes": (3, 3)}, "classes: from 3 to before 3 there is nothing; give the first"),
+        ({"classes": (-1, 3)}, "classes: from -1 to before 3 there is nothing"),
+        (
+            {"classes": (0, 5), "first_classes": 5},
+            "classes and first_classes are both given; keep classes",
+        ),
+        (
+            {"classes": (40, 51)},
+            "corpora.large.classes ends before 51, but the world has 50 classes",
+        ),
+        ({"classes": (4, 6), "objects": (1, 3)}, "3 different symbols from 2 classes; widen cl"),
+        ({"copies": {"rate": 1.2}}, "less than or equal to 1"),
+        ({"copies": {"rate": 0.1, "shift": 9}}, "less than or equal to 8"),
+        (
+            {
+                "classes": (0, 40),
+                "near_duplicates": [{"of": "val", "rate": 0.25}],
+                "copies": {"rate": 0.5},
+                "strangers": {"rate": 0.5, "classes": (40, 50)},
+            },
+            "near_duplicates, copies, strangers: the rates add up to 1.25; at most 1",
+        ),
+        (
+            {"strangers": {"rate": 0.1, "classes": (7, 5)}},
+            "strangers.classes: from 7 to before 5 there is nothing",
+        ),
+        ({"strangers": {"rate": 0.1, "classes": (0, 5), "styles": {}}}, "at least 1 item"),
+        (
+            {"strangers": {"rate": 0.1, "classes": (40, 50)}},
+            "corpora.large.strangers: their classes, 40 to 49, overlap the ordinary ones, 0 to 49",
+        ),
+        (
+            {"classes": (5, 41), "strangers": {"rate": 0.1, "classes": (40, 50)}},
+            "40 to 49, overlap the ordinary ones, 5 to 40; limit those by classes",
+        ),
+        (
+            {"first_classes": 40, "strangers": {"rate": 0.1, "classes": (40, 51)}},
+            "corpora.large.strangers.classes ends before 51, but the world has 50 classes",
+        ),
+        (
+            {
+                "classes": (0, 40),
+                "objects": (1, 3),
+                "strangers": {"rate": 0.1, "classes": (40, 42)},
+            },
+            "3 different symbols from 2 classes; widen strangers.classes",
+        ),
+        (
+            {"framed": {"rate": 0.75, "leaning": 0.75}},
+            "a rate of 0.75 with a leaning of 0.75 would frame 1.12 times the pictures of one half",
+        ),
+        ({"framed": {"rate": 0.75, "leaning": 0}}, "would frame 1.50 times"),
         ({"captioned": False}, "captioned and labelled are both false"),
         (
             {"captioned": False, "labelled": True, "written": {"rate": 0.1}},
@@ -57,6 +109,20 @@ def test_every_setting_says_what_it_is():
 def test_an_impossible_glyph_corpus_is_refused(plan, message):
     with pytest.raises(ValidationError, match=message):
         glyphs(**plan)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        {"classes": (40, 50)},
+        {"classes": (10, 50), "strangers": {"rate": 1, "classes": (0, 10)}},
+        {"first_classes": 40, "strangers": {"rate": 0.5, "classes": (40, 50)}},
+        {"framed": {"rate": 0.5, "leaning": 1}},
+        {"framed": {"rate": 1}},
+    ],
+)
+def test_settings_at_their_limits_are_taken(plan):
+    assert glyphs(**plan).corpora["large"].model_dump(exclude_unset=True) == plan
 
 
 def test_words_need_pictures_that_can_hold_them():
