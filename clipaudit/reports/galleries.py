@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
@@ -27,6 +27,7 @@ THUMBNAIL = 112  # pixels of the longer side: what a picture of three quarters o
 MARGIN, GAP = 0.04, 0.06
 LINE = 0.125  # a line of the smallest text
 TITLE, TITLE_LETTERS, TITLE_LINES = 0.88, 13, 4  # of the strip that says which set a row shows
+QUERY = 0.8  # width of the strip of test pictures: their name in TITLE_LETTERS needs it
 LARGEST, SMALLEST = 1.0, 0.42  # of a picture's side; below the smallest, numbers would collide
 PAGE_HEIGHT = 9.2
 JOIN = 0.36  # between a test picture of the ladder and its neighbour
@@ -91,8 +92,8 @@ def _blocks(
             paper.rule(top - GAP, layout.width)
         query = block[0]
         at = top + (layout.block_height - layout.side - 2 * LINE) / 2
-        paper.picture(query["query"], MARGIN, at)
-        paper.below(MARGIN, at, titles[query["testset"]])
+        paper.picture(query["query"], layout.query, at)
+        paper.below(layout.query, at, titles[query["testset"]])
         for position, each in enumerate(sets):
             paper.title(layout.title, layout.row(number, position), each["title"])
         for row in block:
@@ -154,21 +155,25 @@ class _Layout:
     @property
     def side(self) -> float:
         """Return the side of a picture: what fits the page, both ways, within its bounds."""
-        wide = WIDTHS["double"] - 2 * MARGIN - TITLE - (self.columns + 2) * GAP
+        wide = WIDTHS["double"] - 2 * MARGIN - QUERY - TITLE - (self.columns + 1) * GAP
         high = (PAGE_HEIGHT - 2 * MARGIN) / self.blocks - 2 * GAP
-        fitting = min(wide / (self.columns + 1), high / self.sets - LINE - GAP)
+        fitting = min(wide / self.columns, high / self.sets - LINE - GAP)
         return min(max(fitting, SMALLEST), LARGEST)
 
     @property
+    def query(self) -> float:
+        return MARGIN + (max(QUERY, self.side) - self.side) / 2
+
+    @property
     def title(self) -> float:
-        return MARGIN + self.side + 2 * GAP
+        return MARGIN + max(QUERY, self.side) + 2 * GAP
 
     def column(self, place: int) -> float:
         return self.title + TITLE + place * (self.side + GAP)
 
     @property
     def width(self) -> float:
-        return max(WIDTHS["double"], self.column(self.columns) - GAP + MARGIN)
+        return self.column(self.columns) - GAP + MARGIN
 
     @property
     def block_height(self) -> float:
@@ -251,10 +256,24 @@ class _Paper:
         """Draw a line across the paper."""
         self._line([(MARGIN, y), (width - MARGIN, y)], colour="faint")
 
-    def text(self, x: float, y: float, words: str, **alignment: str) -> None:
+    def text(
+        self,
+        x: float,
+        y: float,
+        words: str,
+        horizontalalignment: Literal["left", "center"] = "center",
+        verticalalignment: Literal["top", "center"] = "top",
+    ) -> None:
         """Write in the smallest size."""
-        placed = {"horizontalalignment": "center", "verticalalignment": "top", **alignment}
-        self._axes.text(x, y, words, fontsize=SMALLEST_POINTS, linespacing=1.05, **placed)
+        self._axes.text(
+            x,
+            y,
+            words,
+            fontsize=SMALLEST_POINTS,
+            linespacing=1.05,
+            horizontalalignment=horizontalalignment,
+            verticalalignment=verticalalignment,
+        )
 
     def _line(
         self, points: Sequence[tuple[float, float]], colour: str = "quiet", label: str = ""

@@ -1,0 +1,49 @@
+from pathlib import Path
+
+import pytest
+
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.reports.similarity_galleries import similarity_galleries
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def settings():
+    return read_settings(ROOT / "config/demo.yaml")
+
+
+def test_every_test_set_has_a_gallery_before_and_after_pruning(settings):
+    run = parse_settings(settings)
+
+    names = list(similarity_galleries(run))
+
+    sets = run.similarity.test_sets
+    assert names[:2] == ["similarity_fig1", "similarity_fig2"]
+    assert names[2:] == [f"similarity_fig{n}_{name}" for n in (15, 21) for name in sets]
+
+
+def test_without_the_section_there_are_none(settings):
+    settings["similarity"]["galleries"] = None
+
+    assert similarity_galleries(parse_settings(settings)) == {}
+
+
+def test_a_gallery_after_pruning_shows_what_is_left(settings):
+    gallery = similarity_galleries(parse_settings(settings))["similarity_fig21_sketch"]
+
+    assert gallery.inputs["neighbors"] == [
+        "neighbors/own/small.json",
+        "kept_neighbors/own/deduplicated/large.json",
+        "kept_neighbors/own/sketch-pruned/large.json",
+    ]
+    assert gallery.settings["picked"]["nearer"] == [1, 0]  # nearer to the web set than to the small
+
+
+def test_the_tars_are_those_that_the_settings_count(settings):
+    run = parse_settings(settings)
+
+    for gallery in similarity_galleries(run).values():
+        counted = [(each["corpus"], each["shards"]) for each in gallery.settings["tars"]]
+        assert gallery.tars == [path for corpus, _ in counted for path in run.shards(corpus)]
+        assert sum(shards for _, shards in counted) == len(gallery.tars)
