@@ -64,6 +64,7 @@ class Ingredients:
     settings: Mapping[str, Any]
     inputs: Mapping[str, Sequence[ActionInput]]
     environment: Mapping[str, str]
+    reads_labels: bool = True  # whether what the inputs are called can change what the step gives
 
     def key(self) -> str:
         """Return the action key; where the inputs lay, and who put them there, do not enter it."""
@@ -73,7 +74,9 @@ class Ingredients:
             "settings": self.settings,
             "environment": self.environment,
             "inputs": {
-                name: [[file.digest, dict(file.labels)] for file in files]
+                name: [
+                    [file.digest, dict(file.labels) if self.reads_labels else {}] for file in files
+                ]
                 for name, files in self.inputs.items()
             },
         }

@@ -5,6 +5,7 @@ the pointers are put in place and nothing is computed; otherwise the outputs app
 all of them are written.
 """
 
+import fcntl
 import importlib.metadata
 import json
 import logging
@@ -14,7 +15,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,8 +40,17 @@ ROWS_PER_GROUP = 65_536  # rows read at once; what clipaudit.parquet writes as o
 class Step:
     """One job of the workflow: its inputs as content, its settings, and where its outputs go."""
 
-    def __init__(self, job: Any, numeric: Sequence[str]) -> None:  # noqa: ANN401
-        """Read the job that Snakemake hands to a script; `numeric` names libraries that count."""
+    def __init__(
+        self,
+        job: Any,  # noqa: ANN401
+        numeric: Sequence[str],
+        *,
+        reads_labels: bool = True,
+    ) -> None:
+        """Read the job that Snakemake hands to a script; `numeric` names libraries that count.
+
+        Without `reads_labels` equal content is equal work, whatever its files are called.
+        """
         self._job = job
         self._outputs: dict[str, ActionOutput] = {}
         self._written_at: dict[str, float] = {}
@@ -58,6 +68,7 @@ class Step:
             settings=self.settings,
             inputs={name: self._describe(paths) for name, paths in self._named(job.input)},
             environment=self._environment(numeric) if numeric else {},
+            reads_labels=reads_labels,
         )
         self.key = self.ingredients.key()
 
@@ -181,9 +192,12 @@ class Step:
         cache = ActionCache(self.store)
         outputs = cache.find(self.key)
         if outputs is None:
-            outputs = self._execute(compute)
-            cache.record(self.key, outputs)
-            shutil.rmtree(self.store.root / "unfinished" / self.key, ignore_errors=True)
+            with _alone(self.store.root / "unfinished" / f"{self.key}.lock"):
+                outputs = cache.find(self.key)  # what another process computed meanwhile
+                if outputs is None:
+                    outputs = self._execute(compute)
+                    cache.record(self.key, outputs)
+                    shutil.rmtree(self.store.root / "unfinished" / self.key, ignore_errors=True)
         else:
             logger.info("from the store: action %s", self.key)
         self._clear_undeclared(outputs)
@@ -274,6 +288,22 @@ class Step:
     def processes(self) -> int:
         """How many processes train together: as many as GPUs, or the resource `processes`."""
         return int(self.resource("processes", max(1, self.resource("gpu", 0))))
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Wait until no other process does the same work; a killed one loses its lock.
+
+    Two manifests of one content are one training. Where files cannot be locked both do the work.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
 
 
 def _version(library: str) -> str:

@@ -27,14 +27,16 @@ def run_step(
     compute: Callable[[Step], None],
     *,
     numeric: Sequence[str] = (),
+    reads_labels: bool = True,
 ) -> None:
     """Run one workflow script's `compute`, or take what it would give from the store.
 
     `numeric` lists the distributions whose versions enter the key of a step that computes in
-    floating point; an exact step names none. Exit with 1 and one message on our own errors.
+    floating point; an exact step names none. A step to which it is all one what its inputs are
+    called says `reads_labels=False`. Exit with 1 and one message on our own errors.
     """
     with reporting(job):
-        Step(job, numeric).run(compute)
+        Step(job, numeric, reads_labels=reads_labels).run(compute)
 
 
 @contextlib.contextmanager

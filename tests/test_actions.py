@@ -54,6 +54,14 @@ def test_where_inputs_lie_does_not_enter_the_key():
     assert moved.key() == INGREDIENTS.key()
 
 
+def test_labels_enter_the_key_of_a_step_that_reads_them_alone():
+    named = [ActionInput("ab12", "results/samples/large/00000.json", {"part": "1"})]
+
+    assert changed(inputs={"samples": named}).key() != INGREDIENTS.key()
+    deaf = changed(reads_labels=False)
+    assert changed(inputs={"samples": named}, reads_labels=False).key() == deaf.key()
+
+
 def test_what_was_recorded_is_found(cache):
     outputs = output(cache, b"one")
     cache.record("ab" * 32, outputs)

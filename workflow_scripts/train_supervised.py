@@ -31,4 +31,5 @@ def compute(step: Step) -> None:
     step.write_table("curves", curves, CURVES)
 
 
-run_step(snakemake, compute, numeric=("torch", "torchvision", "timm", "open_clip_torch", "pillow"))
+NUMERIC = ("torch", "torchvision", "timm", "open_clip_torch", "pillow")
+run_step(snakemake, compute, numeric=NUMERIC, reads_labels=False)

@@ -150,3 +150,15 @@ def test_the_catalog_shows_no_part_of_an_earlier_run(project):
 
     assert (project.results / "samples/large/00001.json").exists()
     assert output.splitlines() == ["n,parts", "128,1"]
+
+
+def test_two_manifests_of_one_content_are_one_training(project):
+    """Half of the samples removed and half of them kept; both jobs are ready at the same time."""
+    before = project.computed()
+    names = [f"large-deduplicated.sketch-far-{size}" for size in ("50pct", "core")]
+
+    project.run(target=" ".join(f"results_micro/models/brief/{name}.json" for name in names))
+
+    assert project.computed_steps(before).count("train") == 1
+    models = project.digests()
+    assert models[f"models/brief/{names[0]}.json"] == models[f"models/brief/{names[1]}.json"]
