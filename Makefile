@@ -15,7 +15,7 @@ digits: .venv/.synced
 	$(BIN)/snakemake --profile profiles/demo --configfile config/digits.yaml -- all_tables all_figures
 
 test: .venv/.synced
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow and not gpu"
+	$(BIN)/pytest -n 2 -m "not slow and not gpu"
 
 check: .venv/.synced
 	$(BIN)/ruff check .

@@ -14,13 +14,6 @@ COPIED = ("Snakefile", "rules", "workflow_scripts", "clipaudit", "config", "envs
 SNAKEMAKE = (sys.executable, "-m", "snakemake", "--profile", "profiles/demo", "--cores", "2")
 
 
-def pytest_collection_modifyitems(items):
-    """Keep these tests in one worker: they share a finished run, and each uses both cores."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("workflow"))
-
-
 class Project:
     """A copy of the project, with the micro world's settings."""
 
@@ -114,7 +107,7 @@ def copy_project(folder):
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
-    """A project whose tables are all made; for reading only."""
+    """A project whose tables and figures are all made; for reading only. One for each worker."""
     project = copy_project(tmp_path_factory.mktemp("finished") / "project")
     project.run()
     return project
