@@ -22,8 +22,8 @@ def forget(project, step):
     [
         ("--set-resources", "nearest:backend=numpy"),
         ("--set-resources", "nearest:backend=torch"),
-        ("--set-resources", "nearest:block_rows=7"),
-        ("--set-threads", "nearest=2"),
+        pytest.param(("--set-resources", "nearest:block_rows=7"), marks=pytest.mark.slow),
+        pytest.param(("--set-threads", "nearest=2"), marks=pytest.mark.slow),
     ],
     ids=lambda options: options[1],
 )
