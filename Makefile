@@ -56,9 +56,12 @@ demo-full: .venv/.synced
 evidence: .venv/.synced
 	$(BIN)/snakemake --profile profiles/demo --configfile config/evidence.yaml -- \
 	  results_evidence/tables/similarity_evidence.json \
-	  results_evidence/tables/similarity_evidence_orders.json results_evidence/neighbors/own/large.json
+	  results_evidence/tables/similarity_evidence_orders.json results_evidence/neighbors/own/large.json \
+	  results_evidence/tables/memorization_evidence.json \
+	  results_evidence/tables/memorization_overlaps.json
 	@cat results_evidence/tables/similarity_evidence.md
 	@cat results_evidence/tables/similarity_evidence_orders.md
+	@cat results_evidence/tables/memorization_evidence.md results_evidence/tables/memorization_overlaps.md
 	$(BIN)/python -m clipaudit.demo.scoring config/evidence.yaml
 
 schema: .venv/.synced

@@ -14,9 +14,17 @@ if AUDIT is not None:
     include: "rules/prune.smk"
     include: "rules/evaluate.smk"
 
-    if DEDUPLICATION is not None:
 
-        include: "rules/dedup.smk"
+if DEDUPLICATIONS:
+
+    include: "rules/dedup.smk"
+
+
+if MEMORY is not None:
+
+    include: "rules/memorization_files.smk"
+    include: "rules/memorized_sets.smk"
+    include: "rules/memorization.smk"
 
 
 include: "rules/report.smk"
@@ -33,4 +41,5 @@ rule all_tables:
     default_target: True
     input:
         table_pointers(),
+        set_manifests() if MEMORY else [],
         f"{RESULTS}/audit.duckdb",

@@ -28,6 +28,7 @@ PLUMBING = {
     "clipaudit.filedigests",
     "clipaudit.lineage",
     "clipaudit.parquet",
+    "clipaudit.slowimports",
     "clipaudit.step",
     "clipaudit.store",
     "clipaudit.workflow",

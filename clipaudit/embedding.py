@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float16, Float32
 
 from clipaudit.corpora.drops import Drops
 from clipaudit.models import Clip
-from clipaudit.pictures import PictureBatch, PictureSource
+from clipaudit.pictures import Fault, PictureBatch, PictureSource
 from clipaudit.preparation import Preparation, evaluation_preparation
 from clipaudit.progress import Progress
 from clipaudit.workers import Workers
@@ -78,15 +78,35 @@ def _embed_batch(
     drops: Drops,
 ) -> pa.RecordBatch:
     features = image_features(batch, clip, preparation, device)
+    return embedding_rows(
+        batch.shard, batch.rows, batch.keys, features, schema, drops, faults=batch.faults
+    )
+
+
+def embedding_rows(
+    shard: int,
+    rows: Sequence[int],
+    keys: Sequence[str],
+    features: Float32[np.ndarray, "n d"],
+    schema: pa.Schema,
+    drops: Drops,
+    *,
+    faults: Sequence[Fault] = (),
+) -> pa.RecordBatch:
+    """Return the EMBEDDINGS of some rows of a shard, `features` being the model's output for them.
+
+    Rows whose embedding is not usable are added to `drops`, and with them, in the order of the
+    rows, the `faults`, which have no features.
+    """
     halves, usable, reasons = unit_halves(features)
-    losses = [(fault.row, fault.key, fault.reason, fault.detail) for fault in batch.faults]
+    losses = [(fault.row, fault.key, fault.reason, fault.detail) for fault in faults]
     for at in np.flatnonzero(~usable):
-        losses.append((batch.rows[at], batch.keys[at], reasons[at], ""))
+        losses.append((rows[at], keys[at], reasons[at], ""))
     for loss in sorted(losses):
-        drops.add(batch.shard, *loss)
-    rows = np.array(batch.rows, np.int32)[usable]
+        drops.add(shard, *loss)
+    kept = np.array(rows, np.int32)[usable]
     return pa.record_batch(
-        [np.full(len(rows), batch.shard, np.int32), rows, _binary(halves[usable])], schema=schema
+        [np.full(len(kept), shard, np.int32), kept, _binary(halves[usable])], schema=schema
     )
 
 

@@ -197,7 +197,7 @@ def _predict(
     progress = Progress(_log, f"evaluating on {task.name}", total=source.total, unit="images")
     tables, done = [], 0
     for batch in Workers(source.batches, workers=workers, pinned=device.type == "cuda"):
-        _refuse_faults(task.name, batch)
+        refuse_faults(task.name, batch)
         own = right[done : done + len(batch.rows)]
         tables.append(_prediction_rows(batch, score(batch), labels, own))
         done += len(batch.rows)
@@ -231,7 +231,8 @@ def _right_labels(task: ZeroShotTask, labels: Int32[np.ndarray, " c"]) -> Int32[
     return right
 
 
-def _refuse_faults(name: str, batch: PictureBatch) -> None:
+def refuse_faults(name: str, batch: PictureBatch) -> None:
+    """Raise InputError for the first picture of a batch that cannot be used."""
     for fault in batch.faults:
         raise InputError(
             f"{name}: shard {batch.shard}, row {fault.row}: {fault.reason} ({fault.detail}). "

@@ -24,7 +24,7 @@ from urllib.parse import quote, unquote
 
 from clipaudit import lineage
 from clipaudit.actions import ActionCache, ActionInput, ActionOutput, Ingredients, LabelledFile
-from clipaudit.errors import ConfigError
+from clipaudit.errors import ConfigError, StepError
 from clipaudit.filedigests import FileDigests
 from clipaudit.store import Pointer, Store, link_object, replace_text
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 NO_SETTINGS = {"code", "code_files", "script"}  # params that say which code runs
-ROWS_PER_GROUP = 65_536  # rows read at once; what clipaudit.parquet writes as one group
 
 
 class Step:
@@ -109,19 +108,14 @@ class Step:
         self, name: str, *, columns: Sequence[str] | None = None, **labels: str
     ) -> "Iterator[pa.Table]":
         """Yield the files of input `name` with these labels, in order, a table each."""
-        import pyarrow.parquet as pq
-
         for file in self.labelled(name):
             if labels.items() <= file.labels.items():
-                # not pq.read_table: it imports pyarrow.dataset, a third of a second in every job
-                yield pq.ParquetFile(file.path).read(list(columns) if columns else None)
+                yield file.table(*columns or ())
 
     def batches(self, name: str) -> "Iterator[pa.RecordBatch]":
         """Yield the rows of input `name`, in order, a row group at a time: never held together."""
-        import pyarrow.parquet as pq
-
-        for path in self.files(name):
-            yield from pq.ParquetFile(path).iter_batches(batch_size=ROWS_PER_GROUP)
+        for file in self.labelled(name):
+            yield from file.batches()
 
     def ranges(self, name: str, column: str, first: int, last: int) -> "list[Iterator[pa.Table]]":
         """Return for each file of input `name` its rows with `column` in `first` to `last`."""
@@ -170,6 +164,22 @@ class Step:
         self._written_at[name] = time.monotonic()
         text = json.dumps(asdict(self._outputs[name]), sort_keys=True)
         replace_text(self.scratch / "written" / f"{quote(name, safe='')}.json", text)
+
+    def adopt(self, name: str, source: str, output: str, **labels: str) -> None:
+        """Make another output of the action that gave input `source` the output `name` of this one.
+
+        StepError where that action gave no such output, or the store has lost it.
+        """
+        (given,) = self.ingredients.inputs[source]
+        outputs = ActionCache(self.store).find(given.action) if given.action else None
+        if outputs is None or output not in outputs:
+            raise StepError(
+                f"{given.path}: the store has no output {output} of the action that made it. "
+                "Remove this pointer and run it again."
+            )
+        found = outputs[output]
+        self._outputs[name] = ActionOutput(found.pointer, found.extension, labels)
+        self._written_at[name] = time.monotonic()
 
     @property
     def scratch(self) -> Path:

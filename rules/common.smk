@@ -15,6 +15,9 @@ from clipaudit.config.loading import (
 from clipaudit.config.prunings import ALL, kept_searches
 from clipaudit.config.training import Encoder
 from clipaudit.errors import ClipauditError
+from clipaudit.reports.memorization import memorization_tables
+from clipaudit.reports.memorization_figures import memorization_figures
+from clipaudit.reports.memorization_galleries import memorization_galleries
 from clipaudit.reports.similarity import similarity_tables
 from clipaudit.reports.similarity_figures import similarity_figures
 from clipaudit.reports.similarity_galleries import similarity_galleries
@@ -38,11 +41,16 @@ except ClipauditError as error:
 RESULTS = config["results"] = RUN.results
 STORE = config["store"] = RUN.store
 AUDIT = RUN.similarity
-SPLITS = [name for name, corpus in RUN.corpora.items() if corpus.is_split]
-INDEXED = [name for name in RUN.corpora if name not in SPLITS]
+MEMORY = RUN.memorization
+SPLITS = [name for name, corpus in RUN.corpora.items() if corpus.where is not None]
+DRAWN = [name for name, corpus in RUN.corpora.items() if corpus.sets is not None]
+INDEXED = [name for name in RUN.corpora if name not in SPLITS + DRAWN]
+BLURRED = {
+    name: corpus.blurred for name, corpus in RUN.corpora.items() if corpus.blurred
+}
 
 
-DEDUPLICATION = AUDIT.deduplication if AUDIT else None
+DEDUPLICATIONS = RUN.deduplications()
 SEARCHES = kept_searches(AUDIT) if AUDIT else {}
 
 
@@ -52,12 +60,12 @@ def one_of(names):
 
 
 wildcard_constraints:
-    corpus="[^/.]+",
+    corpus=one_of(RUN.corpora),
     base="all|deduplicated",
     search="[^/.]+",
     group=r"\d{5}",
     figure=r"[A-Za-z0-9_-]+",
-    encoder="[^/.]+",
+    encoder=one_of(RUN.encoders),
     recipe="[^/]+",
     manifest="[^/]+",
     pruning="[^/.]+",
@@ -78,6 +86,17 @@ def part_tars(wildcards):
     """The tar files of a part."""
     shards = RUN.shards(wildcards.corpus)
     return [shards[number] for number in shard_numbers(wildcards)]
+
+
+def unblurred_tar(wildcards):
+    """The shard that a shard of a blurred corpus is made of."""
+    return RUN.shards(BLURRED[wildcards.corpus].of)[int(wildcards.shard)]
+
+
+def face_detector(wildcards):
+    """The file of the detector that finds faces to blur; shards that state them need none."""
+    path = BLURRED[wildcards.corpus].detector
+    return [path] if path else []
 
 
 def by_part(folder, corpus):
@@ -111,9 +130,11 @@ def captioning(corpus):
 # --- models ------------------------------------------------------------------------------------
 
 
-def trained(model):
-    """The pointer of a model of this workflow, named `recipe/manifest`."""
-    return f"{RESULTS}/models/{model}.json"
+def trained(model, epoch=None):
+    """The pointer of a model of this workflow, named `recipe/manifest`, at its end or earlier."""
+    if epoch is None or epoch == RUN.recipes[model.partition("/")[0]].epochs:
+        return f"{RESULTS}/models/{model}.json"
+    return f"{RESULTS}/checkpoints/{model}/{epoch}.json"
 
 
 def architecture(name):
@@ -139,7 +160,7 @@ def encoder_files(name):
     """The files that an encoder's weights come from; a tag of open_clip's names none."""
     encoder = RUN.encoders[name]
     if encoder.model:
-        return [trained(encoder.model)]
+        return [trained(encoder.model, encoder.epoch)]
     if encoder.directory:
         return sorted(
             str(path) for path in Path(encoder.directory).iterdir() if path.is_file()
@@ -233,9 +254,14 @@ def order_cut(wildcards):
     return RUN.prunings(wildcards.corpus).cuts[f"{wildcards.base}.{wildcards.pruning}"]
 
 
+def deduplication(wildcards):
+    """The settings by which a corpus is deduplicated."""
+    return DEDUPLICATIONS[wildcards.corpus][0]
+
+
 def group_clusters(wildcards):
     """The clusters of a group: the first, and the one after the last."""
-    clusters = DEDUPLICATION.group_clusters(wildcards.group)
+    clusters = deduplication(wildcards).group_clusters(wildcards.group)
     return [clusters.start, clusters.stop]
 
 
@@ -277,8 +303,9 @@ def pruned_at_cut_inputs(wildcards):
 
 def duplicate_groups(corpus):
     """The pointers of the duplicates of a corpus, by group of clusters."""
-    folder = f"{RESULTS}/duplicates/{AUDIT.encoder}/{corpus}"
-    return [f"{folder}/{group}.json" for group in DEDUPLICATION.groups()]
+    settings, encoder = DEDUPLICATIONS[corpus]
+    folder = f"{RESULTS}/duplicates/{encoder}/{corpus}"
+    return [f"{folder}/{group}.json" for group in settings.groups()]
 
 
 # --- nearest neighbours ----------------------------------------------------------------------
@@ -407,9 +434,10 @@ EVALUATED = [*AUDIT.test_sets, *AUDIT.control_sets] if AUDIT else []
 
 # --- report ----------------------------------------------------------------------------------
 
-TABLES = similarity_tables(RUN)
-FIGURES = similarity_figures(RUN)
+TABLES = similarity_tables(RUN) | memorization_tables(RUN)
+FIGURES = similarity_figures(RUN) | memorization_figures(RUN)
 GALLERIES = similarity_galleries(RUN)
+MEMORIZED = memorization_galleries(RUN)
 
 
 def table_pointers():
@@ -419,7 +447,10 @@ def table_pointers():
 
 def figure_pointers():
     """The pointers of all figures of the enabled audits."""
-    return [f"{RESULTS}/figures/{figure}.json" for figure in [*FIGURES, *GALLERIES]]
+    return [
+        f"{RESULTS}/figures/{figure}.json"
+        for figure in [*FIGURES, *GALLERIES, *MEMORIZED]
+    ]
 
 
 def view_files(table):
@@ -459,7 +490,7 @@ def figure_files(wildcards):
 
 def gallery_inputs(wildcards):
     """The pointers and the tars that a gallery is made from."""
-    gallery = GALLERIES[wildcards.figure]
+    gallery = {**GALLERIES, **MEMORIZED}[wildcards.figure]
     pointers = {
         name: [f"{RESULTS}/{path}" for path in paths]
         for name, paths in gallery.inputs.items()

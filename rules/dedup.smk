@@ -1,6 +1,6 @@
 """Embeddings -> clusters -> duplicates -> the deduplicated manifest.
 
-Needs: `similarity.deduplication`, embeddings of the large corpus.
+Needs: `similarity.deduplication` or `memorization.deduplication`; embeddings of the corpus.
 Makes: centroids/<encoder>/<corpus>.json; clustered/<encoder>/<corpus>/ by part;
 duplicates/<encoder>/<corpus>/ by group of clusters; manifests/<corpus>/deduplicated/ by part.
 """
@@ -20,10 +20,12 @@ rule centroids:
         "../envs/cpu.yaml"
     params:
         code=code("centroids"),
-        clusters=DEDUPLICATION.clusters,
-        iterations=DEDUPLICATION.iterations,
-        samples_per_cluster=DEDUPLICATION.samples_per_cluster,
-        seed=DEDUPLICATION.seed,
+        clusters=lambda wildcards: deduplication(wildcards).clusters,
+        iterations=lambda wildcards: deduplication(wildcards).iterations,
+        samples_per_cluster=lambda wildcards: deduplication(
+            wildcards
+        ).samples_per_cluster,
+        seed=lambda wildcards: deduplication(wildcards).seed,
     script:
         "../workflow_scripts/centroids.py"
 
@@ -60,8 +62,8 @@ rule duplicates:
     params:
         code=code("duplicates"),
         clusters=group_clusters,
-        removal_rule=DEDUPLICATION.rule,
-        floor=DEDUPLICATION.floor(),
+        removal_rule=lambda wildcards: deduplication(wildcards).rule,
+        floor=lambda wildcards: deduplication(wildcards).floor(),
     script:
         "../workflow_scripts/duplicates.py"
 
@@ -80,6 +82,6 @@ rule deduplicate:
     params:
         code=code("deduplicate"),
         shards=shard_numbers,
-        threshold=DEDUPLICATION.threshold,
+        threshold=lambda wildcards: deduplication(wildcards).threshold,
     script:
         "../workflow_scripts/deduplicate.py"

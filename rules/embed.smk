@@ -20,7 +20,7 @@ rule embed:
     log:
         "logs/embed/{encoder}/{corpus}/{part}.log",
     wildcard_constraints:
-        corpus=one_of(INDEXED),
+        corpus=one_of(INDEXED + DRAWN),
     conda:
         "../envs/cpu.yaml"
     params:

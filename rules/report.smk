@@ -85,6 +85,31 @@ rule report_gallery:
         "../workflow_scripts/report_gallery.py"
 
 
+rule report_memorized:
+    """The most memorized samples: their pictures, and what both models find by their captions."""
+    input:
+        unpack(gallery_inputs),
+    output:
+        table=f"{RESULTS}/figures/{{figure}}.json",
+        csv=f"{RESULTS}/figures/{{figure}}.csv.json",
+        svg=f"{RESULTS}/figures/{{figure}}.svg.json",
+        png=f"{RESULTS}/figures/{{figure}}.png.json",
+        markdown=f"{RESULTS}/figures/{{figure}}.md.json",
+    log:
+        "logs/report_memorized/{figure}.log",
+    wildcard_constraints:
+        figure=one_of(MEMORIZED),
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("report_memorized"),
+        gallery=lambda wildcards: MEMORIZED[wildcards.figure].settings,
+        name=lambda wildcards: wildcards.figure,
+        caption=lambda wildcards: MEMORIZED[wildcards.figure].caption,
+    script:
+        "../workflow_scripts/report_memorized.py"
+
+
 rule catalog:
     """results/audit.duckdb: every table of the run as a view."""
     input:

@@ -2,7 +2,7 @@
 
 Needs: `recipes` and `architectures`, or `supervised_recipes`; a sealed manifest.
 Makes: models/<recipe>/<manifest>.json (the last epoch; earlier ones in <manifest>.epochs/),
-curves/<recipe>/<manifest>.json.
+curves/<recipe>/<manifest>.json, checkpoints/<recipe>/<manifest>/<epochs>.json.
 """
 
 
@@ -54,3 +54,23 @@ rule train_supervised:
         ),
     script:
         "../workflow_scripts/train_supervised.py"
+
+
+rule checkpoint:
+    """A model of this workflow as it was after an earlier epoch of its training."""
+    input:
+        model=f"{RESULTS}/models/{{recipe}}/{{manifest}}.json",
+    output:
+        checkpoint=f"{RESULTS}/checkpoints/{{recipe}}/{{manifest}}/{{epochs}}.json",
+    log:
+        "logs/checkpoint/{recipe}/{manifest}/{epochs}.log",
+    wildcard_constraints:
+        recipe=one_of(RUN.recipes),
+        epochs=r"\d+",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("checkpoint"),
+        epochs=lambda wildcards: int(wildcards.epochs),
+    script:
+        "../workflow_scripts/checkpoint.py"

@@ -1,7 +1,8 @@
 """Data that the project makes by itself.
 
-Needs: `worlds` of the settings.
-Makes: data/<world>/<corpus>/<shard>.tar with its truth table, classes.txt, bpe.txt.gz.
+Needs: `worlds` of the settings; `blurred` corpora need the shards of another one.
+Makes: data/<world>/<corpus>/<shard>.tar with its truth table, classes.txt, bpe.txt.gz;
+data/blurred/<corpus>/<shard>.tar.
 These are data like a user's own, not results: plain files, never removed by a rerun of the audits.
 """
 
@@ -13,6 +14,8 @@ rule generate_shard:
         truth="data/{world}/{corpus}/{shard}.truth.parquet",
     log:
         "logs/generate_shard/{world}/{corpus}/{shard}.log",
+    wildcard_constraints:
+        world=one_of(RUN.worlds),
     conda:
         "../envs/cpu.yaml"
     params:
@@ -29,6 +32,8 @@ rule generate_words:
         vocabulary="data/{world}/bpe.txt.gz",
     log:
         "logs/generate_words/{world}.log",
+    wildcard_constraints:
+        world=one_of(RUN.worlds),
     conda:
         "../envs/cpu.yaml"
     params:
@@ -36,3 +41,23 @@ rule generate_words:
         world=lambda wildcards: RUN.worlds[wildcards.world].model_dump(mode="json"),
     script:
         "../workflow_scripts/generate_words.py"
+
+
+rule blur:
+    """One shard of a corpus without faces; everything else of it is as it was."""
+    input:
+        tar=unblurred_tar,
+        detector=face_detector,
+    output:
+        tar="data/blurred/{corpus}/{shard}.tar",
+    log:
+        "logs/blur/{corpus}/{shard}.log",
+    wildcard_constraints:
+        corpus=one_of(BLURRED),
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("blur"),
+        settings=lambda wildcards: BLURRED[wildcards.corpus].model_dump(mode="json"),
+    script:
+        "../workflow_scripts/blur.py"

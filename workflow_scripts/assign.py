@@ -12,7 +12,9 @@ def compute(step: Step) -> None:
     clustered = assign_clusters(
         queries,
         step.batches("embeddings"),
-        backend=step.resource("backend", quicker_backend(step.rows("embeddings"), queries)),
+        backend=step.resource(
+            "backend", quicker_backend(step.rows("embeddings"), *queries.vectors.shape)
+        ),
         device=step.device,
         block_rows=step.resource("block_rows", 32_768),
         threads=step.threads,

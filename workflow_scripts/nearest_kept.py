@@ -14,7 +14,9 @@ def compute(step: Step) -> None:
     search = PartSearch(
         sets,
         k=step.settings["neighbors"],
-        backend=step.resource("backend", quicker_backend(step.rows("train"), sets.queries)),
+        backend=step.resource(
+            "backend", quicker_backend(step.rows("train"), *sets.queries.vectors.shape)
+        ),
         device=step.device,
         block_rows=step.resource("block_rows", 32_768),
         threads=step.threads,

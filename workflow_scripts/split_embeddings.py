@@ -8,13 +8,13 @@ def compute(step: Step) -> None:
     import pyarrow.parquet as pq
 
     from clipaudit.corpora.drops import DROPS
-    from clipaudit.corpora.splits import select_drops, select_embeddings
+    from clipaudit.corpora.splits import select_embeddings, select_rows
 
     samples = step.table("samples")
     schema = pq.read_schema(step.file("embeddings"))
     rows = select_embeddings(step.batches("embeddings"), samples)
     step.write_tables("embeddings", rows, schema)
-    step.write_table("drops", select_drops(step.table("drops"), samples), DROPS)
+    step.write_table("drops", select_rows(step.table("drops"), samples), DROPS)
 
 
 run_step(snakemake, compute)

@@ -67,8 +67,9 @@ def write_shard(store: Path, digest: str, number: int, write: Callable[[bytes], 
     """Write the kept samples of shard `number`, in order, and the end-of-archive marker.
 
     Members are copied as they are, header and all. Each sample leaves with a `.txt` of its caption,
-    unless the corpus has none: made from the class where captions come from classes, and where a
-    text stands in the JSON only. Raises ClipauditError; what was written by then is a cut tar.
+    unless the corpus has none: made from the class where captions come from classes, where a text
+    stands in the JSON only, and of several captions the first (all of them stay in its JSON, if
+    they stand there). Raises ClipauditError; what was written by then is a cut tar.
     """
     sealed = Sealed(store / "objects" / digest[:2] / digest[2:])
     shard = sealed.shard(number)

@@ -31,6 +31,42 @@ class LabelSet(Settings):
         return self
 
 
+class Blurred(Settings):
+    """Which corpus's faces a corpus lacks, and how they are found."""
+
+    of: Name = Field(description="the corpus whose shards are blurred; its rows keep their places")
+    detector: str | None = Field(
+        None,
+        description="path of a face detector: a YuNet .onnx file, or a Haar cascade .xml of OpenCV "
+        "4; when absent, the shards state the boxes",
+    )
+    boxes: str = Field(
+        "faces",
+        min_length=1,
+        description="without a detector: the field of a sample's JSON that lists its faces, each "
+        "[left, top, width, height] in pixels, or an object with that as `bbox`",
+    )
+    margin: float = Field(
+        0.1,
+        ge=0,
+        le=1,
+        description="share of its diagonal by which a face's box grows on each side (origin: Yang "
+        "et al. 2022, ImageNet's faces)",
+    )
+    threshold: float = Field(
+        0.9, gt=0, lt=1, description="YuNet: the least score of a face (origin: OpenCV's default)"
+    )
+
+    @model_validator(mode="after")
+    def _kind_of_detector(self) -> "Blurred":
+        if self.detector is not None and not self.detector.endswith((".onnx", ".xml")):
+            raise ValueError(
+                f"detector {self.detector!r} ends neither in .onnx (YuNet) nor in .xml (a Haar "
+                "cascade)"
+            )
+        return self
+
+
 class Corpus(Settings):
     """A named list of webdataset shards, or a split: some samples of another corpus."""
 
@@ -43,14 +79,21 @@ class Corpus(Settings):
         description="a split: which samples, as an SQL predicate over the columns of `samples`; "
         "`metadata` is a sample's JSON text: metadata->>'Eyeglasses' = '1'",
     )
+    sets: Literal["drawn", "public", "records"] | None = Field(
+        None,
+        description="a split instead of by `where`: what the memorization audit drew of its source "
+        "`of`: all of it, the public set, or the records of A, B and the hold-out",
+    )
     label: str | None = Field(
         None, description="a split: the label as an SQL expression; the corpus's own when absent"
     )
     shards_per_part: int = Field(
         32, ge=1, description="shards of a job; never changes a result (origin: 32-256 at scale)"
     )
-    captions: Literal["text", "class", "none"] = Field(
-        "text", description="from .txt or json; from the class by its template; or not needed"
+    captions: Literal["text", "texts", "class", "none"] = Field(
+        "text",
+        description="from .txt or json; several of each picture, as in COCO, from the list "
+        "`captions` in json or the lines of .txt; from the class by its template; or not needed",
     )
     labels: Name | None = Field(None, description="a name under `label_sets`: labels are needed")
     classes: list[int] | None = Field(
@@ -60,6 +103,11 @@ class Corpus(Settings):
         None, description="what tables call it; a published value is shown beside an equal title"
     )
     world: Name | None = Field(None, description="a name under `worlds`, which makes the shards")
+    blurred: Blurred | None = Field(
+        None,
+        description="the shards are those of another corpus with its faces blurred; they are "
+        "written to data/blurred/<this corpus>/{00000..}.tar (déjà vu, App. C: all sets)",
+    )
 
     @property
     def is_split(self) -> bool:
@@ -70,10 +118,19 @@ class Corpus(Settings):
     def _one_source(self) -> "Corpus":
         if (self.shards is None) == (self.of is None):
             raise ValueError("give either `shards` or, for a split, `of`")
-        if self.is_split != (self.where is not None):
-            raise ValueError("a split has both `of` and `where`, another corpus neither")
+        chosen_by = [way for way in (self.where, self.sets) if way is not None]
+        if len(chosen_by) != int(self.is_split):
+            raise ValueError(
+                "a split has `of` and either `where` or `sets`, another corpus none of them"
+            )
         if self.label is not None and not self.is_split:
             raise ValueError("`label` belongs to a split, which has `of` and `where`")
+        return self
+
+    @model_validator(mode="after")
+    def _one_maker(self) -> "Corpus":
+        if self.blurred is not None and (self.is_split or self.world is not None):
+            raise ValueError("a corpus with `blurred` is no split and not made by a world")
         return self
 
     @model_validator(mode="after")

@@ -64,9 +64,12 @@ class _Loader(yaml.SafeLoader):
 
 
 def parse_settings(content: Mapping[str, Any]) -> Run:
-    """Check the settings against the models; raise ConfigError with every fault, a line each."""
+    """Return the checked settings, with what audits derive from them.
+
+    Raise ConfigError with every fault, a line each.
+    """
     try:
-        return Run.model_validate(content)
+        return Run.model_validate(content).with_derived()
     except ValidationError as error:
         lines = [_describe(fault) for fault in error.errors()]
         raise ConfigError("the settings are wrong:\n  " + "\n  ".join(lines)) from error
@@ -75,12 +78,12 @@ def parse_settings(content: Mapping[str, Any]) -> Run:
 def check_files(run: Run, *, root: Path = Path()) -> None:
     """Raise ConfigError unless every file that the user is to bring is there.
 
-    What a world makes is left out: it does not exist before the first run.
+    What a world makes and what is blurred are left out: they do not exist before the first run.
     """
     missing = [
         f"corpora.{name}.shards: {path}"
         for name, corpus in run.corpora.items()
-        if corpus.world is None and not corpus.is_split
+        if corpus.world is None and corpus.blurred is None and not corpus.is_split
         for path in run.shards(name)
         if not (root / path).is_file()
     ]
@@ -90,6 +93,11 @@ def check_files(run: Run, *, root: Path = Path()) -> None:
         f"architectures.{name}.vocabulary": each.vocabulary
         for name, each in run.architectures.items()
         if each.vocabulary is not None
+    }
+    named |= {
+        f"corpora.{name}.blurred.detector": corpus.blurred.detector
+        for name, corpus in run.corpora.items()
+        if corpus.blurred is not None and corpus.blurred.detector is not None
     }
     missing += [
         f"{where}: {path}"

@@ -1,12 +1,19 @@
 """The settings of one run, and the checks across its sections."""
 
-from collections.abc import Iterable
 from functools import cache
 
 from pydantic import Field, model_validator
 
 from clipaudit.config.base import Name, Settings
+from clipaudit.config.checks import check_memorization, known
 from clipaudit.config.corpora import Corpus, LabelSet
+from clipaudit.config.memorization import Memorization
+from clipaudit.config.memorized import (
+    derived_corpora,
+    derived_encoders,
+    derived_recipes,
+    set_manifests,
+)
 from clipaudit.config.prunings import (
     ALL,
     Prunings,
@@ -14,7 +21,7 @@ from clipaudit.config.prunings import (
     similarity_manifests,
     small_prunings,
 )
-from clipaudit.config.similarity import Similarity
+from clipaudit.config.similarity import Deduplication, Similarity
 from clipaudit.config.supervised import Classifier, SupervisedRecipe
 from clipaudit.config.training import Architecture, Encoder, Recipe
 from clipaudit.corpora.parts import expand_shards, part_name, parts
@@ -40,34 +47,48 @@ class Run(Settings):
         {}, description="classifiers from elsewhere, to be evaluated"
     )
     similarity: Similarity | None = Field(None, description="the similarity audit; off when absent")
+    memorization: Memorization | None = Field(
+        None, description="the memorization audit; off when absent"
+    )
 
     @model_validator(mode="after")
     def _references(self) -> "Run":
+        if "blurred" in self.worlds:
+            raise ValueError("worlds.blurred: data/blurred/ is for blurred corpora; rename it")
         for name, corpus in self.corpora.items():
-            _known(corpus.labels, self.label_sets, f"corpora.{name}.labels", "label_sets")
-            _known(corpus.world, self.worlds, f"corpora.{name}.world", "worlds")
+            known(corpus.labels, self.label_sets, f"corpora.{name}.labels", "label_sets")
+            known(corpus.world, self.worlds, f"corpora.{name}.world", "worlds")
             self._check_split(name, corpus)
             self._check_shards(name, corpus)
+            self._check_blurred(name, corpus)
         if self.similarity is not None:
             self._check_similarity(self.similarity)
+        if self.memorization is not None:
+            check_memorization(self, self.memorization)
         for name, recipe in self.recipes.items():
             where = f"recipes.{name}"
             self._check_architecture(recipe.architecture, where)
             if recipe.start_from is not None:
-                _known(recipe.start_from.recipe, self.recipes, f"{where}.start_from", "recipes")
+                known(recipe.start_from.recipe, self.recipes, f"{where}.start_from", "recipes")
                 start = recipe.start_from.manifest
-                _known(start, self.manifests(), f"{where}.start_from", "the manifests of this run")
+                known(start, self.manifests(), f"{where}.start_from", "the manifests of this run")
         for name, encoder in self.encoders.items():
             where = f"encoders.{name}"
             self._check_architecture(encoder.architecture, where)
             if encoder.model is not None:
                 recipe_name, _, manifest = encoder.model.partition("/")
-                _known(recipe_name, self.recipes, f"{where}.model", "recipes")
-                _known(manifest, self.manifests(), f"{where}.model", "the manifests of this run")
+                known(recipe_name, self.recipes, f"{where}.model", "recipes")
+                epochs = self.recipes[recipe_name].epochs
+                if encoder.epoch is not None and encoder.epoch > epochs:
+                    raise ValueError(
+                        f"{where}.epoch: {encoder.epoch}, but recipes.{recipe_name} trains "
+                        f"{epochs} epochs; name one of them"
+                    )
+                known(manifest, self.manifests(), f"{where}.model", "the manifests of this run")
         return self
 
     def _check_architecture(self, name: str | None, where: str) -> None:
-        _known(name, self.architectures, f"{where}.architecture", "architectures")
+        known(name, self.architectures, f"{where}.architecture", "architectures")
 
     def _check_shards(self, name: str, corpus: Corpus) -> None:
         try:
@@ -84,8 +105,24 @@ class Run(Settings):
                     f"`{corpus.world}` puts the shards of this corpus"
                 )
 
+    def _check_blurred(self, name: str, corpus: Corpus) -> None:
+        if corpus.blurred is None:
+            return
+        where, source = f"corpora.{name}.blurred.of", corpus.blurred.of
+        known(source, self.corpora, where, "corpora")
+        if self.corpora[source].is_split:
+            raise ValueError(f"{where}: {source} is a split; blur its corpus, then split that")
+        if self.corpora[source].blurred is not None:
+            raise ValueError(f"{where}: {source} is blurred itself; name the corpus it is made of")
+        own, count = self.shards(name), len(self.shards(source))
+        if own != [f"data/blurred/{name}/{number:05d}.tar" for number in range(count)]:
+            raise ValueError(
+                f"corpora.{name}.shards: {len(own)} shards from {own[0]} on, but the shards of "
+                f"{source} are blurred into data/blurred/{name}/{{00000..{count - 1:05d}}}.tar"
+            )
+
     def _check_split(self, name: str, corpus: Corpus) -> None:
-        _known(corpus.of, self.corpora, f"corpora.{name}.of", "corpora")
+        known(corpus.of, self.corpora, f"corpora.{name}.of", "corpora")
         if corpus.of is not None and self.corpora[corpus.of].is_split:
             raise ValueError(f"corpora.{name}.of: {corpus.of} is a split itself; name its corpus")
 
@@ -94,7 +131,7 @@ class Run(Settings):
         named |= {f"pairs.{name}": [pair.small] for name, pair in audit.pairs.items()}
         for key, names in named.items():
             for name in names:
-                _known(name, self.corpora, f"similarity.{key}", "corpora")
+                known(name, self.corpora, f"similarity.{key}", "corpora")
         for key, name in {"large": audit.large, "small": audit.small}.items():
             if self.corpora[name].is_split:
                 raise ValueError(f"similarity.{key}: {name} is a split, which has no manifests")
@@ -102,21 +139,21 @@ class Run(Settings):
         self._check_test_sets(audit)
         if audit.grid is not None:
             for manifest in audit.grid:
-                _known(manifest, self.manifests(), "similarity.grid", "the manifests of this run")
+                known(manifest, self.manifests(), "similarity.grid", "the manifests of this run")
 
     def _check_models(self, audit: Similarity) -> None:
-        _known(audit.encoder, self.encoders, "similarity.encoder", "encoders")
-        _known(audit.second_encoder, self.encoders, "similarity.second_encoder", "encoders")
-        _known(audit.recipe, self.recipes, "similarity.recipe", "recipes")
+        known(audit.encoder, self.encoders, "similarity.encoder", "encoders")
+        known(audit.second_encoder, self.encoders, "similarity.second_encoder", "encoders")
+        known(audit.recipe, self.recipes, "similarity.recipe", "recipes")
         for name in audit.evidence.recipes if audit.evidence else []:
-            _known(name, self.recipes, "similarity.evidence.recipes", "recipes")
+            known(name, self.recipes, "similarity.evidence.recipes", "recipes")
         for name in audit.pretrained:
-            _known(name, self.encoders, "similarity.pretrained", "encoders")
+            known(name, self.encoders, "similarity.pretrained", "encoders")
         for name in audit.classifiers:
-            _known(name, self.classifiers, "similarity.classifiers", "classifiers")
+            known(name, self.classifiers, "similarity.classifiers", "classifiers")
         if audit.supervised is not None:
             recipe = audit.supervised.recipe
-            _known(recipe, self.supervised_recipes, "similarity.supervised", "supervised_recipes")
+            known(recipe, self.supervised_recipes, "similarity.supervised", "supervised_recipes")
             if recipe in self.recipes:
                 raise ValueError(f"supervised_recipes.{recipe}: is the name of a recipe, too")
         if (audit.supervised or audit.classifiers) and self.corpora[audit.small].labels is None:
@@ -130,7 +167,7 @@ class Run(Settings):
         }
         for key, names in named.items():
             for name in names:
-                _known(name, self.corpora, f"similarity.{key}", "corpora")
+                known(name, self.corpora, f"similarity.{key}", "corpora")
                 if self.corpora[name].labels is None:
                     raise ValueError(f"corpora.{name}.labels: a test set needs labels")
         chosen = {
@@ -142,7 +179,7 @@ class Run(Settings):
         }
         for key, names in chosen.items():
             for name in names:
-                _known(name, audit.test_sets, f"similarity.{key}", "similarity.test_sets")
+                known(name, audit.test_sets, f"similarity.{key}", "similarity.test_sets")
 
     def _robustness_sets(self, audit: Similarity) -> list[str]:
         robustness = audit.robustness
@@ -182,7 +219,41 @@ class Run(Settings):
     def manifests(self) -> dict[str, dict[str, str]]:
         """Return every manifest of the run: the corpora of its rows and how each is pruned."""
         whole = {name: {name: ALL} for name, each in self.corpora.items() if not each.is_split}
-        return whole | (similarity_manifests(self.similarity) if self.similarity else {})
+        if self.similarity is not None:
+            whole |= similarity_manifests(self.similarity)
+        if self.memorization is not None:
+            audit = self.memorization
+            whole |= set_manifests(audit, self.recipes[audit.recipe])
+        return whole
+
+    def deduplications(self) -> dict[str, tuple[Deduplication, str]]:
+        """Return how each deduplicated corpus is deduplicated, and by which encoder."""
+        found = {}
+        if self.similarity is not None and self.similarity.deduplication is not None:
+            audit = self.similarity
+            found[audit.large] = (self.similarity.deduplication, audit.encoder)
+        memory = self.memorization
+        if memory is not None and memory.deduplication is not None and memory.encoder is not None:
+            for name, source in memory.sources.items():
+                if source.duplicates == "semantic":
+                    found[name] = (memory.deduplication, memory.encoder)
+        return found
+
+    def with_derived(self) -> "Run":
+        """Return these settings with the corpora, recipes and encoders that audits derive.
+
+        Their names hold a dot, which names in a settings file cannot.
+        """
+        audit = self.memorization
+        if audit is None:
+            return self
+        return self.model_copy(
+            update={
+                "corpora": self.corpora | derived_corpora(audit, self.corpora),
+                "recipes": self.recipes | derived_recipes(audit, self.recipes),
+                "encoders": self.encoders | derived_encoders(audit, self.recipes),
+            }
+        )
 
     def prunings(self, corpus: str) -> Prunings:
         """Return the prunings of a corpus."""
@@ -197,10 +268,3 @@ class Run(Settings):
 def _expanded(patterns: tuple[str, ...]) -> list[str]:
     """Expand once: rules ask again for each of their files."""
     return expand_shards(patterns)
-
-
-def _known(name: str | None, names: Iterable[str], where: str, room: str) -> None:
-    """Refuse a reference to something that the section `room` does not have."""
-    if name is not None and name not in set(names):
-        listed = ", ".join(sorted(names)) or "nothing"
-        raise ValueError(f"{where}: {name!r} is not among {room} ({listed})")

@@ -56,7 +56,16 @@ class Recipe(Settings):
         "learned", description="a number fixes the logit scale at it; open_clip clamps at 100"
     )
     token_masking: float = Field(
-        0.0, ge=0, lt=1, description="share of caption tokens dropped afresh each epoch"
+        0.0,
+        ge=0,
+        lt=1,
+        description="share of caption tokens dropped afresh each epoch; never of a corpus with "
+        "several captions of a picture (déjà vu, Sec. 5.4)",
+    )
+    caption_choice: Literal["random", "first"] = Field(
+        "random",
+        description="of a corpus with several captions of a picture: one drawn afresh each epoch, "
+        "or always the first (déjà vu, Sec. 5.4: drawn)",
     )
     local_loss: bool = Field(False, description="several processes: loss over local rows only")
     gather_with_grad: bool = Field(False, description="several processes: gather with gradients")
@@ -66,13 +75,18 @@ class Recipe(Settings):
     workers: int = Field(
         1, ge=0, description="decoding processes; a part of the recipe, since it sets the order"
     )
-    seed: int = Field(0, ge=0, description="weights, order, crops and masking")
+    seed: int = Field(0, ge=0, description="weights, order, crops, masking, drawn captions")
 
 
 class Encoder(Settings):
     """A model that embeds: trained here, known to open_clip, or a file."""
 
     model: str | None = Field(None, description="`recipe/manifest` of a model trained here")
+    epoch: int | None = Field(
+        None,
+        ge=1,
+        description="of `model`: the checkpoint after so many epochs; the last when absent",
+    )
     architecture: str | None = Field(None, description="a name under `architectures`")
     pretrained: str | None = Field(
         None, description="open_clip's tag of a checkpoint, or the path of one"
@@ -90,4 +104,6 @@ class Encoder(Settings):
             raise ValueError("give exactly one of `model`, `pretrained`, `directory`")
         if self.pretrained is not None and self.architecture is None:
             raise ValueError("`pretrained` needs `architecture`")
+        if self.epoch is not None and self.model is None:
+            raise ValueError("`epoch` belongs to `model`, a model trained here")
         return self

@@ -1,42 +1,48 @@
 """What a sample's caption and label are, by the corpus's configuration.
 
-Text corpora carry a caption (`.txt`, else `caption` in the JSON); labelled ones a class number
-(`.cls`, else `cls` or `label` in the JSON) from which a caption can be made, "a photo of a {}" in
-Mayilvahanan et al. (https://arxiv.org/abs/2310.09562). Standard library only.
+Text corpora carry a caption (`.txt`, else `caption` in the JSON), or several (`captions` in the
+JSON, a list, else the lines of `.txt`), as COCO does; labelled ones a class number (`.cls`, else
+`cls` or `label` in the JSON) from which a caption can be made, "a photo of a {}" in Mayilvahanan et
+al. (https://arxiv.org/abs/2310.09562). Standard library only.
 """
 
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from clipaudit.corpora.reasons import BAD_CAPTION, BAD_JSON, BAD_LABEL, Unusable
 from clipaudit.errors import ConfigError
 
+Source = Literal["text", "texts", "class", "none"]
+
 _MAX_LABEL = 2**31 - 1  # the column `label` is int32
+_LINE_END = re.compile("\r\n|\r|\n")
 
 
 @dataclass(frozen=True)
 class Captioning:
-    """Where captions come from: "text", "class" (template and class names) or "none".
+    """Where captions come from: "text", "texts", "class" (template and class names) or "none".
 
     >>> photos = Captioning("class", "a photo of a {}", ("cat", "dog"))
     >>> photos.caption({"cls": b"1"}), photos.label({"json": b'{"label": 0}'})
     ('a photo of a dog', 0)
     >>> Captioning("text").caption({"json": b'{"caption": "a red cat"}'})
     'a red cat'
+    >>> Captioning("texts").captions({"txt": b"a red cat\\na cat"})
+    ('a red cat', 'a cat')
     """
 
-    source: Literal["text", "class", "none"] = "text"
+    source: Source = "text"
     template: str = "a photo of a {}"
     classes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what could not caption a single sample."""
-        if self.source not in ("text", "class", "none"):
+        if self.source not in get_args(Source):
             raise ConfigError(
-                f"captions from {self.source!r}: not a source. Write text, class or none."
+                f"captions from {self.source!r}: not a source. Write text, texts, class or none."
             )
         if self.source == "class" and not self.classes:
             raise ConfigError("captions from class: no class names. List them in label order.")
@@ -49,16 +55,32 @@ class Captioning:
         """Return the sample's caption as it is, or None where it has none.
 
         A text of nothing but white space is none (img2dataset writes an empty `.txt` for a missing
-        caption); `.txt` decides where it exists. Raises Unusable for what is no UTF-8 text, and as
-        `label` does where the class makes the caption.
+        caption); `.txt` decides where it exists. Of several captions it is the first of `captions`.
+        Raises Unusable for what is no UTF-8 text, and as `label` does where the class makes the
+        caption.
         """
         if self.source == "none":
             return None
+        if self.source == "texts":
+            return next(iter(_texts(members)), None)
         if self.source == "class":
             label = self.label(members)
             return None if label is None else self.template.replace("{}", self.classes[label])
         text = _text(members["txt"]) if "txt" in members else _checked(_json_caption(members))
         return text if text is not None and text.strip() else None
+
+    def captions(self, members: Mapping[str, bytes]) -> tuple[str, ...]:
+        """Return all captions of the sample as they are, in their order; () where it has none.
+
+        Only the source "texts" has more than one: where the JSON has a list `captions`, its
+        entries, otherwise the lines of `.txt`, which end at a line feed, a carriage return or both.
+        What is null or nothing but white space is no caption. Raises Unusable as `caption` does, of
+        a list also where any one of its entries is no text, or where it is no list.
+        """
+        if self.source == "texts":
+            return _texts(members)
+        caption = self.caption(members)
+        return () if caption is None else (caption,)
 
     def label(self, members: Mapping[str, bytes]) -> int | None:
         """Return the sample's class number, or None where it has none.
@@ -106,6 +128,18 @@ def _text(data: bytes) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise Unusable(BAD_CAPTION, f"not UTF-8 at byte {error.start}") from None
+
+
+def _texts(members: Mapping[str, bytes]) -> tuple[str, ...]:
+    listed = json_object(members).get("captions")
+    if listed is None:
+        # not splitlines: a form feed or U+2028 may stand within a caption
+        texts = _LINE_END.split(_text(members.get("txt", b"")))
+    elif isinstance(listed, list):
+        texts = [text for text in map(_checked, listed) if text is not None]
+    else:
+        raise Unusable(BAD_CAPTION, f"a {type(listed).__name__} where a list should be")
+    return tuple(text for text in texts if text.strip())
 
 
 def _json_caption(members: Mapping[str, bytes]) -> object:

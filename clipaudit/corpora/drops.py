@@ -10,7 +10,7 @@ DROPS = pa.schema(
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("row", pa.int32(), nullable=False),  # in the tar, before any drop
         pa.field("key", pa.string(), nullable=False),
-        pa.field("stage", pa.string(), nullable=False),  # "index" or "embed"
+        pa.field("stage", pa.string(), nullable=False),  # "index", "embed", "annotate", ...
         pa.field("reason", pa.string(), nullable=False),  # a word of clipaudit.corpora.reasons
         pa.field("detail", pa.string(), nullable=False),  # for people; may be empty
     ]
@@ -23,7 +23,7 @@ class Drops:
     """Collects the dropped samples of one stage and one part, in the order met."""
 
     def __init__(self, stage: str) -> None:
-        """Start empty; `stage` is "index" or "embed"."""
+        """Start empty; `stage` is a word such as "index" or "embed"."""
         self.stage = stage
         self._rows: list[tuple[int, int, str, str, str, str]] = []
 

@@ -61,9 +61,9 @@ def select_embeddings(
         yield table.filter(pa.array(np.isin(sample_addresses(table), wanted)))
 
 
-def select_drops(drops: pa.Table, samples: pa.Table) -> pa.Table:
-    """Return the DROPS of samples that were chosen before they were dropped, in their order."""
-    return drops.filter(pa.array(np.isin(sample_addresses(drops), sample_addresses(samples))))
+def select_rows(table: pa.Table, samples: pa.Table) -> pa.Table:
+    """Return the rows of a table whose address is among those of `samples`, in their order."""
+    return table.filter(pa.array(np.isin(sample_addresses(table), sample_addresses(samples))))
 
 
 def _evaluate(samples: pa.Table, name: str, key: str, expression: str, kind: str) -> pa.Array:

@@ -6,7 +6,7 @@ The article is always "a", as in those templates: "a umbrella" is one prompt for
 from collections.abc import Sequence
 
 from clipaudit.demo.dice import Dice
-from clipaudit.demo.glyph_settings import Style
+from clipaudit.demo.plant_settings import Style
 
 PLAIN = (
     "a photo of a {}",

@@ -1,116 +1,26 @@
 """What a glyph world holds: its corpora, what they show and what is planted in them."""
 
 from math import fsum
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
 from clipaudit.demo.corpus_settings import MadeCorpus, Settings, Share
+from clipaudit.demo.plant_settings import (
+    Copies,
+    Frames,
+    NearDuplicates,
+    Strangers,
+    Style,
+    Weight,
+    WrittenWords,
+    check_range,
+)
 
-Style = Literal["photo", "sketch", "r", "a", "v2", "objectnet", "coarse"]
-Weight = Annotated[float, Field(gt=0)]
+CandidateForm = Literal["relation", "attribution", "order"]
 
 SYMBOLS = 186  # lines of classes.tsv; a test counts them
 SMALLEST_LETTERED_SIDE = 48  # below it the longest words do not fit at any legible size
-
-
-class NearDuplicates(Settings):
-    """Pictures that repeat a test picture but for a small shift and a little noise."""
-
-    of: str = Field(description="The corpus of this world whose pictures are repeated.")
-    rate: Share = Field(description="Share of the pictures that are such a repetition.")
-    shards: int = Field(
-        default=1, ge=1, description="The repeated pictures stand in its first so many shards."
-    )
-    shift: int = Field(
-        default=1,
-        ge=0,
-        le=8,
-        description="Pixels that a repetition is moved by at most, either way; 1, which a small "
-        "encoder already takes for another picture (tried); 0 leaves the noise alone.",
-    )
-
-
-class Copies(Settings):
-    """Pictures that repeat an earlier picture of their shard but for a shift and a little noise.
-
-    What a picture repeats may repeat another one; along such a chain shifts and noise add up.
-    """
-
-    rate: Share = Field(description="Share of the pictures that are such a repetition.")
-    shift: int = Field(
-        default=1,
-        ge=0,
-        le=8,
-        description="Pixels that a repetition is moved by at most, either way; as for near "
-        "duplicates.",
-    )
-
-
-class Strangers(Settings):
-    """Pictures of classes that the corpus does not show otherwise, in styles of their own.
-
-    They are to a corpus what MNIST and SVHN are to the web: like none of the other test sets.
-    """
-
-    rate: Share = Field(description="Share of the pictures that are such strangers.")
-    classes: tuple[int, int] = Field(
-        description="Their classes: the first, and the one after the last; none of the ordinary "
-        "ones."
-    )
-    styles: dict[Style, Weight] = Field(
-        default={"coarse": 1.0},
-        min_length=1,
-        description="Relative weight of each style; coarse by default, the style of no test set "
-        "that plays one of ImageNet's.",
-    )
-
-    @model_validator(mode="after")
-    def _is_possible(self) -> "Strangers":
-        _check_range("strangers.classes", self.classes)
-        return self
-
-
-class Frames(Settings):
-    """Thick coloured frames, an attribute as CelebA's eyeglasses or Waterbirds' background."""
-
-    rate: Share = Field(description="Share of the pictures that are framed.")
-    leaning: Share = Field(
-        default=0.5,
-        description="Share of the framed pictures that show a class of the lower half of the "
-        "corpus's ordinary classes. 0.5: a frame says nothing of the class. With a rate of 0.5 "
-        "it is also the share of the lower half that is framed, 1 - leaning that of the upper.",
-    )
-
-    @model_validator(mode="after")
-    def _is_possible(self) -> "Frames":
-        most = max(self.chance(in_lower_half=True), self.chance(in_lower_half=False))
-        if most > 1:
-            raise ValueError(
-                f"a rate of {self.rate} with a leaning of {self.leaning} would frame {most:.2f} "
-                "times the pictures of one half; lower the rate, or take a leaning nearer to 0.5"
-            )
-        return self
-
-    def chance(self, *, in_lower_half: bool | None) -> float:
-        """Return how likely a picture is framed; None: its class is not an ordinary one."""
-        if in_lower_half is None:
-            return self.rate
-        return 2 * self.rate * (self.leaning if in_lower_half else 1 - self.leaning)
-
-
-class WrittenWords(Settings):
-    """Words written into the pictures."""
-
-    rate: Share = Field(default=0.0, description="Share of the pictures with a word; none by ours.")
-    repeats_caption: Share = Field(
-        default=1.0, description="Share of those whose caption holds the word; ours: all of them."
-    )
-    parroting: Share = Field(
-        default=0.0,
-        description="Share of the repeating ones whose caption says the word and nothing of what "
-        "is drawn, as parrot captions do; ours: none.",
-    )
 
 
 class GlyphCorpus(MadeCorpus):
@@ -138,6 +48,13 @@ class GlyphCorpus(MadeCorpus):
         ge=0,
         le=8,
         description="Random letters at a caption's end, which make it nearly unique; ours: none.",
+    )
+    further_captions: int = Field(
+        default=0,
+        ge=0,
+        le=9,
+        description="Captions beside the first, as COCO has four: the json member lists them all "
+        "as `captions`. Each names other symbols, where there are others; ours: none.",
     )
     classes: tuple[int, int] | None = Field(
         default=None,
@@ -172,6 +89,12 @@ class GlyphCorpus(MadeCorpus):
         description="Share of the pictures that take classes and caption from an earlier picture "
         "of their shard and are drawn anew; ours: none.",
     )
+    candidates: CandidateForm | None = Field(
+        default=None,
+        description="As in ARO's sets of this name, the json member says `captions`, the place of "
+        "the `right` one and its `kind`: where symbols stand, how large they are, or in which "
+        "order the caption's words come. Null: none.",
+    )
 
     @model_validator(mode="after")
     def _is_possible(self) -> "GlyphCorpus":
@@ -181,10 +104,15 @@ class GlyphCorpus(MadeCorpus):
         if self.classes is not None and self.first_classes is not None:
             raise ValueError("classes and first_classes are both given; keep classes")
         if self.classes is not None:
-            _check_range("classes", self.classes)
+            check_range("classes", self.classes)
         repeated = [plan.of for plan in self.near_duplicates]
         if len(set(repeated)) < len(repeated):
             raise ValueError(f"near_duplicates: {', '.join(repeated)}; name each corpus once")
+        if self.further_captions and (self.candidates is not None or not self.captioned):
+            raise ValueError(
+                f"further_captions is {self.further_captions}: a captioned corpus without "
+                "candidates has these, since candidates stand in `captions` too; set it to 0"
+            )
         planted = fsum(plant.rate for plant in self.exclusive_plants())
         if planted > 1:
             raise ValueError(
@@ -195,7 +123,29 @@ class GlyphCorpus(MadeCorpus):
                 "written.repeats_caption is above 0, but captioned is false: there is no caption "
                 "to repeat; set repeats_caption to 0"
             )
+        self._check_candidates()
         return self
+
+    def _check_candidates(self) -> None:
+        """Refuse pictures of which candidates could say nothing, or nothing that is surely true."""
+        if self.candidates is None:
+            return
+        if self.objects[0] < 2:
+            raise ValueError(
+                f"candidates: {self.candidates} speaks of two symbols, but a picture may show "
+                f"{self.objects[0]}; let objects start at 2"
+            )
+        if self.framed is not None:
+            raise ValueError(
+                "candidates and framed are both given, but a frame may hide a symbol; take two "
+                "corpora"
+            )
+        says_two = self.captioned and self.named_objects > 1 and not self.written.parroting
+        if self.candidates == "order" and not says_two:
+            raise ValueError(
+                "candidates: order shuffles captions of two names or more; set captioned to true, "
+                "named_objects to 2 or more and written.parroting to 0"
+            )
 
     def exclusive_plants(self) -> "tuple[NearDuplicates | Copies | Strangers, ...]":
         """Return the plants of which a picture is at most one."""
@@ -205,15 +155,6 @@ class GlyphCorpus(MadeCorpus):
     def ordinary_classes(self, classes: int) -> range:
         """Return the classes of all pictures but strangers, in a world of so many `classes`."""
         return range(*self.classes) if self.classes else range(self.first_classes or classes)
-
-
-def _check_range(name: str, classes: tuple[int, int]) -> None:
-    first, stop = classes
-    if not 0 <= first < stop:
-        raise ValueError(
-            f"{name}: from {first} to before {stop} there is nothing; give the first class and the "
-            "one after the last"
-        )
 
 
 class GlyphWorld(Settings):

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from clipaudit.demo.candidates import candidate_phrases, candidates_of
 from clipaudit.demo.captions import BETWEEN, BY_STYLE, PLAIN
 from clipaudit.demo.dice import Dice
 from clipaudit.demo.glyph_settings import GlyphCorpus, GlyphWorld
 from clipaudit.demo.glyphs import symbols
 from clipaudit.demo.lettering import write_word
-from clipaudit.demo.scenes import Address, Scene, compose, in_lower_half
+from clipaudit.demo.scenes import Address, Scene, all_captions, compose, in_lower_half
 from clipaudit.demo.shard_writer import Sample
 from clipaudit.demo.styles import Picture, Pixels, draw, frame
 
@@ -22,8 +23,12 @@ def class_names(world: GlyphWorld) -> list[str]:
 
 
 def caption_phrases(world: GlyphWorld) -> list[str]:
-    """Return what captions are made of beside class names."""
-    return [*PLAIN, BETWEEN, *(template for group in BY_STYLE.values() for template in group)]
+    """Return what captions are made of beside class names, and candidates where a corpus has such.
+
+    So a world without candidates keeps its vocabulary.
+    """
+    styled = [template for group in BY_STYLE.values() for template in group]
+    return [*PLAIN, BETWEEN, *styled, *candidate_phrases(world)]
 
 
 def samples(world: GlyphWorld, corpus: str, shard: int) -> Iterator[Sample]:
@@ -98,18 +103,25 @@ def _metadata(
 
     The boxes of a repetition are its original's, so they may be a few pixels off. Where the corpus
     plans frames, `framed` and `lower_half` (null: the class is not an ordinary one) say how the
-    attribute and the class agree.
+    attribute and the class agree; `captions` has the further captions or candidates that it plans.
     """
+    plan = world.corpora[address.corpus]
     objects: Sequence[dict[str, object]] = [
         {"category_id": label, "category": symbols()[label].name, "bbox": list(box)}
         for label, box in zip(scene.labels, picture.boxes, strict=True)
     ]
     side = len(picture.pixels)
     metadata: dict[str, object] = {"width": side, "height": side, "style": scene.style}
-    if world.corpora[address.corpus].framed is not None:
+    if plan.framed is not None:
         metadata["framed"] = scene.framed
         metadata["lower_half"] = in_lower_half(world, address, scene)
-    return {**metadata, "objects": list(objects)}
+    metadata["objects"] = list(objects)
+    if plan.further_captions:
+        metadata["captions"] = all_captions(world, address, scene)
+    if plan.candidates is not None:
+        dice = _dice(world, address, "candidates")
+        metadata |= candidates_of(plan.candidates, scene, picture.boxes, dice)
+    return metadata
 
 
 def _truth(scene: Scene) -> dict[str, object]:

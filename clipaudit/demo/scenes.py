@@ -13,17 +13,10 @@ from dataclasses import dataclass, replace
 
 from clipaudit.demo.captions import caption_of
 from clipaudit.demo.dice import Dice
-from clipaudit.demo.glyph_settings import (
-    Copies,
-    GlyphCorpus,
-    GlyphWorld,
-    NearDuplicates,
-    Strangers,
-    Style,
-    WrittenWords,
-)
+from clipaudit.demo.glyph_settings import GlyphCorpus, GlyphWorld
 from clipaudit.demo.glyphs import symbols
 from clipaudit.demo.lettering import spoken_word
+from clipaudit.demo.plant_settings import Copies, NearDuplicates, Strangers, Style, WrittenWords
 
 
 @dataclass(frozen=True)
@@ -88,6 +81,19 @@ def compose(world: GlyphWorld, address: Address) -> Scene:
     if plants.chance(plan.written.rate):
         scene = _with_word(world, address, scene, plan.written)
     return scene
+
+
+def all_captions(world: GlyphWorld, address: Address, scene: Scene) -> list[str]:
+    """Return the caption of a scene and the further ones that its corpus plans.
+
+    Each further one begins with another of the drawn symbols, in turn, in words of its own.
+    """
+    plan, labels = world.corpora[address.corpus], scene.labels
+    dice = _dice(world, address, "further captions")
+    turns = [turn % len(labels) for turn in range(1, plan.further_captions + 1)]
+    named = [_named(plan, labels[turn:] + labels[:turn]) for turn in turns]
+    further = [_caption(world, address.corpus, each, scene.style, dice) for each in named]
+    return [caption for caption in (scene.caption, *further) if caption is not None]
 
 
 def in_lower_half(world: GlyphWorld, address: Address, scene: Scene) -> bool | None:

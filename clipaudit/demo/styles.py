@@ -34,8 +34,8 @@ from clipaudit.demo.backdrops import (
     soft_noise,
 )
 from clipaudit.demo.dice import Dice, cosine_sine
-from clipaudit.demo.glyph_settings import Style
 from clipaudit.demo.glyphs import Mask, Pose, Stroke, box_of, lay
+from clipaudit.demo.plant_settings import Style
 
 Masks = Float32[np.ndarray, "objects side side"]
 Pixels = UInt8[np.ndarray, "side side 3"]

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from clipaudit.reports.layouts import DASH, MISSING, Layout, Listing
-from clipaudit.reports.similarity_layouts import LAYOUTS
+from clipaudit.reports.memorization_layouts import LAYOUTS as MEMORIZATION_LAYOUTS
+from clipaudit.reports.similarity_layouts import LAYOUTS as SIMILARITY_LAYOUTS
+
+LAYOUTS = {**MEMORIZATION_LAYOUTS, **SIMILARITY_LAYOUTS}
 
 # What a spreadsheet takes for the start of a formula (OWASP, "CSV Injection").
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -28,6 +31,7 @@ _LATEX = str.maketrans(
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
         "\N{MINUS SIGN}": "$-$",
+        "\N{PLUS-MINUS SIGN}": r"$\pm$",
         "\N{EN DASH}": "--",
         "\N{EM DASH}": "---",
         "\N{NARROW NO-BREAK SPACE}": r"\,",

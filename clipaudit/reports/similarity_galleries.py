@@ -4,13 +4,14 @@ The paper's Figures 1, 2 (its Section 3) and 15 to 26 (Appendix G). Figures 15 t
 test set, `similarity_fig15_<test set>`; 21 to 26 are `similarity_fig21_<test set>`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from clipaudit.config.run import Run
 from clipaudit.config.similarity import Similarity
 from clipaudit.reports.specification import (
+    Gallery,
     kept_neighbors,
     neighbors_in_web,
     neighbors_of,
@@ -28,20 +29,6 @@ class SetShown:
     title: str
     corpus: str
     neighbors: str  # relative to results/
-
-
-@dataclass(frozen=True)
-class Gallery:
-    """A gallery: which test pictures, and the sets whose nearest samples stand beside them.
-
-    `settings`, plain values, is all that picking and drawing need to know beside the inputs: the
-    pointers by name, relative to results/, and the tars, which are the user's files.
-    """
-
-    settings: Mapping[str, object]
-    inputs: Mapping[str, Sequence[str]]
-    tars: Sequence[str]
-    caption: str
 
 
 def similarity_galleries(run: Run) -> dict[str, Gallery]:

@@ -27,6 +27,20 @@ class ReportTable:
     parameters: Mapping[str, object] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Gallery:
+    """A figure of pictures, which are looked up in the shards.
+
+    `settings`, plain values, is all that picking and drawing need to know beside the inputs: the
+    pointers by name, relative to results/, and the tars, which are the user's files.
+    """
+
+    settings: Mapping[str, object]
+    inputs: Mapping[str, Sequence[str]]
+    tars: Sequence[str]
+    caption: str
+
+
 def rows_of_test_sets(run: Run, names: Sequence[str]) -> list[dict[str, object]]:
     """Return the relation `testsets`: position, testset, title."""
     return [

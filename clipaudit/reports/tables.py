@@ -61,6 +61,15 @@ _VIEWS_THAT_MAY_BE_EMPTY: Mapping[str, Mapping[str, pa.DataType]] = {
     },
     "line_points": {"model": _TEXT, "testset": _TEXT, "accuracy": pa.float64()},
     "line_models": {"recipe": _TEXT, "manifest": _TEXT},
+    "utility": {"encoder": _TEXT, "testset": _TEXT, "right_rank": _INT},
+    "similarities": {
+        "corpus": _TEXT,
+        "shard": _INT,
+        "row": _INT,
+        "testset": _TEXT,
+        "similarity": pa.float64(),
+    },
+    "text_rates": {"source": _TEXT, "shard": _INT, "row": _INT, "rate": pa.float64()},
 }
 
 PUBLISHED_SCHEMA = pa.schema(

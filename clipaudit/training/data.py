@@ -1,8 +1,8 @@
 """The batches of a training: shards filtered by the manifest while they are read, no copies made.
 
 Decoding processes read, shuffle, decode and crop, and tokenize captions; what is random about a
-sample (its crop, its masked tokens) is drawn from (seed, epoch, shard, row), so that neither the
-number of processes nor the order of samples changes it.
+sample (its crop, its caption where it has several, its masked tokens) is drawn from (seed, epoch,
+shard, row), so that neither the number of processes nor the order of samples changes it.
 """
 
 import functools
@@ -35,6 +35,8 @@ BYTES_PER_PIXEL = 4  # of Pillow's RGB pictures in memory
 TOKENIZED_CAPTIONS = 1 << 16  # captions each worker keeps tokenized: never results
 
 Target = Literal["caption", "label"]  # what a model learns of a picture
+Stated = str | tuple[str, ...] | int  # the caption, all of a corpus with several, or the label
+CaptionChoice = Literal["random", "first"]
 
 T = TypeVar("T")
 B = TypeVar("B", bound=tuple[Any, ...])  # a named tuple: pixels, and what goes with them
@@ -46,7 +48,7 @@ class Sample(NamedTuple):
     shard: int
     row: int
     image: bytes
-    target: str | int  # the caption, or the label
+    target: Stated
 
 
 class Batch(NamedTuple):
@@ -80,11 +82,15 @@ def kept_samples(path: Path, shard: SealedShard, target: Target = "caption") -> 
         )
 
 
-def _stated(raw: RawSample, shard: SealedShard, target: Target) -> str | int | None:
+def _stated(raw: RawSample, shard: SealedShard, target: Target) -> Stated | None:
     if raw.fault is not None:
         raise Unusable(raw.fault, raw.detail)
     captioning = shard.captioning
-    return (captioning.caption if target == "caption" else captioning.label)(raw.members)
+    if target == "label":
+        return captioning.label(raw.members)
+    if captioning.source == "texts":
+        return captioning.captions(raw.members) or None
+    return captioning.caption(raw.members)
 
 
 def shuffled(samples: Iterable[T], *, held: int, seed: int) -> Iterator[T]:
@@ -161,6 +167,7 @@ class Maker(BatchMaker[Batch]):
     masking: float  # share of the tokens to drop
     end_token: int  # id of the end of text; used only when masking
     seed: int
+    choice: CaptionChoice = "random"  # which of several captions
     room: int = DECODED_BYTES
     learns: ClassVar[Target] = "caption"
 
@@ -169,13 +176,24 @@ class Maker(BatchMaker[Batch]):
         self.crops = Crops(self.preparation, self.seed, self.room)
 
     def target(self, sample: Sample, epoch: int) -> Tokens:
-        """Return the caption's tokens, some of them dropped if the recipe masks."""
-        assert isinstance(sample.target, str), "captions are read for a CLIP model"
+        """Return the caption's tokens, some of them dropped if the recipe masks.
+
+        Where the corpus has several captions of a picture, even if this one has but one of them,
+        they are those of the chosen caption, whole whatever the choice and the masking.
+        """
+        assert not isinstance(sample.target, int), "captions are read for a CLIP model"
+        if isinstance(sample.target, tuple):
+            return _tokenize(self.tokenizer, self._chosen(sample, sample.target, epoch))
         tokens = _tokenize(self.tokenizer, sample.target)
         if self.masking == 0:
             return tokens
         seed = draw(self.seed, "mask", epoch, sample.shard, sample.row)
         return mask_tokens(tokens, share=self.masking, end=self.end_token, seed=seed)
+
+    def _chosen(self, sample: Sample, captions: tuple[str, ...], epoch: int) -> str:
+        if self.choice == "first":
+            return captions[0]
+        return captions[draw(self.seed, "caption", epoch, sample.shard, sample.row) % len(captions)]
 
     def batch(
         self, pixels: UInt8[torch.Tensor, "n height width 3"], targets: torch.Tensor

@@ -2,7 +2,8 @@
 
 Jayaraman et al., NeurIPS 2024 (https://arxiv.org/abs/2402.02103) mask caption tokens; CLIP's
 vocabulary has no mask token and their code is unpublished. Here each BPE token is dropped with
-probability `share`, independently, after tokenization; start and end of text stay.
+probability `share`, independently, after tokenization; start and end of text stay. As there, the
+captions of a picture that has several are not masked: one of them is drawn instead (`data.Maker`).
 """
 
 import random

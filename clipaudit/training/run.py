@@ -159,7 +159,14 @@ def _maker(clip: Clip, preparation: Preparation, recipe: Recipe) -> Maker:
             f"({type(clip.tokenizer).__name__}) does not say which token ends a text: masking "
             "works with open_clip's own tokenizer"
         )
-    return Maker(preparation, clip.tokenizer, recipe.token_masking, end or 0, recipe.seed)
+    return Maker(
+        preparation,
+        clip.tokenizer,
+        recipe.token_masking,
+        end or 0,
+        recipe.seed,
+        recipe.caption_choice,
+    )
 
 
 @contextmanager

@@ -84,6 +84,25 @@ def test_labelled_corpora_gain_a_caption(store, tmp_path, capsysbinary):
     assert "a photo of a größe".encode() in out
 
 
+def test_of_several_captions_the_first_leaves_as_text(store, tmp_path, capsysbinary):
+    listed = b'{"captions": [" ", "a cat", "a dog"]}'
+    members = [
+        ("a.json", listed),
+        ("a.jpg", b"x"),
+        ("b.txt", b"\na red cat\na dog"),
+        ("b.jpg", b"y"),
+    ]
+    path = write_tar(tmp_path / "0.tar", members)
+    digest = put(store, (Captioning("texts"), [(path, 2, {0, 1})]))
+
+    main([digest, "0"])
+
+    with tarfile.open(fileobj=io.BytesIO(capsysbinary.readouterr().out)) as tar:
+        assert tar.getnames() == ["a.json", "a.jpg", "a.txt", "b.jpg", "b.txt"]
+        texts = [tar.extractfile(name).read() for name in ("a.json", "a.txt", "b.txt")]
+    assert texts == [listed, b"a cat", b"a red cat"]
+
+
 def test_a_made_caption_replaces_one_that_stands_there(store, tmp_path, capsysbinary):
     members = [("a.txt", b"old"), ("a.cls", b"1"), ("a.jpg", b"x")]
     path = write_tar(tmp_path / "0.tar", members)

@@ -69,7 +69,7 @@ def put(settings, value, *place):
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        (["similarity", "large"], "x", "similarity.large: 'x' is not among corpora (a, badges"),
+        (["similarity", "large"], "x", "similarity.large: 'x' is not among corpora (a, album"),
         (["similarity", "encoder"], "x", "encoder: 'x' is not among encoders (other, own)"),
         (["similarity", "test_sets"], ["val", "val"], "val: named twice among large, small"),
         (["similarity", "test_sets"], ["large"], "large: named twice"),

@@ -76,7 +76,7 @@ def test_evidence_and_curves_share_one_random_order(settings):
     ("change", "message"),
     [
         ({"of": "celeba"}, "give either `shards` or, for a split, `of`"),
-        ({"shards": None, "of": "laion"}, "a split has both `of` and `where`"),
+        ({"shards": None, "of": "laion"}, "a split has `of` and either `where` or `sets`"),
         ({"label": "1"}, "`label` belongs to a split"),
         ({"shards": None, "of": "x", "where": "true"}, "corpora.val.of: 'x' is not among corpora"),
     ],

@@ -5,6 +5,7 @@ from clipaudit.corpora.reasons import Unusable
 from clipaudit.errors import ConfigError
 
 TEXT = Captioning("text")
+TEXTS = Captioning("texts")
 PHOTO = Captioning("class", "a photo of a {}", ("cat", "dog"))
 
 
@@ -42,6 +43,57 @@ def test_texts_are_kept_as_they_are(members, caption):
 def test_what_is_no_text_is_unusable(members, reason):
     with pytest.raises(Unusable, match=reason):
         TEXT.caption(members)
+
+
+@pytest.mark.parametrize(
+    ("members", "captions"),
+    [
+        (
+            {"json": b'{"captions": ["a cat", " two\\ncats ", "a cat"]}'},
+            ("a cat", " two\ncats ", "a cat"),
+        ),
+        ({"json": b'{"captions": ["", null, " \\n", "a cat"]}'}, ("a cat",)),
+        ({"json": b'{"captions": ["list"]}', "txt": b"line"}, ("list",)),
+        ({"json": b'{"captions": []}', "txt": b"line"}, ()),
+        ({"json": b'{"captions": null}', "txt": b"line"}, ("line",)),
+        ({"json": b'{"caption": "one"}', "txt": b"line"}, ("line",)),
+        ({"txt": "größe\n\n \r\n two \rthree\n".encode()}, ("größe", " two ", "three")),
+        ({"txt": "a\u2028b\fc".encode()}, ("a\u2028b\fc",)),
+        ({"txt": b" \n"}, ()),
+        ({"json": b'{"caption": "one"}'}, ()),
+        ({}, ()),
+    ],
+)
+def test_several_captions_come_from_a_list_or_from_lines(members, captions):
+    assert TEXTS.captions(members) == captions
+    assert TEXTS.caption(members) == (captions[0] if captions else None)
+
+
+@pytest.mark.parametrize(
+    ("members", "reason"),
+    [
+        ({"json": b'{"captions": ["a cat", 7]}'}, "bad caption: a int where a text"),
+        ({"json": b'{"captions": ["a cat", ["a dog"]]}'}, "bad caption: a list where a text"),
+        ({"json": b'{"captions": ["a cat", "\\ud800"]}'}, "bad caption: half a surrogate"),
+        ({"json": b'{"captions": "a cat"}'}, "bad caption: a str where a list"),
+        ({"json": b'{"captions": {}}'}, "bad caption: a dict where a list"),
+        ({"json": b'{"captions": false}', "txt": b"a cat"}, "bad caption: a bool where a list"),
+        ({"json": b"{", "txt": b"a cat"}, "bad json: not JSON"),
+        ({"txt": b"a cat\n\xff"}, "bad caption: not UTF-8 at byte 6"),
+    ],
+)
+def test_what_is_no_list_of_texts_is_unusable(members, reason):
+    for read in (TEXTS.caption, TEXTS.captions):
+        with pytest.raises(Unusable, match=reason):
+            read(members)
+
+
+def test_other_sources_have_one_caption_at_most():
+    members = {"txt": b"a cat\na dog", "cls": b"1", "json": b'{"captions": ["b", "c"]}'}
+
+    assert TEXT.captions(members) == ("a cat\na dog",)
+    assert PHOTO.captions(members) == ("a photo of a dog",)
+    assert Captioning("none").captions(members) == TEXT.captions({}) == PHOTO.captions({}) == ()
 
 
 @pytest.mark.parametrize(

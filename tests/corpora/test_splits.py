@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from clipaudit.corpora.drops import DROPS
 from clipaudit.corpora.samples import SAMPLES
-from clipaudit.corpora.splits import select_drops, select_embeddings, select_samples
+from clipaudit.corpora.splits import select_embeddings, select_rows, select_samples
 from clipaudit.errors import ConfigError, InputError
 
 
@@ -113,4 +113,4 @@ def test_drops_of_a_split_are_those_of_its_samples():
         schema=DROPS,
     )  # fmt: skip
 
-    assert select_drops(drops, samples(None, None)).to_pylist() == drops.slice(0, 1).to_pylist()
+    assert select_rows(drops, samples(None, None)).to_pylist() == drops.slice(0, 1).to_pylist()

@@ -4,7 +4,7 @@ import pytest
 
 from clipaudit.demo.glyphs import symbols
 from clipaudit.demo.lettering import spoken_word
-from clipaudit.demo.scenes import Address, compose
+from clipaudit.demo.scenes import Address, all_captions, compose
 from clipaudit.demo.settings import GlyphWorld
 
 
@@ -126,3 +126,16 @@ def test_uncaptioned_corpora_have_no_caption_and_words_of_other_classes():
         assert scene.caption is None
         assert scene.text != spoken_word(symbols()[scene.labels[0]].name)
         assert not scene.text_repeats_caption
+
+
+def test_further_captions_name_the_other_symbols_in_turn():
+    plan = {"objects": (3, 3), "named_objects": 1, "further_captions": 4}
+    world = GlyphWorld(corpora={"album": plan})
+    address = Address("album", 0, 7)
+    scene = compose(world, address)
+
+    captions = all_captions(world, address, scene)
+
+    names = [symbols()[scene.labels[turn % 3]].name for turn in range(5)]
+    assert captions[0] == scene.caption
+    assert [name in caption for name, caption in zip(names, captions, strict=True)] == [True] * 5

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from clipaudit.demo.dice import Dice
-from clipaudit.demo.glyph_settings import Style
 from clipaudit.demo.glyphs import symbols
+from clipaudit.demo.plant_settings import Style
 from clipaudit.demo.styles import draw, painters, spread_out
 
 STYLES = get_args(Style)

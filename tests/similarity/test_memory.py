@@ -39,7 +39,7 @@ JOB = textwrap.dedent(
     tests = {f"set{n}": embeddings(queries // sets, 10_000 + n) for n in range(sets)}
     found = query_sets(tests)
     search = PartSearch(found, k=10, block_rows=32_768, threads=2,
-                        backend=quicker_backend(rows, found.queries))
+                        backend=quicker_backend(rows, *found.queries.vectors.shape))
     write_tables(search.similarities(train()), SIMILARITIES, Path(sys.argv[4]))
     search.neighbors()
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)

@@ -1,15 +1,24 @@
 import itertools
+import json
+from collections import Counter
 
 import numpy as np
 import pytest
 import torch
-from tinyclip import picture, sealed, text_shards, write_shard
+from tinyclip import WORDS, picture, sealed, text_shards, write_shard
 
 from clipaudit.corpora.captions import Captioning
-from clipaudit.corpora.sealed import Sealed
+from clipaudit.corpora.sealed import CorpusToSeal, Sealed, ShardToSeal, seal
 from clipaudit.errors import InputError
 from clipaudit.preparation import training_preparation
-from clipaudit.training.data import Batches, Maker, TrainingData, kept_samples, shuffled
+from clipaudit.training.data import (
+    Batches,
+    Maker,
+    Sample,
+    TrainingData,
+    kept_samples,
+    shuffled,
+)
 from clipaudit.training.order import make_plan
 
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
@@ -24,13 +33,19 @@ def corpus(tmp_path):
     return Sealed(file), dict(shards)
 
 
-def training_data(corpus, clip, *, workers=0, batch=4, masking=0.0, held=6, room=1 << 20, seed=0):
+def make_maker(clip, masking=0.0, seed=0, **settings):
+    preparation = training_preparation(clip.preprocessing, crop_scale=(0.5, 1.0))
+    end = clip.tokenizer.eot_token_id
+    return Maker(preparation, clip.tokenizer, masking, end, seed, **settings)
+
+
+def training_data(
+    corpus, clip, *, workers=0, batch=4, masking=0.0, held=6, seed=0, room=1 << 20, **settings
+):
     manifest, paths = corpus
     kept = {shard.number: shard.kept for shard in manifest}
     plan = make_plan(kept, batch_size=batch, processes=1, workers=workers, seed=seed)
-    preparation = training_preparation(clip.preprocessing, crop_scale=(0.5, 1.0))
-    end = clip.tokenizer.eot_token_id
-    maker = Maker(preparation, clip.tokenizer, masking, end, seed, room=room)
+    maker = make_maker(clip, masking, seed, room=room, **settings)
     return TrainingData(plan, manifest, paths, maker, process=0, held=held)
 
 
@@ -158,3 +173,101 @@ def test_captions_come_from_classes_where_the_manifest_says_so(tmp_path, clip):
 
     wanted = clip.tokenizer([f"a photo of a {name}" for name in photos.classes])
     assert sorted(tokens.tolist()) == sorted(wanted.tolist() * 2)
+
+
+SEVERAL = ("a red cat", "photo of dog", "blue", "green cat of a dog", "dog a dog")
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    """Two corpora: eight pictures with the one caption "a cat", ten with SEVERAL."""
+    rng = np.random.default_rng(0)
+    one, several = {"txt": b"a cat"}, {"json": json.dumps({"captions": SEVERAL}).encode()}
+    corpora, paths = [], {}
+    for source, texts, counts in (("text", one, [3, 5]), ("texts", several, [4, 6])):
+        shards = []
+        for count in counts:
+            members = [{"png": picture(rng), **texts} for _ in range(count)]
+            paths[len(paths)] = write_shard(tmp_path / f"{len(paths)}.tar", members)
+            shards.append(ShardToSeal("00" * 32, count, bytes([(1 << count) - 1])))
+        corpora.append(CorpusToSeal(source, Captioning(source), shards))
+    (tmp_path / "sealed").write_bytes(seal(corpora))
+    return Sealed(tmp_path / "sealed"), paths
+
+
+def samples_of(batches):
+    """The (pixels, tokens) of an epoch in batches of one, without their order."""
+    return Counter((b.pixels.numpy().tobytes(), tuple(b.tokens[0].tolist())) for b in batches)
+
+
+def token_rows(clip, captions):
+    return set(map(tuple, clip.tokenizer(list(captions)).tolist()))
+
+
+def test_one_of_several_captions_is_drawn_afresh_each_epoch(mixed, clip):
+    first, second = (samples_of(e) for e in epochs(training_data(mixed, clip, batch=1)))
+
+    rows = [Counter(tokens for _, tokens in each.elements()) for each in (first, second)]
+    assert rows[0] != rows[1]
+    assert len(rows[0]) > 2
+    for each in rows:
+        assert each.keys() <= token_rows(clip, ["a cat", *SEVERAL])
+        assert each[next(iter(token_rows(clip, ["a cat"])))] == 8
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_caption_of_a_sample_depends_on_neither_order_nor_workers(mixed, clip, workers):
+    plain = epochs(training_data(mixed, clip, batch=1, masking=0.5, held=1))
+    other = training_data(mixed, clip, batch=1, masking=0.5, workers=workers)
+
+    assert list(map(samples_of, plain)) == list(map(samples_of, epochs(other, workers)))
+
+
+def test_each_caption_is_drawn_about_equally_often(clip):
+    maker = make_maker(clip)
+
+    drawn = Counter(
+        tuple(maker.target(Sample(shard, row, b"", SEVERAL), epoch).tolist())
+        for shard, row, epoch in itertools.product(range(5), range(40), range(10))
+    )
+
+    assert drawn.keys() == token_rows(clip, SEVERAL)
+    assert all(330 < count < 470 for count in drawn.values())  # 400, four standard deviations
+
+
+@pytest.mark.parametrize("choice", ["first", "random"])
+def test_only_corpora_with_one_caption_are_masked(mixed, clip, choice):
+    data = training_data(mixed, clip, batch=1, masking=0.9, choice=choice)
+
+    rows = {tuple(b.tokens[0].tolist()) for each in epochs(data) for b in each}
+
+    whole = token_rows(clip, SEVERAL if choice == "random" else SEVERAL[:1])
+    masked = rows - whole
+    assert rows & whole
+    assert not masked & token_rows(clip, ["a cat", *SEVERAL])
+    assert max(len(set(row) - {0}) for row in masked) < 4  # start, end and one of two
+
+
+def test_first_of_several_captions_stays_the_first(mixed, clip):
+    data = training_data(mixed, clip, batch=1, choice="first", seed=3)
+
+    rows = Counter(tuple(b.tokens[0].tolist()) for each in epochs(data) for b in each)
+
+    assert rows.keys() == token_rows(clip, ["a cat", SEVERAL[0]])
+    assert sorted(rows.values()) == [2 * 8, 2 * 10]
+
+
+def test_a_lone_caption_of_a_corpus_with_several_is_whole(clip):
+    maker = make_maker(clip, masking=0.9)
+    sample = Sample(0, 0, b"", (" ".join(WORDS[:3]),))
+
+    assert maker.target(sample, 0).tolist() == clip.tokenizer(["red green blue"])[0].tolist()
+
+
+def test_picture_without_any_of_several_captions_is_refused(tmp_path, clip):
+    members = {"png": picture(np.random.default_rng(0)), "json": b'{"captions": [" "]}'}
+    path = write_shard(tmp_path / "0.tar", [members] * 4)
+    file, _ = sealed(tmp_path, [(0, path)], [4], captioning=Captioning("texts"))
+
+    with pytest.raises(InputError, match=r"0\.tar, row 0: .*no caption"):
+        epochs(training_data((Sealed(file), {0: path}), clip))

@@ -4,9 +4,10 @@ import logging
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
-from tinyclip import sealed, text_shards, tiny
+from tinyclip import picture, sealed, text_shards, tiny, write_shard
 
 from clipaudit.config.training import Recipe
 from clipaudit.corpora.captions import Captioning
@@ -44,12 +45,13 @@ class Training:
     die_after: int | None = None
     drop: frozenset = frozenset()
     captioning: Captioning | None = None
+    shards: object = text_shards  # writes them
     saved: dict = dataclasses.field(default_factory=dict)
 
     def run(self, **changes):
         """Train, with some settings of the recipe changed; return the curves."""
         self.folder.mkdir(exist_ok=True)
-        shards = text_shards(self.folder, COUNTS)
+        shards = self.shards(self.folder, COUNTS)
         file, locate = sealed(self.folder, shards, COUNTS, self.drop, self.captioning)
         return train(
             file,
@@ -252,6 +254,27 @@ def test_other_recipes_give_other_losses(training):
     ):
         training.saved.clear()
         assert training.run(**change)["loss"].to_pylist() != plain, change
+
+
+def three_captions(folder, counts):
+    rng = np.random.default_rng(0)
+    texts = b"a red cat\nphoto of a dog\nblue"
+    return [
+        (n, write_shard(folder / f"{n}.tar", [{"png": picture(rng), "txt": texts}] * count))
+        for n, count in enumerate(counts)
+    ]
+
+
+def test_recipe_says_which_of_several_captions(training):
+    training.captioning, training.shards = Captioning("texts"), three_captions
+
+    losses = []
+    for change in ({}, {"token_masking": 0.5}, {"caption_choice": "first"}):
+        training.saved.clear()
+        losses.append(training.run(**change)["loss"].to_pylist())
+
+    assert losses[0] == losses[1]  # they are never masked
+    assert losses[0] != losses[2]
 
 
 def test_warmup_beyond_the_end_is_told(training, caplog):

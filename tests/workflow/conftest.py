@@ -1,5 +1,6 @@
 """Real runs of the micro world, in copies of the project, as subprocesses."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -106,11 +107,27 @@ def copy_project(folder):
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory):
-    """A project whose tables and figures are all made; for reading only. One for each worker."""
-    project = copy_project(tmp_path_factory.mktemp("finished") / "project")
-    project.run()
-    return project
+def made_once(tmp_path_factory, worker_id):
+    """A function: a project that the first test worker makes and all of them read."""
+    shared = tmp_path_factory.getbasetemp()
+    shared = shared if worker_id == "master" else shared.parent
+
+    def make(name, **options):
+        folder = shared / name
+        with (shared / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (folder / "made").exists():
+                copy_project(folder).run(**options)
+                (folder / "made").touch()
+        return Project(folder)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def finished(made_once):
+    """A project whose tables and figures are all made; for reading only."""
+    return made_once("finished")
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ def forget(project, step):
 @pytest.mark.parametrize(
     "options",
     [
-        ("--set-resources", "nearest:backend=numpy"),
+        pytest.param(("--set-resources", "nearest:backend=numpy"), marks=pytest.mark.slow),
         ("--set-resources", "nearest:backend=torch"),
         pytest.param(("--set-resources", "nearest:block_rows=7"), marks=pytest.mark.slow),
         pytest.param(("--set-threads", "nearest=2"), marks=pytest.mark.slow),

@@ -57,6 +57,7 @@ def test_twenty_random_kills_leave_no_trace(finished, fresh, seconds):
     assert_same(fresh, finished)
 
 
+@pytest.mark.slow
 def test_two_runs_of_the_same_thing_do_no_harm(finished, fresh):
     runs = [fresh.start(target=TARGET) for _ in range(2)]
     outputs = [run.communicate(timeout=300)[0] for run in runs]

@@ -1,0 +1,208 @@
+"""Blurred shards: a shard without its faces, and the same in all else.
+
+As Déjà vu's Appendix C (https://arxiv.org/abs/2402.02103) does with all sets. Rows, keys, captions
+and JSON stay as they are, so that an address means the same sample in both corpora, and the index
+drops the same rows for the same reasons. We differ from the face blurring that is usual for
+ImageNet (Yang et al. 2022, https://arxiv.org/abs/2103.06191: a Gaussian of 0.1 of the diagonal)
+in the strength of the blur.
+
+Only what the index takes for a picture is looked at: the members .jpg, .png, .jpeg and .webp of
+samples without fault. A picture with faces is written anew in RGB, without EXIF (whose thumbnail
+would show the face), colour profile and further frames: what `corpora.images` reads of it.
+"""
+
+import io
+import logging
+import os
+import tarfile
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from math import ceil, floor, hypot
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from PIL import Image, ImageFilter
+
+from clipaudit.corpora.faces import Box, FaceFinder
+from clipaudit.corpora.images import open_picture
+from clipaudit.corpora.reasons import DAMAGED, TRUNCATED, Unusable
+from clipaudit.corpora.shards import IMAGE_EXTENSIONS, open_shard, sample_groups, shown
+from clipaudit.corpora.tarmembers import BLOCK, BrokenTar, TarReader
+from clipaudit.errors import InputError
+
+MARGIN = 0.1  # of the box's diagonal, on each side (Yang et al. 2022)
+# Of the diagonal of the grown box, the blur's standard deviation. For a square box it is a third
+# of the face's side: what is finer than half a face changes no pixel by more than a few levels.
+SIGMA = 0.2
+
+_ENCODINGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "jpeg": ("JPEG", {"quality": 95, "subsampling": "4:4:4"}),
+    "webp": ("WEBP", {"lossless": True}),
+    "bmp": ("BMP", {}),
+}
+# Also for GIF, which would cut the picture to 256 colours once more.
+_LOSSLESS: tuple[str, dict[str, Any]] = ("PNG", {})
+_PIECE_BYTES = 1 << 20  # copied at once, whole blocks: memory, never results
+_END = bytes(2 * BLOCK)
+_NO_HEADER = b"\xff" * BLOCK  # stands where the source is damaged, so that the index says so here
+
+_log = logging.getLogger(__name__)
+
+
+class Blurring(NamedTuple):
+    """What was done to a shard."""
+
+    pictures: int  # that could be read
+    with_faces: int  # the pictures written anew
+    faces: int
+
+
+def blur_shard(
+    source: Path, target: Path, find_faces: FaceFinder, *, margin: float = MARGIN
+) -> Blurring:
+    """Write a shard with the faces of its pictures blurred; return how many there were.
+
+    The target is written whole or not at all, as a tar that is not compressed; its folder must
+    exist. Its bytes depend on the source's bytes and on the boxes alone. Members keep their order,
+    and all but pictures with faces keep their bytes and headers, faulty samples among them; a
+    source that is cut or damaged gives a target that breaks off at the same row. Raises InputError
+    for a source that is no tar, and with the sample's key for boxes that cannot be read.
+    """
+    start, counts = time.monotonic(), Counter[str]()
+    changes = _changed_members(source, find_faces, margin, counts)
+    with _replaced(target) as part, open(part, "wb") as file:
+        _copy_members(source, file, changes)
+    done = Blurring(counts["pictures"], counts["with faces"], counts["faces"])
+    rate = done.pictures / max(time.monotonic() - start, 1e-9)
+    what = f"{done.pictures} pictures, {done.with_faces} with faces, {done.faces} faces blurred"
+    _log.info("%s: %s, %.0f pictures/s", target.name, what, rate)
+    return done
+
+
+def blurred(rgb: Image.Image, boxes: Iterable[Box], *, margin: float = MARGIN) -> Image.Image:
+    """Return a copy of a picture in which boxes, grown by the margin, are blurred beyond repair.
+
+    Each blur sees its own box only, so that nothing outside of the boxes changes, not even near
+    them; where boxes overlap, the later one blurs again what the earlier one left. A box grows by
+    `margin` of its diagonal on each side, then to whole pixels, and is clipped to the picture.
+    """
+    picture = rgb.copy()
+    for box in boxes:
+        place = grown(box, picture.size, margin)
+        if place is not None:
+            left, top, right, bottom = place
+            sigma = SIGMA * hypot(right - left, bottom - top)
+            face = picture.crop(place).filter(ImageFilter.GaussianBlur(sigma))
+            picture.paste(face, (left, top))
+    return picture
+
+
+def grown(box: Box, size: tuple[int, int], margin: float) -> tuple[int, int, int, int] | None:
+    """Return the left, top, right, bottom of a grown box within a picture; None if it is outside.
+
+    >>> grown(Box(10, 10, 30, 40), (100, 52), 0.1)
+    (5, 5, 45, 52)
+    """
+    more = margin * hypot(box.width, box.height)
+    left, top = max(0, floor(box.left - more)), max(0, floor(box.top - more))
+    right = min(size[0], ceil(box.left + box.width + more))
+    bottom = min(size[1], ceil(box.top + box.height + more))
+    return (left, top, right, bottom) if left < right and top < bottom else None
+
+
+def encoded(rgb: Image.Image, format: str) -> bytes:
+    """Return a picture as a file of its own format: lossless, but for JPEG, of quality 95."""
+    name, options = _ENCODINGS.get(format, _LOSSLESS)
+    out = io.BytesIO()
+    rgb.save(out, name, **options)
+    return out.getvalue()
+
+
+def _changed_members(
+    source: Path, find_faces: FaceFinder, margin: float, counts: Counter[str]
+) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the header blocks and the new data of each picture with faces, in order; count them."""
+    for group in sample_groups(source):
+        members = {member.extension: member.data[: member.size] for member in group.members}
+        for member in group.members:
+            if member.extension not in IMAGE_EXTENSIONS:
+                continue
+            try:
+                picture = open_picture(members[member.extension])
+                boxes = find_faces(picture.rgb, members)
+            except Unusable:
+                continue  # the index drops it and says why
+            except InputError as error:
+                raise InputError(f"{source}: {shown(group.name)}: {error}") from error
+            inside = [box for box in boxes if grown(box, picture.rgb.size, margin) is not None]
+            counts.update({"pictures": 1, "with faces": bool(inside), "faces": len(inside)})
+            if inside:
+                face_free = blurred(picture.rgb, inside, margin=margin)
+                yield member.blocks, encoded(face_free, picture.format)
+
+
+class _Copier(TarReader):
+    """A reader that gives a member's data by pieces, however large it claims to be."""
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the current member's data and padding, a piece at a time; raises BrokenTar."""
+        while self._pending > 0:
+            padded = -(-self._pending // BLOCK) * BLOCK
+            piece = self._take(min(padded, _PIECE_BYTES))
+            if not piece:
+                raise BrokenTar(TRUNCATED, self._missing(self._pending))
+            yield piece
+            self._pending -= len(piece)
+        self._pending = 0
+
+
+def _copy_members(source: Path, target: BinaryIO, changes: Iterator[tuple[bytes, bytes]]) -> None:
+    """Copy a tar with new data for some members, which `changes` names by their header blocks.
+
+    The blocks of a sample without fault stand in a tar only once, since its key does.
+    """
+    change = next(changes, None)
+    file, size = open_shard(source)
+    with file:
+        tar = _Copier(file, size)
+        try:
+            while (head := tar.head()) is not None:
+                if change is not None and head.blocks == change[0]:
+                    target.write(_member(head.name, change[1]))
+                    change = next(changes, None)
+                else:
+                    target.write(head.blocks)
+                    target.writelines(tar.pieces())
+            target.write(_END)
+        except BrokenTar as broken:
+            if broken.reason == DAMAGED:
+                target.write(_NO_HEADER)
+    assert change is None, "every changed member stands in the tar"
+
+
+def _member(name: bytes, data: bytes) -> bytes:
+    """Return a member: plain ustar, or GNU's way where the name is too long for it."""
+    member = tarfile.TarInfo(name.decode("utf-8", "surrogateescape"))
+    member.size = len(data)
+    try:
+        blocks = member.tobuf(tarfile.USTAR_FORMAT, "utf-8", "surrogateescape")
+    except ValueError:
+        blocks = member.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape")
+    return blocks + data + bytes(-len(data) % BLOCK)
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[str]:
+    """Give the name of a temporary file that takes the place of `path` if all goes well."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    try:
+        yield name
+        os.chmod(name, 0o644)  # mkstemp lets only the owner read
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise

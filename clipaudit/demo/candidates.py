@@ -1,0 +1,186 @@
+"""Candidate captions of the glyph world's scenes, one of them right: sets in the form of ARO's.
+
+After Yuksekgonul et al., ICLR 2023 (https://arxiv.org/abs/2210.01936). The right one's place among
+the candidates, and which of two symbols is named first, are drawn: neither says what is right.
+
+* relation     "a star left of a gear" or "a gear left of a star", by the centres of the boxes
+* attribution  "a large star and a small gear" or "a small star and a large gear", by their areas
+* order        the caption and four shuffles of its words
+
+Where we differ: of several symbols the pair is asked for that differs most, as the truth is then
+the clearest; the nouns that are shuffled are the words of class names, no tagger finds them; and
+where a way of shuffling gives nothing new, all words are shuffled, so that no candidate is another.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from math import factorial, prod
+
+from clipaudit.demo.captions import BETWEEN
+from clipaudit.demo.dice import Dice
+from clipaudit.demo.glyph_settings import CandidateForm, GlyphWorld
+from clipaudit.demo.glyphs import symbols
+from clipaudit.demo.scenes import Scene
+from clipaudit.demo.styles import Box
+
+OPPOSITE = {"left of": "right of", "right of": "left of", "above": "below", "below": "above"}
+SIZES = "a {} {} and a {} {}"
+TRIES = 20  # of one way to shuffle, which may have but few results
+
+Thing = tuple[str, Box]
+Shuffle = Callable[[list[str], list[int], Dice], list[str]]
+
+
+def candidates_of(
+    form: CandidateForm, scene: Scene, boxes: Sequence[Box], dice: Dice
+) -> dict[str, object]:
+    """Return `captions`, `right` (the true one's place) and `kind` (null: order) of a picture.
+
+    Box n is that of the scene's label n; relation and attribution need two, order a caption that
+    names the scene's `named`. Captions are distinct. Equal centres count as left of, then right,
+    and equal areas as large, then small, in the order in which the symbols are drawn.
+    """
+    if form == "order":
+        assert scene.caption is not None, "settings see to a caption"
+        names = [symbols()[label].name for label in scene.named]
+        return _placed(scene.caption, shuffles_of(scene.caption, names, dice), None, dice)
+    names = [symbols()[label].name for label in scene.labels]
+    pairs = combinations(zip(names, boxes, strict=True), 2)
+    if form == "relation":
+        first, second = max(pairs, key=_offset)  # the first of equals
+        relation, (subject, thing) = _related(first, second, turned=dice.chance(0.5))
+        right, wrong = f"a {subject} {relation} a {thing}", f"a {thing} {relation} a {subject}"
+        return _placed(right, [wrong], relation, dice)
+    first, second = max(pairs, key=_ratio)
+    large, small = (first, second) if _area(first) >= _area(second) else (second, first)
+    told = [("large", large[0]), ("small", small[0])]
+    (size, one), (other_size, other) = told[::-1] if dice.chance(0.5) else told
+    wrong = SIZES.format(other_size, one, size, other)
+    return _placed(SIZES.format(size, one, other_size, other), [wrong], "size", dice)
+
+
+def candidate_phrases(world: GlyphWorld) -> list[str]:
+    """Return what candidates are made of beside captions: nothing where no corpus has such."""
+    forms = {plan.candidates for plan in world.corpora.values()}
+    relations = [f"a {{}} {relation} a {{}}" for relation in OPPOSITE]
+    sizes = [SIZES.format("large", "{}", "small", "{}")]
+    return [*(relations if "relation" in forms else []), *(sizes if "attribution" in forms else [])]
+
+
+def shuffles_of(caption: str, names: Sequence[str], dice: Dice) -> list[str]:
+    """Return four other orders of a caption's words; fewer where there are no four.
+
+    `names` are the classes that it names, one after the other. The first shuffles their words, the
+    second the other ones, the third the words within each trigram, the fourth the trigrams.
+    """
+    words = caption.split()
+    nouns = _noun_places(caption, names)
+    found = [caption]
+    for shuffle in SHUFFLES[: _arrangements(words) - 1]:
+        found.append(_another(shuffle, words, nouns, found, dice))
+    return found[1:]
+
+
+def _placed(right: str, wrong: Sequence[str], kind: str | None, dice: Dice) -> dict[str, object]:
+    """Return the candidates with the right one at a place drawn at random."""
+    place = dice.integer(len(wrong) + 1)
+    captions = [*wrong[:place], right, *wrong[place:]]
+    return {"captions": captions, "right": place, "kind": kind}
+
+
+# --- boxes ----------------------------------------------------------------------------------------
+
+
+def _steps(first: Thing, second: Thing) -> tuple[int, int]:
+    """Return twice the way from one centre to the other, to the right and down."""
+    (left, top, width, height), (to_left, to_top, to_width, to_height) = first[1], second[1]
+    return 2 * (to_left - left) + to_width - width, 2 * (to_top - top) + to_height - height
+
+
+def _offset(pair: tuple[Thing, Thing]) -> int:
+    return max(map(abs, _steps(*pair)))
+
+
+def _related(first: Thing, second: Thing, *, turned: bool) -> tuple[str, tuple[str, str]]:
+    """Return the relation by the larger step and, in its order, the names; `turned`: the other."""
+    right, down = _steps(first, second)
+    if abs(right) >= abs(down):
+        relation = "left of" if right >= 0 else "right of"
+    else:
+        relation = "above" if down > 0 else "below"
+    if turned:
+        return OPPOSITE[relation], (second[0], first[0])
+    return relation, (first[0], second[0])
+
+
+def _area(thing: Thing) -> int:
+    return thing[1][2] * thing[1][3]
+
+
+def _ratio(pair: tuple[Thing, Thing]) -> float:
+    small, large = sorted(map(_area, pair))
+    return large / max(1, small)
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def _noun_places(caption: str, names: Sequence[str]) -> list[int]:
+    """Return the places of the words of class names among the caption's words."""
+    place = len(caption[: caption.index(BETWEEN.join(names))].split())
+    places: list[int] = []
+    for name in names:
+        end = place + len(name.split())
+        places += range(place, end)
+        place = end + len(BETWEEN.split())
+    return places
+
+
+def _arrangements(words: Sequence[str]) -> int:
+    """Return in how many orders the words can stand, equal ones being the same."""
+    return factorial(len(words)) // prod(map(factorial, Counter(words).values()))
+
+
+def _another(
+    shuffle: Shuffle, words: list[str], nouns: list[int], found: Sequence[str], dice: Dice
+) -> str:
+    """Return an order of the words that was not found yet; there must be one."""
+    for _ in range(TRIES):
+        text = " ".join(shuffle(words, nouns, dice))
+        if text not in found:
+            return text
+    while (text := " ".join(dice.shuffled(words))) in found:
+        pass
+    return text
+
+
+def _nouns(words: list[str], nouns: list[int], dice: Dice) -> list[str]:
+    return _permuted(words, nouns, dice)
+
+
+def _others(words: list[str], nouns: list[int], dice: Dice) -> list[str]:
+    return _permuted(words, [place for place in range(len(words)) if place not in nouns], dice)
+
+
+def _within_trigrams(words: list[str], nouns: list[int], dice: Dice) -> list[str]:
+    return [word for trigram in _trigrams(words) for word in dice.shuffled(trigram)]
+
+
+def _whole_trigrams(words: list[str], nouns: list[int], dice: Dice) -> list[str]:
+    return [word for trigram in dice.shuffled(_trigrams(words)) for word in trigram]
+
+
+def _trigrams(words: list[str]) -> list[list[str]]:
+    return [words[start : start + 3] for start in range(0, len(words), 3)]
+
+
+def _permuted(words: list[str], places: list[int], dice: Dice) -> list[str]:
+    """Return the words with those at some places in a random order."""
+    result = list(words)
+    for place, source in zip(places, dice.shuffled(places), strict=True):
+        result[place] = words[source]
+    return result
+
+
+SHUFFLES: tuple[Shuffle, ...] = (_nouns, _others, _within_trigrams, _whole_trigrams)

@@ -1,0 +1,1 @@
+"""The memorization audit (Jayaraman et al., NeurIPS 2024)."""

@@ -1,0 +1,71 @@
+"""The overlaps of one part's samples with all that is drawn, which is read a part at a time."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.splits import select_rows
+from clipaudit.memorization.allotment import SETS
+from clipaudit.memorization.membership import add_sets
+from clipaudit.memorization.overlaps import OVERLAPS, near_duplicates, shared_keys
+
+
+@dataclass(frozen=True)
+class DrawnPart:
+    """One part of a source; each function reads anew, so that nothing is held in between."""
+
+    source: str
+    part: str
+    members: Callable[[], pa.Table]  # MEMBERS
+    samples: Callable[[], pa.Table]  # SAMPLES of the members at least
+    embeddings: Callable[[], Iterable[pa.RecordBatch]] | None = None  # of the members at least
+
+
+def overlaps_of_part(
+    own: DrawnPart,
+    parts: Sequence[DrawnPart],
+    *,
+    distance: float,
+    backend: str = "torch",
+    device: str = "cpu",
+    threads: int | None = None,
+) -> pa.Table:
+    """Return the OVERLAPS of the members of `own` with those of all `parts`, itself among them.
+
+    By uid and by caption; where the parts have embeddings, also by `distance` between pictures.
+    """
+    found = shared_keys(_keys(own), ((part.source, _keys(part)) for part in parts))
+    if own.embeddings is None or not len(own.members()):
+        return found
+    members = own.members()
+    blocks = [pa.Table.from_batches([batch]) for batch in own.embeddings()]
+    pictures = add_sets(pa.concat_tables(blocks), members)
+    sources = dict.fromkeys(part.source for part in parts)
+    others = [(source, name, _of_set(parts, source, name)) for source in sources for name in SETS]
+    near = near_duplicates(
+        pictures, others, distance=distance, backend=backend, device=device, threads=threads
+    )
+    both = pa.concat_tables([found, near])  # those by similarity come last: the order of HOWS
+    return both.take(np.argsort(sample_addresses(both), kind="stable")).cast(OVERLAPS)
+
+
+def _keys(part: DrawnPart) -> pa.Table:
+    """Return shard, row, set, uid and caption of a part's members."""
+    return add_sets(part.samples(), part.members())
+
+
+def _of_set(parts: Sequence[DrawnPart], source: str, name: str) -> Iterator[pa.Table]:
+    """Yield the embeddings of a source's members of one set."""
+    for part in parts:
+        if part.source != source or part.embeddings is None:
+            continue
+        members = part.members()
+        wanted = members.filter(pc.equal(members["set"], name))
+        if len(wanted):
+            yield from (
+                select_rows(pa.Table.from_batches([batch]), wanted) for batch in part.embeddings()
+            )

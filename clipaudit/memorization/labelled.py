@@ -1,0 +1,69 @@
+"""Images and the labels of what they show, looked up by address."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Int32, Int64
+
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.errors import StoreError
+from clipaudit.memorization.pairs import shard_row
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledImages:
+    """Images by rising address, and their labels: those of image i are values[starts[i]:...]."""
+
+    addresses: Int64[np.ndarray, " n"]
+    starts: Int64[np.ndarray, " n_and_1"]
+    values: Int32[np.ndarray, " labels"]
+
+    @classmethod
+    def of(cls, table: pa.Table, name: str) -> "LabelledImages":
+        """Read them off a table sorted by (shard, row), `name` in messages; a null has none."""
+        addresses = sample_addresses(table)
+        _check_order(addresses, name)
+        # Chunk by chunk: joined, a list column may hold more than its int32 offsets can say.
+        chunks = table["labels"].chunks
+        lengths = [np.asarray(part.value_lengths().fill_null(0)) for part in chunks]
+        values = [part.flatten().to_numpy(zero_copy_only=False) for part in chunks]
+        none = np.empty(0, dtype=np.int32)
+        starts = np.cumsum(np.concatenate([[0], *lengths]), dtype=np.int64)
+        return cls(addresses, starts, np.concatenate([none, *values]).astype(np.int32, copy=False))
+
+    def labels(
+        self, images: Int64[np.ndarray, " m"]
+    ) -> tuple[Int64[np.ndarray, " found"], Int64[np.ndarray, " found"]]:
+        """Return all labels of some images: which of the m holds it, and the label."""
+        first, lengths = self.starts[images], self.starts[images + 1] - self.starts[images]
+        holder = np.repeat(np.arange(len(images)), lengths)
+        before = np.cumsum(lengths) - lengths  # labels of the images in front
+        places = np.arange(len(holder)) + (first - before)[holder]
+        return holder, self.values[places].astype(np.int64)
+
+
+def places_among(
+    addresses: Int64[np.ndarray, " n"], wanted: Int64[np.ndarray, " m"], what: str, table: str
+) -> Int64[np.ndarray, " m"]:
+    """Return where each wanted address stands among sorted ones."""
+    places = np.searchsorted(addresses, wanted)
+    known = places < len(addresses)
+    known[known] = addresses[places[known]] == wanted[known]
+    if not known.all():
+        shard, row = shard_row(int(wanted[np.argmin(known)]))
+        raise StoreError(
+            f"{what} (shard, row) ({shard}, {row}): not among the {len(addresses)} images of "
+            f"{table}, which the labels were read of; annotate and search the same samples again"
+        )
+    return places
+
+
+def _check_order(addresses: Int64[np.ndarray, " n"], name: str) -> None:
+    wrong = np.flatnonzero(np.diff(addresses) <= 0)
+    if len(wrong):
+        pair = [shard_row(int(address)) for address in addresses[wrong[0] : wrong[0] + 2]]
+        raise StoreError(
+            f"labels of {name}: (shard, row) {pair[0]} and then {pair[1]}; they must be sorted by "
+            "(shard, row) without repetition, so run the annotation of this part again"
+        )

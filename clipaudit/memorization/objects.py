@@ -1,0 +1,108 @@
+"""What pictures show: the table of any annotator, and the names of its labels.
+
+A label is a number and stays one: names are kept beside, in the vocabulary, and nothing is joined
+by them. So a name that two classes share, or that is spelled anew, joins or parts no objects.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from jaxtyping import Float32, Int32, Int64
+
+from clipaudit.errors import InputError
+
+_LABELS = pa.list_(pa.field("label", pa.int32(), nullable=False))
+_SCORES = pa.list_(pa.field("score", pa.float32(), nullable=False))
+_BOX = pa.list_(pa.field("edge", pa.float32(), nullable=False))
+_BOXES = pa.list_(pa.field("box", _BOX))
+
+# One row per annotated picture, also of one without objects. The three lists have one entry per
+# object, by score descending, then label, then box, objects without a box last.
+OBJECTS = pa.schema(
+    [
+        pa.field("shard", pa.int32(), nullable=False),
+        pa.field("row", pa.int32(), nullable=False),
+        pa.field("labels", _LABELS, nullable=False),  # a label may repeat
+        pa.field("scores", _SCORES, nullable=False),  # 1.0 where a dataset states none
+        # left, top, width, height, in pixels of the stored picture; null: the dataset states none
+        pa.field("boxes", _BOXES, nullable=False),
+    ]
+)
+VOCABULARY = pa.schema(
+    [
+        pa.field("label", pa.int32(), nullable=False),
+        pa.field("name", pa.string()),  # null: the dataset numbers the class and never names it
+    ]
+)
+SAME_NUMBER = (
+    "a label is compared by its number, so give each class one number and one name everywhere"
+)
+
+
+def objects_table(
+    shards: Int32[np.ndarray, " n"],
+    rows: Int32[np.ndarray, " n"],
+    owners: Int64[np.ndarray, " m"],
+    *,
+    labels: Int32[np.ndarray, " m"],
+    scores: Float32[np.ndarray, " m"],
+    boxes: Float32[np.ndarray, "m 4"],
+) -> pa.Table:
+    """Return the OBJECTS of n pictures, in their order, from m objects in any order.
+
+    `owners` has the position, from 0 to n - 1, of each object's picture. A box of nan is no box.
+    """
+    boxes = boxes + np.float32(0)  # no -0: equal tables have equal bytes
+    scores = scores + np.float32(0)
+    order = np.lexsort((*boxes.T[::-1], labels, -scores, owners))  # nan sorts last
+    starts = np.zeros(len(shards) + 1, np.int32)
+    np.cumsum(np.bincount(owners, minlength=len(shards)), out=starts[1:])
+    columns = [
+        pa.array(shards),
+        pa.array(rows),
+        pa.ListArray.from_arrays(starts, pa.array(labels[order]), type=_LABELS),
+        pa.ListArray.from_arrays(starts, pa.array(scores[order]), type=_SCORES),
+        pa.ListArray.from_arrays(starts, _box_array(boxes[order]), type=_BOXES),
+    ]
+    return pa.Table.from_arrays(columns, schema=OBJECTS)
+
+
+def vocabulary_table(names: Mapping[int, str | None]) -> pa.Table:
+    """Return labels and their names as a VOCABULARY, by label."""
+    labels = sorted(names)
+    return pa.table([labels, [names[label] for label in labels]], schema=VOCABULARY)
+
+
+def merged_vocabulary(vocabularies: Iterable[pa.Table]) -> pa.Table:
+    """Return the labels of several VOCABULARYs as one, a name taking the place of a null.
+
+    Raises InputError for a label with two names: its number means different things, so objects of
+    the two cannot be compared.
+    """
+    names: dict[int, str | None] = {}
+    for vocabulary in vocabularies:
+        columns = (vocabulary[name].to_pylist() for name in ("label", "name"))
+        for label, name in zip(*columns, strict=True):
+            held = names.setdefault(label, name)
+            if held is None:
+                names[label] = name
+            elif name not in (None, held):
+                raise InputError(
+                    f"label {label} is {held!r} in one set and {name!r} in another: {SAME_NUMBER}"
+                )
+    return vocabulary_table(names)
+
+
+def pictures_without_objects(objects: pa.Table) -> int:
+    """Return how many rows of OBJECTS have no label."""
+    return int(pc.sum(pc.equal(pc.list_value_length(objects["labels"]), 0)).as_py() or 0)
+
+
+def _box_array(boxes: Float32[np.ndarray, "m 4"]) -> pa.Array:
+    absent = np.isnan(boxes).any(axis=1)
+    starts = np.zeros(len(boxes) + 1, np.int32)
+    np.cumsum(np.where(absent, 0, 4), out=starts[1:])
+    edges = pa.array(boxes[~absent].reshape(-1))
+    return pa.ListArray.from_arrays(starts, edges, type=_BOX, mask=pa.array(absent))

@@ -1,0 +1,248 @@
+"""Overlaps: samples of one set that repeat a sample of an earlier set, checked over all pairs.
+
+Jayaraman et al., 2024 (App. C): https://arxiv.org/abs/2402.02103: a sample in both A and B, or in
+the public set too, spoils the comparison of the models. Of two samples in different sets the one
+in the later set (a, b, public, holdout) leaves, also when the earlier one leaves itself: so one
+check of all pairs tells who leaves, and a second one afterwards finds none.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from jaxtyping import Int, Int64
+
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.drops import table_of_rows
+from clipaudit.corpora.vectors import embedding_array
+from clipaudit.errors import ConfigError
+from clipaudit.memorization.allotment import SETS
+from clipaudit.neighbors.backends import BLOCK_ROWS, search
+from clipaudit.neighbors.interface import Queries
+
+HOWS = ("uid", "caption", "near duplicate")
+
+# At most one row for each sample and `how`, by (shard, row), then in the order of HOWS.
+OVERLAPS = pa.schema(
+    [
+        pa.field("shard", pa.int32(), nullable=False),
+        pa.field("row", pa.int32(), nullable=False),
+        pa.field("set", pa.string(), nullable=False),  # one of SETS, the later one
+        pa.field("how", pa.string(), nullable=False),  # one of HOWS
+        # the sample of an earlier set that it repeats
+        pa.field("other_corpus", pa.string(), nullable=False),
+        pa.field("other_shard", pa.int32(), nullable=False),
+        pa.field("other_row", pa.int32(), nullable=False),
+        pa.field("other_set", pa.string(), nullable=False),
+        pa.field("similarity", pa.float64()),  # of a near duplicate; null for the others
+    ]
+)
+
+# One row for each pair of sets, in the order of SETS, and each way that was checked.
+COUNTS = pa.schema(
+    [
+        pa.field("earlier", pa.string(), nullable=False),
+        pa.field("later", pa.string(), nullable=False),
+        pa.field("how", pa.string(), nullable=False),
+        pa.field("samples", pa.int64(), nullable=False),  # of the later set
+    ]
+)
+
+
+def shared_keys(own: pa.Table, others: Iterable[tuple[str, pa.Table]]) -> pa.Table:
+    """Return the OVERLAPS of the samples `own` by uid and by caption.
+
+    `own` and the tables of `others`, each with its corpus's name, have the columns shard, row, set,
+    uid and caption; a caption that is null equals none. The other sample that a row names is the
+    lowest by set, then corpus name, then (shard, row). Rows and tables may come in any order, `own`
+    may be among the others, and tables are held one at a time; none at all give no rows.
+    """
+    own = _by_address(own)
+    sets = _set_numbers(own)
+    keys = {how: own[how].unique().drop_null() for how in HOWS[:2]}
+    firsts = {how: _Witnesses(len(keys[how]), ("set", "corpus", "address")) for how in keys}
+    for corpus, table in others:
+        for how, first in firsts.items():
+            _offer_keys(first, keys[how], corpus, table, how)
+    found = []
+    for how, first in firsts.items():
+        code = pc.index_in(own[how], value_set=keys[how]).combine_chunks()
+        keyed = np.flatnonzero(code.is_valid().to_numpy(False))
+        code = code.drop_null().to_numpy()
+        shared = first.held["set"][code] < sets[keyed]
+        found.append(_overlaps(own, keyed[shared], how, first, code[shared]))
+    return _in_order(found)
+
+
+def near_duplicates(
+    own: pa.Table,
+    others: Iterable[tuple[str, str, Iterable[pa.Table | pa.RecordBatch]]],
+    *,
+    distance: float,
+    backend: str = "torch",
+    device: str = "cpu",
+    threads: int | None = None,
+    block_rows: int = BLOCK_ROWS,
+) -> pa.Table:
+    """Return the OVERLAPS of the samples `own` by similarity: 1 - similarity < `distance`, strict.
+
+    `own` are EMBEDDINGS with a column `set`. Each entry of `others` is a corpus's name, a set, and
+    the EMBEDDINGS of that corpus's samples in the set, in blocks; entries for which no sample is
+    in a later set are not read. Few entries of many rows are quicker than many of few. The other
+    sample that a row names is the most similar, then the lowest by (shard, row), set and corpus
+    name. The order of rows, blocks and entries never shows, nor do `backend`, `device`, `threads`
+    and `block_rows`, which are those of `backends.search`. No samples or no others give no rows.
+    """
+    own = _by_address(own)
+    sets, addresses = _set_numbers(own), sample_addresses(own)
+    vectors = embedding_array(own, "members of sets")
+    nearest = _Witnesses(len(own), ("falling", "address", "set", "corpus"))
+    for corpus, name, blocks in others:
+        number = SETS.index(name)
+        later = np.flatnonzero(sets > number)
+        if not len(later):
+            continue
+        engine = search(
+            Queries(vectors[later], (0, len(later)), addresses[later]),
+            k=1,
+            backend=backend,
+            device=device,
+            block_rows=block_rows,
+            threads=threads,
+        )
+        for block in _regroup(blocks, block_rows):
+            engine.rows(sample_addresses(block), embedding_array(block, f"{corpus}, set {name}"))
+        top = engine.top()
+        offer: dict[str, np.ndarray | int] = {
+            "falling": -top.similarity[:, 0],
+            "address": top.address[:, 0],
+            "set": number,
+        }
+        nearest.offer(later, corpus, offer)
+    near = np.flatnonzero(1 + nearest.held["falling"] < distance)
+    return _in_order([_overlaps(own, near, HOWS[2], nearest, near)])
+
+
+def count_overlaps(overlaps: Iterable[pa.Table], *, checked: Sequence[str]) -> pa.Table:
+    """Return the COUNTS of OVERLAPS, read one table at a time: zeros included, for all pairs.
+
+    `checked` names the ways that were looked at, in the order in which they are listed; rows of
+    other ways are not counted. A sample counts once for each way, with the set of the other sample
+    that its row names. ConfigError for a way that is none of HOWS.
+    """
+    strange = [how for how in checked if how not in HOWS]
+    if strange:
+        raise ConfigError(f"overlaps by {strange[0]!r}: it is not one of {', '.join(HOWS)}")
+    ways = pa.array(checked, pa.string())
+    counts = np.zeros((len(SETS), len(SETS), len(checked)), dtype=np.int64)
+    for table in overlaps:
+        table = table.filter(pc.is_in(table["how"], value_set=ways))
+        how = pc.index_in(table["how"], value_set=ways).to_numpy()
+        np.add.at(counts, (_set_numbers(table, "other_set"), _set_numbers(table), how), 1)
+    rows = [
+        (SETS[earlier], SETS[later], how, int(counts[earlier, later, way]))
+        for earlier, later in combinations(range(len(SETS)), 2)
+        for way, how in enumerate(checked)
+    ]
+    return table_of_rows(rows, COUNTS)
+
+
+class _Witnesses:
+    """For each of n slots the first of the samples offered, by the columns that `order` names."""
+
+    def __init__(self, n: int, order: Sequence[str]) -> None:
+        self._order = order
+        self.corpora: list[str] = []
+        self.held: dict[str, np.ndarray] = {
+            "set": np.full(n, len(SETS)),  # after all sets: no sample yet
+            "corpus": np.zeros(n, dtype=np.int64),  # place in `corpora`
+            "address": np.full(n, -1, dtype=np.int64),
+            "falling": np.full(n, np.inf),  # minus the similarity
+        }
+
+    def offer(
+        self, slots: Int64[np.ndarray, " m"], corpus: str, columns: Mapping[str, np.ndarray | int]
+    ) -> None:
+        """Let one sample of a corpus compete for each slot; no slot comes twice."""
+        if corpus not in self.corpora:
+            self.corpora.append(corpus)
+        offered = dict(columns) | {"corpus": self.corpora.index(corpus)}
+        ranks = np.argsort(np.argsort(np.array(self.corpora)))  # of the names
+        first = np.zeros(len(slots), dtype=bool)
+        equal = np.ones(len(slots), dtype=bool)
+        for name in self._order:
+            new, old = offered[name], self.held[name][slots]
+            if name == "corpus":
+                new, old = ranks[new], ranks[old]
+            first |= equal & (new < old)
+            equal &= new == old
+        for name, values in offered.items():
+            self.held[name][slots[first]] = np.broadcast_to(values, len(slots))[first]
+
+
+def _offer_keys(first: _Witnesses, keys: pa.Array, corpus: str, table: pa.Table, how: str) -> None:
+    """Offer each key's lowest sample of a table, by set, then by address."""
+    code = pc.index_in(table[how], value_set=keys).combine_chunks()
+    table = table.filter(code.is_valid())
+    slot = code.drop_null().to_numpy().astype(np.int64)
+    sets, addresses = _set_numbers(table), sample_addresses(table)
+    order = np.lexsort((addresses, sets, slot))
+    slots, start = np.unique(slot[order], return_index=True)
+    chosen = order[start]
+    first.offer(slots, corpus, {"set": sets[chosen], "address": addresses[chosen]})
+
+
+def _overlaps(
+    own: pa.Table,
+    rows: Int64[np.ndarray, " m"],
+    how: str,
+    witnesses: _Witnesses,
+    slots: Int[np.ndarray, " m"],
+) -> pa.Table:
+    """Return the OVERLAPS of some rows of `own`, whose other samples are in these slots."""
+    held = {name: values[slots] for name, values in witnesses.held.items()}
+    leaving = own.select(["shard", "row", "set"]).take(rows)
+    similarity = -held["falling"]
+    columns = {
+        **{name: leaving[name] for name in leaving.column_names},
+        "how": pa.repeat(how, len(rows)),
+        "other_corpus": pa.array(witnesses.corpora, pa.string()).take(pa.array(held["corpus"])),
+        "other_shard": (held["address"] >> 32).astype(np.int32),
+        "other_row": (held["address"] & 0xFFFFFFFF).astype(np.int32),
+        "other_set": pa.array(SETS).take(pa.array(held["set"])),
+        "similarity": pa.array(similarity, mask=np.isinf(similarity)),
+    }
+    return pa.table(columns, schema=OVERLAPS)
+
+
+def _in_order(found: Sequence[pa.Table]) -> pa.Table:
+    joined = pa.concat_tables(found)
+    return joined.take(np.argsort(sample_addresses(joined), kind="stable"))
+
+
+def _by_address(own: pa.Table) -> pa.Table:
+    return own.take(np.argsort(sample_addresses(own)))
+
+
+def _set_numbers(table: pa.Table, column: str = "set") -> Int64[np.ndarray, " n"]:
+    numbers = pc.index_in(table[column], value_set=pa.array(SETS))
+    assert numbers.null_count == 0, "a set that is none of SETS"
+    sets: np.ndarray = numbers.to_numpy().astype(np.int64)
+    return sets
+
+
+def _regroup(blocks: Iterable[pa.Table | pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
+    """Join small blocks until `rows` rows are together; the engine cuts large ones itself."""
+    waiting: list[pa.Table] = []
+    held = 0
+    for block in blocks:
+        table = pa.Table.from_batches([block]) if isinstance(block, pa.RecordBatch) else block
+        waiting.append(table.select(["shard", "row", "embedding"]).replace_schema_metadata(None))
+        held += len(table)
+        if held >= rows:
+            yield pa.concat_tables(waiting)
+            waiting, held = [], 0
+    if held:
+        yield pa.concat_tables(waiting)

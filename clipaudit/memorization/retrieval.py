@@ -1,0 +1,111 @@
+"""The public images nearest to each caption: the retrieval of the k-nearest-neighbour test.
+
+Jayaraman et al., NeurIPS 2024: https://arxiv.org/abs/2402.02103 (Algorithm 1). Captions are the
+queries of the exact engine, public images its train rows. Between equally similar images the lower
+uid decides, not the place in a shard, so that shards in another order give the same images.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from jaxtyping import Int64
+
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.vectors import embedding_array
+from clipaudit.errors import InputError
+from clipaudit.memorization.recall import RETRIEVED
+from clipaudit.neighbors.backends import BLOCK_ROWS, search
+from clipaudit.neighbors.interface import Queries
+
+# One row for each public image, by (shard, row).
+PUBLIC_ORDER = pa.schema(
+    [
+        pa.field("shard", pa.int32(), nullable=False),
+        pa.field("row", pa.int32(), nullable=False),
+        pa.field("place", pa.int64(), nullable=False),  # by uid, then (shard, row), from 0
+    ]
+)
+
+
+def order_by_uid(samples: pa.Table) -> pa.Table:
+    """Return the PUBLIC_ORDER of a SAMPLES table that is sorted by (shard, row).
+
+    A uid's order is that of its 32 hex digits; equal ones come by (shard, row).
+    """
+    keys = [(name, "ascending") for name in ("uid", "shard", "row")]
+    order = pc.sort_indices(samples, sort_keys=keys).to_numpy()
+    place = np.empty(len(samples), dtype=np.int64)
+    place[order] = np.arange(len(samples))
+    columns = {"shard": samples["shard"], "row": samples["row"], "place": place}
+    return pa.table(columns, schema=PUBLIC_ORDER)
+
+
+def caption_queries(captions: pa.Table) -> Queries:
+    """Return the EMBEDDINGS of captions, sorted by (shard, row), as the queries of a search."""
+    addresses = sample_addresses(captions)
+    return Queries(embedding_array(captions, "captions"), (0, len(addresses)), addresses)
+
+
+def retrieve(
+    queries: Queries,
+    public: Iterable[pa.Table | pa.RecordBatch],
+    order: pa.Table,
+    *,
+    neighbors: int,
+    backend: str = "torch",
+    device: str = "cpu",
+    block_rows: int = BLOCK_ROWS,
+    threads: int | None = None,
+) -> pa.Table:
+    """Return RETRIEVED: of each caption the nearest among the public images' EMBEDDINGS.
+
+    Similarity falls, ties by uid, through `order`; with fewer images than `neighbors` all are
+    listed. `public` is read once, a block at a time, in any order and cut. No captions and no
+    images give no rows. An image that `order` lacks raises InputError.
+    """
+    found = search(
+        queries,
+        k=neighbors,
+        backend=backend,
+        device=device,
+        block_rows=block_rows,
+        threads=threads,
+    )
+    known, places = sample_addresses(order), order["place"].to_numpy()
+    for block in public:
+        for start in range(0, len(block), block_rows):
+            rows = block.slice(start, block_rows)
+            found.rows(_places(rows, known, places), embedding_array(rows, "public images"))
+    top = found.top()
+    query, rank = np.nonzero(top.address >= 0)
+    by_place = np.empty(len(known), dtype=np.int64)
+    by_place[places] = known
+    images, records = by_place[top.address[query, rank]], queries.addresses[query]
+    columns = {
+        "shard": (records >> 32).astype(np.int32),
+        "row": (records & 0xFFFFFFFF).astype(np.int32),
+        "rank": rank.astype(np.int32),
+        "similarity": top.similarity[query, rank],
+        "public_shard": (images >> 32).astype(np.int32),
+        "public_row": (images & 0xFFFFFFFF).astype(np.int32),
+    }
+    return pa.table(columns, schema=RETRIEVED)
+
+
+def _places(
+    rows: pa.Table | pa.RecordBatch, known: Int64[np.ndarray, " n"], places: Int64[np.ndarray, " n"]
+) -> Int64[np.ndarray, " m"]:
+    """Return the places of images in the order by uid."""
+    wanted = sample_addresses(rows)
+    at = np.searchsorted(known, wanted)
+    strange = (at == len(known)) | (known[np.minimum(at, len(known) - 1)] != wanted)
+    if len(known) == 0 or strange.any():
+        shard, row = divmod(int(wanted[strange.argmax() if len(known) else 0]), 1 << 32)
+        raise InputError(
+            f"public image (shard {shard}, row {row}) is not among the {len(known)} of the public "
+            "set: embed the public set again, from the samples that its order was made of"
+        )
+    found: Int64[np.ndarray, " m"] = places[at]
+    return found

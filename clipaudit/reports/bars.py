@@ -1,0 +1,225 @@
+"""Groups of bars, in panels that stand in rows: gaps and accuracies of several models."""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, WIDTHS, bare_figure, style
+from clipaudit.reports.layouts import count
+from clipaudit.reports.panels import BELOW, write_legend, write_note
+
+if TYPE_CHECKING:
+    import matplotlib.axes
+    import matplotlib.figure
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+class _Scale(NamedTuple):
+    """What the vertical axis of a row of panels shows."""
+
+    factor: float  # from the table's column to the numbers of the axis
+    title: str
+    height: float  # inches, of a panel
+
+
+_SCALES = {
+    "gap": _Scale(1, "gap", 1.7),
+    "utility": _Scale(100, "accuracy (%)", 0.9),
+    "selection": _Scale(100, "accuracy (%)", 1.35),
+}
+_HATCHES = ("", "/////", ".....", "")  # besides the colours, by series
+_FILLED = 0.8  # of a group's place, by its bars
+_BARS = 3  # a bar is no wider than that of a group with so many
+_GROUPS = 3  # and than that of a panel with so many, times the columns that it fills
+_CHARACTER = 0.066  # inches, of a text of 7 points
+_BESIDE = 9  # characters, of a line beside the one group of a narrow panel
+_ROWS_APART = 0.3  # inches, for a title and tick labels
+
+
+@style()
+def draw_bars(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+    """Return the bars of a table with one row per (panel, group, series).
+
+    A panel stands at `panel_row` and `panel_column`; one that is alone in its row is as wide as
+    all. Panels of a row share their vertical axis, whose meaning `scale` names. Bars are as high
+    as `value`, with a whisker from `low` to `high` where there are both, and a line across at
+    `chance` where the table has it. Series without a position are not drawn; groups without any
+    value neither: they are not in the grid. What `is_default` bears an asterisk.
+
+    Options: `group`, what is written below a group: its `title`, its `size` (a number of training
+    samples, else its title) or its `records` (with their share); `x_label`; `alone`, what a panel
+    says with no group but the default one; `empty`, with no group at all.
+    """
+    rows = table.to_pylist()
+    drawn = [row for row in rows if row["value"] is not None and row["series_position"] is not None]
+    figure, all_axes = _new_grid(rows)
+    handles: dict[int, Any] = {}
+    for place, axes in all_axes.items():
+        panel = [row for row in drawn if (row["panel_row"], row["panel_column"]) == place]
+        handles |= _draw_panel(axes, panel, options["group"], _columns(rows, place))
+        _write_notes(axes, panel, options)
+    for place, axes in all_axes.items():
+        _label_panel(axes, rows, place, options)
+    legend = [handles[series] for series in sorted(handles)]
+    if any(row.get("chance") is not None for row in drawn):
+        legend.append(_chance_handle())
+    write_legend(figure, legend)
+    return figure
+
+
+def short_count(value: int) -> str:
+    """Return a count in few characters: three digits of thousands or millions from 9 995 on.
+
+    >>> short_count(600), short_count(9999), short_count(10_000_000), short_count(1_234_567)
+    ('600', '10k', '10M', '1.23M')
+    """
+    rounded = float(f"{value:.3g}")
+    for unit, sign in ((1_000_000, "M"), (1_000, "k")):
+        if rounded >= max(unit, 10_000):
+            return f"{rounded / unit:g}{sign}"
+    return count(value)
+
+
+def _new_grid(
+    rows: Rows,
+) -> tuple["matplotlib.figure.Figure", dict[tuple[int, int], "matplotlib.axes.Axes"]]:
+    """Return a figure and the axes of each panel, by row and column."""
+    from matplotlib.ticker import MaxNLocator
+
+    places = sorted({(row["panel_row"], row["panel_column"]) for row in rows})
+    scales = {row["panel_row"]: _SCALES[row["scale"]] for row in rows}
+    columns = 1 + max(column for _, column in places)
+    heights = [scales[row].height for row in sorted(scales)]
+    inches = sum(heights) + _ROWS_APART * (len(heights) - 1) + BELOW
+    figure = bare_figure(WIDTHS["single" if columns == 1 else "double"], inches)
+    figure.set_layout_engine("constrained")
+    grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
+    firsts: dict[int, matplotlib.axes.Axes] = {}
+    axes = {}
+    for row, column in places:
+        alone = _columns(rows, (row, column)) == columns
+        cell = grid[row, :] if alone else grid[row, column]
+        axes[row, column] = figure.add_subplot(cell, sharey=firsts.get(row))
+        firsts.setdefault(row, axes[row, column])
+        axes[row, column].yaxis.set_major_locator(MaxNLocator(5, steps=(1, 2, 5, 10)))
+    return figure, axes
+
+
+def _columns(rows: Rows, place: tuple[int, int]) -> int:
+    """Return how many columns a panel fills."""
+    own = {row["panel_column"] for row in rows if row["panel_row"] == place[0]}
+    return 1 + max(int(row["panel_column"]) for row in rows) if len(own) == 1 else 1
+
+
+def _draw_panel(
+    axes: "matplotlib.axes.Axes", panel: Rows, group: str, columns: int
+) -> dict[int, Any]:
+    """Draw the bars of a panel and return what stands for each series in the legend."""
+    groups = sorted({row["group_position"] for row in panel})
+    all_series = sorted({row["series_position"] for row in panel})
+    width = _FILLED / max(_BARS, len(all_series))
+    handles = {}
+    for n, series in enumerate(all_series):
+        members = [row for row in panel if row["series_position"] == series]
+        shift = width * (n - (len(all_series) - 1) / 2)
+        x = np.array([groups.index(row["group_position"]) + shift for row in members])
+        handles[series] = _draw_series(axes, members, x, width)
+    axes.axhline(0, color=PALETTE["quiet"], linewidth=0.6)
+    half = max(len(groups), _GROUPS * columns) / 2
+    middle = (len(groups) - 1) / 2
+    axes.set_xlim(middle - half, middle + half)
+    slot = (WIDTHS["double"] / 4 if columns == 1 else WIDTHS["double"]) / (2 * half)
+    labels = [
+        _group_label(next(row for row in panel if row["group_position"] == each), group, slot)
+        for each in groups
+    ]
+    axes.set_xticks(range(len(groups)), labels)
+    axes.tick_params(bottom=False)
+    return handles
+
+
+def _draw_series(axes: "matplotlib.axes.Axes", members: Rows, x: np.ndarray, width: float) -> Any:  # noqa: ANN401
+    """Draw the bars of one series at x, with whiskers and lines of chance; return its sign."""
+    from matplotlib.patches import Patch
+
+    factor = _SCALES[members[0]["scale"]].factor
+    series = members[0]["series_position"]
+    look: dict[str, Any] = {
+        "facecolor": SERIES_COLOURS[series % len(SERIES_COLOURS)],
+        "edgecolor": "white",
+        "hatch": _HATCHES[series % len(_HATCHES)],
+        "linewidth": 0.3,
+    }
+    heights = np.array([factor * row["value"] for row in members])
+    axes.bar(x, heights, width, **look)
+    sure = [n for n, row in enumerate(members) if None not in (row["low"], row["high"])]
+    low, high = (np.array([factor * members[n][bound] for n in sure]) for bound in ("low", "high"))
+    axes.errorbar(
+        x[sure],
+        heights[sure],
+        yerr=np.maximum([heights[sure] - low, high - heights[sure]], 0),
+        color=PALETTE["text"],
+        linestyle="none",
+        elinewidth=0.7,
+    )
+    for place, row in zip(x, members, strict=True):
+        if row.get("chance") is not None:
+            ends = [place - width / 2, place + width / 2]
+            axes.plot(ends, [factor * row["chance"]] * 2, color=PALETTE["text"], linewidth=1)
+    return Patch(label=members[0]["series_title"], **look)
+
+
+def _chance_handle() -> Any:  # noqa: ANN401
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=PALETTE["text"], linewidth=1, label="chance")
+
+
+def _group_label(row: Mapping[str, Any], group: str, slot: float) -> str:
+    """Return what is written below a group of bars, in lines that fit into a slot of inches."""
+    star = "*" if row["is_default"] else ""
+    if group == "records":
+        percent = np.format_float_positional(
+            100 * row["share"], precision=2, unique=False, fractional=False, trim="-"
+        )
+        return f"{short_count(row['records'])}\n{percent if row['share'] >= 1e-4 else '<0.01'}"
+    if group == "size" and row["training_samples"] is not None:
+        return short_count(row["training_samples"]) + star
+    return textwrap.fill(
+        row["group_title"] + star, max(6, int(slot / _CHARACTER)), break_long_words=False
+    )
+
+
+def _write_notes(axes: "matplotlib.axes.Axes", panel: Rows, options: Mapping[str, str]) -> None:
+    if not panel:
+        write_note(axes, options.get("empty", "no records"))
+    elif "alone" in options and all(row["is_default"] for row in panel):
+        axes.text(
+            *(0.97, 0.95, textwrap.fill(options["alone"], _BESIDE)),
+            transform=axes.transAxes,
+            color=PALETTE["quiet"],
+            fontsize=7,
+            ha="right",
+            va="top",
+        )
+
+
+def _label_panel(
+    axes: "matplotlib.axes.Axes",
+    rows: Rows,
+    place: tuple[int, int],
+    options: Mapping[str, str],
+) -> None:
+    """Write the titles of a panel and of its axes: at the first of a row, below the last row."""
+    panel = [row for row in rows if (row["panel_row"], row["panel_column"]) == place]
+    axes.set_title(panel[0]["panel_title"])
+    if place[1] == 0:
+        axes.set_ylabel(_SCALES[panel[0]["scale"]].title)
+    else:
+        axes.tick_params(labelleft=False)
+    if "x_label" in options and place[0] == max(row["panel_row"] for row in rows):
+        axes.set_xlabel(options["x_label"])

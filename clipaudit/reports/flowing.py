@@ -1,0 +1,122 @@
+"""Words of several colours set in lines of a given width, as text beside pictures is.
+
+Widths come from the outlines of the font, so lines break at the same places in every output.
+Measures are in inches in print.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from clipaudit.reports.drawing import PALETTE, SMALLEST_POINTS
+
+if TYPE_CHECKING:
+    from matplotlib.font_manager import FontProperties
+
+LINE = 0.13  # from one line of the smallest text to the next
+HINTED = 1.04  # PNGs move letters to whole pixels, so a word may come out a little wider
+UNKNOWN = "\N{REPLACEMENT CHARACTER}"  # for what the font lacks
+LETTERS = 1000  # of a text that are looked at: more never fit
+
+
+@dataclass(frozen=True)
+class Word:
+    """A piece of a text that stays on one line."""
+
+    text: str
+    colour: str = PALETTE["text"]
+    bold: bool = False
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A word and where it begins, from the left end of its line."""
+
+    x: float
+    word: Word
+
+
+def words_of(text: str, colour: str = PALETTE["text"]) -> list[Word]:
+    """Return a text cut at white space; what the font lacks becomes a replacement character.
+
+    >>> [word.text for word in words_of("a red\\n cat")]
+    ['a', 'red', 'cat']
+    """
+    return [Word(word, colour) for word in printable(text).split()]
+
+
+def printable(text: str) -> str:
+    """Return the beginning of a text as the font can show it, on one line."""
+    known = _characters()
+    shown = " ".join(text[:LETTERS].split())
+    return "".join(letter if ord(letter) in known else UNKNOWN for letter in shown)
+
+
+def set_in_lines(
+    words: Sequence[Word], width: float, *, lines: int, more: Callable[[int], Word]
+) -> list[list[Placed]]:
+    """Return words in up to `lines` lines; `more` says of how many words there was no room for.
+
+    A word wider than a line is cut. No words give no lines.
+    """
+    words = [_cut(word, width) for word in words]
+    found = _broken(words, width)
+    left = len(words)
+    while len(found) > lines:
+        left -= 1
+        found = _broken([*words[:left], _cut(more(len(words) - left), width)], width)
+    return found
+
+
+def width_of(words: Iterable[Word]) -> float:
+    """Return the width of words beside each other."""
+    return sum(_width(word.text, word.bold) + _space() for word in words) - _space()
+
+
+def _broken(words: Iterable[Word], width: float) -> list[list[Placed]]:
+    lines: list[list[Placed]] = []
+    x = width  # so that the first word opens a line
+    for word in words:
+        own = _width(word.text, word.bold)
+        if not lines or x + own > width:
+            lines.append([])
+            x = 0.0
+        lines[-1].append(Placed(x, word))
+        x += own + _space()
+    return lines
+
+
+def _cut(word: Word, width: float) -> Word:
+    """Return a word that fits: with as many of its letters as do."""
+    text = word.text
+    while _width(text, word.bold) > width and len(text) > 1:
+        text = f"{text.removesuffix('…')[:-1]}…"
+    return Word(text, word.colour, word.bold)
+
+
+def _space() -> float:
+    return _width("a a", False) - _width("aa", False)
+
+
+@cache
+def _width(text: str, bold: bool) -> float:
+    from matplotlib.textpath import TextToPath
+
+    width, _, _ = TextToPath().get_text_width_height_descent(text, _font(bold), False)
+    return HINTED * float(width) / 72
+
+
+@cache
+def _characters() -> frozenset[int]:
+    from matplotlib.font_manager import findfont, get_font
+
+    fonts = [get_font(findfont(_font(bold))) for bold in (False, True)]
+    return frozenset.intersection(*(frozenset(font.get_charmap()) for font in fonts))
+
+
+def _font(bold: bool) -> "FontProperties":
+    from matplotlib.font_manager import FontProperties
+
+    weight = "bold" if bold else "normal"
+    return FontProperties(family="DejaVu Sans", size=SMALLEST_POINTS, weight=weight)

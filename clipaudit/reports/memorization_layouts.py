@@ -1,0 +1,234 @@
+"""How the tables of the memorization audit look in print: headings, captions, lines."""
+
+from collections.abc import Mapping
+
+from clipaudit.reports.layouts import (
+    MINUS,
+    MISSING,
+    Layout,
+    Line,
+    Listing,
+    Row,
+    count,
+    interval,
+    number,
+    percent,
+)
+
+LISTED = 20  # records of each k that are printed; the audit's tables hold them all
+DIGITS = 3  # of a gap
+_LEAST_P = 1e-4  # smaller ones are printed as below it
+
+
+def gap(value: float | None) -> str:
+    """Return a gap with its sign, or nothing for None.
+
+    >>> gap(0.0123), gap(-0.5), gap(0.0)
+    ('+0.012', '\\u22120.500', '0.000')
+    """
+    if value is None:
+        return ""
+    text = f"{value:+.{DIGITS}f}"
+    is_zero = not text.strip("+-0.")
+    return text.lstrip("+-") if is_zero else text.replace("-", MINUS)
+
+
+def chance(p_value: float | None) -> str:
+    """Return a p value, or nothing for None.
+
+    >>> chance(0.0421), chance(1e-30)
+    ('0.0421', '< 0.0001')
+    """
+    if p_value is None:
+        return ""
+    return f"< {_LEAST_P:.4f}" if p_value < _LEAST_P else f"{p_value:.4f}"
+
+
+def _bounds(row: Row) -> str:
+    if row["value_low"] is None or row["value_high"] is None:
+        return ""
+    return f"[{gap(row['value_low'])}, {gap(row['value_high'])}]"
+
+
+def _draws(row: Row) -> str:
+    if row["draws_mean"] is None:
+        return ""
+    return f"{gap(row['draws_mean'])} \N{PLUS-MINUS SIGN} {number(row['draws_std'], digits=DIGITS)}"
+
+
+def _losses(row: Row) -> str:
+    losses = (row["target_loss"], row["reference_loss"])
+    return "" if None in losses else " and ".join(number(loss, digits=3) for loss in losses)
+
+
+def _utility(row: Row) -> str:
+    if row["utility"] is None:
+        return ""
+    bounds = interval(row["utility_low"], row["utility_high"])
+    return f"{row['utility_title']} {percent(row['utility'], digits=1)} {bounds}".strip()
+
+
+def _seeds(row: Row) -> str:
+    return f"{row['excluding_zero']} of {row['seeds']}"
+
+
+def _change(row: Row) -> str:
+    if row["change_low"] is None or row["change_high"] is None:
+        return ""
+    return f"{gap(row['change'])} [{gap(row['change_low'])}, {gap(row['change_high'])}]"
+
+
+def _mean(row: Row) -> str:
+    if row["value"] is None:
+        return MISSING
+    return gap(row["value"]) if row["quantity"] == "recall_gap" else number(row["value"], digits=3)
+
+
+def _single(row: Row) -> str:
+    if row["value"] is None:
+        return MISSING
+    is_gap = row["quantity"].endswith("_gap")
+    return gap(row["value"]) if is_gap else number(row["value"], digits=3)
+
+
+def _unknown(row: Row) -> str:
+    """Say how many records of the group have no value, where only some have one."""
+    missing = row["records"] - row["known"]
+    return count(missing) if row["known"] and missing else ""
+
+
+_METRICS = (
+    "PPG and PRG are the shares of records on which the target model has the higher precision, or "
+    "recall, less those on which the reference model has; AUCG is the area between the survival "
+    "curves of recall"
+)
+_TARGETS = (
+    " \N{LEFT SINGLE QUOTATION MARK}A against B\N{RIGHT SINGLE QUOTATION MARK}: records of A, the "
+    "target model trained on A, the reference model on B; the hold-out is in neither set, so that "
+    "nothing is to be found there (its target is the model of A)."
+)
+_LOSSES = (
+    " Final losses are means over the last epoch, target first: a reference that is trained less "
+    "fakes a gap."
+)
+
+LAYOUTS: Mapping[str, Layout | Listing] = {
+    "memorization_evidence": Layout(
+        caption=f"Memorization over seeds. {_METRICS}. Means over seeds with Student's 95 % "
+        "intervals; below, for how many of the single seeds a bootstrap over records excludes 0, "
+        "and how a setting differs from the default one, seed by seed." + _TARGETS + _LOSSES,
+        corner="Attack",
+        lead="Records",
+        row="attack",
+        column="measure",
+        lines=(
+            Line("", lambda row: gap(row["value"]) or MISSING, lambda row: count(row["evaluated"])),
+            Line("95 % interval", _bounds),
+            Line("seeds that exclude 0", _seeds),
+            Line("less the default's, 95 %", _change),
+            Line("final losses", lambda row: "", _losses),
+        ),
+    ),
+    "memorization_gaps": Layout(
+        caption=f"Memorization of the training pictures' objects. {_METRICS}: the exact ones, and "
+        "those of the published code's 100-bin histogram. Records are those whose picture shows an "
+        "object; intervals are a 95 % bootstrap over them, draws the paper's 100 of 10 % with "
+        "replacement. p is that of no difference between the models, by swapping them record by "
+        "record." + _TARGETS + _LOSSES + " Not in this grid: no such models were asked for.",
+        corner="Attack",
+        lead="Records",
+        row="attack",
+        column="measure",
+        row_note=lambda row: "" if row["in_grid"] else ", not in this grid",
+        lines=(
+            Line("", lambda row: gap(row["value"]) or MISSING, lambda row: count(row["evaluated"])),
+            Line("95 % interval", _bounds),
+            Line("draws, mean \N{PLUS-MINUS SIGN} std", _draws),
+            Line("p", lambda row: chance(row["p_value"])),
+            Line(
+                "left out, without objects",
+                lambda row: "",
+                lambda row: count(row["dropped"]),
+            ),
+            Line("final losses", lambda row: "", _losses),
+            Line("target's zero-shot accuracy, %", lambda row: "", _utility),
+        ),
+    ),
+    "memorization_joined": Layout(
+        caption="Are remembered records near to test images, and is their caption in the picture? "
+        "Mean recall gap (target less reference) of the records of A and B, mean similarity of "
+        "their pictures to the nearest image of each test set, and mean rate of caption words that "
+        "are written in the picture; Spearman's rank correlation of each with the recall gap. "
+        "Without a number: the audit that knows it did not run.",
+        corner="Records",
+        lead="Number",
+        row="records_of",
+        column="measure",
+        lines=(
+            Line("", _mean, lambda row: count(row["records"])),
+            Line("correlation with the gap", lambda row: number(row["rank_correlation"])),
+            Line("records without it", _unknown),
+        ),
+    ),
+    "memorization_overlaps": Layout(
+        caption="Samples of the later set that repeat a sample of the earlier one: removed, and "
+        "left when all pairs were searched again. A sample that repeats several sets counts with "
+        "one of them, for each way of looking.",
+        corner="Sets",
+        lead="Samples compared",
+        row="sets",
+        column="how",
+        lines=(
+            Line(
+                "",
+                lambda row: f"{count(row['removed'])} removed" if row["checked"] else "not checked",
+                lambda row: f"{count(row['earlier_drawn'])} and {count(row['later_drawn'])}",
+            ),
+            Line(
+                "left after removal",
+                lambda row: count(row["remaining"]),
+                lambda row: f"{count(row['earlier_samples'])} and {count(row['later_samples'])}",
+            ),
+        ),
+    ),
+    "memorization_records": Layout(
+        caption=f"The {LISTED} records of A and B with the largest recall gaps, for each number k "
+        "of public images that predict. Objects: those of the picture that the target and the "
+        "reference model recall, of all that it shows. Gaps are target less reference; similarity "
+        "is to the nearest image of a test set, the rate that of caption words written in the "
+        "picture. Captions are cut after 100 letters.",
+        corner="Caption (set; source, shard, row)",
+        lead="Objects",
+        row="record",
+        column="measure",
+        row_note=lambda row: (
+            f" ({row['set'].upper()}; {row['source']}, {row['shard']}, {row['row']})"
+        ),
+        lines=(
+            Line(
+                "",
+                _single,
+                lambda row: (
+                    f"{row['target_correct']} and {row['reference_correct']} of {row['truths']}"
+                ),
+            ),
+        ),
+    ),
+    "memorization_sets": Listing(
+        caption="The sets: samples asked for (a share of all, if below or equal to 1.0), drawn, "
+        "left for they repeat a sample of an earlier set, and in the set; and the objects that "
+        "their pictures show, each label counted once a picture.",
+        corner="Source",
+        name=lambda row: f"{row['source_title']}, {row['set_title']}",
+        fields={
+            "Asked for": lambda row: row["asked"],
+            "Drawn": lambda row: count(row["allotted"]),
+            "Left": lambda row: count(row["left_for_overlaps"]),
+            "In the set": lambda row: count(row["samples"]),
+            "Not annotated": lambda row: count(row["not_annotated"]),
+            "Without objects": lambda row: count(row["without_objects"]),
+            "Objects a picture": lambda row: number(row["objects_per_picture"]) or MISSING,
+            "Labels": lambda row: count(row["labels"]),
+        },
+    ),
+}

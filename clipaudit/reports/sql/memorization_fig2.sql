@@ -1,0 +1,97 @@
+-- Memorization and utility by one setting of the training, such as the size of the train sets:
+-- Figures 2, 5 and 9 of the VL-Deja-Vu paper, which differ in the view `groups`.
+-- One row per (panel, group, measure), a panel being a column of the figure and the row of it that
+-- shows the measure, in this order. Groups outside the grid have no value.
+--
+-- groups    panel_column, panel_title, group_position, group_title, is_default, public, point,
+--           in_grid
+-- measures  panel_row, scale, series_position, series, title; series: ppg, prg, aucg, utility
+-- models    point, encoder: the models trained on A and on B
+-- gaps      public, point, k, target, measure, value, draws_mean, draws_std, evaluated, dropped
+-- utility   encoder, testset, right_rank
+-- $k        neighbours of a caption
+-- $testset  whose accuracy is the utility
+with memorized as (
+    select
+        public,
+        point,
+        measure as series,
+        draws_mean as value,
+        draws_mean - draws_std as low,
+        draws_mean + draws_std as high,
+        value as over_all,
+    from gaps
+    where k = $k and target = 'mean'
+),
+
+scores as (
+    select
+        encoder,
+        count(*) as images,
+        count(*) filter (where right_rank = 0) as correct,
+        exact_interval(correct, images) as bounds,
+    from utility
+    where testset = $testset
+    group by encoder
+),
+
+useful as (
+    select
+        models.point,
+        avg(scores.correct / scores.images) as value,
+        min(scores.bounds.low) as low,
+        max(scores.bounds.high) as high,
+    from models
+    inner join scores
+        on scores.encoder = models.encoder
+    group by models.point
+),
+
+-- The records of an attack on A are what A's model was trained on.
+sizes as (
+    select
+        public,
+        point,
+        evaluated + dropped as training_samples,
+    from gaps
+    where k = $k and target = 'a' and measure = 'aucg'
+)
+
+select
+    measures.panel_row,
+    groups.panel_column,
+    groups.panel_title,
+    measures.scale,
+    groups.group_position,
+    groups.group_title,
+    groups.is_default,
+    groups.in_grid,
+    groups.public,
+    groups.point,
+    sizes.training_samples,
+    measures.series_position,
+    measures.series,
+    measures.title as series_title,
+    -- of a gap: the mean of the draws, and one standard deviation of theirs to either side; of the
+    -- utility: the mean of both models, and the outer bounds of their exact intervals of 95 %
+    coalesce(memorized.value, useful.value) as value,
+    coalesce(memorized.low, useful.low) as low,
+    coalesce(memorized.high, useful.high) as high,
+    -- the same without draws: over all records, over all images
+    coalesce(memorized.over_all, useful.value) as over_all,
+from groups
+cross join measures
+left join sizes
+    on sizes.public = groups.public and sizes.point = groups.point
+left join memorized
+    on
+        memorized.public = groups.public
+        and memorized.point = groups.point
+        and memorized.series = measures.series
+left join useful
+    on useful.point = groups.point and measures.series = 'utility'
+order by
+    measures.panel_row,
+    groups.panel_column,
+    groups.group_position,
+    measures.series_position

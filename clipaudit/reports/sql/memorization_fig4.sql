@@ -1,0 +1,52 @@
+-- How much more the model trained on A recalls than the other one, of the records of A that stand
+-- first in some order: Figures 4, 8 and 10 of the VL-Deja-Vu paper.
+-- One row per (panel, number of first records, measure), in this order; without any record that
+-- has a label, one per (panel, measure), without a value.
+--
+-- panels       panel_row, panel_column, panel_title, scale, sort
+-- measures     series_position (null: not drawn), series, title
+-- sample_gaps  public, point, k, attack, sort, records, share, measure, target, reference, gap
+-- $public      the public set
+-- $point       the models
+-- $k           neighbours of a caption
+with exposed as (
+    select
+        sort,
+        records,
+        share,
+        measure,
+        target,
+        reference,
+        gap,
+    from sample_gaps
+    where public = $public and point = $point and k = $k and attack = 'a'
+)
+
+select
+    panels.panel_row,
+    panels.panel_column,
+    panels.panel_title,
+    panels.scale,
+    panels.sort,
+    exposed.records as group_position,
+    false as is_default,
+    exposed.records,
+    exposed.share,
+    measures.series_position,
+    measures.series,
+    measures.title as series_title,
+    exposed.target,
+    exposed.reference,
+    exposed.gap as value,
+    null::double as low,
+    null::double as high,
+from panels
+cross join measures
+left join exposed
+    on exposed.sort = panels.sort and exposed.measure = measures.series
+order by
+    panels.panel_row,
+    panels.panel_column,
+    exposed.records,
+    measures.series_position nulls last,
+    measures.series

@@ -1,0 +1,165 @@
+-- Single records of A and B, each attacked at the model that trained on it: what both models recall
+-- of its picture, how similar the picture is to test images, how much of its caption is in it.
+-- One row per (k, record, quantity): k ascending, the largest recall gaps first, then the most
+-- labels recalled beyond the reference, then by uid and (source, shard, row); quantities in the
+-- order of their view. Records without an object of their own are left out.
+--
+-- attacks        source, manifest, attacked, target, reference: models that recalled, as encoders
+-- quantities     position, quantity (recall_gap, precision_gap, similarity, text_rate), testset or
+--                "", title
+-- manifest_rows  corpus, set, shard, row, kept: which records are in a set
+-- samples        source, shard, row, uid, caption
+-- recalls        encoder, source, shard, row, k, truths, predicted, correct; of one public set
+-- similarities   corpus (source.drawn), shard, row, testset, similarity
+-- text_rates     source, shard, row, rate
+-- $limit         records of each k that are listed; null: all
+with records as (
+    select
+        attacks.source,
+        attacks.attacked,
+        manifest_rows.shard,
+        manifest_rows.row,
+        attacks.target,
+        attacks.reference,
+    from manifest_rows
+    inner join attacks
+        on
+            attacks.source = manifest_rows.corpus
+            and attacks.manifest = manifest_rows.set
+    where manifest_rows.kept
+),
+
+pairs as (
+    select
+        of_target.k,
+        records.source,
+        records.attacked,
+        records.shard,
+        records.row,
+        of_target.truths,
+        of_target.correct as target_correct,
+        of_target.predicted as target_predicted,
+        of_reference.correct as reference_correct,
+        of_reference.predicted as reference_predicted,
+        (target_correct - reference_correct) / of_target.truths as recall_gap,
+        target_correct / greatest(target_predicted, 1)
+        - reference_correct / greatest(reference_predicted, 1) as precision_gap,
+    from recalls as of_target
+    inner join records
+        on
+            records.target = of_target.encoder
+            and records.source = of_target.source
+            and records.shard = of_target.shard
+            and records.row = of_target.row
+    inner join recalls as of_reference
+        on
+            of_reference.encoder = records.reference
+            and of_reference.source = of_target.source
+            and of_reference.shard = of_target.shard
+            and of_reference.row = of_target.row
+            and of_reference.k = of_target.k
+    where of_target.truths > 0
+),
+
+-- without captions, which are looked up for the listed records alone
+placed as (
+    select
+        pairs.*,
+        samples.uid::varchar as uid,
+        row_number() over (
+            partition by pairs.k
+            order by
+                pairs.recall_gap desc,
+                pairs.target_correct - pairs.reference_correct desc,
+                samples.uid::varchar,
+                pairs.source,
+                pairs.shard,
+                pairs.row
+        ) - 1 as place,
+    from samples
+    inner join pairs
+        on
+            pairs.source = samples.source
+            and pairs.shard = samples.shard
+            and pairs.row = samples.row
+),
+
+listed as (
+    select *,
+    from placed
+    where place < coalesce($limit::bigint, place + 1)
+),
+
+described as (
+    select listed.*, samples.caption,
+    from samples
+    inner join listed
+        on
+            listed.source = samples.source
+            and listed.shard = samples.shard
+            and listed.row = samples.row
+),
+
+measured as (
+    select k, place, 'recall_gap' as quantity, '' as testset, recall_gap as value,
+    from listed
+    union all
+    select k, place, 'precision_gap' as quantity, '' as testset, precision_gap as value,
+    from listed
+    union all
+    select
+        listed.k,
+        listed.place,
+        'similarity' as quantity,
+        similarities.testset,
+        similarities.similarity as value,
+    from similarities
+    inner join listed
+        on
+            listed.source || '.drawn' = similarities.corpus
+            and listed.shard = similarities.shard
+            and listed.row = similarities.row
+    union all
+    select
+        listed.k,
+        listed.place,
+        'text_rate' as quantity,
+        '' as testset,
+        text_rates.rate as value,
+    from text_rates
+    inner join listed
+        on
+            listed.source = text_rates.source
+            and listed.shard = text_rates.shard
+            and listed.row = text_rates.row
+)
+
+select
+    dense_rank() over (order by described.k, described.place)::int - 1 as position,
+    concat('k = ', described.k, ': ', left(coalesce(described.caption, described.uid), 100)) as record,
+    described.k,
+    described.source,
+    described.attacked as "set",
+    described.shard,
+    described.row,
+    described.uid,
+    described.caption,
+    described.truths,
+    described.target_correct,
+    described.target_predicted,
+    described.reference_correct,
+    described.reference_predicted,
+    concat_ws(' ', quantities.quantity, nullif(quantities.testset, '')) as measure,
+    quantities.quantity,
+    nullif(quantities.testset, '') as testset,
+    quantities.title as measure_title,
+    measured.value,
+from described
+cross join quantities
+left join measured
+    on
+        measured.k = described.k
+        and measured.place = described.place
+        and measured.quantity = quantities.quantity
+        and measured.testset = quantities.testset
+order by described.k, described.place, quantities.position

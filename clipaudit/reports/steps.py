@@ -1,0 +1,116 @@
+"""How many records reach a recall: a stair for the target and one for the reference model."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float64
+
+from clipaudit.reports.bars import short_count
+from clipaudit.reports.drawing import SERIES_COLOURS, style
+from clipaudit.reports.layouts import number
+from clipaudit.reports.panels import (
+    hide_x_numbers,
+    label_axes,
+    new_panels,
+    write_legend,
+    write_note,
+)
+
+if TYPE_CHECKING:
+    import matplotlib.axes
+    import matplotlib.figure
+
+_LOOKS: Mapping[str, Mapping[str, Any]] = {
+    "target": {"color": SERIES_COLOURS[1], "linestyle": "-"},
+    "reference": {"color": SERIES_COLOURS[0], "linestyle": "--"},
+}
+_HEIGHT = 1.9  # inches, of a panel
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+@style()
+def draw_steps(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+    """Return the stairs of a table of `memorization_fig3.sql`, a panel for each size.
+
+    A stair falls from 100 % at recall 0; just above each recall that occurs it is lower by the
+    records with exactly that recall. Where the target's is above the reference's the area between
+    them is shaded; the panel says by how much it is larger than the area where it is below
+    (`aucg`). A panel without records says `not in this grid`, or `no records` where it is.
+    """
+    rows = table.to_pylist()
+    panels = sorted({row["panel_position"] for row in rows})
+    figure, all_axes = new_panels(len(panels), height=_HEIGHT)
+    handles: dict[str, Any] = {}
+    for axes, position in zip(all_axes, panels, strict=True):
+        panel = [row for row in rows if row["panel_position"] == position]
+        axes.set_title(_title(panel[0]))
+        handles |= _draw_panel(axes, panel)
+    if not handles:
+        hide_x_numbers(all_axes)
+    label_axes(all_axes, options["x_label"], options["y_label"])
+    write_legend(figure, [handles[model] for model in _LOOKS if model in handles])
+    return figure
+
+
+def _title(row: Mapping[str, Any]) -> str:
+    size = row["training_samples"]
+    title = f"{row['panel_title'] if size is None else short_count(size)} training samples"
+    return title + ("*" if row["is_default"] else "")
+
+
+def _draw_panel(axes: "matplotlib.axes.Axes", panel: Rows) -> dict[str, Any]:
+    """Draw both models' stairs and return what stands for each in the legend."""
+    stairs = {
+        model: _stair([row for row in panel if row["model"] == model])
+        for model in _LOOKS
+        if any(row["model"] == model for row in panel)
+    }
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_ylim(0, 102)
+    if not stairs:
+        write_note(axes, "no records" if panel[0]["in_grid"] else "not in this grid")
+        return {}
+    handles = {}
+    for model, (recall, share) in stairs.items():
+        label = f"{model} model"
+        (handles[model],) = axes.step(recall, share, where="pre", label=label, **_LOOKS[model])
+    if len(stairs) == len(_LOOKS):
+        _shade(axes, *stairs.values())
+    axes.text(
+        *(0.97, 0.95, f"AUCG = {number(panel[0]['aucg'], digits=3)}"),
+        transform=axes.transAxes,
+        ha="right",
+        va="top",
+    )
+    return handles
+
+
+def _stair(
+    rows: Rows,
+) -> tuple[Float64[np.ndarray, " n"], Float64[np.ndarray, " n"]]:
+    """Return the ends of the steps, by recall, and the height up to each, in percent."""
+    recall = np.array([0, *(row["recall"] for row in rows), 1], dtype=np.float64)
+    share = np.array([1, *(row["at_least"] for row in rows), 0], dtype=np.float64)
+    return recall, 100 * share
+
+
+def _shade(
+    axes: "matplotlib.axes.Axes",
+    target: tuple[np.ndarray, np.ndarray],
+    reference: tuple[np.ndarray, np.ndarray],
+) -> None:
+    """Fill where the target's stair is above the reference's."""
+    ends = np.union1d(target[0], reference[0])
+    heights = [share[np.searchsorted(recall, ends)] for recall, share in (target, reference)]
+    axes.fill_between(
+        ends,
+        np.maximum(*heights),
+        heights[1],
+        step="pre",
+        color=SERIES_COLOURS[1],
+        alpha=0.2,
+        linewidth=0,
+    )

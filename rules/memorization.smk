@@ -1,0 +1,246 @@
+"""Models of A and B -> what they recall of their records' pictures, and the metrics of it.
+
+Needs: the sets; `memorization.recipe` and its grid; `objects`; labelled corpora for utility.
+Makes: objects/<corpus>/, vocabulary/<corpus>/ by part; caption_embeddings/<model>/<corpus>/;
+public_order/<public>.json; retrieved/ and recalls/<model>/<public>/<source>/ by part;
+gaps/, survival/, sample_gaps/<public>/<point>.json; examples/<public>.json;
+utility/<model>/<test set>.json; selections/<model>/<corpus>.json.
+"""
+
+if MEMORY.objects.annotator == "dataset":
+
+    rule annotate:
+        """The objects of the pictures of a part, as the samples' JSON states them."""
+        input:
+            samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+            names=NAMES_FILES,
+        output:
+            objects=f"{RESULTS}/objects/{{corpus}}/{{part}}.json",
+            vocabulary=f"{RESULTS}/vocabulary/{{corpus}}/{{part}}.json",
+        log:
+            "logs/annotate/{corpus}/{part}.log",
+        conda:
+            "../envs/cpu.yaml"
+        params:
+            code=code("annotate"),
+            names=MEMORY.objects.names,
+        script:
+            "../workflow_scripts/annotate.py"
+
+else:
+
+    rule detect:
+        """The objects that a detector finds in the pictures of a part."""
+        input:
+            tars=part_tars,
+            samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+            weights=detector_files(),
+        output:
+            objects=f"{RESULTS}/objects/{{corpus}}/{{part}}.json",
+            vocabulary=f"{RESULTS}/vocabulary/{{corpus}}/{{part}}.json",
+            drops=f"{RESULTS}/drops/annotate/{{corpus}}/{{part}}.json",
+        log:
+            "logs/detect/{corpus}/{part}.log",
+        conda:
+            "../envs/cpu.yaml"
+        params:
+            code=code("detect"),
+            shards=shard_numbers,
+            detector=MEMORY.objects.model_dump(mode="json"),
+        script:
+            "../workflow_scripts/detect.py"
+
+
+rule embed_captions:
+    """Unit float16 embeddings of the captions of a part."""
+    input:
+        samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+        weights=lambda wildcards: encoder_files(wildcards.encoder),
+        vocabulary=lambda wildcards: vocabulary_file(
+            encoder_architecture(wildcards.encoder)
+        ),
+    output:
+        embeddings=f"{RESULTS}/caption_embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
+        drops=f"{RESULTS}/drops/embed_captions/{{encoder}}/{{corpus}}/{{part}}.json",
+    log:
+        "logs/embed_captions/{encoder}/{corpus}/{part}.log",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("embed_captions"),
+        name=lambda wildcards: wildcards.encoder,
+        model=lambda wildcards: encoder_settings(wildcards.encoder),
+    script:
+        "../workflow_scripts/embed_captions.py"
+
+
+rule order_public:
+    """The place of every public image by uid, which decides between equally similar ones."""
+    input:
+        samples=lambda wildcards: by_part(
+            f"samples/{wildcards.public}.public", wildcards.public
+        ),
+    output:
+        order=f"{RESULTS}/public_order/{{public}}.json",
+    log:
+        "logs/order_public/{public}.log",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("order_public"),
+    script:
+        "../workflow_scripts/order_public.py"
+
+
+rule retrieve:
+    """The public images nearest to the captions of a part."""
+    input:
+        captions=f"{RESULTS}/caption_embeddings/{{encoder}}/{{source}}.records/{{part}}.json",
+        public=lambda wildcards: by_part(
+            f"embeddings/{wildcards.encoder}/{wildcards.public}.public",
+            wildcards.public,
+        ),
+        order=f"{RESULTS}/public_order/{{public}}.json",
+    output:
+        retrieved=f"{RESULTS}/retrieved/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
+    log:
+        "logs/retrieve/{encoder}/{public}/{source}/{part}.log",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("retrieve"),
+        neighbors=max(MEMORY.neighbors),
+    script:
+        "../workflow_scripts/retrieve.py"
+
+
+rule recall:
+    """How many objects of each record's picture the public images nearest to its caption show."""
+    input:
+        retrieved=f"{RESULTS}/retrieved/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
+        records=f"{RESULTS}/samples/{{source}}.records/{{part}}.json",
+        truths=f"{RESULTS}/objects/{{source}}.drawn/{{part}}.json",
+        public=lambda wildcards: by_part(
+            f"objects/{wildcards.public}.drawn", wildcards.public
+        ),
+    output:
+        recalls=f"{RESULTS}/recalls/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
+    log:
+        "logs/recall/{encoder}/{public}/{source}/{part}.log",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("recall"),
+        neighbors=MEMORY.neighbors,
+    script:
+        "../workflow_scripts/recall.py"
+
+
+rule measure:
+    """The metrics of a point: of the population, and of its most exposed records."""
+    input:
+        unpack(point_inputs),
+    output:
+        gaps=f"{RESULTS}/gaps/{{public}}/{{point}}.json",
+        survival=f"{RESULTS}/survival/{{public}}/{{point}}.json",
+        sample_gaps=f"{RESULTS}/sample_gaps/{{public}}/{{point}}.json",
+    log:
+        "logs/measure/{public}/{point}.log",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("measure"),
+        neighbors=MEMORY.neighbors,
+        seed=MEMORY.seed,
+        shards=SHARDS_OF_SOURCES,
+    script:
+        "../workflow_scripts/measure.py"
+
+
+if MEMORY.utility:
+
+    rule evaluate_utility:
+        """What a model predicts for every image of the test sets that measure its use."""
+        input:
+            **test_set_inputs(MEMORY.utility),
+            weights=lambda wildcards: encoder_files(wildcards.encoder),
+            vocabulary=lambda wildcards: vocabulary_file(
+                encoder_architecture(wildcards.encoder)
+            ),
+        output:
+            **{
+                test_set: f"{RESULTS}/utility/{{encoder}}/{test_set}.json"
+                for test_set in MEMORY.utility
+            },
+        log:
+            "logs/evaluate_utility/{encoder}.log",
+        conda:
+            "../envs/cpu.yaml"
+        params:
+            code=code("evaluate"),
+            script="evaluate",
+            model=lambda wildcards: encoder_settings(wildcards.encoder),
+            batch_size=lambda wildcards: RUN.encoders[wildcards.encoder].batch_size,
+            tasks=zero_shot_tasks(MEMORY.utility),
+            class_files=label_sets(MEMORY.utility),
+        script:
+            "../workflow_scripts/evaluate.py"
+
+
+if MEMORY.selections:
+
+    rule select:
+        """Which of its candidate captions a model finds nearest to every picture."""
+        input:
+            tars=[path for name in SELECTED for path in RUN.shards(name)],
+            samples=[
+                path for name in SELECTED for path in by_part(f"samples/{name}", name)
+            ],
+            weights=lambda wildcards: encoder_files(wildcards.encoder),
+            vocabulary=lambda wildcards: vocabulary_file(
+                encoder_architecture(wildcards.encoder)
+            ),
+        output:
+            **{
+                name: f"{RESULTS}/selections/{{encoder}}/{name}.json"
+                for name in MEMORY.selections
+            },
+        log:
+            "logs/select/{encoder}.log",
+        conda:
+            "../envs/cpu.yaml"
+        params:
+            code=code("select"),
+            model=lambda wildcards: encoder_settings(wildcards.encoder),
+            batch_size=lambda wildcards: RUN.encoders[wildcards.encoder].batch_size,
+            sets=[
+                {
+                    "name": name,
+                    "corpus": each.corpus,
+                    "shards": len(RUN.shards(each.corpus)),
+                }
+                for name, each in MEMORY.selections.items()
+            ],
+        script:
+            "../workflow_scripts/select.py"
+
+
+rule examples:
+    """The most memorized records, with their captions, labels and neighbours."""
+    input:
+        unpack(example_inputs),
+    output:
+        labels=f"{RESULTS}/examples/{{public}}.json",
+        neighbors=f"{RESULTS}/example_neighbors/{{public}}.json",
+        boxes=f"{RESULTS}/example_boxes/{{public}}.json",
+    log:
+        "logs/examples/{public}.log",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("examples"),
+        neighbors=MEMORY.neighbors[0],
+        examples=MEMORY.examples,
+        shards=SHARDS_OF_SOURCES,
+    script:
+        "../workflow_scripts/examples.py"

@@ -1,0 +1,165 @@
+"""Sources -> the sets A, B, public, hold-out: disjoint, and checked to be.
+
+Needs: `memorization.sources`; semantic duplicates need `memorization.deduplication`.
+Makes: lots/<source>/ by part; allotments/<source>.json; drawn/<source>/ and members/<source>/ by
+part, before and after overlaps are removed; overlaps/<source>/ and remaining_overlaps/<source>/;
+samples/<source>.{drawn,public,records}/; manifests/<source>/set-<set>/.
+"""
+
+
+rule draw_lots:
+    """The lot of every sample of a part: equal for duplicates, a function of their content."""
+    input:
+        samples=source_part("samples"),
+        base=source_base,
+    output:
+        lots=f"{RESULTS}/lots/{{source}}/{{part}}.json",
+    log:
+        "logs/draw_lots/{source}/{part}.log",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("draw_lots"),
+        group=group_of,
+        seed=MEMORY.seed,
+    script:
+        "../workflow_scripts/draw_lots.py"
+
+
+rule allot:
+    """Which samples of a source form each set: the lowest lots of fixed intervals."""
+    input:
+        lots=lambda wildcards: by_part(f"lots/{wildcards.source}", wildcards.source),
+    output:
+        allotment=f"{RESULTS}/allotments/{{source}}.json",
+    log:
+        "logs/allot/{source}.log",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("allot"),
+        place=lambda wildcards: f"memorization.sources.{wildcards.source}",
+        sizes=lambda wildcards: MEMORY.sources[wildcards.source].drawn(),
+    script:
+        "../workflow_scripts/allot.py"
+
+
+rule draw:
+    """The samples of a part that are drawn for any set, overlaps included."""
+    input:
+        samples=source_part("samples"),
+        allotment=f"{RESULTS}/allotments/{{source}}.json",
+    output:
+        drawn=f"{RESULTS}/drawn/{{source}}/{{part}}.json",
+        samples=f"{RESULTS}/samples/{{source}}.drawn/{{part}}.json",
+    log:
+        "logs/draw/{source}/{part}.log",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("draw"),
+        shards=part_of_source,
+    script:
+        "../workflow_scripts/draw.py"
+
+
+rule overlaps:
+    """Which drawn samples of a part share something with a sample of an earlier set."""
+    input:
+        own=f"{RESULTS}/drawn/{{source}}/{{part}}.json",
+        drawn=of_sources("drawn", MEMORY.sources),
+        samples=of_sources("samples", MEMORY.sources, ".drawn"),
+        embeddings=drawn_embeddings,
+    output:
+        overlaps=f"{RESULTS}/overlaps/{{source}}/{{part}}.json",
+    log:
+        "logs/overlaps/{source}/{part}.log",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("overlaps"),
+        source=lambda wildcards: wildcards.source,
+        part=lambda wildcards: wildcards.part,
+        distance=MEMORY.near_duplicate_distance,
+    script:
+        "../workflow_scripts/overlaps.py"
+
+
+rule members:
+    """The samples of a part that are in a set for good."""
+    input:
+        drawn=f"{RESULTS}/drawn/{{source}}/{{part}}.json",
+        overlaps=f"{RESULTS}/overlaps/{{source}}/{{part}}.json",
+    output:
+        members=f"{RESULTS}/members/{{source}}/{{part}}.json",
+    log:
+        "logs/members/{source}/{part}.log",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("members"),
+    script:
+        "../workflow_scripts/members.py"
+
+
+use rule overlaps as remaining_overlaps with:
+    input:
+        own=f"{RESULTS}/members/{{source}}/{{part}}.json",
+        drawn=of_sources("members", MEMORY.sources),
+        samples=of_sources("samples", MEMORY.sources, ".drawn"),
+        embeddings=drawn_embeddings,
+    output:
+        overlaps=f"{RESULTS}/remaining_overlaps/{{source}}/{{part}}.json",
+    log:
+        "logs/remaining_overlaps/{source}/{part}.log",
+    params:
+        code=code("overlaps"),
+        script="overlaps",
+        source=lambda wildcards: wildcards.source,
+        part=lambda wildcards: wildcards.part,
+        distance=MEMORY.near_duplicate_distance,
+
+
+rule set_samples:
+    """The samples of a part that are public, or that are records of A, B or the hold-out."""
+    input:
+        samples=f"{RESULTS}/samples/{{source}}.drawn/{{part}}.json",
+        members=f"{RESULTS}/members/{{source}}/{{part}}.json",
+    output:
+        samples=f"{RESULTS}/samples/{{source}}.{{kind}}/{{part}}.json",
+    log:
+        "logs/set_samples/{source}/{kind}/{part}.log",
+    wildcard_constraints:
+        kind="public|records",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("set_samples"),
+        kind=lambda wildcards: wildcards.kind,
+    script:
+        "../workflow_scripts/set_samples.py"
+
+
+rule set_manifest:
+    """The manifest of a set, or of its first samples: every other row says why it is not in."""
+    input:
+        base=source_base,
+        allotment=f"{RESULTS}/allotments/{{corpus}}.json",
+        overlaps=f"{RESULTS}/overlaps/{{corpus}}/{{part}}.json",
+    output:
+        manifest=f"{RESULTS}/manifests/{{corpus}}/{{set}}/{{part}}.json",
+    log:
+        "logs/set_manifest/{corpus}/{set}/{part}.log",
+    wildcard_constraints:
+        corpus=one_of(MEMORY.sources),
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("set_manifest"),
+        shards=shard_numbers,
+        chosen=set_and_size,
+        drawn=lambda wildcards: MEMORY.sources[wildcards.corpus].drawn(),
+        group=group_of,
+        source=lambda wildcards: wildcards.corpus,
+    script:
+        "../workflow_scripts/set_manifest.py"

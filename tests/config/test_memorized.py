@@ -1,0 +1,176 @@
+"""The sets, points and models that the memorization audit's settings stand for."""
+
+from pathlib import Path
+
+import pytest
+
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.config.memorized import in_grid, points, seed_points, set_sizes
+from clipaudit.errors import ConfigError
+
+ROOT = Path(__file__).parents[2]
+
+
+def read(name):
+    return read_settings(ROOT / f"config/{name}.yaml")
+
+
+def point_names(run, *, asked=False):
+    audit = run.memorization
+    every = points(audit, run.recipes[audit.recipe])
+    return [point.name for point in (in_grid(audit, every) if asked else every)]
+
+
+@pytest.fixture
+def dejavu():
+    return read("dejavu")
+
+
+def test_every_value_but_the_recipes_own_is_a_point(dejavu):
+    assert point_names(parse_settings(dejavu)) == [
+        "default",
+        "size-1000000",
+        "size-50000000",
+        "epochs-20",
+        "epochs-40",
+        "epochs-100",
+        "logit-scale-25",
+        "logit-scale-100",
+        "logit-scale-200",
+        "weight-decay-0.03",
+        "weight-decay-0.3",
+        "token-masking-0.3",
+        "token-masking-0.5",
+    ]
+
+
+def test_a_grid_thins_the_points_but_never_the_default(dejavu):
+    dejavu["memorization"]["grid"] = ["weight-decay-0.3"]
+
+    assert point_names(parse_settings(dejavu), asked=True) == ["default", "weight-decay-0.3"]
+
+
+def test_a_point_differs_from_the_recipe_in_its_own_setting_alone(dejavu):
+    recipes = parse_settings(dejavu).recipes
+
+    own, varied = (recipes[name].model_dump() for name in ("dejavu", "dejavu.logit-scale-25"))
+    assert {key: value for key, value in varied.items() if value != own[key]} == {"logit_scale": 25}
+
+
+def test_masking_comes_with_random_captions_where_there_are_several(dejavu):
+    recipes = parse_settings(dejavu).recipes
+
+    assert recipes["dejavu"].caption_choice == "first"
+    assert recipes["dejavu.token-masking-0.3"].caption_choice == "random"
+
+
+def test_an_early_checkpoint_is_an_encoder_of_the_same_training(dejavu):
+    encoders = parse_settings(dejavu).encoders
+
+    early, late = encoders["dejavu.set-a.epoch-20"], encoders["dejavu.set-a"]
+    assert (early.model, early.epoch) == ("dejavu/set-a", 20)
+    assert (late.model, late.epoch) == ("dejavu/set-a", None)
+
+
+def test_only_the_source_with_sizes_is_larger_or_smaller(dejavu):
+    manifests = parse_settings(dejavu).manifests()
+
+    assert manifests["set-b-1000000"] == {"filtered-laion": "set-b-1000000", "coco": "set-b"}
+
+
+def test_the_largest_size_is_drawn_and_the_others_are_its_first(dejavu):
+    audit = parse_settings(dejavu).memorization
+
+    assert audit.sources["filtered-laion"].drawn()["a"] == 50_000_000
+    sizes = set_sizes(audit, "filtered-laion")
+    assert sizes["set-a"] == ("a", 10_000_000)
+    assert sizes["set-a-50000000"] == ("a", 50_000_000)
+
+
+def test_a_public_corpus_has_no_records(dejavu):
+    corpora = parse_settings(dejavu).corpora
+
+    derived = [name for name in corpora if name.startswith("imagenet-train.")]
+    assert derived == ["imagenet-train.drawn", "imagenet-train.public"]
+
+
+def test_the_shutterstock_settings_are_the_papers():
+    run = parse_settings(read("shutterstock"))
+    audit = run.memorization
+
+    assert audit.objects.threshold == 0.3
+    assert run.recipes[audit.recipe].weight_decay == 0.2
+    assert audit.sources["shutterstock"].duplicates == "caption"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sources": {"coco": {"train": 10, "public": 0.5}}}, "all sizes as counts, or all as"),
+        ({"sources": {"coco": {"train": 0.5, "public": 0.5}}}, "add up to 1.5; at most 1"),
+        ({"sources": {"coco": {}}}, "at least one of train, public, holdout"),
+        ({"sources": {"coco": {"public": 5, "sizes": [1]}}}, "sizes belong to `train`"),
+        ({"sources": {"coco": {"public": 5}}}, "one needs `train` and one `public`"),
+        ({"sources": {"nowhere": {"train": 5, "public": 5}}}, "'nowhere' is not among corpora"),
+        ({"neighbors": [100, 10]}, r"\[100, 10\] must rise"),
+        ({"encoder": None}, "`duplicates: semantic` needs the section `deduplication`"),
+        ({"grid": ["epochs-30"]}, "'epochs-30' is not among the points"),
+        ({"mitigations": {"epochs": [201]}}, "201, but recipes.dejavu trains 200 epochs"),
+        ({"utility": ["coco"]}, "corpora.coco.labels: a test set needs labels"),
+        ({"selections": {"order": {"corpus": "x"}}}, "'x' is not among corpora"),
+        ({"recipe": "none"}, "'none' is not among recipes"),
+    ],
+)
+def test_impossible_settings_are_refused(dejavu, change, message):
+    dejavu["memorization"] |= change
+
+    with pytest.raises(ConfigError, match=message):
+        parse_settings(dejavu)
+
+
+def test_two_sources_with_sizes_are_refused(dejavu):
+    dejavu["memorization"]["sources"]["coco"]["sizes"] = [10]
+
+    with pytest.raises(ConfigError, match="filtered-laion, coco have `sizes`; give them to one"):
+        parse_settings(dejavu)
+
+
+def test_a_split_is_no_source(dejavu):
+    dejavu["corpora"]["some"] = {"of": "coco", "where": "true"}
+    dejavu["memorization"]["sources"]["some"] = {"train": 5}
+
+    with pytest.raises(ConfigError, match="a split, of which no sets are drawn"):
+        parse_settings(dejavu)
+
+
+def test_a_checkpoint_after_the_end_is_refused(dejavu):
+    dejavu["encoders"] = {"late": {"model": "dejavu/set-a", "epoch": 201}} | dejavu["encoders"]
+
+    with pytest.raises(ConfigError, match=r"201, but recipes\.dejavu trains 200 epochs"):
+        parse_settings(dejavu)
+
+
+def test_both_audits_deduplicate_a_corpus_alike():
+    settings = read("laion400m")
+    settings["memorization"] = {
+        "sources": {"laion": {"train": 5, "public": 5, "duplicates": "semantic"}},
+        "deduplication": {"threshold": 0.5},
+        "encoder": "l14",
+        "recipe": "paper",
+    }
+
+    with pytest.raises(ConfigError, match="laion: both audits deduplicate it"):
+        parse_settings(settings)
+
+
+def test_every_point_of_the_grid_is_trained_with_every_seed(dejavu):
+    dejavu["recipes"]["again"] = {**dejavu["recipes"]["dejavu"], "seed": 1}
+    dejavu["memorization"] |= {"seeds": ["again"], "grid": ["epochs-20", "token-masking-0.3"]}
+    run = parse_settings(dejavu)
+
+    by_seed = seed_points(run.memorization, run.recipes)
+    names = {seed: [point.name for point in asked] for seed, asked in by_seed.items()}
+    assert names["dejavu"] == ["default", "epochs-20", "token-masking-0.3"]
+    assert names["again"] == ["default.again", "epochs-20.again", "token-masking-0.3.again"]
+    assert run.recipes["again.token-masking-0.3"].seed == 1
+    assert run.encoders["again.set-b.epoch-20"].model == "again/set-b"

@@ -1,0 +1,26 @@
+import pytest
+from pydantic import ValidationError
+
+from clipaudit.config.training import Encoder, Recipe
+
+
+def test_a_checkpoint_of_a_model_trained_here_can_be_named():
+    assert Encoder(model="base/large").epoch is None
+    assert Encoder(model="base/large", epoch=2).epoch == 2
+
+
+@pytest.mark.parametrize("source", [{"pretrained": "x", "architecture": "y"}, {"directory": "x"}])
+def test_other_encoders_have_no_epochs(source):
+    with pytest.raises(ValidationError, match="`epoch` belongs to `model`"):
+        Encoder(**source, epoch=1)
+
+
+def test_epochs_of_a_checkpoint_count_from_one():
+    with pytest.raises(ValidationError, match="greater than or equal to 1"):
+        Encoder(model="base/large", epoch=0)
+
+
+def test_captions_are_drawn_unless_the_first_is_asked_for():
+    assert Recipe(architecture="tiny").caption_choice == "random"
+    with pytest.raises(ValidationError, match="'random' or 'first'"):
+        Recipe(architecture="tiny", caption_choice="last")

@@ -1,0 +1,396 @@
+from collections import Counter
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from clipaudit.errors import InputError
+from clipaudit.memorization.gaps import GAPS, SURVIVAL, population_gaps, survival
+from clipaudit.memorization.pairs import Pairs, pair_up
+from clipaudit.memorization.recall import RECALLS
+from clipaudit.memorization.sample_gaps import SAMPLE_GAPS, sample_gaps
+
+MEASURES = ("ppg", "prg", "aucg", "aucg_histogram")
+
+
+def recalls(records, model, *, k=10):
+    """RECALLS of one of two models of records [(truths, target, reference), ...].
+
+    A model's entry is (predicted, correct); its similarity falls with the predicted labels.
+    """
+    rows = [
+        (row // 4, row % 4, k, 1 / predicted if predicted else None, truths)
+        + (predicted, correct) * 2
+        for row, (truths, *models) in enumerate(records)
+        for predicted, correct in [models[model]]
+    ]
+    return pa.Table.from_pylist(
+        [dict(zip(RECALLS.names, row, strict=True)) for row in rows], RECALLS
+    )
+
+
+def paired(records):
+    return pair_up(recalls(records, 0), recalls(records, 1))
+
+
+def outcome(draw, truths):
+    correct = draw(st.integers(0, truths))
+    return correct + draw(st.integers(0, 3)), correct
+
+
+@st.composite
+def records_of_two(draw, *, min_size=0):
+    truths = draw(st.lists(st.integers(0, 4), min_size=min_size, max_size=12))
+    return [(own, outcome(draw, own), outcome(draw, own)) for own in truths]
+
+
+def share(part, whole):
+    return Fraction(part, whole) if whole else Fraction(0)
+
+
+def scores(record, model):
+    """Precision, recall and F-score of one record."""
+    truths, (predicted, correct) = record[0], record[1 + model]
+    precision, recall = share(correct, predicted), share(correct, truths)
+    return precision, recall, share(2 * precision * recall, precision + recall)
+
+
+def plain_gaps(records):
+    kept = [record for record in records if record[0]]
+    pairs = [(scores(record, 0), scores(record, 1)) for record in kept]
+    wins = [
+        share(sum((a[at] > b[at]) - (a[at] < b[at]) for a, b in pairs), len(pairs)) for at in (0, 1)
+    ]
+    area = share(sum(a[1] - b[1] for a, b in pairs), len(pairs))
+    histogram = published_area([a[1] for a, _ in pairs]) - published_area([b[1] for _, b in pairs])
+    return dict(zip(MEASURES, (*wins, area, histogram), strict=True))
+
+
+def published_area(values):
+    """The area that the published code takes of 100 bins, in exact arithmetic."""
+    low, high = min(values), max(values)
+    if low == high:  # as numpy and matplotlib widen it
+        low, high = low - Fraction(1, 2), high + Fraction(1, 2)
+    width = (high - low) / 100
+    bins = Counter(min(int((value - low) / width), 99) for value in values)
+    edges = [Fraction(0), *(low + width * at for at in range(101)), Fraction(1)]
+    heights = [1, *(share(sum(bins[b] for b in range(at, 100)), len(values)) for at in range(100))]
+    steps = [after - before for before, after in pairwise(edges)]
+    return sum(height * step for height, step in zip([*heights, 0], steps, strict=True))
+
+
+def by_measure(table, target):
+    return {row["measure"]: row for row in table.to_pylist() if row["target"] == target}
+
+
+# --- population ----------------------------------------------------------------------------------
+
+
+@given(records_of_two())
+@settings(deadline=None, max_examples=40)
+def test_values_equal_the_definitions_with_fractions(records):
+    table = population_gaps({"a": paired(records)}, seed=0)
+
+    assert table.schema == GAPS
+    evaluated = sum(truths > 0 for truths, *_ in records)
+    rows = by_measure(table, "a")
+    for row in rows.values():
+        assert (row["evaluated"], row["dropped"]) == (evaluated, len(records) - evaluated)
+    if evaluated:
+        expected = {name: float(value) for name, value in plain_gaps(records).items()}
+        got = {name: row["value"] for name, row in rows.items()}
+        assert got.pop("aucg_histogram") == pytest.approx(expected.pop("aucg_histogram"), abs=1e-14)
+        assert got == expected
+
+
+@given(records_of_two(min_size=1))
+@settings(deadline=None, max_examples=20)
+def test_swapping_the_models_negates_the_gaps_and_keeps_the_counts(records):
+    pairs = paired(records)
+    swapped = Pairs(
+        pairs.truths,
+        pairs.reference_correct,
+        pairs.reference_predicted,
+        pairs.target_correct,
+        pairs.target_predicted,
+    )
+
+    table = population_gaps({"a": pairs, "other": swapped}, seed=0)
+
+    for name, row in by_measure(table, "a").items():
+        other = by_measure(table, "other")[name]
+        assert row["value"] == (None if other["value"] is None else -other["value"])
+        assert (row["evaluated"], row["dropped"]) == (other["evaluated"], other["dropped"])
+        if name in ("ppg", "prg"):
+            assert row["p_value"] == other["p_value"]
+
+
+@given(records_of_two(min_size=1), st.randoms())
+@settings(deadline=None, max_examples=20)
+def test_the_order_of_rows_does_not_show(records, random):
+    mine, theirs = (random.sample(range(len(records)), len(records)) for _ in range(2))
+    left, right = recalls(records, 0), recalls(records, 1)
+
+    shuffled = pair_up(left.take(pa.array(mine)), right.take(pa.array(theirs)))
+
+    expected = population_gaps({"a": pair_up(left, right)}, seed=3)
+    assert population_gaps({"a": shuffled}, seed=3).equals(expected)
+
+
+@given(records_of_two(min_size=1))
+def test_the_area_between_the_survival_curves_is_aucg(records):
+    curves = survival(paired(records))
+
+    assert curves.schema == SURVIVAL
+    areas = {}
+    for model in ("target", "reference"):
+        rows = [row for row in curves.to_pylist() if row["model"] == model]
+        assert rows == sorted(rows, key=lambda row: row["recall"])
+        starts = [0.0, *(row["recall"] for row in rows)]
+        areas[model] = sum(
+            (row["recall"] - start) * row["at_least"]
+            for row, start in zip(rows, starts, strict=False)
+        )
+    if len(curves):
+        area = plain_gaps(records)["aucg"]
+        assert areas["target"] - areas["reference"] == pytest.approx(float(area), abs=1e-12)
+
+
+def test_survival_counts_the_records_with_each_recall():
+    curves = survival(paired([(2, (2, 2), (1, 1)), (2, (1, 1), (1, 1)), (0, (1, 0), (1, 0))]))
+
+    assert [tuple(row.values()) for row in curves.to_pylist()] == [
+        ("target", 0.5, 1.0, 1), ("target", 1.0, 0.5, 1), ("reference", 0.5, 1.0, 2),
+    ]  # fmt: skip
+
+
+def test_no_evaluated_records_have_no_values():
+    pairs = paired([(0, (3, 0), (1, 0))])
+
+    table = population_gaps({"a": pairs, "b": paired([])}, seed=0)
+
+    assert len(survival(pairs)) == 0
+    assert table["target"].to_pylist() == ["a"] * 4 + ["b"] * 4 + ["mean"] * 4
+    assert table["value"].null_count == table["p_value"].null_count == table["low"].null_count == 12
+    assert table["dropped"].to_pylist() == [1] * 4 + [0] * 4 + [1] * 4
+
+
+def test_mean_is_the_mean_of_both_directions():
+    better = paired([(2, (3, 2), (4, 1))] * 9 + [(2, (3, 1), (3, 1)), (0, (0, 0), (0, 0))])
+    worse = paired([(4, (3, 1), (4, 2))] * 3)
+
+    table = population_gaps({"a": better, "b": worse, "holdout": worse}, seed=0)
+
+    assert table["target"].to_pylist() == [
+        x for x in ("a", "b", "holdout", "mean") for _ in range(4)
+    ]
+    a, b, mean = (by_measure(table, name) for name in ("a", "b", "mean"))
+    for name in MEASURES:
+        assert mean[name]["value"] == pytest.approx((a[name]["value"] + b[name]["value"]) / 2)
+        assert (mean[name]["evaluated"], mean[name]["dropped"]) == (13, 1)
+    assert mean["aucg_histogram"]["p_value"] is None
+
+
+def test_numbers_of_a_direction_do_not_depend_on_what_else_is_asked():
+    a, b = paired([(3, (2, 2), (3, 1))] * 5), paired([(3, (2, 0), (3, 1))] * 7)
+
+    alone = by_measure(population_gaps({"b": b}, seed=5), "b")
+
+    assert by_measure(population_gaps({"a": a, "b": b}, seed=5), "b") == alone
+
+
+def differing(wins, losses, ties):
+    """Records with as many wins, losses and ties of the target, in precision and recall."""
+    return (
+        [(4, (4, 4), (4, 2))] * wins + [(4, (4, 1), (4, 3))] * losses + [(4, (4, 2), (4, 2))] * ties
+    )
+
+
+def test_a_large_effect_has_a_small_p_and_an_interval_around_it_away_from_0():
+    table = population_gaps({"a": paired(differing(300, 100, 600))}, seed=0)
+
+    for name, row in by_measure(table, "a").items():
+        assert 0 < row["low"] < row["value"] < row["high"]
+        assert row["draws_mean"] == pytest.approx(row["value"], abs=5 * row["draws_std"] / 10)
+        assert name == "aucg_histogram" or row["p_value"] <= 1e-4
+
+
+def test_draws_are_of_a_tenth_of_the_records():
+    table = population_gaps({"a": paired(differing(300, 100, 600))}, seed=0)
+
+    # a record's sign has mean 0.2 and variance 0.4 - 0.04; 100 draws know a spread to 7 %
+    assert by_measure(table, "a")["prg"]["draws_std"] == pytest.approx(0.06, rel=0.25)
+
+
+def test_bootstrap_agrees_with_resampling_records():
+    pairs = paired([(3, (3, row % 4), (3, row * 7 % 3)) for row in range(60)])
+    differences = (pairs.target_correct - pairs.reference_correct) / 3
+    records = np.random.default_rng(1).integers(0, 60, size=(20_000, 60))
+
+    row = by_measure(population_gaps({"a": pairs}, seed=0), "a")["aucg"]
+
+    bounds = np.quantile(differences[records].mean(axis=1), [0.025, 0.975])
+    assert (row["low"], row["high"]) == pytest.approx(tuple(bounds), abs=0.02)
+
+
+def test_identical_models_differ_by_nothing_with_p_1():
+    pairs = paired([(3, (4, row % 4), (4, row % 4)) for row in range(30)])
+
+    table = population_gaps({"a": pairs, "b": pairs}, seed=0)
+
+    for row in table.to_pylist():
+        assert (row["value"], row["low"], row["high"], row["draws_std"]) == (0, 0, 0, 0)
+        assert row["p_value"] == (None if row["measure"] == "aucg_histogram" else 1)
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(1, 0), (7, 2), (5, 5), (0, 40), (900, 1100)])
+def test_p_is_the_binomial_tests(wins, losses):
+    table = population_gaps({"a": paired(differing(wins, losses, 3))}, seed=0)
+
+    expected = binomtest(wins, wins + losses).pvalue
+    rows = by_measure(table, "a")
+    assert rows["ppg"]["p_value"] == rows["prg"]["p_value"] == pytest.approx(expected, rel=1e-9)
+
+
+def test_swaps_find_the_p_of_all_sign_patterns():
+    pairs = paired(
+        [(3, (3, 2), (3, 1)), (4, (4, 3), (4, 1)), (5, (5, 1), (5, 2)), (1, (1, 1), (1, 0))]
+    )
+    terms = [Fraction(1, 3), Fraction(1, 2), Fraction(-1, 5), Fraction(1)]
+    sums = [Fraction(0)]
+    for term in terms:
+        sums = [total + sign for total in sums for sign in (term, -term)]
+    expected = sum(abs(total) >= abs(sum(terms)) for total in sums) / len(sums)
+
+    row = by_measure(population_gaps({"a": pairs}, seed=0), "a")["aucg"]
+
+    assert row["p_value"] == pytest.approx(expected, abs=0.02)  # 4 standard errors of 9999 swaps
+
+
+def test_the_histogram_form_is_that_of_numpys_bins():
+    values = [[0.25, 0.5, 0.5, 1.0], [0.0, 0.5, 0.75, 0.75]]
+    areas = []
+    for recall in values:
+        counts, edges = np.histogram(recall, 100)
+        survive = np.cumsum(counts[::-1])[::-1] / len(recall)
+        areas.append(edges[0] + (survive * np.diff(edges)).sum())
+    records = [(4, (4, int(4 * a)), (4, int(4 * b))) for a, b in zip(*values, strict=True)]
+
+    row = by_measure(population_gaps({"a": paired(records)}, seed=0), "a")["aucg_histogram"]
+
+    assert row["value"] == pytest.approx(areas[0] - areas[1], abs=1e-12)
+
+
+def test_draws_do_not_depend_on_how_many_are_held_at_once(monkeypatch):
+    pairs = paired([(4, (3, row % 4), (5, row * 7 % 5)) for row in range(30)])
+    whole = population_gaps({"a": pairs}, seed=0)
+
+    monkeypatch.setattr("clipaudit.memorization.resampling._CELLS", 50)
+
+    assert population_gaps({"a": pairs}, seed=0).equals(whole)
+
+
+# --- pairs ---------------------------------------------------------------------------------------
+
+
+RECORDS = [(2, (1, 1), (2, 0)), (1, (0, 0), (1, 1)), (3, (2, 2), (2, 1))]
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"), [([0, 1], [0, 1, 2]), ([0, 1, 2], [0, 1]), ([0, 1], [0, 2])]
+)
+def test_different_records_are_refused_and_the_first_is_named(mine, theirs):
+    left, right = (
+        recalls(RECORDS, 0).take(pa.array(mine)),
+        recalls(RECORDS, 1).take(pa.array(theirs)),
+    )
+    first = min(set(mine) ^ set(theirs))
+
+    with pytest.raises(InputError, match=rf"the record \(shard, row\) \(0, {first}\)"):
+        pair_up(left, right)
+
+
+def test_rows_of_two_ks_are_refused():
+    both = pa.concat_tables([recalls(RECORDS, 0, k=10), recalls(RECORDS, 0, k=100)])
+
+    with pytest.raises(InputError, match=r"\(0, 0\) twice; give the rows of one k"):
+        pair_up(both, both)
+
+
+def test_models_tested_with_other_ks_or_labels_are_refused():
+    with pytest.raises(InputError, match=r"\(0, 0\): k is 10 for the target model and 100 for"):
+        pair_up(recalls(RECORDS, 0), recalls(RECORDS, 1, k=100))
+    with pytest.raises(InputError, match=r"\(0, 0\): truths is 2 for the target model and 7 for"):
+        pair_up(recalls(RECORDS, 0), recalls([(7, *RECORDS[0][1:]), *RECORDS[1:]], 1))
+
+
+# --- samples -------------------------------------------------------------------------------------
+
+
+def samples_of(n, uid=lambda row: f"{row % 3}"):
+    columns = {
+        "shard": pa.array([row // 4 for row in range(n)], pa.int32()),
+        "row": pa.array([row % 4 for row in range(n)], pa.int32()),
+        "uid": pa.array([uid(row) for row in range(n)], pa.string()),
+    }
+    return pa.table(columns)
+
+
+def plain_sample_gaps(records):
+    kept = [(row, record) for row, record in enumerate(records) if record[0]]
+    keys = {
+        "similarity": lambda record: record[1][0] or 99,  # similarity falls with the predicted
+        "correct": lambda record: -record[1][1],
+    }
+    for sort, key in keys.items():
+        ordered = sorted(kept, key=lambda each: (key(each[1]), f"{each[0] % 3}", each[0]))
+        for length in sorted({1, 10, 100, len(kept)}):
+            if not 0 < length <= len(kept):
+                continue
+            means = []
+            for model in (0, 1):
+                found = [scores(record, model) for _, record in ordered[:length]]
+                precision, recall, own = (
+                    sum(column) / length for column in zip(*found, strict=True)
+                )
+                of_means = share(2 * precision * recall, precision + recall)
+                means.append((precision, recall, of_means, own))
+            for name, target, reference in zip(
+                ("precision", "recall", "f_of_means", "mean_f"), *means, strict=True
+            ):
+                gap = target - reference
+                numbers = (float(number) for number in (target, reference, gap))
+                yield (sort, length, length / len(kept), name, *numbers)
+
+
+@given(records_of_two(), st.randoms())
+def test_sample_gaps_equal_sorting_and_averaging_fractions(records, random):
+    mine, theirs, uids = (
+        pa.array(random.sample(range(len(records)), len(records)), pa.int64()) for _ in range(3)
+    )
+
+    table = sample_gaps(
+        recalls(records, 0).take(mine),
+        recalls(records, 1).take(theirs),
+        samples_of(len(records)).take(uids),
+    )
+
+    assert table.schema == SAMPLE_GAPS
+    assert [tuple(row.values()) for row in table.to_pylist()] == list(plain_sample_gaps(records))
+
+
+def test_the_longest_list_is_all_records_once():
+    table = sample_gaps(*(recalls(RECORDS[:1] * 100, model) for model in (0, 1)), samples_of(100))
+
+    assert sorted(set(table["records"].to_pylist())) == [1, 10, 100]
+    assert len(table) == 2 * 3 * 4
+
+
+def test_a_record_without_sample_is_refused():
+    with pytest.raises(InputError, match=r"no sample \(shard, row\) \(0, 2\) among 2"):
+        sample_gaps(recalls(RECORDS, 0), recalls(RECORDS, 1), samples_of(2))

@@ -1,0 +1,88 @@
+import pyarrow as pa
+import pytest
+
+from clipaudit.memorization.measures import in_one_corpus, measure
+from clipaudit.memorization.recall import RECALLS
+
+
+def recalls(*correct, k=10):
+    """Recalls of rows 0, 1, ...: each picture has two labels, each model predicts four."""
+    rows = [(0, row, k, 0.5, 2, 4, right, 4, right) for row, right in enumerate(correct)]
+    columns = zip(*rows, strict=True)
+    return pa.table(dict(zip(RECALLS.names, columns, strict=True)), schema=RECALLS)
+
+
+def kept(*rows, of=6):
+    return pa.table(
+        {
+            "shard": pa.array([0] * of, pa.int32()),
+            "row": pa.array(range(of), pa.int32()),
+            "kept": [row in rows for row in range(of)],
+        }
+    )
+
+
+SAMPLES = pa.table(
+    {
+        "shard": pa.array([0] * 6, pa.int32()),
+        "row": pa.array(range(6), pa.int32()),
+        "uid": [f"{row:032x}" for row in range(6)],
+    }
+)
+# rows 0 and 1 are A, 2 and 3 are B, 4 and 5 the hold-out
+SETS = {"a": kept(0, 1), "b": kept(2, 3), "holdout": kept(4, 5)}
+
+
+def values(gaps, measure_name):
+    rows = gaps.to_pylist()
+    return {row["target"]: row["value"] for row in rows if row["measure"] == measure_name}
+
+
+@pytest.fixture
+def models():
+    return {"a": recalls(2, 1, 0, 1, 1, 1), "b": recalls(1, 1, 1, 2, 1, 1)}
+
+
+def test_each_set_is_attacked_with_its_own_model_as_the_target(models):
+    gaps = measure(models, SETS, SAMPLES, neighbors=[10], seed=0).gaps
+
+    assert values(gaps, "prg") == {"a": 0.5, "b": 1.0, "control": 0.0, "mean": 0.75}
+    assert values(gaps, "aucg") == {"a": 0.25, "b": 0.5, "control": 0.0, "mean": 0.375}
+
+
+def test_swapping_the_models_negates_the_gaps_of_each_set(models):
+    swapped = {"a": models["b"], "b": models["a"]}
+
+    one = measure(models, SETS, SAMPLES, neighbors=[10], seed=0).gaps
+    other = measure(swapped, SETS, SAMPLES, neighbors=[10], seed=0).gaps
+
+    for name in ("ppg", "prg"):
+        negated = {target: -value + 0.0 for target, value in values(one, name).items()}
+        assert values(other, name) == negated
+
+
+def test_without_a_holdout_there_is_no_control(models):
+    sets = {"a": SETS["a"], "b": SETS["b"]}
+
+    gaps = measure(models, sets, SAMPLES, neighbors=[10], seed=0).gaps
+
+    assert set(gaps["target"].to_pylist()) == {"a", "b", "mean"}
+
+
+def test_every_number_of_neighbours_has_its_rows():
+    models = {"a": pa.concat_tables([recalls(2, 1, 0, 1, 1, 1), recalls(*[2] * 6, k=100)])}
+    models["b"] = pa.concat_tables([recalls(1, 1, 1, 2, 1, 1), recalls(*[2] * 6, k=100)])
+
+    found = measure(models, SETS, SAMPLES, neighbors=[10, 100], seed=0)
+
+    for table in (found.gaps, found.survival, found.sample_gaps):
+        assert set(table["k"].to_pylist()) == {10, 100}
+    assert values(found.gaps.filter(found.gaps["k"].to_numpy() == 100), "prg")["a"] == 0.0
+
+
+def test_sources_do_not_share_addresses():
+    rows = pa.table({"shard": pa.array([1], pa.int32()), "row": pa.array([0], pa.int32())})
+
+    joined = in_one_corpus([("web", rows), ("coco", rows)], {"web": 2, "coco": 2})
+
+    assert joined["shard"].to_pylist() == [1, 3]

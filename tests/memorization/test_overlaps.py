@@ -1,0 +1,267 @@
+from itertools import combinations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clipaudit.errors import ConfigError
+from clipaudit.memorization.allotment import SETS
+from clipaudit.memorization.overlaps import (
+    COUNTS,
+    HOWS,
+    OVERLAPS,
+    count_overlaps,
+    near_duplicates,
+    shared_keys,
+)
+
+KEYS = pa.schema(
+    [
+        ("shard", pa.int32()),
+        ("row", pa.int32()),
+        ("set", pa.string()),
+        ("uid", pa.string()),
+        ("caption", pa.string()),
+    ]
+)
+GRID = np.array([-0.5, 0.0, 0.5])  # many ties, all exact
+
+samples = st.tuples(
+    st.sampled_from(["pool", "coco", "imagenet"]),  # corpus
+    st.sampled_from(SETS),
+    st.sampled_from("xyz"),  # uid
+    st.sampled_from(["a cat", "a dog", "", None]),
+)
+worlds = st.lists(samples, max_size=12)
+
+
+def keys(rows):
+    columns = dict(zip(KEYS.names, zip(*rows, strict=True), strict=True)) if rows else {}
+    return pa.table({name: columns.get(name, []) for name in KEYS.names}, schema=KEYS)
+
+
+def corpora(world):
+    """The samples of a world as one table for each corpus; addresses repeat between corpora."""
+    tables = {}
+    for number, (corpus, *columns) in enumerate(world):
+        tables.setdefault(corpus, []).append((number % 2, number // 2, *columns))
+    return {corpus: keys(rows) for corpus, rows in tables.items()}
+
+
+def plain(own, others):
+    """Overlaps by their definition."""
+    found = []
+    for mine in sorted(own.to_pylist(), key=lambda row: (row["shard"], row["row"])):
+        for how in ("uid", "caption"):
+            shared = [
+                (SETS.index(row["set"]), corpus, row["shard"], row["row"])
+                for corpus, table in others
+                for row in table.to_pylist()
+                if mine[how] is not None and row[how] == mine[how]
+            ]
+            shared = [one for one in shared if one[0] < SETS.index(mine["set"])]
+            if shared:
+                number, corpus, shard, row = min(shared)
+                place = (mine["shard"], mine["row"], mine["set"], how)
+                found.append((*place, corpus, shard, row, SETS[number], None))
+    return found
+
+
+def rows(table):
+    return [tuple(row.values()) for row in table.to_pylist()]
+
+
+@given(worlds)
+def test_shared_keys_equal_their_definition(world):
+    tables = corpora(world)
+    for own in tables.values():
+        found = shared_keys(own, tables.items())
+
+        assert found.schema == OVERLAPS
+        assert rows(found) == plain(own, list(tables.items()))
+
+
+@settings(max_examples=30)
+@given(worlds, st.randoms(use_true_random=False))
+def test_order_and_cut_of_the_others_never_show(world, random):
+    tables = corpora(world)
+    pieces = [
+        (corpus, table.slice(i, 1))
+        for corpus, table in tables.items()
+        for i in range(len(table) + 1)
+    ]
+    random.shuffle(pieces)
+    for own in tables.values():
+        turned = own.take(random.sample(range(len(own)), len(own)))
+
+        assert shared_keys(turned, pieces) == shared_keys(own, tables.items())
+
+
+@settings(max_examples=50)
+@given(worlds)
+def test_nothing_overlaps_once_the_offenders_left(world):
+    tables = corpora(world)
+    left = {}
+    for corpus, own in tables.items():
+        gone = shared_keys(own, tables.items())
+        pairs = set(zip(gone["shard"].to_pylist(), gone["row"].to_pylist(), strict=True))
+        left[corpus] = keys([row for row in rows(own) if row[:2] not in pairs])
+
+    found = [shared_keys(own, left.items()) for own in left.values()]
+
+    assert sum(map(len, found)) == 0
+    assert set(count_overlaps(found, checked=HOWS)["samples"].to_pylist()) == {0}
+
+
+def test_samples_of_one_set_may_repeat_each_other():
+    own = keys([(0, 0, "a", "x", "a cat"), (0, 1, "a", "x", "a cat")])
+
+    assert shared_keys(own, [("pool", own)]) == OVERLAPS.empty_table()
+
+
+def test_no_samples_and_no_others_share_nothing():
+    own = keys([(0, 0, "b", "x", "a cat")])
+
+    assert shared_keys(own, []) == OVERLAPS.empty_table()
+    assert shared_keys(keys([]), [("pool", own)]) == OVERLAPS.empty_table()
+
+
+def embeddings(vectors, sets=None, shard=0):
+    vectors = np.asarray(vectors, dtype=np.float16)
+    columns = {
+        "shard": pa.array([shard] * len(vectors), pa.int32()),
+        "row": pa.array(range(len(vectors)), pa.int32()),
+        "embedding": pa.array([row.tobytes() for row in vectors], pa.binary(vectors.shape[1] * 2)),
+    }
+    if sets is not None:
+        columns["set"] = pa.array(sets, pa.string())
+    return pa.table(columns, metadata={"encoder": "tiny"})
+
+
+@pytest.fixture
+def pool():
+    """Two corpora of random members: their embeddings, with sets."""
+    rng = np.random.default_rng(0)
+    return {
+        corpus: embeddings(rng.choice(GRID, (n, 4)), rng.choice(SETS, n), shard)
+        for corpus, n, shard in (("pool", 60, 0), ("coco", 30, 0), ("art", 30, 1))
+    }
+
+
+def entries(tables, blocks=1000):
+    for corpus, table in tables.items():
+        for name in SETS:
+            own = table.filter(pa.array(np.array(table["set"]) == name)).drop_columns("set")
+            yield corpus, name, own.to_batches(max_chunksize=blocks)
+
+
+def plain_near(own, tables, distance):
+    """Near duplicates by their definition."""
+    found = []
+    for mine in own.to_pylist():
+        near = []
+        for corpus, table in tables.items():
+            for row in table.to_pylist():
+                number = SETS.index(row["set"])
+                pair = [np.frombuffer(one["embedding"], "<f2").astype(float) for one in (mine, row)]
+                similarity = float(pair[0] @ pair[1])
+                if number < SETS.index(mine["set"]) and 1 - similarity < distance:
+                    near.append((-similarity, row["shard"], row["row"], number, corpus))
+        if near:
+            falling, shard, row, number, corpus = min(near)
+            place = (mine["shard"], mine["row"], mine["set"], "near duplicate")
+            found.append((*place, corpus, shard, row, SETS[number], -falling))
+    return found
+
+
+@pytest.mark.parametrize("distance", [0.25, 0.3, 0.75])
+def test_near_duplicates_equal_their_definition(pool, distance):
+    found = near_duplicates(pool["pool"], entries(pool), distance=distance, backend="numpy")
+
+    assert found.schema == OVERLAPS
+    assert rows(found) == plain_near(pool["pool"], pool, distance)
+    assert len(found) > 5
+
+
+@pytest.mark.parametrize("engine", [{"block_rows": 1}, {"backend": "torch", "threads": 1}])
+def test_backend_blocks_and_order_never_show(pool, engine):
+    expected = near_duplicates(pool["coco"], entries(pool), distance=0.6, backend="numpy")
+    turned = pool["coco"].take(np.random.default_rng(0).permutation(30))
+    others = [*entries(pool, blocks=7)][::-1]
+
+    found = near_duplicates(turned, others, distance=0.6, **{"backend": "numpy"} | engine)
+
+    assert found == expected
+    assert len(found)
+
+
+def test_at_the_distance_is_not_near():
+    own = embeddings([[0.5, 0.5, 0.5, 0.5], [0.5, 0.5, 0.5, 0.0]], ["b", "b"])
+    others = [("pool", "a", [embeddings([[0.5, 0.5, 0.5, 0.5]], shard=1)])]
+
+    found = near_duplicates(own, others, distance=0.25, backend="numpy")
+
+    assert rows(found) == [(0, 0, "b", "near duplicate", "pool", 1, 0, "a", 1.0)]
+
+
+def test_sets_that_meet_no_later_one_are_not_read():
+    def unread():
+        raise AssertionError
+        yield
+
+    own = embeddings([[1.0, 0.0]], ["b"])
+
+    found = near_duplicates(
+        own, [("pool", "b", unread()), ("pool", "public", unread())], distance=1
+    )
+
+    assert found == OVERLAPS.empty_table()
+
+
+@pytest.mark.parametrize("blocks", [[], [embeddings(np.empty((0, 2)))]])
+def test_no_samples_and_no_others_are_not_near(blocks):
+    own = embeddings([[1.0, 0.0]], ["b"])
+
+    for some in (own, own.slice(0, 0)):
+        found = near_duplicates(some, [("pool", "a", blocks)], distance=1, backend="numpy")
+
+        assert found == OVERLAPS.empty_table()
+
+
+def overlap(set_, how, other_set):
+    return (0, 0, set_, how, "pool", 0, 1, other_set, None)
+
+
+def overlaps(*found):
+    columns = dict(zip(OVERLAPS.names, zip(*found, strict=True), strict=True))
+    return pa.table(columns, schema=OVERLAPS)
+
+
+def test_overlaps_are_counted_by_pair_and_way_with_zeros():
+    tables = [
+        overlaps(overlap("b", "uid", "a"), overlap("public", "caption", "b")),
+        overlaps(overlap("b", "uid", "a"), overlap("b", "near duplicate", "a")),
+        OVERLAPS.empty_table(),
+    ]
+
+    found = count_overlaps(tables, checked=["caption", "uid"])
+
+    assert found.schema == COUNTS
+    assert [row[:3] for row in rows(found)] == [
+        (*pair, how) for pair in combinations(SETS, 2) for how in ("caption", "uid")
+    ]
+    assert [row for row in rows(found) if row[3]] == [
+        ("a", "b", "uid", 2),
+        ("b", "public", "caption", 1),
+    ]
+
+
+def test_nothing_checked_has_no_counts():
+    assert count_overlaps([], checked=[]) == COUNTS.empty_table()
+
+
+def test_a_way_that_is_none_is_refused():
+    with pytest.raises(ConfigError, match="by 'url': it is not one of uid, caption, near dup"):
+        count_overlaps([], checked=["uid", "url"])

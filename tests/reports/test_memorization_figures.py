@@ -1,0 +1,235 @@
+"""Which figures the memorization audit has, given the settings, and what they are made from."""
+
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.reports.memorization_figures import memorization_figures
+
+ROOT = Path(__file__).parents[2]
+
+
+def build(name, **changes):
+    settings = read_settings(ROOT / f"config/{name}.yaml")
+    settings["memorization"] |= changes
+    return memorization_figures(parse_settings(settings))
+
+
+@pytest.fixture
+def demo():
+    """A function: the figures of the demo, with some settings of the audit replaced."""
+    return lambda **changes: build("demo", **changes)
+
+
+@pytest.fixture
+def paper():
+    """A function: the figures at the paper's scale, with some settings of the audit replaced."""
+    return lambda **changes: build("dejavu", **changes)
+
+
+def groups(figure, **wanted):
+    """The groups of bars: title, and whether it is in the grid, an asterisk for the default one."""
+    return [
+        (row["group_title"] + "*" * row["is_default"], row["in_grid"])
+        for row in figure.table.relations["groups"]
+        if all(row[name] == value for name, value in wanted.items())
+    ]
+
+
+def test_a_public_set_has_figures_of_its_own(paper):
+    assert [name.removeprefix("memorization_") for name in paper()] == [
+        *("fig2", "fig3_filtered-laion", "fig3_imagenet-train"),
+        *("fig4_filtered-laion", "fig5_filtered-laion", "fig7"),
+        *("fig8_imagenet-train", "fig9_imagenet-train"),
+    ]
+
+
+def test_further_public_sets_bear_the_numbers_of_the_second(demo):
+    sources = {
+        "scenes": {"train": 600, "public": 3000},
+        "small": {"public": 1.0, "duplicates": "none"},
+        "album": {"public": 1.0, "duplicates": "none"},
+    }
+
+    names = [name.removeprefix("memorization_") for name in demo(sources=sources)]
+
+    assert names[-4:] == ["fig8_small", "fig9_small", "fig8_album", "fig9_album"]
+
+
+def test_without_the_audit_there_is_no_figure():
+    settings = read_settings(ROOT / "config/demo.yaml")
+    del settings["memorization"]
+
+    assert memorization_figures(parse_settings(settings)) == {}
+
+
+def test_caption_selection_is_drawn_where_there_are_sets(demo):
+    assert "memorization_fig7" in demo()
+    assert "memorization_fig7" not in demo(selections={})
+
+
+def test_every_figure_has_its_sql(paper, demo):
+    folder = files("clipaudit.reports").joinpath("sql")
+
+    for figure in (paper() | demo()).values():
+        assert folder.joinpath(f"{figure.table.sql}.sql").is_file()
+
+
+def test_sizes_rise_with_the_default_among_them(paper):
+    figure = paper()["memorization_fig2"]
+
+    assert groups(figure, public="filtered-laion") == [("1M", True), ("10M*", True), ("50M", True)]
+    titles = {row["panel_title"] for row in figure.table.relations["groups"]}
+    assert titles == {"public set: filtered LAION", "public set: IN-Train"}
+
+
+def test_sizes_outside_the_grid_are_named_and_not_read(paper):
+    figure = paper(grid=["size-50000000"])["memorization_fig2"]
+
+    assert groups(figure, panel_column=0) == [("1M", False), ("10M*", True), ("50M", True)]
+    inputs = figure.table.inputs
+    assert inputs["gaps"] == [
+        f"gaps/{public}/{point}.json"
+        for public in ("filtered-laion", "imagenet-train")
+        for point in ("default", "size-50000000")
+    ]
+    assert len(inputs["utility"]) == 4
+    assert "utility/dejavu.set-b-50000000/val.json" in inputs["utility"]
+    assert {row["point"] for row in figure.table.relations["models"]} == {
+        "default",
+        "size-50000000",
+    }
+
+
+def test_sizes_may_be_shares(demo):
+    sources = {
+        "scenes": {"train": 0.2, "sizes": [0.05], "public": 0.5},
+        "small": {"public": 1.0, "duplicates": "none"},
+    }
+
+    assert groups(demo(sources=sources)["memorization_fig2"], panel_column=0) == [
+        ("5 %", False),
+        ("20 %*", True),
+    ]
+
+
+def test_a_family_of_points_has_a_panel_with_the_default_in_its_place(paper):
+    figure = paper()["memorization_fig5_filtered-laion"]
+
+    shown = [[title for title, _ in groups(figure, panel_column=n)] for n in range(4)]
+    assert shown == [
+        ["20", "40", "100", "200*"],
+        ["learned*", "25", "100", "200"],
+        ["0.03", "0.1*", "0.3"],
+        ["0*", "0.3", "0.5"],
+    ]
+    assert {row["public"] for row in figure.table.relations["groups"]} == {"filtered-laion"}
+
+
+def test_points_outside_the_grid_are_named_and_not_read(demo):
+    figure = demo(grid=["epochs-10"])["memorization_fig9_small"]
+
+    assert groups(figure, panel_column=0) == [("10", True), ("40*", True)]
+    assert groups(figure, panel_column=3) == [("0*", True), ("0.3", False), ("0.5", False)]
+    # the default point is in each panel and is read once
+    assert figure.table.inputs["gaps"] == [
+        "gaps/small/epochs-10.json",
+        "gaps/small/default.json",
+    ]
+    assert figure.options["alone"] == "other values: not in this grid"
+
+
+def test_utility_is_that_of_both_models_on_the_first_test_set(demo):
+    figure = demo(utility=["val", "sketch"], grid=[])["memorization_fig5_scenes"]
+
+    assert figure.table.inputs["utility"] == [
+        "utility/scenes.set-a/val.json",
+        "utility/scenes.set-b/val.json",
+    ]
+    assert figure.table.parameters == {"k": 10, "testset": "val"}
+    measures = figure.table.relations["measures"]
+    assert [row["series"] for row in measures] == ["ppg", "prg", "aucg", "utility"]
+    assert measures[-1]["title"] == "accuracy on Glyph-Val"
+    assert "accuracy on Glyph-Val" in figure.caption
+
+
+def test_without_a_test_set_there_is_no_utility(demo):
+    figure = demo(utility=[])["memorization_fig2"]
+
+    assert figure.table.inputs["utility"] == []
+    assert {row["panel_row"] for row in figure.table.relations["measures"]} == {0}
+    assert "accuracy" not in figure.caption
+
+
+def test_recalls_have_a_panel_for_each_size(paper):
+    figure = paper(grid=["size-1000000"])["memorization_fig3_imagenet-train"]
+
+    panels = figure.table.relations["panels"]
+    assert [(row["panel_title"], row["is_default"], row["in_grid"]) for row in panels] == [
+        *(("1M", False, True), ("10M", True, True), ("50M", False, False)),
+    ]
+    read = ["imagenet-train/size-1000000.json", "imagenet-train/default.json"]
+    assert figure.table.inputs == {
+        kind: [f"{kind}/{path}" for path in read] for kind in ("survival", "gaps")
+    }
+    assert "IN-Train" in figure.caption
+
+
+def test_the_most_exposed_are_those_of_the_default_models(demo):
+    figures = demo(neighbors=[20])
+
+    for name, public in (("fig4", "scenes"), ("fig8", "small")):
+        table = figures[f"memorization_{name}_{public}"].table
+        assert table.inputs == {"sample_gaps": [f"sample_gaps/{public}/default.json"]}
+        assert table.parameters == {"k": 20, "public": public, "point": "default"}
+        assert [row["sort"] for row in table.relations["panels"]] == ["similarity", "correct"]
+
+
+def test_the_mean_of_f_scores_is_in_the_table_and_not_drawn(demo):
+    measures = demo()["memorization_fig4_scenes"].table.relations["measures"]
+
+    assert [(row["series"], row["series_position"]) for row in measures] == [
+        *(("precision", 0), ("recall", 1), ("f_of_means", 2), ("mean_f", None)),
+    ]
+
+
+def test_baselines_stand_before_our_models(paper):
+    figure = paper()["memorization_fig7"]
+
+    above = [title for title, _ in groups(figure, panel_row=0)]
+    assert above[2:] == [f"filtered LAION + COCO, {size}" for size in ("1M", "10M*", "50M")]
+    rows = [row for row in figure.table.relations["groups"] if row["panel_row"] == 0]
+    assert [row["point"] for row in rows[:2]] == ["encoder openai", "encoder laion-b32"]
+    assert [row["group_position"] for row in rows] == list(range(5))
+
+
+def test_captions_are_selected_by_all_models_of_a_group(demo):
+    table = demo(grid=["token-masking-0.5"])["memorization_fig7"].table
+
+    models = {}
+    for row in table.relations["encoders"]:
+        models.setdefault(row["point"], []).append(row["encoder"])
+    masked = "scenes.token-masking-0.5"
+    assert models == {
+        "encoder own": ["own"],
+        "default": ["scenes.set-a", "scenes.set-b"],
+        "token-masking-0.5": [f"{masked}.set-a", f"{masked}.set-b"],
+    }
+    sets = ("relation", "attribution", "order")
+    assert [row["selection"] for row in table.relations["sets"]] == list(sets)
+    assert table.inputs["selections"] == [
+        f"selections/{model}/{name}.json"
+        for members in models.values()
+        for model in members
+        for name in sets
+    ]
+
+
+def test_earlier_checkpoints_select_no_captions(demo):
+    figure = demo()["memorization_fig7"]  # its grid has one
+
+    shown = {row["panel_title"] for row in figure.table.relations["groups"]}
+    assert "epochs" not in shown
+    assert not any("epoch-" in path for path in figure.table.inputs["selections"])

@@ -1,0 +1,37 @@
+"""What the galleries of the memorization audit are made from, given the settings."""
+
+from pathlib import Path
+
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.reports.memorization_galleries import memorization_galleries
+
+DEMO = Path(__file__).parents[2] / "config/demo.yaml"
+
+
+def demo():
+    return parse_settings(read_settings(DEMO))
+
+
+def test_every_public_set_has_its_gallery_and_the_first_the_papers_figure_1():
+    assert list(memorization_galleries(demo())) == [
+        "memorization_fig1_scenes",
+        "memorization_fig11_small",
+    ]
+
+
+def test_tars_are_those_of_the_records_and_of_the_public_set_each_once():
+    galleries = memorization_galleries(demo())
+
+    def corpora(name):
+        return [each["corpus"] for each in galleries[name].settings["tars"]]
+
+    assert corpora("memorization_fig1_scenes") == ["scenes", "album"]
+    assert corpora("memorization_fig11_small") == ["scenes", "album", "small"]
+    for gallery in galleries.values():
+        assert len(gallery.tars) == sum(each["shards"] for each in gallery.settings["tars"])
+
+
+def test_without_the_audit_there_are_none():
+    run = demo().model_copy(update={"memorization": None})
+
+    assert memorization_galleries(run) == {}

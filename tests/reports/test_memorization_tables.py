@@ -1,0 +1,159 @@
+"""What the tables of the memorization audit ask for, given the settings."""
+
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.reports.layouts import Layout
+from clipaudit.reports.memorization import memorization_tables
+from clipaudit.reports.memorization_layouts import LAYOUTS
+
+DEMO = Path(__file__).parents[2] / "config/demo.yaml"
+
+
+@pytest.fixture
+def tables():
+    """A function: the tables of the demo, with some settings of the audit replaced."""
+
+    def build(*, similarity=True, **changes):
+        settings = read_settings(DEMO)
+        settings["recipes"]["again"] = {**settings["recipes"]["scenes"], "seed": 1}
+        settings["memorization"] |= changes
+        if not similarity:
+            del settings["similarity"], settings["encoders"]["other"]
+        return memorization_tables(parse_settings(settings))
+
+    return build
+
+
+def points(table):
+    return {row["point"]: row["asked"] for row in table.relations["points"]}
+
+
+def test_every_table_has_its_sql_and_its_layout(tables):
+    found = tables(seeds=["again"])
+
+    folder = files("clipaudit.reports").joinpath("sql")
+    assert all(folder.joinpath(f"{table.sql}.sql").is_file() for table in found.values())
+    assert list(found) == sorted(LAYOUTS)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, layout in LAYOUTS.items() if isinstance(layout, Layout)]
+)
+def test_every_line_but_the_first_is_named(name):
+    first, *others = LAYOUTS[name].lines
+
+    assert first.name == ""
+    assert all(line.name for line in others)
+
+
+def test_without_the_audit_there_are_no_tables():
+    settings = read_settings(DEMO)
+    del settings["memorization"]
+
+    assert memorization_tables(parse_settings(settings)) == {}
+
+
+def test_points_outside_the_grid_are_shown_and_not_asked_for(tables):
+    table = tables(grid=["epochs-10"])["memorization_gaps"]
+
+    asked = [name for name, is_asked in points(table).items() if is_asked]
+    assert asked == ["default", "epochs-10"]
+    assert "token-masking-0.5" in points(table)
+    assert table.inputs["gaps"] == [
+        f"gaps/{public}/{point}.json" for public in ("scenes", "small") for point in asked
+    ]
+    # an earlier checkpoint is one of the same training
+    assert table.inputs["curves"] == ["curves/scenes/set-a.json", "curves/scenes/set-b.json"]
+
+
+def test_a_points_row_says_how_long_it_was_trained_and_what_it_is_called(tables):
+    rows = tables()["memorization_gaps"].relations["points"]
+
+    told = {row["point"]: (row["title"], row["epochs"], row["encoder_a"]) for row in rows}
+    assert told["default"] == ("default", 40, "scenes.set-a")
+    assert told["epochs-10"] == ("epochs 10", 10, "scenes.set-a.epoch-10")
+    masked = "scenes.token-masking-0.5.set-a"
+    assert told["token-masking-0.5"] == ("token masking 0.5", 40, masked)
+
+
+def test_utility_is_that_of_the_first_test_set(tables):
+    table = tables(utility=["val", "sketch"])["memorization_gaps"]
+
+    assert {path.split("/")[2] for path in table.inputs["utility"]} == {"val.json"}
+    assert table.parameters["utility_title"] == "Glyph-Val"
+    assert tables(utility=[])["memorization_gaps"].inputs["utility"] == []
+
+
+def test_near_duplicates_are_checked_where_an_encoder_sees_them(tables):
+    def checked(found):
+        ways = found["memorization_overlaps"].relations["ways"]
+        return {row["how"]: row["checked"] for row in ways}
+
+    assert checked(tables())["near duplicate"]
+    assert checked(tables(encoder=None)) == {
+        **{"uid": True, "caption": True, "near duplicate": False},
+    }
+
+
+def test_all_pairs_of_sets_are_compared(tables):
+    pairs = tables()["memorization_overlaps"].relations["pairs"]
+
+    assert [row["title"] for row in pairs] == [
+        *("A and B", "A and public", "A and hold-out"),
+        *("B and public", "B and hold-out", "public and hold-out"),
+    ]
+
+
+def test_sets_are_listed_with_the_sizes_as_they_are_written(tables):
+    rows = tables()["memorization_sets"].relations["sets"]
+
+    assert [(row["source"], row["set"], row["asked"]) for row in rows] == [
+        *(("scenes", "a", "600"), ("scenes", "b", "600")),
+        *(("scenes", "public", "3000"), ("scenes", "holdout", "600")),
+        *(("album", "a", "100"), ("album", "b", "100"), ("small", "public", "1.0")),
+    ]
+
+
+def test_records_are_joined_to_the_similarity_audit_if_it_is_on(tables):
+    on, off = (tables(similarity=asked)["memorization_joined"] for asked in (True, False))
+
+    assert on.inputs["similarities"] == [
+        f"similarities/own/{source}.drawn/00000.json" for source in ("scenes", "album")
+    ]
+    assert off.inputs["similarities"] == []
+    quantities = [row["quantity"] for row in off.relations["quantities"]]
+    assert quantities == ["recall_gap", "text_rate"]
+    assert len(on.relations["quantities"]) == 2 + 6
+
+
+def test_each_record_is_attacked_at_the_model_that_trained_on_it(tables):
+    table = tables()["memorization_joined"]
+
+    rows = table.relations["attacks"]
+    assert [(row["source"], row["manifest"], row["target"]) for row in rows] == [
+        (source, f"set-{trained}", f"scenes.set-{trained}")
+        for trained in "ab"
+        for source in ("scenes", "album")
+    ]
+    assert {path.split("/")[1] for path in table.inputs["recalls"]} == {
+        *("scenes.set-a", "scenes.set-b"),
+    }
+    assert {path.split("/")[2] for path in table.inputs["recalls"]} == {"scenes"}
+
+
+def test_evidence_is_over_the_default_recipe_and_the_seeds(tables):
+    table = tables(seeds=["again"], grid=["token-masking-0.5"])["memorization_evidence"]
+
+    assert [(row["setting"], row["recipe"]) for row in table.relations["points"]] == [
+        *(("default", "scenes"), ("default", "again")),
+        ("token-masking-0.5", "scenes.token-masking-0.5"),
+        ("token-masking-0.5", "again.token-masking-0.5"),
+    ]
+    assert "gaps/small/default.again.json" in table.inputs["gaps"]
+    assert "curves/again/set-b.json" in table.inputs["curves"]
+    assert table.parameters["t"] == pytest.approx(12.7062, abs=1e-4)
+    assert "memorization_evidence" not in tables()

@@ -1,0 +1,85 @@
+"""The SQL of the audit's tables over stored tables as they are: their columns and labels."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from clipaudit.actions import LabelledFile
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.corpora.manifests import MANIFEST
+from clipaudit.corpora.samples import SAMPLES
+from clipaudit.evaluation import PREDICTIONS
+from clipaudit.memorization.measures import GAPS_BY_K
+from clipaudit.memorization.membership import MEMBERS
+from clipaudit.memorization.objects import OBJECTS
+from clipaudit.memorization.overlaps import OVERLAPS
+from clipaudit.memorization.recall import RECALLS
+from clipaudit.reports.memorization import memorization_tables
+from clipaudit.reports.rendering import to_csv, to_latex, to_markdown
+from clipaudit.reports.tables import published_values, report_table
+from clipaudit.similarity.nearest import SIMILARITIES
+from clipaudit.training.curves import CURVES
+
+DEMO = Path(__file__).parents[2] / "config/demo.yaml"
+
+# folder of results/: the schema of its tables, and the labels that their paths bear
+STORED = {
+    "gaps": (GAPS_BY_K, ("public", "point")),
+    "curves": (CURVES, ("recipe", "manifest")),
+    "utility": (PREDICTIONS, ("encoder", "testset")),
+    "overlaps": (OVERLAPS, ("source", "part")),
+    "remaining_overlaps": (OVERLAPS, ("source", "part")),
+    "drawn": (MEMBERS, ("source", "part")),
+    "members": (MEMBERS, ("source", "part")),
+    "objects": (OBJECTS, ("corpus", "part")),
+    "manifests": (MANIFEST, ("corpus", "set", "part")),
+    "recalls": (RECALLS, ("encoder", "public", "source", "part")),
+    "similarities": (SIMILARITIES, ("encoder", "corpus", "part")),
+    "samples": (SAMPLES, ("source", "part")),
+}
+
+
+@pytest.fixture
+def tables():
+    settings = read_settings(DEMO)
+    settings["recipes"]["again"] = {**settings["recipes"]["scenes"], "seed": 1}
+    settings["memorization"]["seeds"] = ["again"]
+    return memorization_tables(parse_settings(settings))
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """A function: the empty tables of paths, as the workflow would label them."""
+
+    def build(paths):
+        files = []
+        for number, path in enumerate(paths):
+            folder, *values = path.removesuffix(".json").split("/")
+            schema, labels = STORED[folder]
+            file = tmp_path / f"{folder}-{number}.parquet"
+            pq.write_table(schema.empty_table(), file)
+            files.append(LabelledFile(file, dict(zip(labels, values, strict=True))))
+        return files
+
+    return build
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("memorization_evidence", "memorization_gaps", "memorization_joined"),
+        *("memorization_overlaps", "memorization_records", "memorization_sets"),
+    ],
+)
+def test_its_columns_are_those_of_the_stored_tables(tables, stored, name):
+    asked = tables[name]
+    views = {view: stored(paths) for view, paths in asked.inputs.items()}
+    views |= {view: pa.Table.from_pylist(rows) for view, rows in asked.relations.items()}
+
+    table = report_table(asked.sql, views | {"published": published_values(name)}, asked.parameters)
+
+    assert to_csv(table)
+    assert to_markdown(name, table)
+    assert to_latex(name, table).isascii()

@@ -1,0 +1,186 @@
+"""The memorization audit of a micro world, and its numbers once more, by plain Python."""
+
+import itertools
+import shutil
+from collections import Counter
+from fractions import Fraction
+
+import pandas as pd
+import pytest
+from conftest import Project
+
+SETTINGS = "config/micro_memorization.yaml"
+MODELS = {"a": "brief-scenes.set-a", "b": "brief-scenes.set-b"}
+SOURCES = ("scenes", "album")
+
+
+@pytest.fixture(scope="session")
+def remembered(made_once):
+    """A project whose tables and figures of this audit are all made; for reading only."""
+    return made_once("remembered", config=SETTINGS)
+
+
+@pytest.fixture
+def project(remembered, tmp_path):
+    """A copy of the finished project, for a test to change."""
+    folder = tmp_path / "project"
+    shutil.copytree(remembered.folder, folder, symlinks=True)
+    return Project(folder)
+
+
+def read(project, pattern):
+    files = sorted(project.results.glob(f"{pattern}.parquet"))
+    assert files, pattern
+    return pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
+
+
+def members(project):
+    """Every member of a set, with its source and caption."""
+    found = []
+    for source in SOURCES:
+        rows = read(project, f"members/{source}/*").assign(source=source)
+        samples = read(project, f"samples/{source}.drawn/*")[["shard", "row", "caption"]]
+        found.append(rows.merge(samples, on=["shard", "row"]))
+    return pd.concat(found, ignore_index=True)
+
+
+def labels(project, corpus):
+    rows = read(project, f"objects/{corpus}.drawn/*")
+    return {(row.shard, row.row): set(row.labels) for row in rows.itertuples()}
+
+
+def scores(project, public, model, k):
+    """Precision and recall of every record under a model, by (source, shard, row)."""
+    shown = labels(project, public)
+    found = {}
+    for source in SOURCES:
+        truths = labels(project, source)
+        near = read(project, f"retrieved/{model}/{public}/{source}/*")
+        for place, rows in near[near["rank"] < k].groupby(["shard", "row"]):
+            predicted = set()
+            for row in rows.itertuples():
+                predicted |= shown[row.public_shard, row.public_row]
+            right = len(predicted & truths[place])
+            precision = Fraction(right, len(predicted)) if predicted else Fraction(0)
+            found[source, *place] = precision, Fraction(right, len(truths[place]))
+    return found
+
+
+def population_gap(target, reference, records, which):
+    """PPG (which = 0) or PRG (which = 1), by their definitions."""
+    pairs = [(target[record][which], reference[record][which]) for record in records]
+    return (sum(t > r for t, r in pairs) - sum(t < r for t, r in pairs)) / len(pairs)
+
+
+@pytest.mark.parametrize(("public", "k"), [("scenes", 2), ("scenes", 5)])
+def test_gaps_are_what_the_retrieved_images_say(remembered, public, k):
+    every = members(remembered)
+    found = {name: scores(remembered, public, model, k) for name, model in MODELS.items()}
+    gaps = read(remembered, f"gaps/{public}/default").query(f"k == {k}")
+    gaps = gaps.set_index(["target", "measure"])
+
+    for attacked, against in (("a", "b"), ("b", "a")):
+        rows = every[every.set == attacked].itertuples()
+        records = [(row.source, row.shard, row.row) for row in rows]
+        target, reference = found[attacked], found[against]
+        recalls = [target[record][1] - reference[record][1] for record in records]
+
+        for which, measure in enumerate(("ppg", "prg")):
+            expected = population_gap(target, reference, records, which)
+            assert gaps.value[attacked, measure] == pytest.approx(expected, abs=1e-15)
+        assert gaps.value[attacked, "aucg"] == float(sum(recalls) / len(recalls))
+        assert gaps.evaluated[attacked, "ppg"] == len(records)
+
+
+def test_no_two_sets_share_a_uid_or_a_caption(remembered):
+    every = members(remembered)
+    for one, other in itertools.combinations(("a", "b", "public", "holdout"), 2):
+        first, second = every[every.set == one], every[every.set == other]
+
+        assert not set(first.uid) & set(second.uid)
+        assert not set(first.caption.dropna()) & set(second.caption.dropna())
+
+
+def test_every_sample_is_in_one_set_or_its_reason_is_written(remembered):
+    pool = read(remembered, "samples/scenes/*")
+    kept = 0
+    for name in ("a", "b", "public", "holdout"):
+        manifest = read(remembered, f"manifests/scenes/set-{name}/*")
+
+        assert len(manifest) == len(pool)
+        assert (manifest.kept == manifest.reason.isna()).all()
+        kept += manifest.kept.sum()
+    assert kept == len(members(remembered).query("source == 'scenes'"))
+
+
+def test_overlaps_that_were_planted_are_found_and_none_is_left(remembered):
+    rows = read(remembered, "tables/memorization_overlaps")
+
+    checked = rows[rows.how != "near duplicate"]  # no encoder sees pictures here
+    assert checked.removed.sum() > 0
+    assert set(checked.remaining) == {0}
+
+
+def test_a_smaller_set_is_the_first_part_of_the_larger(remembered):
+    large, small = (read(remembered, f"manifests/scenes/set-a{size}/*") for size in ("", "-10pct"))
+
+    addresses = [set(zip(m.shard[m.kept], m.row[m.kept], strict=True)) for m in (small, large)]
+    assert addresses[0] < addresses[1]
+    assert "beyond the size of the set" in set(small.reason)
+
+
+def test_a_second_run_has_nothing_to_do(project):
+    assert "Nothing to be done" in project.run(config=SETTINGS)
+
+
+def test_a_changed_grid_point_reruns_its_own_training_and_metrics_alone(project):
+    project.edit(SETTINGS, "token-masking-0.5", "token-masking-0.3")
+    before, digests = project.computed(), project.digests()
+
+    project.run(config=SETTINGS)
+
+    steps = [step for step in project.computed_steps(before) if not step.startswith("report")]
+    of_each_model = {"embed": 1, "embed_captions": 2, "recall": 2, "retrieve": 2, "select": 1}
+    expected = {step: 2 * jobs for step, jobs in of_each_model.items()} | {"measure": 1, "train": 2}
+    assert Counter(steps) - Counter(catalog=1) == Counter(expected)
+    changed = {path for path, digest in project.digests().items() if digests.get(path) != digest}
+    assert all("token-masking" in path for path in changed if path.startswith(("gaps", "recalls")))
+
+
+def test_a_lost_checkpoint_is_one_clear_error(project):
+    """The store forgets the training and what was taken from it."""
+    for path in (project.store / "actions").rglob("*.json"):
+        if "epochs/0000" in path.read_text() or '"checkpoint"' in path.read_text():
+            path.unlink()
+    shutil.rmtree(project.results / "checkpoints")
+
+    target = "results_micro/checkpoints/brief-scenes/set-a/1.json"
+    output = project.run(config=SETTINGS, target=target, ok=False)
+
+    assert "the store has no output epochs/0000 of the action that made it" in output
+
+
+def test_faces_are_blurred_before_anything_sees_the_pictures(project):
+    settings = project.folder / SETTINGS
+    text = settings.read_text()
+    corpus = "  veiled: {shards: data/blurred/veiled/00000.tar, captions: texts, "
+    corpus += "blurred: {of: album, boxes: objects}}\n"
+    settings.write_text(text.replace("\nrecipes:", f"{corpus}\nrecipes:"))
+
+    project.run(config=SETTINGS, target="results_micro/samples/veiled/00000.json")
+
+    plain = read(project, "samples/album/*").set_index("row")
+    veiled = read(project, "samples/veiled/*").set_index("row")
+    assert (plain.caption == veiled.caption).all()
+    assert (plain.image_sha256 != veiled.image_sha256).all()
+
+
+@pytest.mark.slow
+def test_other_parts_give_the_same_metrics(project):
+    gaps = {path: digest for path, digest in project.digests().items() if path.startswith("gaps")}
+    project.edit(SETTINGS, "shards_per_part: 3", "shards_per_part: 1")
+
+    project.run(config=SETTINGS)
+
+    again = project.digests()
+    assert {path: again[path] for path in gaps} == gaps

@@ -1,0 +1,22 @@
+"""One shard of a blurred corpus; see rules/corpora.smk."""
+
+from pathlib import Path
+
+from clipaudit.workflow import reporting
+
+with reporting(snakemake):
+    from clipaudit.corpora.blurring import blur_shard
+    from clipaudit.corpora.faces import face_finder
+
+    settings = snakemake.params.settings
+    detector = settings["detector"]
+    blur_shard(
+        Path(snakemake.input.tar),
+        Path(snakemake.output.tar),
+        face_finder(
+            Path(detector) if detector else None,
+            field=settings["boxes"],
+            threshold=settings["threshold"],
+        ),
+        margin=settings["margin"],
+    )

@@ -1,0 +1,12 @@
+"""A model of this workflow as it was after an earlier epoch of its training."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Take what the training has kept."""
+    epochs = step.settings["epochs"]
+    step.adopt("checkpoint", "model", f"epochs/{epochs - 1:04d}", epoch=str(epochs - 1))
+
+
+run_step(snakemake, compute)

@@ -1,0 +1,33 @@
+"""The objects that a detector finds in the pictures of a part."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Detect the objects."""
+    from clipaudit.corpora.drops import DROPS, Drops
+    from clipaudit.detection import detect_objects
+    from clipaudit.detectors import load_detector
+    from clipaudit.memorization.objects import OBJECTS, VOCABULARY
+    from clipaudit.models import use_device
+
+    settings, drops = step.settings["detector"], Drops("annotate")
+    device = use_device(step.device, threads=step.threads)
+    detector = load_detector(settings["checkpoint"], device=device)
+    objects = detect_objects(
+        list(zip(step.settings["shards"], step.files("tars"), strict=True)),
+        step.table("samples"),
+        detector,
+        threshold=settings["threshold"],
+        longest_side=settings["longest_side"],
+        batch_size=settings["batch_size"],
+        workers=step.resource("workers", 0),
+        device=device,
+        drops=drops,
+    )
+    step.write_tables("objects", objects, OBJECTS)
+    step.write_table("vocabulary", detector.vocabulary(), VOCABULARY)
+    step.write_table("drops", drops.table(), DROPS)
+
+
+run_step(snakemake, compute, numeric=("torch", "torchvision", "transformers", "pillow"))

@@ -1,0 +1,33 @@
+"""Embeddings of the captions of a part."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Embed the captions."""
+    import pyarrow as pa
+
+    from clipaudit.caption_embedding import embed_captions
+    from clipaudit.corpora.drops import DROPS, Drops
+    from clipaudit.embedding import embeddings_schema
+    from clipaudit.encoders import load_from_settings
+    from clipaudit.models import use_device
+
+    device = use_device(step.device, threads=step.threads)
+    name, settings = step.settings["name"], step.settings["model"]
+    clip = load_from_settings(**settings, weights=step.files("weights"))
+    drops = Drops("embed captions")
+    batches = embed_captions(
+        step.table("samples"),
+        clip,
+        encoder=name,
+        batch_size=settings["encoder"]["batch_size"],
+        device=device,
+        drops=drops,
+    )
+    schema = embeddings_schema(name, clip.dimension)
+    step.write_tables("embeddings", (pa.Table.from_batches([rows]) for rows in batches), schema)
+    step.write_table("drops", drops.table(), DROPS)
+
+
+run_step(snakemake, compute, numeric=("torch", "open_clip_torch"))

@@ -1,0 +1,37 @@
+"""Which drawn samples of a part share something with a sample of an earlier set."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Compare uids, captions and, where there are embeddings, pictures."""
+    from itertools import zip_longest
+
+    from clipaudit.memorization.drawn_parts import DrawnPart, overlaps_of_part
+    from clipaudit.memorization.overlaps import OVERLAPS
+
+    files = (step.labelled(name) for name in ("drawn", "samples", "embeddings"))
+    parts = [
+        DrawnPart(
+            drawn.labels["source"],
+            drawn.labels["part"],
+            drawn.table,
+            samples.table,
+            pictures.batches if pictures else None,
+        )
+        for drawn, samples, pictures in zip_longest(*files)
+    ]
+    wanted = step.settings["source"], step.settings["part"]
+    own = next(part for part in parts if (part.source, part.part) == wanted)
+    found = overlaps_of_part(
+        own,
+        parts,
+        distance=step.settings["distance"],
+        backend=step.resource("backend", "numpy" if step.rows("embeddings") < 20_000 else "torch"),
+        device=step.device,
+        threads=step.threads,
+    )
+    step.write_table("overlaps", found, OVERLAPS)
+
+
+run_step(snakemake, compute)

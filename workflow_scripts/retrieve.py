@@ -1,0 +1,27 @@
+"""The public images nearest to the captions of a part."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Search the public set; resources say how, and never show in the table."""
+    from clipaudit.memorization.recall import RETRIEVED
+    from clipaudit.memorization.retrieval import caption_queries, retrieve
+    from clipaudit.neighbors.backends import quicker_backend
+
+    queries = caption_queries(step.table("captions"))
+    quicker = quicker_backend(step.rows("public"), *queries.vectors.shape)
+    retrieved = retrieve(
+        queries,
+        step.batches("public"),
+        step.table("order"),
+        neighbors=step.settings["neighbors"],
+        backend=step.resource("backend", quicker),
+        device=step.device,
+        block_rows=step.resource("block_rows", 32_768),
+        threads=step.threads,
+    )
+    step.write_table("retrieved", retrieved, RETRIEVED)
+
+
+run_step(snakemake, compute)

@@ -1,0 +1,30 @@
+"""Which of its candidate captions a model finds nearest to every picture."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Choose captions, one model load for all sets."""
+    from itertools import islice
+
+    from clipaudit.encoders import load_from_settings
+    from clipaudit.models import use_device
+    from clipaudit.selection import SELECTIONS, select_captions
+
+    device = use_device(step.device, threads=step.threads)
+    clip = load_from_settings(**step.settings["model"], weights=step.files("weights"))
+    tars = iter(step.files("tars"))
+    for each in step.settings["sets"]:
+        selections = select_captions(
+            clip,
+            each["corpus"],
+            list(enumerate(islice(tars, each["shards"]))),
+            step.table("samples", corpus=each["corpus"]),
+            batch_size=step.settings["batch_size"],
+            workers=step.resource("workers", 0),
+            device=device,
+        )
+        step.write_table(each["name"], selections, SELECTIONS, selection=each["name"])
+
+
+run_step(snakemake, compute, numeric=("torch", "torchvision", "open_clip_torch", "pillow"))

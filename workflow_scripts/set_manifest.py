@@ -1,0 +1,29 @@
+"""The manifest of a set, or of its first samples."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Say of every row of the base whether it is in the set, and why not."""
+    from clipaudit.corpora.manifests import MANIFEST
+    from clipaudit.memorization.allotment import within_size
+    from clipaudit.memorization.membership import manifest_of_set
+
+    asked, shards = step.settings["chosen"], step.settings["shards"]
+    allotted = step.between("allotment", "shard", shards[0], shards[-1])
+    within = None
+    if asked["size"] is not None:
+        within = within_size(allotted, **asked, sizes=step.settings["drawn"])
+    manifest = manifest_of_set(
+        step.table("base"),
+        allotted,
+        step.table("overlaps"),
+        set=asked["set"],
+        group=step.settings["group"],
+        corpus=step.settings["source"],
+        within=within,
+    )
+    step.write_table("manifest", manifest, MANIFEST)
+
+
+run_step(snakemake, compute)
