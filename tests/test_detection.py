@@ -11,6 +11,7 @@ import pytest
 import torch
 from PIL import Image
 from tinyclip import index, text_shards, without, write_shard
+from tinydetector import NAMES, write_detr, write_yolos
 
 from clipaudit.corpora.drops import Drops
 from clipaudit.corpora.images import open_picture
@@ -23,58 +24,7 @@ from clipaudit.memorization.objects import OBJECTS
 # more workers than cores, which is torch's concern, are what some tests are about
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
 
-NAMES = {0: "cat", 1: "dog", 2: "kite"}
 CPU = torch.device("cpu")
-
-
-def write_detr(folder):
-    """Write a random Deformable DETR, with the settings that Detic's checkpoint has."""
-    from transformers import (
-        DeformableDetrConfig,
-        DeformableDetrForObjectDetection,
-        DeformableDetrImageProcessor,
-    )
-
-    config = DeformableDetrConfig(
-        use_timm_backbone=True,
-        backbone="test_resnet",
-        d_model=32,
-        encoder_layers=1,
-        encoder_ffn_dim=16,
-        encoder_attention_heads=2,
-        decoder_layers=2,
-        decoder_ffn_dim=16,
-        decoder_attention_heads=2,
-        two_stage=True,
-        two_stage_num_proposals=6,
-        with_box_refine=True,
-        id2label=NAMES,
-        label2id={name: label for label, name in NAMES.items()},
-    )
-    model = DeformableDetrForObjectDetection(config)
-    with torch.no_grad():  # or each picture, and each of its objects, has the same score
-        for head in model.class_embed:
-            head.weight.mul_(20)
-    model.save_pretrained(folder)
-    DeformableDetrImageProcessor().save_pretrained(folder)
-
-
-def write_yolos(folder):
-    """Write a random YOLOS, which takes no pixel mask."""
-    from transformers import YolosConfig, YolosForObjectDetection, YolosImageProcessor
-
-    config = YolosConfig(
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
-        image_size=[64, 64],
-        num_detection_tokens=5,
-        id2label=NAMES,
-        label2id={name: label for label, name in NAMES.items()},
-    )
-    YolosForObjectDetection(config).save_pretrained(folder)
-    YolosImageProcessor().save_pretrained(folder)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,9 @@ from fractions import Fraction
 
 import pandas as pd
 import pytest
+import torch
 from conftest import Project
+from tinydetector import NAMES, write_detr
 
 SETTINGS = "config/micro_memorization.yaml"
 MODELS = {"a": "brief-scenes.set-a", "b": "brief-scenes.set-b"}
@@ -173,6 +175,25 @@ def test_faces_are_blurred_before_anything_sees_the_pictures(project):
     veiled = read(project, "samples/veiled/*").set_index("row")
     assert (plain.caption == veiled.caption).all()
     assert (plain.image_sha256 != veiled.image_sha256).all()
+
+
+def test_a_detector_of_the_users_finds_the_objects(project):
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        write_detr(project.folder / "detector")
+    project.edit(
+        SETTINGS,
+        "objects: {annotator: dataset}",
+        "objects: {checkpoint: detector, threshold: 0.01, longest_side: 96}",
+    )
+
+    project.run(config=SETTINGS, target="results_micro/objects/album.drawn/00000.json")
+
+    found = read(project, "objects/album.drawn/*")
+    assert len(found) == len(read(project, "samples/album.drawn/*"))
+    assert min(score for scores in found.scores for score in scores) > 0.01
+    vocabulary = read(project, "vocabulary/album.drawn/*")
+    assert dict(zip(vocabulary.label, vocabulary.name, strict=True)) == NAMES
 
 
 @pytest.mark.slow
