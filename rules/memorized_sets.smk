@@ -2,7 +2,7 @@
 
 Needs: `memorization.sources`; semantic duplicates need `memorization.deduplication`.
 Makes: lots/<source>/ by part; allotments/<source>.json; drawn/<source>/ and members/<source>/ by
-part, before and after overlaps are removed; overlaps/<source>/ and remaining_overlaps/<source>/;
+part, before and after overlaps are removed; overlaps/<source>/ and remaining_overlaps/<source>/; drops/overlaps/<source>/;
 samples/<source>.{drawn,public,records}/; manifests/<source>/set-<set>/.
 """
 
@@ -90,8 +90,10 @@ rule members:
     input:
         drawn=f"{RESULTS}/drawn/{{source}}/{{part}}.json",
         overlaps=f"{RESULTS}/overlaps/{{source}}/{{part}}.json",
+        samples=f"{RESULTS}/samples/{{source}}.drawn/{{part}}.json",
     output:
         members=f"{RESULTS}/members/{{source}}/{{part}}.json",
+        drops=f"{RESULTS}/drops/overlaps/{{source}}/{{part}}.json",
     log:
         "logs/members/{source}/{part}.log",
     conda:

@@ -5,10 +5,12 @@ from clipaudit.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Leave out what overlaps an earlier set."""
-    from clipaudit.memorization.membership import MEMBERS, without_overlaps
+    from clipaudit.corpora.drops import DROPS
+    from clipaudit.memorization.membership import MEMBERS, overlap_drops, without_overlaps
 
-    members = without_overlaps(step.table("drawn"), step.table("overlaps"))
-    step.write_table("members", members, MEMBERS)
+    overlaps = step.table("overlaps")
+    step.write_table("members", without_overlaps(step.table("drawn"), overlaps), MEMBERS)
+    step.write_table("drops", overlap_drops(overlaps, step.table("samples")), DROPS)
 
 
 run_step(snakemake, compute)

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from jaxtyping import Bool, Int64
 
 from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.drops import Drops
 from clipaudit.corpora.manifests import prune_manifest
 from clipaudit.memorization.lots import Group
 from clipaudit.memorization.overlaps import HOWS
@@ -55,6 +56,22 @@ def without_overlaps(drawn: pa.Table, overlaps: pa.Table) -> pa.Table:
     """Return the MEMBERS of which OVERLAPS has no row, in their order."""
     gone = np.isin(sample_addresses(drawn), sample_addresses(overlaps))
     return drawn.filter(pa.array(~gone))
+
+
+def overlap_drops(overlaps: pa.Table, samples: pa.Table) -> pa.Table:
+    """Return the DROPS of OVERLAPS, stage "overlaps": one row a sample, by (shard, row).
+
+    The reason is that of its manifest, the detail names the sample that it repeats. `samples` has
+    the key of each.
+    """
+    first = _first_overlaps(overlaps)
+    keys = samples["key"].take(_find(first, samples)).to_pylist()
+    drops = Drops("overlaps")
+    for row, key in zip(first.to_pylist(), keys, strict=True):
+        reason = f"{row['how']} of a sample in set {row['other_set']}"
+        place = f"{row['other_corpus']}, shard {row['other_shard']}, row {row['other_row']}"
+        drops.add(row["shard"], row["row"], key, reason, place)
+    return drops.table()
 
 
 def of_kind(members: pa.Table, kind: Kind) -> pa.Table:

@@ -14,6 +14,7 @@ from clipaudit.memorization.membership import (
     manifest_of_set,
     members,
     of_kind,
+    overlap_drops,
     without_overlaps,
 )
 from clipaudit.memorization.overlaps import HOWS, OVERLAPS
@@ -246,3 +247,16 @@ def test_records_are_all_that_is_not_public():
 
     assert of_kind(drawn, "public")["set"].to_pylist() == ["public"]
     assert of_kind(drawn, "records")["set"].to_pylist() == ["a", "b", "holdout"]
+
+
+def test_what_leaves_is_dropped_with_its_reason_once():
+    keys = {"shard": pa.array([0, 0], pa.int32()), "row": pa.array([3, 4], pa.int32())}
+    samples = pa.table({**keys, "key": ["three", "four"]})
+
+    drops = overlap_drops(overlaps(*LEAVING), samples).to_pylist()
+
+    assert [(row["row"], row["key"], row["reason"], row["detail"]) for row in drops] == [
+        (3, "three", "caption of a sample in set a", "coco, shard 0, row 9"),
+        (4, "four", "near duplicate of a sample in set a", "pool, shard 0, row 7"),
+    ]
+    assert {row["stage"] for row in drops} == {"overlaps"}

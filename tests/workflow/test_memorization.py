@@ -121,6 +121,11 @@ def test_overlaps_that_were_planted_are_found_and_none_is_left(remembered):
     checked = rows[rows.how != "near duplicate"]  # no encoder sees pictures here
     assert checked.removed.sum() > 0
     assert set(checked.remaining) == {0}
+    drawn, stayed, left = (
+        len(read(remembered, f"{folder}/*/*")) for folder in ("drawn", "members", "drops/overlaps")
+    )
+    assert drawn == stayed + left
+    assert left > 0
 
 
 def test_a_smaller_set_is_the_first_part_of_the_larger(remembered):
