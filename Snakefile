@@ -27,6 +27,7 @@ if MEMORY is not None:
     include: "rules/memorization.smk"
 
 
+include: "rules/report_files.smk"
 include: "rules/report.smk"
 
 

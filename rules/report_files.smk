@@ -1,0 +1,71 @@
+"""Which tables and figures the settings ask for, and the files that each is made from."""
+
+from clipaudit.reports.memorization import memorization_tables
+from clipaudit.reports.memorization_figures import memorization_figures
+from clipaudit.reports.memorization_galleries import memorization_galleries
+from clipaudit.reports.similarity import similarity_tables
+from clipaudit.reports.similarity_figures import similarity_figures
+from clipaudit.reports.similarity_galleries import similarity_galleries
+
+TABLES = similarity_tables(RUN) | memorization_tables(RUN)
+FIGURES = similarity_figures(RUN) | memorization_figures(RUN)
+GALLERIES = similarity_galleries(RUN)
+MEMORIZED = memorization_galleries(RUN)
+
+
+def table_pointers():
+    """The pointers of all tables of the enabled audits."""
+    return [f"{RESULTS}/tables/{table}.json" for table in TABLES]
+
+
+def figure_pointers():
+    """The pointers of all figures of the enabled audits."""
+    return [
+        f"{RESULTS}/figures/{figure}.json"
+        for figure in [*FIGURES, *GALLERIES, *MEMORIZED]
+    ]
+
+
+def view_files(table):
+    """The pointers that the SQL of a table reads, by view name."""
+    return {
+        view: [f"{RESULTS}/{path}" for path in paths]
+        for view, paths in table.inputs.items()
+    }
+
+
+def table_inputs(wildcards):
+    """The pointers that a table's SQL reads, by view name."""
+    return view_files(TABLES[wildcards.table])
+
+
+def sql_file(table):
+    """The SQL of a table."""
+    return f"clipaudit/reports/sql/{table.sql}.sql"
+
+
+def table_files(wildcards):
+    """The SQL of a report table, and the published values of it where its paper has some."""
+    published = f"clipaudit/reports/published/{wildcards.table}.csv"
+    files = [sql_file(TABLES[wildcards.table]), published]
+    return [path for path in files if Path(path).exists()]
+
+
+def figure_inputs(wildcards):
+    """The pointers that the SQL of a figure's table reads, by view name."""
+    return view_files(FIGURES[wildcards.figure].table)
+
+
+def figure_files(wildcards):
+    """The SQL of a figure's table."""
+    return [sql_file(FIGURES[wildcards.figure].table)]
+
+
+def gallery_inputs(wildcards):
+    """The pointers and the tars that a gallery is made from."""
+    gallery = {**GALLERIES, **MEMORIZED}[wildcards.figure]
+    pointers = {
+        name: [f"{RESULTS}/{path}" for path in paths]
+        for name, paths in gallery.inputs.items()
+    }
+    return {**pointers, "tars": list(gallery.tars)}
