@@ -9,6 +9,7 @@ def compute(step: Step) -> None:
 
     from clipaudit.memorization.drawn_parts import DrawnPart, overlaps_of_part
     from clipaudit.memorization.overlaps import OVERLAPS
+    from clipaudit.neighbors.backends import quicker_backend
 
     files = (step.labelled(name) for name in ("drawn", "samples", "embeddings"))
     parts = [
@@ -23,11 +24,13 @@ def compute(step: Step) -> None:
     ]
     wanted = step.settings["source"], step.settings["part"]
     own = next(part for part in parts if (part.source, part.part) == wanted)
+    about = 512  # dimensions of an embedding, as most CLIP models have
+    quicker = quicker_backend(step.rows("embeddings"), step.rows("own"), about)
     found = overlaps_of_part(
         own,
         parts,
         distance=step.settings["distance"],
-        backend=step.resource("backend", "numpy" if step.rows("embeddings") < 20_000 else "torch"),
+        backend=step.resource("backend", quicker),
         device=step.device,
         threads=step.threads,
     )
