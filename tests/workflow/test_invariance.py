@@ -20,13 +20,14 @@ def forget(project, step):
 @pytest.mark.parametrize(
     "options",
     [
-        pytest.param(("--set-resources", "nearest:backend=numpy"), marks=pytest.mark.slow),
+        ("--set-resources", "nearest:backend=numpy"),
         ("--set-resources", "nearest:backend=torch"),
-        pytest.param(("--set-resources", "nearest:block_rows=7"), marks=pytest.mark.slow),
-        pytest.param(("--set-threads", "nearest=2"), marks=pytest.mark.slow),
+        ("--set-resources", "nearest:block_rows=7"),
+        ("--set-threads", "nearest=2"),
     ],
     ids=lambda options: options[1],
 )
+@pytest.mark.slow  # the searches themselves are compared in tests/neighbors
 def test_backend_block_size_and_threads_leave_no_trace(project, options):
     before, digests = project.computed(), project.digests()
     forget(project, "nearest")
