@@ -317,9 +317,12 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def _version(library: str) -> str:
-    """Return the version of a library; faiss is distributed under a name for each device."""
-    names = ("faiss-cpu", "faiss-gpu-cu12") if library == "faiss" else (library,)
-    for name in names:
+    """Return the version of a library; some are distributed under a name for each device."""
+    by_device = {
+        "faiss": ("faiss-cpu", "faiss-gpu-cu12"),
+        "onnxruntime": ("onnxruntime", "onnxruntime-gpu"),
+    }
+    for name in by_device.get(library, (library,)):
         with suppress(importlib.metadata.PackageNotFoundError):
             return importlib.metadata.version(name)
     raise ConfigError(f"{library} is not installed: set up the environment by `make`, or envs/")
@@ -346,7 +349,7 @@ def _versions_of_loaded_libraries() -> dict[str, str]:
     known = {
         "torch": "torch", "torchvision": "torchvision", "open_clip": "open_clip_torch",
         "numpy": "numpy", "pyarrow": "pyarrow", "duckdb": "duckdb", "PIL": "pillow",
-        "timm": "timm", "matplotlib": "matplotlib",
+        "timm": "timm", "matplotlib": "matplotlib", "rapidocr": "rapidocr",
     }  # fmt: skip
     loaded = [name for module, name in known.items() if module in sys.modules]
     versions = {name: importlib.metadata.version(name) for name in loaded}
