@@ -27,6 +27,14 @@ if MEMORY is not None:
     include: "rules/memorization.smk"
 
 
+if PARROT is not None:
+
+    include: "rules/parrot_files.smk"
+    include: "rules/spot.smk"
+    include: "rules/parrot.smk"
+    include: "rules/curate.smk"
+
+
 include: "rules/report_files.smk"
 include: "rules/report.smk"
 

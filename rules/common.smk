@@ -36,6 +36,7 @@ RESULTS = config["results"] = RUN.results
 STORE = config["store"] = RUN.store
 AUDIT = RUN.similarity
 MEMORY = RUN.memorization
+PARROT = RUN.parrot
 SPLITS = [name for name, corpus in RUN.corpora.items() if corpus.where is not None]
 DRAWN = [name for name, corpus in RUN.corpora.items() if corpus.sets is not None]
 INDEXED = [name for name in RUN.corpora if name not in SPLITS + DRAWN]
@@ -80,6 +81,13 @@ def part_tars(wildcards):
     """The tar files of a part."""
     shards = RUN.shards(wildcards.corpus)
     return [shards[number] for number in shard_numbers(wildcards)]
+
+
+def part_truths(wildcards):
+    """The truth tables of the shards of a part of a made corpus."""
+    return [
+        str(Path(tar).with_suffix(".truth.parquet")) for tar in part_tars(wildcards)
+    ]
 
 
 def unblurred_tar(wildcards):

@@ -110,6 +110,32 @@ rule report_memorized:
         "../workflow_scripts/report_memorized.py"
 
 
+rule report_spotted:
+    """Pictures with text: what was spotted in them, and what their captions and scores say."""
+    input:
+        unpack(gallery_inputs),
+        font=[PARROT.probe.font] if PARROT and PARROT.probe.font else [],
+    output:
+        table=f"{RESULTS}/figures/{{figure}}.json",
+        csv=f"{RESULTS}/figures/{{figure}}.csv.json",
+        svg=f"{RESULTS}/figures/{{figure}}.svg.json",
+        png=f"{RESULTS}/figures/{{figure}}.png.json",
+        markdown=f"{RESULTS}/figures/{{figure}}.md.json",
+    log:
+        "logs/report_spotted/{figure}.log",
+    wildcard_constraints:
+        figure=one_of(SPOTTED),
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("report_spotted"),
+        gallery=lambda wildcards: SPOTTED[wildcards.figure].settings,
+        name=lambda wildcards: wildcards.figure,
+        caption=lambda wildcards: SPOTTED[wildcards.figure].caption,
+    script:
+        "../workflow_scripts/report_spotted.py"
+
+
 rule catalog:
     """results/audit.duckdb: every table of the run as a view."""
     input:

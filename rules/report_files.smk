@@ -3,14 +3,30 @@
 from clipaudit.reports.memorization import memorization_tables
 from clipaudit.reports.memorization_figures import memorization_figures
 from clipaudit.reports.memorization_galleries import memorization_galleries
+from clipaudit.reports.parrot_curated import curated_tables
+from clipaudit.reports.parrot_galleries import parrot_galleries
+from clipaudit.reports.parrot_inspected_figures import inspected_figures
+from clipaudit.reports.parrot_probe_figures import probe_figures
+from clipaudit.reports.parrot_profile import profile_tables
 from clipaudit.reports.similarity import similarity_tables
 from clipaudit.reports.similarity_figures import similarity_figures
 from clipaudit.reports.similarity_galleries import similarity_galleries
 
-TABLES = similarity_tables(RUN) | memorization_tables(RUN)
-FIGURES = similarity_figures(RUN) | memorization_figures(RUN)
+TABLES = {
+    **similarity_tables(RUN),
+    **memorization_tables(RUN),
+    **profile_tables(RUN),
+    **curated_tables(RUN),
+}
+FIGURES = {
+    **similarity_figures(RUN),
+    **memorization_figures(RUN),
+    **inspected_figures(RUN),
+    **probe_figures(RUN),
+}
 GALLERIES = similarity_galleries(RUN)
 MEMORIZED = memorization_galleries(RUN)
+SPOTTED = parrot_galleries(RUN)
 
 
 def table_pointers():
@@ -22,7 +38,7 @@ def figure_pointers():
     """The pointers of all figures of the enabled audits."""
     return [
         f"{RESULTS}/figures/{figure}.json"
-        for figure in [*FIGURES, *GALLERIES, *MEMORIZED]
+        for figure in [*FIGURES, *GALLERIES, *MEMORIZED, *SPOTTED]
     ]
 
 
@@ -63,7 +79,7 @@ def figure_files(wildcards):
 
 def gallery_inputs(wildcards):
     """The pointers and the tars that a gallery is made from."""
-    gallery = {**GALLERIES, **MEMORIZED}[wildcards.figure]
+    gallery = {**GALLERIES, **MEMORIZED, **SPOTTED}[wildcards.figure]
     pointers = {
         name: [f"{RESULTS}/{path}" for path in paths]
         for name, paths in gallery.inputs.items()

@@ -3,8 +3,11 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from clipaudit.config.curated import curated_sets
 from clipaudit.config.memorization import Memorization
 from clipaudit.config.memorized import points
+from clipaudit.config.parrot import Parrot
+from clipaudit.config.similarity import Deduplication
 
 if TYPE_CHECKING:
     from clipaudit.config.run import Run
@@ -64,3 +67,68 @@ def _check_one_deduplication(run: "Run", audit: Memorization) -> None:
             f"{similarity.large}: both audits deduplicate it; give memorization and similarity the "
             "same encoder and the same section `deduplication`"
         )
+
+
+def check_parrot(run: "Run", audit: Parrot) -> None:
+    """Refuse a parrot-caption audit that the other sections do not fit."""
+    for name in audit.corpora:
+        known(name, run.corpora, "parrot.corpora", "corpora")
+        if run.corpora[name].is_split:
+            raise ValueError(f"parrot.corpora: {name} is a split; name its corpus")
+        _needs_captions(run, name, "parrot.corpora")
+    for name in audit.inspected:
+        known(name, run.encoders, "parrot.encoder", "encoders")
+    for name in audit.test_sets:
+        known(name, run.corpora, "parrot.test_sets", "corpora")
+        if run.corpora[name].labels is None:
+            raise ValueError(f"corpora.{name}.labels: a test set needs labels")
+    for name in audit.retrieval:
+        known(name, run.corpora, "parrot.retrieval", "corpora")
+        _needs_captions(run, name, "parrot.retrieval")
+    _check_curated_models(run, audit)
+    _check_shared_deduplication(run, audit)
+
+
+def _needs_captions(run: "Run", name: str, where: str) -> None:
+    source = run.corpora[name].captions
+    if source not in ("text", "texts"):
+        raise ValueError(
+            f"{where}: corpora.{name}.captions is {source}; its pictures need captions of their "
+            "own: text or texts"
+        )
+
+
+def _check_curated_models(run: "Run", audit: Parrot) -> None:
+    settings = audit.curations
+    if settings is None:
+        return
+    sets = curated_sets(settings)
+    evidence = audit.evidence
+    for name in [*settings.recipes, *(evidence.recipes if evidence else [])]:
+        known(name, run.recipes, "parrot.curations.recipes", "recipes")
+    models = {f"{recipe}/{name}" for recipe in settings.recipes for name in sets}
+    for model in settings.grid or []:
+        known(model, models, "parrot.curations.grid", "the models of its recipes and sets")
+    for arm in (evidence.parrot, evidence.clean) if evidence else ():
+        known(arm, sets, "parrot.evidence", "the sets of parrot.curations")
+
+
+def _check_shared_deduplication(run: "Run", audit: Parrot) -> None:
+    """A corpus that two audits deduplicate has one deduplicated manifest."""
+    if audit.deduplication is None or audit.curations is None:
+        return
+    corpus = audit.curations.corpus
+    others: dict[str, tuple[str, Deduplication, str | None]] = {}
+    similarity, memory = run.similarity, run.memorization
+    if similarity is not None and similarity.deduplication is not None:
+        others["similarity"] = (similarity.large, similarity.deduplication, similarity.encoder)
+    if memory is not None and memory.deduplication is not None:
+        semantic = [name for name, each in memory.sources.items() if each.duplicates == "semantic"]
+        if corpus in semantic:
+            others["memorization"] = (corpus, memory.deduplication, memory.encoder)
+    for name, (other, settings, encoder) in others.items():
+        if other == corpus and (settings, encoder) != (audit.deduplication, audit.encoder):
+            raise ValueError(
+                f"{corpus}: the audits parrot and {name} both deduplicate it; give them the same "
+                "encoder and the same section `deduplication`"
+            )

@@ -99,11 +99,16 @@ def check_files(run: Run, *, root: Path = Path()) -> None:
         for name, corpus in run.corpora.items()
         if corpus.blurred is not None and corpus.blurred.detector is not None
     }
+    if run.parrot is not None and run.parrot.probe.font is not None:
+        named["parrot.probe.font"] = run.parrot.probe.font
     missing += [
         f"{where}: {path}"
         for where, path in named.items()
         if not path.startswith(made) and not (root / path).is_file()
     ]
+    suite = run.parrot.suite if run.parrot is not None else None
+    if suite is not None and not (root / suite.folder).is_dir():
+        missing.append(f"parrot.suite.folder: {suite.folder}")
     if missing:
         shown = "\n  ".join(missing[:10])
         more = f"\n  and {len(missing) - 10} more" if len(missing) > 10 else ""

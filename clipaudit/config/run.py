@@ -5,8 +5,9 @@ from functools import cache
 from pydantic import Field, model_validator
 
 from clipaudit.config.base import Name, Settings
-from clipaudit.config.checks import check_memorization, known
+from clipaudit.config.checks import check_memorization, check_parrot, known
 from clipaudit.config.corpora import Corpus, LabelSet
+from clipaudit.config.curated import curated_manifests, derived_model_encoders
 from clipaudit.config.memorization import Memorization
 from clipaudit.config.memorized import (
     derived_corpora,
@@ -14,6 +15,7 @@ from clipaudit.config.memorized import (
     derived_recipes,
     set_manifests,
 )
+from clipaudit.config.parrot import Parrot
 from clipaudit.config.prunings import (
     ALL,
     Prunings,
@@ -50,6 +52,7 @@ class Run(Settings):
     memorization: Memorization | None = Field(
         None, description="the memorization audit; off when absent"
     )
+    parrot: Parrot | None = Field(None, description="the parrot-caption audit; off when absent")
 
     @model_validator(mode="after")
     def _references(self) -> "Run":
@@ -65,6 +68,8 @@ class Run(Settings):
             self._check_similarity(self.similarity)
         if self.memorization is not None:
             check_memorization(self, self.memorization)
+        if self.parrot is not None:
+            check_parrot(self, self.parrot)
         for name, recipe in self.recipes.items():
             where = f"recipes.{name}"
             self._check_architecture(recipe.architecture, where)
@@ -224,6 +229,8 @@ class Run(Settings):
         if self.memorization is not None:
             audit = self.memorization
             whole |= set_manifests(audit, self.recipes[audit.recipe])
+        if self.parrot is not None:
+            whole |= curated_manifests(self.parrot)
         return whole
 
     def deduplications(self) -> dict[str, tuple[Deduplication, str]]:
@@ -237,6 +244,9 @@ class Run(Settings):
             for name, source in memory.sources.items():
                 if source.duplicates == "semantic":
                     found[name] = (memory.deduplication, memory.encoder)
+        parrot = self.parrot
+        if parrot is not None and parrot.deduplication is not None and parrot.curations is not None:
+            found[parrot.curations.corpus] = (parrot.deduplication, parrot.encoder)
         return found
 
     def with_derived(self) -> "Run":
@@ -244,15 +254,16 @@ class Run(Settings):
 
         Their names hold a dot, which names in a settings file cannot.
         """
-        audit = self.memorization
-        if audit is None:
-            return self
+        corpora, recipes, encoders = self.corpora, self.recipes, self.encoders
+        if self.memorization is not None:
+            audit = self.memorization
+            corpora = corpora | derived_corpora(audit, self.corpora)
+            recipes = recipes | derived_recipes(audit, self.recipes)
+            encoders = encoders | derived_encoders(audit, self.recipes)
+        if self.parrot is not None:
+            encoders = encoders | derived_model_encoders(self.parrot)
         return self.model_copy(
-            update={
-                "corpora": self.corpora | derived_corpora(audit, self.corpora),
-                "recipes": self.recipes | derived_recipes(audit, self.recipes),
-                "encoders": self.encoders | derived_encoders(audit, self.recipes),
-            }
+            update={"corpora": corpora, "recipes": recipes, "encoders": encoders}
         )
 
     def prunings(self, corpus: str) -> Prunings:

@@ -9,7 +9,7 @@ from clipaudit.demo.captions import BETWEEN, BY_STYLE, PLAIN
 from clipaudit.demo.dice import Dice
 from clipaudit.demo.glyph_settings import GlyphCorpus, GlyphWorld
 from clipaudit.demo.glyphs import symbols
-from clipaudit.demo.lettering import write_word
+from clipaudit.demo.lettering import word_height, write_word
 from clipaudit.demo.scenes import Address, Scene, all_captions, compose, in_lower_half
 from clipaudit.demo.shard_writer import Sample
 from clipaudit.demo.styles import Picture, Pixels, draw, frame
@@ -47,7 +47,7 @@ def sample(world: GlyphWorld, address: Address) -> Sample:
         caption=scene.caption,
         label=scene.labels[0] if plan.labelled else None,
         metadata=_metadata(world, address, scene, picture),
-        truth=_truth(scene),
+        truth=_truth(world, address, scene),
     )
 
 
@@ -81,7 +81,14 @@ def _drawn(world: GlyphWorld, address: Address, scene: Scene) -> Picture:
         picture = frame(picture, _dice(world, address, "framing"))
     if scene.text is None:
         return picture
-    lettered = write_word(picture.pixels, scene.text, _dice(world, address, "lettering"))
+    written = world.corpora[address.corpus].written
+    lettered = write_word(
+        picture.pixels,
+        scene.text,
+        _dice(world, address, "lettering"),
+        type_size=written.type_size,
+        place=written.place,
+    )
     return Picture(lettered, picture.boxes)
 
 
@@ -124,7 +131,7 @@ def _metadata(
     return metadata
 
 
-def _truth(scene: Scene) -> dict[str, object]:
+def _truth(world: GlyphWorld, address: Address, scene: Scene) -> dict[str, object]:
     truth: dict[str, object] = {
         "style": scene.style,
         "labels": list(scene.labels),
@@ -134,6 +141,7 @@ def _truth(scene: Scene) -> dict[str, object]:
         "stranger": scene.stranger,
         "framed": scene.framed,
         "text": scene.text,
+        "text_height": _text_height(world, address, scene),
         "text_repeats_caption": scene.text_repeats_caption,
     }
     if scene.duplicate_of is not None:
@@ -141,3 +149,12 @@ def _truth(scene: Scene) -> dict[str, object]:
         truth["duplicate_of_shard"] = scene.duplicate_of.shard
         truth["duplicate_of_row"] = scene.duplicate_of.row
     return truth
+
+
+def _text_height(world: GlyphWorld, address: Address, scene: Scene) -> int | None:
+    """Return how high the written word's letters are, which a repetition has from its original."""
+    if scene.text is None:
+        return None
+    origin = scene.original(address) or address
+    type_size = world.corpora[origin.corpus].written.type_size
+    return word_height(scene.text, world.side, type_size=type_size)

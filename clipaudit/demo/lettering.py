@@ -11,6 +11,7 @@ from clipaudit.demo.dice import Dice
 from clipaudit.demo.glyphs import font, symbols
 
 TYPE_SIZE = 12 / 64  # of the side: OCR reads words of this size (tried at 64 pixels)
+
 SMALLEST_TYPE = 5  # pixels; smaller letters are blots
 MARGIN = 1
 SMALL_WORDS = frozenset({"and", "of", "the", "with", "de", "for"})
@@ -36,20 +37,30 @@ def _uses_of_words() -> Counter[str]:
 
 
 def write_word(
-    pixels: UInt8[np.ndarray, "side side 3"], word: str, dice: Dice
+    pixels: UInt8[np.ndarray, "side side 3"],
+    word: str,
+    dice: Dice,
+    *,
+    type_size: float = TYPE_SIZE,
+    place: str = "edges",
 ) -> UInt8[np.ndarray, "side side 3"]:
-    """Return the picture with the word at its top or bottom, wholly inside.
+    """Return the picture with the word in it, wholly inside: at its top or bottom, or `anywhere`.
 
     The letters are white or black, whichever differs more from the picture, with an edge of the
-    other. A long word gets smaller letters; one that fits at no legible size is a `ValueError`.
+    other. `type_size` is a share of the side; a long word gets smaller letters; one that fits at no
+    legible size is a `ValueError`.
     """
     side = len(pixels)
     dark = int(pixels.sum(dtype=np.int64)) < 128 * pixels.size
     ink, edge = ((255,) * 3, (0,) * 3) if dark else ((0,) * 3, (255,) * 3)
-    size = _fitting_size(word, side)
+    size = _fitting_size(word, side, type_size)
     left, top, right, bottom = _extent(word, size)
-    x = MARGIN + dice.integer(side - 2 * MARGIN - (right - left) + 1) - left
-    y = dice.pick([MARGIN, side - MARGIN - (bottom - top)]) - top
+    free_width, free_height = side - 2 * MARGIN - (right - left), side - 2 * MARGIN - (bottom - top)
+    x = MARGIN + dice.integer(free_width + 1) - left
+    if place == "edges":
+        y = dice.pick([MARGIN, MARGIN + free_height]) - top
+    else:
+        y = MARGIN + dice.integer(free_height + 1) - top
     image = Image.fromarray(pixels)
     ImageDraw.Draw(image).text(
         (x, y), word, font=font(size), fill=ink, stroke_width=1, stroke_fill=edge
@@ -57,8 +68,14 @@ def write_word(
     return np.array(image)
 
 
-def _fitting_size(word: str, side: int) -> int:
-    for size in range(int(side * TYPE_SIZE), SMALLEST_TYPE - 1, -1):
+def word_height(word: str, side: int, *, type_size: float = TYPE_SIZE) -> int:
+    """Return how many pixels high the letters of a written word are, without their edge."""
+    _, top, _, bottom = font(_fitting_size(word, side, type_size)).getbbox(word)
+    return int(bottom) - int(top)
+
+
+def _fitting_size(word: str, side: int, type_size: float) -> int:
+    for size in range(int(side * type_size), SMALLEST_TYPE - 1, -1):
         left, _, right, _ = _extent(word, size)
         if right - left <= side - 2 * MARGIN:
             return size

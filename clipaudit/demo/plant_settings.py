@@ -107,6 +107,17 @@ class WrittenWords(Settings):
         description="Share of the repeating ones whose caption says the word and nothing of what "
         "is drawn, as parrot captions do; ours: none.",
     )
+    type_size: float = Field(
+        default=12 / 64,
+        ge=0.1,
+        le=0.5,
+        description="Height of the type, as a share of the side. 12/64: OCR reads it; small models "
+        "learn to read from 20/64 on (tried).",
+    )
+    place: Literal["edges", "anywhere"] = Field(
+        default="edges",
+        description="At the top or bottom, or anywhere, as models must see it to read (tried).",
+    )
 
 
 def check_range(name: str, classes: tuple[int, int]) -> None:

@@ -15,6 +15,7 @@ order given. The truth table says what was planted, one row a sample, in the ord
 * `stranger`: whether it shows classes that are not the ordinary ones of its corpus
 * `framed`: whether a frame is around it; this and `stranger` are null in a digit world
 * `text`: the word written into the picture; null: none
+* `text_height`: how many pixels high its letters are
 * `text_repeats_caption`: whether the caption holds that word
 * `scan`: the number of the scan in scikit-learn's `load_digits`; null: not a scan
 """
@@ -52,6 +53,7 @@ TRUTH = pa.schema(
         pa.field("stranger", pa.bool_()),
         pa.field("framed", pa.bool_()),
         pa.field("text", pa.string()),
+        pa.field("text_height", pa.int32()),
         pa.field("text_repeats_caption", pa.bool_(), nullable=False),
         pa.field("scan", pa.int32()),
     ]

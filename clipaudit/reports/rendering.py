@@ -14,9 +14,11 @@ import pyarrow as pa
 
 from clipaudit.reports.layouts import DASH, MISSING, Layout, Listing
 from clipaudit.reports.memorization_layouts import LAYOUTS as MEMORIZATION_LAYOUTS
+from clipaudit.reports.parrot_curated_layouts import LAYOUTS as CURATED_LAYOUTS
+from clipaudit.reports.parrot_profile_layouts import LAYOUTS as PROFILE_LAYOUTS
 from clipaudit.reports.similarity_layouts import LAYOUTS as SIMILARITY_LAYOUTS
 
-LAYOUTS = {**MEMORIZATION_LAYOUTS, **SIMILARITY_LAYOUTS}
+LAYOUTS = {**CURATED_LAYOUTS, **MEMORIZATION_LAYOUTS, **PROFILE_LAYOUTS, **SIMILARITY_LAYOUTS}
 
 # What a spreadsheet takes for the start of a formula (OWASP, "CSV Injection").
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")

@@ -4,7 +4,7 @@ import pytest
 from clipaudit.demo.dice import Dice
 from clipaudit.demo.glyph_settings import SMALLEST_LETTERED_SIDE
 from clipaudit.demo.glyphs import symbols
-from clipaudit.demo.lettering import spoken_word, write_word
+from clipaudit.demo.lettering import spoken_word, word_height, write_word
 
 
 @pytest.mark.parametrize("side", [SMALLEST_LETTERED_SIDE, 64, 96])
@@ -49,3 +49,23 @@ def test_a_word_too_long_for_the_picture_is_refused():
 
     with pytest.raises(ValueError, match="'parallelogram' does not fit into a picture of 24"):
         write_word(blank, "parallelogram", Dice("long"))
+
+
+@pytest.mark.parametrize("place", ["edges", "anywhere"])
+def test_words_lie_wholly_inside_wherever_they_are_put(place):
+    blank = np.full((64, 64, 3), 100, np.uint8)
+
+    for number in range(50):
+        lettered = write_word(blank, "star", Dice(number), type_size=20 / 64, place=place)
+
+        changed = (lettered != blank).any(axis=2)
+        assert changed.sum() == changed[1:-1, 1:-1].sum() > 50
+
+
+def test_height_is_that_of_the_letters_without_their_edge():
+    blank = np.full((64, 64, 3), 100, np.uint8)
+
+    lettered = write_word(blank, "Ill", Dice("height"), type_size=20 / 64)
+
+    rows = np.flatnonzero((lettered == 255).all(axis=2).any(axis=1))
+    assert rows[-1] - rows[0] + 1 == word_height("Ill", 64, type_size=20 / 64)

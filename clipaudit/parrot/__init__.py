@@ -1,0 +1,1 @@
+"""The parrot-caption audit (Lin et al., ECCV 2024)."""

@@ -1,0 +1,198 @@
+"""What a curation asks of a sample, and why it refuses one.
+
+Lin et al., ECCV 2024, Sec. 6 and 8: https://arxiv.org/abs/2312.14232. "CoTR = 0" is of pictures
+with text only (Sec. 6.2), and so are RSA and RSC, which need text to erase. Scores are stored in
+float32 and subtracted in float64.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from jaxtyping import Bool, Float64
+
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.errors import ConfigError, InputError
+from clipaudit.parrot.tokens import Tokenization
+
+NOT_SPOTTED = "not spotted"  # no spotter's answer: MATCHES lacks the sample
+NOT_SCORED = "not scored"
+HAS_TEXT = "has text"
+NO_TEXT = "no text"
+NO_CAPTION = "no caption"
+NO_CO_EMBEDDED = "no co-embedded text"
+NO_AESTHETICS = "no aesthetics score"
+DUPLICATE = "duplicate"
+
+Kind = Literal["random", "without-text", "with-text", "cotr", "rsa", "rsc", "debiased"]
+
+
+@dataclass(frozen=True)
+class Curation:
+    """Which samples a curation may take, and how many of them.
+
+    `random`: every sample that was spotted; `without-text` and `with-text`: no spotted text, or
+    some; `cotr`, `rsa`, `rsc`: with text, and the CoTR, raw - all or raw - co within the bounds;
+    `debiased`: without text, raw and aesthetics above theirs, no duplicate.
+
+    `size` samples are taken, all if None. Held-out sets are curations too.
+    """
+
+    name: str
+    kind: Kind
+    at_least: float | None = None  # of the CoTR, RSA or RSC
+    below: float | None = None
+    above: float | None = None  # of the RSA or RSC, and of the raw score if debiased
+    exactly: float | None = None  # of the CoTR
+    aesthetics_above: float | None = None  # if debiased; None: not asked
+    size: int | None = None
+    seed: int = 0
+    tokenization: Tokenization = "words"  # of the CoTR
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that the kind does not have."""
+        of_difference = {"at_least", "below", "above"}
+        of_rate = {"at_least", "below", "exactly"}
+        taken = {"cotr": of_rate, "rsa": of_difference, "rsc": of_difference, "debiased": {"above"}}
+        may = taken.get(self.kind, set())
+        given = [name for name, _ in self.bounds()]
+        if (may and not given) or not may.issuperset(given):
+            raise ConfigError(
+                f"curation {self.name}: {self.kind} with {' and '.join(given) or 'no bound'}, and "
+                f"it takes {' or '.join(sorted(may)) or 'none'}; give it such a bound"
+            )
+        if self.aesthetics_above is not None and self.kind != "debiased":
+            raise ConfigError(
+                f"curation {self.name}: aesthetics above {_number(self.aesthetics_above)} of kind "
+                f"{self.kind}, but only a debiased curation asks for them; leave it out"
+            )
+        if self.size is not None and self.size < 0:
+            raise ConfigError(f"curation {self.name}: size {self.size}; give 0 or more, or none")
+
+    def bounds(self) -> list[tuple[str, float]]:
+        """Return the bounds that are given, by name."""
+        names = ("at_least", "below", "above", "exactly")
+        return [(name, getattr(self, name)) for name in names if getattr(self, name) is not None]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What is known of a part's samples, each table in any order, a sample in it once at most.
+
+    `base` is a MANIFEST; a sample that it dropped is never taken. Only the columns that the kind
+    asks for are read. Without `aesthetics` or `duplicates`, debiased does not ask for them.
+    """
+
+    base: pa.Table
+    matches: pa.Table  # MATCHES
+    scores: pa.Table | None = None  # SCORES; None: nothing asks for them
+    aesthetics: pa.Table | None = None  # shard, row, aesthetics, a number or null
+    duplicates: pa.Table | None = None  # shard and row of what repeats another
+
+
+def criterion(curation: Curation, part: Part) -> str:
+    """Say what is asked of a sample, and what is not for want of a table.
+
+    >>> nothing = pa.table({})
+    >>> criterion(Curation("c3", "cotr", at_least=0.3), Part(nothing, nothing))
+    'text, CoTR (words) >= 0.3'
+    >>> criterion(Curation("fix", "debiased", above=0.3), Part(nothing, nothing))
+    'no text, score > 0.3, aesthetics not asked, duplicates not asked'
+    """
+    signs = {"at_least": ">=", "below": "<", "above": ">", "exactly": "="}
+    bounds = [f"{signs[name]} {_number(value)}" for name, value in curation.bounds()]
+    if curation.kind == "debiased":
+        aesthetics, duplicates = "aesthetics not asked", "duplicates not asked"
+        if part.aesthetics is not None and curation.aesthetics_above is not None:
+            aesthetics = f"aesthetics > {_number(curation.aesthetics_above)}"
+        if part.duplicates is not None:
+            duplicates = "no duplicate"
+        return f"no text, score {bounds[0]}, {aesthetics}, {duplicates}"
+    if curation.kind in ("random", "without-text", "with-text"):
+        return {"random": "spotted", "without-text": "no text", "with-text": "text"}[curation.kind]
+    measure = _measure(curation)
+    measure += f" ({curation.tokenization})" if curation.kind == "cotr" else ""
+    return f"text, {measure} {' and '.join(bounds)}"
+
+
+Refusal = tuple[Bool[np.ndarray, " n"], str]  # for each row of a part's base; the reason
+
+
+def refusals(curation: Curation, part: Part) -> list[Refusal]:
+    """Return what the kind refuses and why, what was not spotted first; NaN stands for null."""
+    spans = _column(part.base, part.matches, "spans")
+    found: list[Refusal] = [(np.isnan(spans), NOT_SPOTTED)]
+    if curation.kind in ("without-text", "debiased"):
+        found.append((spans > 0, HAS_TEXT))
+    elif curation.kind != "random":
+        found.append((spans == 0, NO_TEXT))
+    if curation.kind == "cotr":
+        rate = _column(part.base, part.matches, f"{curation.tokenization}_rate")
+        found.append((np.isnan(rate), NO_CAPTION))
+        found += _outside(curation, rate)
+    if curation.kind in ("rsa", "rsc", "debiased"):
+        scores = _needed(part.scores, curation)
+        raw = _column(part.base, scores, "raw")
+        found.append((np.isnan(raw), NOT_SCORED))
+        if curation.kind == "debiased":
+            found += _outside(curation, raw) + _blemishes(curation, part)
+        else:
+            erased = _column(part.base, scores, {"rsa": "all", "rsc": "co"}[curation.kind])
+            missing = {"rsa": NOT_SCORED, "rsc": NO_CO_EMBEDDED}[curation.kind]
+            found.append((np.isnan(erased), missing))
+            found += _outside(curation, raw - erased)
+    return found
+
+
+def _outside(curation: Curation, values: Float64[np.ndarray, " n"]) -> list[Refusal]:
+    measure = _measure(curation)
+    found: list[Refusal] = []
+    for name, bound in curation.bounds():
+        refused, word = {
+            "at_least": (values < bound, "below"),
+            "below": (values >= bound, "not below"),
+            "above": (values <= bound, "not above"),
+            "exactly": (values != bound, "not"),
+        }[name]
+        found.append((refused, f"{measure} {word} {_number(bound)}"))
+    return found
+
+
+def _blemishes(curation: Curation, part: Part) -> list[Refusal]:
+    found: list[Refusal] = []
+    least = curation.aesthetics_above
+    if part.aesthetics is not None and least is not None:
+        aesthetics = _column(part.base, part.aesthetics, "aesthetics")
+        found.append((np.isnan(aesthetics), NO_AESTHETICS))
+        found.append((aesthetics <= least, f"aesthetics not above {_number(least)}"))
+    if part.duplicates is not None:
+        repeats = np.isin(sample_addresses(part.base), sample_addresses(part.duplicates))
+        found.append((repeats, DUPLICATE))
+    return found
+
+
+def _measure(curation: Curation) -> str:
+    return {"cotr": "CoTR", "rsa": "RSA", "rsc": "RSC"}.get(curation.kind, "score")
+
+
+def _number(value: float) -> str:
+    return np.format_float_positional(value, trim="-")
+
+
+def _needed(scores: pa.Table | None, curation: Curation) -> pa.Table:
+    if scores is None:  # that nobody scored the samples must not pass for "none has a score"
+        raise InputError(
+            f"curation {curation.name}: a part came without scores, and {curation.kind} asks for "
+            "them; score the captions of this corpus first"
+        )
+    return scores
+
+
+def _column(base: pa.Table, table: pa.Table, name: str) -> Float64[np.ndarray, " n"]:
+    """Return a column of another table for each row of the base, NaN where there is none."""
+    at = pc.index_in(pa.array(sample_addresses(base)), value_set=pa.array(sample_addresses(table)))
+    values = table[name].cast(pa.float64()).combine_chunks().take(at)
+    column: np.ndarray = pc.fill_null(values, np.nan).to_numpy(zero_copy_only=False)
+    return column

@@ -1,0 +1,162 @@
+"""Curations: equally many samples with much or little text in them, to train a model on each.
+
+Lin et al., ECCV 2024, Sec. 6 and 8, Tables 2-5, 8, 10-13, Fig. 7: https://arxiv.org/abs/2312.14232.
+The paper samples at random without saying how: here all curations of one seed take the first of
+one random order of addresses, so that new shards displace few samples, and every part is curated
+by looking at its own samples alone. Both sets that Fig. 7 is measured on are taken first and left
+out of all others.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from jaxtyping import Bool, UInt64
+
+from clipaudit.corpora.manifests import prune_manifest
+from clipaudit.errors import InputError
+from clipaudit.parrot.criteria import Curation, Part, criterion, refusals
+from clipaudit.similarity.places import places
+
+HELD_OUT = "held out"
+NOT_DRAWN = "not drawn"
+
+SPARE_PLACES = 65_536  # gathered beyond the size before they are cut back: memory, never results
+
+# One row: how far into the random order a curation reaches.
+CUT = pa.schema(
+    [
+        pa.field("name", pa.string(), nullable=False),
+        pa.field("criterion", pa.string(), nullable=False),  # what was asked of a sample, in words
+        pa.field("asked", pa.int64()),  # how many samples; null: all that there are
+        pa.field("available", pa.int64(), nullable=False),  # eligible, held-out ones not counted
+        pa.field("last", pa.uint64()),  # the place of the last one taken; null: none is taken
+    ]
+)
+
+HeldOut = Sequence[tuple[Curation, pa.Table]]  # each with its CUT
+
+
+class Candidates:
+    """Finds how far a curation reaches into the random order, while the parts stream by.
+
+    Memory: 8 bytes for each sample asked for, and a quarter more (or SPARE_PLACES).
+    """
+
+    def __init__(self, curation: Curation, held_out: HeldOut = ()) -> None:
+        """Begin without a sample; `held_out` are sets whose samples are not eligible."""
+        self._curation = curation
+        self._held_out = held_out
+        self._criteria: set[str] = set()
+        self._available = 0
+        self._last = np.uint64(2**64 - 1)  # no sample after this place can be taken
+        self._early: list[UInt64[np.ndarray, " _"]] = []
+        self._held = 0
+
+    def add(self, part: Part) -> None:
+        """Let the samples of a part compete; parts may come in any order."""
+        self._criteria.add(criterion(self._curation, part))
+        eligible = _eligible(self._curation, part, self._held_out)
+        found = _places(part.base, self._curation.seed)[eligible]
+        self._available += len(found)
+        found = found[found <= self._last]
+        self._early.append(found)
+        self._held += len(found)
+        size = self._curation.size or 0
+        if self._held > size + max(size // 4, SPARE_PLACES):
+            self._cut_back()
+
+    def cut(self) -> pa.Table:
+        """Return the CUT; raise InputError when fewer samples are eligible than asked for."""
+        name, asked = self._curation.name, self._curation.size
+        if len(self._criteria) > 1:
+            raise InputError(
+                f"curation {name}: asks for {' in one part and '.join(sorted(self._criteria))} in "
+                "another; give aesthetics and duplicates with every part or with none"
+            )
+        words = "".join(self._criteria) or "no part"
+        if self._available < (1 if asked is None else asked):
+            raise InputError(
+                f"curation {name} ({words}): {self._available} eligible samples, and "
+                f"{'all' if asked is None else asked} are asked for. Sets are compared at equal "
+                "size: ask for fewer samples in each, move the bound, or audit more shards."
+            )
+        self._cut_back()
+        last = None if asked == 0 else int(self._early[0].max())
+        row = (name, words, asked, self._available, last)
+        return pa.Table.from_pylist([dict(zip(CUT.names, row, strict=True))], schema=CUT)
+
+    def _cut_back(self) -> None:
+        size = self._curation.size
+        every: np.ndarray = np.concatenate([*self._early, np.empty(0, dtype=np.uint64)])
+        if size is None:
+            every = every[every == every.max(initial=0)]  # all are taken: the last place will do
+        elif 0 < size < len(every):
+            every = np.partition(every, size - 1)[:size]
+            self._last = every[-1]
+        self._early, self._held = [every[:size]], len(every[:size])
+
+
+def curate(curation: Curation, part: Part, cut: pa.Table, held_out: HeldOut = ()) -> pa.Table:
+    """Return the MANIFEST of a part that keeps what the curation takes of it.
+
+    One row for each of the part's `base`, in its order; what the base dropped stays as it is. Any
+    other sample that is not kept has the first reason that holds: not spotted, held out, the
+    text, the measure and its bounds, not drawn. `cut` is the CUT of all parts,
+    found with the same `held_out`; each of these comes with its own.
+    """
+    (last,) = cut.to_pylist()
+    assert last["name"] == curation.name, f"{curation.name} with the cut of {last['name']}"
+    verdicts = refusals(curation, part)
+    verdicts[1:1] = [(_taken(*each, part), HELD_OUT) for each in held_out]
+    verdicts.append((~_drawn(curation, part, cut), NOT_DRAWN))
+    reasons = np.full(len(part.base), None, dtype=object)
+    for refused, reason in reversed(verdicts):  # the first that holds stays
+        reasons[refused] = reason
+    leaving = part.base.select(["shard", "row"])
+    leaving = leaving.append_column("reason", pa.array(reasons, pa.string()))
+    leaving = leaving.filter(pc.is_valid(leaving["reason"]))
+    return prune_manifest(part.base, leaving, embedded=part.base)
+
+
+def passing(curation: Curation, part: Part, held_out: HeldOut = ()) -> pa.Table:
+    """Return shard and row of the samples that the curation may take, in the order of `base`.
+
+    Without `duplicates` in the part: the samples among which a debiased curation looks for them.
+    """
+    eligible = _eligible(curation, part, held_out)
+    return part.base.select(["shard", "row"]).filter(pa.array(eligible))
+
+
+# --- the random order ----------------------------------------------------------------------------
+
+
+def _eligible(curation: Curation, part: Part, held_out: HeldOut) -> Bool[np.ndarray, " n"]:
+    eligible: np.ndarray = part.base["kept"].to_numpy() & _meets(curation, part)
+    for each in held_out:
+        eligible &= ~_taken(*each, part)
+    return eligible
+
+
+def _taken(curation: Curation, cut: pa.Table, part: Part) -> Bool[np.ndarray, " n"]:
+    """Return which samples a held-out set takes, or would if its base kept them."""
+    taken: np.ndarray = _drawn(curation, part, cut) & _meets(curation, part)
+    return taken
+
+
+def _meets(curation: Curation, part: Part) -> Bool[np.ndarray, " n"]:
+    meets: np.ndarray = ~np.logical_or.reduce([mask for mask, _ in refusals(curation, part)])
+    return meets
+
+
+def _drawn(curation: Curation, part: Part, cut: pa.Table) -> Bool[np.ndarray, " n"]:
+    last = cut["last"][0].as_py()
+    if last is None:
+        return np.zeros(len(part.base), dtype=bool)
+    early: np.ndarray = _places(part.base, curation.seed) <= np.uint64(last)
+    return early
+
+
+def _places(base: pa.Table, seed: int) -> UInt64[np.ndarray, " n"]:
+    return places(base["shard"].to_numpy(), base["row"].to_numpy(), seed=seed)

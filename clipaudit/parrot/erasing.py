@@ -1,0 +1,115 @@
+"""Erases text from pictures: what spotted polygons cover is inpainted from around it.
+
+Lin et al., ECCV 2024, https://arxiv.org/abs/2312.14232, Sec. 5.1: Telea's fast marching method over
+the spotted polygons, and, as a baseline, over those of another picture. The paper states no radius
+and no dilation; here both are lengths in a picture whose shorter side is 224 pixels. The paper does
+not say which other picture: here one of the same shard that has such text too, its polygons scaled
+to the picture's size.
+"""
+
+import math
+from collections.abc import Sequence
+
+import cv2
+import numpy as np
+from jaxtyping import Bool, Int32, UInt8
+
+from clipaudit.parrot.spans import Polygon
+from clipaudit.similarity.places import places
+
+REFERENCE_SIDE = 224  # pixels: the picture that CLIP models take
+FARTHEST = 1 << 20  # pixels: far outside of any picture, and what cv2 can still draw
+
+
+def scaled_length(length: float, height: int, width: int) -> int:
+    """Return a length given for a shorter side of 224 pixels, in whole pixels of a picture.
+
+    Halves are rounded up; at least 1, but 0 stays 0.
+
+    >>> [scaled_length(5, side, 1000) for side in (2, 224, 336)], scaled_length(0, 448, 448)
+    ([1, 5, 8], 0)
+    """
+    return max(math.floor(length * min(height, width) / REFERENCE_SIDE + 0.5), int(length > 0))
+
+
+def scaled(
+    polygons: Sequence[Polygon], from_size: tuple[int, int], to_size: tuple[int, int]
+) -> list[Polygon]:
+    """Return polygons of one picture stretched to another's size; sizes are (height, width).
+
+    >>> scaled([(1, 2, 3, 4, 5, 6)], (10, 10), (20, 5))
+    [(0.5, 4.0, 1.5, 8.0, 2.5, 12.0)]
+    """
+    vertical, horizontal = (to / old for old, to in zip(from_size, to_size, strict=True))
+    return [
+        tuple(value * (vertical if at % 2 else horizontal) for at, value in enumerate(polygon))
+        for polygon in polygons
+    ]
+
+
+def mask_of(
+    polygons: Sequence[Polygon], height: int, width: int, *, dilation: int
+) -> Bool[np.ndarray, "h w"]:
+    """Return the pixels that polygons cover, outlines included, and those near them.
+
+    Near is at most `dilation` pixels away in both directions. Corners are rounded to whole pixels;
+    polygons may overlap, be a line or a point, and lie outside of the picture in part or wholly.
+    """
+    # drawn with a margin, from which what lies just outside of the picture can grow into it
+    canvas = np.zeros((height + 2 * dilation, width + 2 * dilation), np.uint8)
+    for polygon in polygons:  # one by one: together, fillPoly leaves out where two overlap
+        corners = np.asarray(polygon, np.float64).reshape(-1, 2)
+        pixels = np.rint(np.clip(corners, -FARTHEST, FARTHEST)).astype(np.int32) + dilation
+        cv2.fillPoly(canvas, [pixels], 1)
+    side = 2 * dilation + 1
+    grown = cv2.dilate(canvas, np.ones((side, side), np.uint8))
+    return grown[dilation : dilation + height, dilation : dilation + width].astype(bool)
+
+
+def erase(
+    pixels: UInt8[np.ndarray, "h w 3"], mask: Bool[np.ndarray, "h w"], *, radius: int
+) -> UInt8[np.ndarray, "h w 3"]:
+    """Return the picture with the masked pixels inpainted by Telea's method; others stay.
+
+    An inpainted pixel is made of those at most `radius` pixels away (OpenCV takes 1 to 100) that
+    are known or were inpainted before; nothing depends on what stood under the mask. An empty mask
+    gives an equal picture. A mask that covers everything leaves nothing to inpaint from and gives
+    the picture's mean colour.
+    """
+    if not mask.any():
+        return pixels.copy()
+    mean = _mean_colour(pixels.reshape(-1, 3) if mask.all() else pixels[~mask])
+    # Where a mask reaches the first two rows or columns, OpenCV lets masked pixels shine through:
+    # the text to be erased itself. So these are made plain first.
+    hidden = np.where(mask[..., None], mean, pixels)
+    if mask.all():
+        return hidden
+    inpainted = cv2.inpaint(hidden, mask.astype(np.uint8), radius, cv2.INPAINT_TELEA)
+    return np.where(mask[..., None], inpainted, pixels)
+
+
+def _mean_colour(pixels: UInt8[np.ndarray, "n 3"]) -> UInt8[np.ndarray, " 3"]:
+    doubled = 2 * pixels.sum(axis=0, dtype=np.int64)
+    mean: np.ndarray = (doubled + len(pixels)) // (2 * len(pixels))  # halves are rounded up
+    return mean.astype(np.uint8)
+
+
+def donors(
+    rows: Int32[np.ndarray, " n"], has: Bool[np.ndarray, " n"], *, shard: int, seed: int
+) -> Int32[np.ndarray, " n"]:
+    """Return, for each row of a shard, another row that `has` what is given; -1: there is none.
+
+    Drawn evenly by the row's place in the random order of `seed`: a function of the shard's number,
+    of the row and of which rows have it, not of the order in which they come.
+
+    >>> donors(np.array([0, 4, 7], np.int32), np.array([True, True, False]), shard=0, seed=0)
+    array([4, 0, 4], dtype=int32)
+    """
+    candidates = np.sort(rows[has])
+    others = (len(candidates) - has).astype(np.uint64)  # of each row, candidates but itself
+    draws = places(np.full(len(rows), shard, np.int32), rows, seed=seed)
+    drawn = (draws % np.maximum(others, np.uint64(1))).astype(np.int64)
+    drawn += has & (drawn >= np.searchsorted(candidates, rows))  # step over itself
+    found = np.full(len(rows), -1, np.int32)
+    found[others > 0] = candidates[drawn[others > 0]]
+    return found

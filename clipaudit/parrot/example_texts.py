@@ -1,0 +1,93 @@
+"""What drawing has to know of the pictures that galleries show: their captions and their spans."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from jaxtyping import Int64
+
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.errors import StoreError
+from clipaudit.parrot.examples import SPOTTED_EXAMPLES, named_address
+from clipaudit.parrot.spans import SPAN_LIST
+from clipaudit.parrot.tokens import Tokenization, tokens
+
+_NONE = np.zeros(0, np.int64)
+
+# One row per picture shown or donor of one, each once, by (corpus, shard, row).
+EXAMPLE_TEXTS = pa.schema(
+    [
+        pa.field("corpus", pa.string(), nullable=False),
+        pa.field("shard", pa.int32(), nullable=False),
+        pa.field("row", pa.int32(), nullable=False),
+        pa.field("width", pa.int32(), nullable=False),  # of the stored picture, in pixels
+        pa.field("height", pa.int32(), nullable=False),
+        pa.field("spans", SPAN_LIST, nullable=False),
+    ]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """What is known of the pictures of a corpus, each table in pieces that are read once."""
+
+    samples: Iterable[pa.Table]  # SAMPLES of the examples and their donors at least
+    spans: Iterable[pa.Table]  # SPANS, likewise
+
+
+def example_addresses(
+    picked: pa.Table, *, donors: bool = True
+) -> dict[str, Int64[np.ndarray, " n"]]:
+    """Return by corpus the addresses of examples, and of those whose text covers random places."""
+    found: dict[str, list[Int64[np.ndarray, " n"]]] = {}
+    for name in ("row", "donor_row", "co_donor_row") if donors else ("row",):
+        rows = picked.filter(pc.is_valid(picked[name]))
+        for corpus in pc.unique(rows["corpus"]).to_pylist():
+            own = rows.filter(pc.equal(rows["corpus"], corpus))
+            found.setdefault(corpus, []).append(sample_addresses(own, row=name))
+    return {corpus: np.unique(np.concatenate(each)) for corpus, each in found.items()}
+
+
+def describe_examples(
+    picked: pa.Table, material: Mapping[str, Material], *, tokenization: Tokenization
+) -> tuple[pa.Table, pa.Table]:
+    """Return SPOTTED_EXAMPLES of what `pick_examples` gave, and the EXAMPLE_TEXTS of it.
+
+    `material` is by corpus. A picture that it lacks is a StoreError.
+    """
+    texts = [EXAMPLE_TEXTS.empty_table()]
+    captions: dict[tuple[str, int], str | None] = {}
+    for corpus, addresses in sorted(example_addresses(picked).items()):
+        samples = _rows_at(material[corpus].samples, addresses, f"{corpus}: samples")
+        spans = _rows_at(material[corpus].spans, addresses, f"{corpus}: spans")
+        columns = {name: samples[name] for name in ("shard", "row", "width", "height")}
+        columns |= {"corpus": pa.repeat(corpus, len(samples)), "spans": spans["spans"]}
+        texts.append(pa.table([columns[name] for name in EXAMPLE_TEXTS.names], EXAMPLE_TEXTS))
+        keys = [(corpus, address) for address in sample_addresses(samples).tolist()]
+        captions |= dict(zip(keys, samples["caption"].to_pylist(), strict=True))
+    rows = picked.to_pylist()
+    for row in rows:
+        caption = captions[row["corpus"], row["shard"] << 32 | row["row"]]
+        assert caption is not None, "a caption is scored"
+        own = dict.fromkeys(tokens(caption, tokenization))
+        co_words = set(row["co_words"])
+        row |= {"caption": caption, "co_words": " ".join(word for word in own if word in co_words)}
+    return pa.Table.from_pylist(rows, SPOTTED_EXAMPLES), pa.concat_tables(texts)
+
+
+def _rows_at(tables: Iterable[pa.Table], addresses: Int64[np.ndarray, " n"], name: str) -> pa.Table:
+    """Return the rows at these addresses, which rise, in their order."""
+    found = [
+        table.filter(pa.array(np.isin(sample_addresses(table), addresses))) for table in tables
+    ]
+    known = [sample_addresses(table) for table in found]
+    places = pc.index_in(pa.array(addresses), pa.array(np.concatenate([_NONE, *known])))
+    if places.null_count:
+        lacking = pa.array(addresses).filter(pc.is_null(places))[0].as_py()
+        raise StoreError(
+            f"{name}: {named_address(lacking)} is scored but not among them; run "
+            "`clipaudit verify`, or make the scores again"
+        )
+    return pa.concat_tables(found).take(places)

@@ -1,0 +1,234 @@
+"""Which pictures the galleries of the parrot audit show: the extremes of their captions' scores.
+
+Lin et al., ECCV 2024, Figures 1, 2, 8, 14 and 15: https://arxiv.org/abs/2312.14232. The paper does
+not say how most of its examples were found. Here each list is the head of one order of all scored
+pictures; Figure 14 takes the clusters with most text, where the paper draws 250 at random.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from jaxtyping import Float64, Int32, Int64
+
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.errors import StoreError
+from clipaudit.parrot.tokens import Tokenization
+
+What = Literal[
+    "highest",  # raw score descending
+    "parroting",  # the same of those with a co-embedded word: Table 14's order
+    "repeating",  # RSC descending, of those with co-embedded text
+    "distracted",  # RSA ascending, of those whose score rises without text
+    "dependent",  # RSA descending, of those whose score falls without text
+    "clustered",  # raw score descending in each cluster
+]
+
+_SCORES = (
+    pa.field("raw", pa.float32(), nullable=False),
+    # null as in SCORES
+    *(pa.field(name, pa.float32()) for name in ("all", "co", "random_all", "random_co")),
+    *(pa.field(name, pa.int32()) for name in ("donor_row", "co_donor_row")),
+)
+_CLUSTER = (
+    # null: not shown for its cluster
+    pa.field("cluster", pa.int32()),
+    pa.field("cluster_pictures", pa.int64()),  # of it, scored
+    pa.field("cluster_with_text", pa.int64()),  # of these, with text
+)
+
+# One row per picture shown, by position.
+SPOTTED_EXAMPLES = pa.schema(
+    [
+        pa.field("position", pa.int32(), nullable=False),  # in the figure, from 0
+        pa.field("what", pa.string(), nullable=False),  # why it is shown: a word of `What`
+        pa.field("corpus", pa.string(), nullable=False),
+        pa.field("shard", pa.int32(), nullable=False),
+        pa.field("row", pa.int32(), nullable=False),
+        pa.field("caption", pa.string(), nullable=False),
+        # each once, in the caption's order, separated by spaces; as the tokenization writes them
+        pa.field("co_words", pa.string(), nullable=False),
+        pa.field("rate", pa.float64()),  # null: the caption has no words
+        *_SCORES,
+        *_CLUSTER,
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A list that is asked for: up to `count` pictures, of each of up to `clusters` clusters."""
+
+    what: What
+    count: int
+    clusters: int = 0  # asked of "clustered" alone
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What picking needs to know of a part of a corpus."""
+
+    corpus: str
+    scores: pa.Table  # SCORES
+    matches: pa.Table  # MATCHES of these pictures at least
+    placed: pa.Table | None = None  # PLACED; a list by cluster needs it
+
+
+def pick_examples(
+    parts: Iterable[Part],
+    asked: Sequence[Asked],
+    *,
+    corpora: Sequence[str],
+    tokenization: Tokenization,
+) -> pa.Table:
+    """Return the pictures of all lists that are asked for, one list after the other.
+
+    `parts` are gone through once, whatever their order; of each only the head of its lists stays.
+    Equals stand in the order of `corpora`, then by (shard, row). Clusters come by the share of
+    their scored pictures that have text, then by their number, then by the cluster's; those with
+    fewer pictures than are shown of one, or without text, are left out. Pictures without a place
+    are in no cluster. Columns are those of SPOTTED_EXAMPLES, but for the caption and with
+    `co_words` as a list in code point order; see `example_texts`. A score whose picture
+    `matches` lack is a StoreError.
+    """
+    lists = [_List(each) for each in asked]
+    for part in parts:
+        table = _joined(part, corpora.index(part.corpus), tokenization)
+        for each in lists:
+            each.add(table)
+    picked = pa.concat_tables([each.table() for each in lists])
+    names = pa.array(corpora, pa.string()).take(picked["corpus_position"])
+    position = pa.array(np.arange(len(picked), dtype=np.int32))
+    return picked.append_column("corpus", names).append_column("position", position)
+
+
+# --- picking -------------------------------------------------------------------------------------
+
+_PICKED = pa.schema(
+    [
+        pa.field("corpus_position", pa.int32()),
+        *(SPOTTED_EXAMPLES.field(name) for name in ("shard", "row")),
+        pa.field("co_words", pa.list_(pa.field("word", pa.string(), nullable=False))),
+        SPOTTED_EXAMPLES.field("rate"),
+        pa.field("spans", pa.int32()),
+        *_SCORES,
+        _CLUSTER[0],
+    ]
+)
+_ORDER = [(name, "ascending") for name in ("order", "corpus_position", "shard", "row")]
+
+
+def _joined(part: Part, position: int, tokenization: Tokenization) -> pa.Table:
+    """Return one row per scored picture of a part, with its match and its cluster."""
+    scores, matches = part.scores, part.matches
+    addresses = pa.array(sample_addresses(scores))
+    places = pc.index_in(addresses, pa.array(sample_addresses(matches)))
+    if places.null_count:
+        lacking = addresses.filter(pc.is_null(places))[0].as_py()
+        raise StoreError(
+            f"{part.corpus}: {named_address(lacking)} is scored but not among the {len(matches)} "
+            "matches of its part; run `clipaudit verify`, or make both again"
+        )
+    clusters = pa.nulls(len(scores), pa.int32())
+    if part.placed is not None:
+        known = pa.array(sample_addresses(part.placed))
+        clusters = part.placed["cluster"].take(pc.index_in(addresses, known))
+    columns = {name: scores[name] for name in scores.column_names} | {
+        "corpus_position": pa.repeat(pa.scalar(position, pa.int32()), len(scores)),
+        "co_words": matches[f"{tokenization}_co"].take(places),
+        "rate": matches[f"{tokenization}_rate"].take(places),
+        "spans": matches["spans"].take(places),
+        "cluster": clusters,
+    }
+    return pa.table([columns[name] for name in _PICKED.names], schema=_PICKED)
+
+
+class _List:
+    """The head of one order of pictures; of a list by cluster, a head for each."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._by_cluster = asked.what == "clustered"
+        self._head = _PICKED.append(pa.field("order", pa.float64())).empty_table()
+        self._pictures = np.zeros(0, np.int64)  # by cluster
+        self._with_text = np.zeros(0, np.int64)
+
+    def add(self, table: pa.Table) -> None:
+        """Look at the pictures of a part."""
+        order = _order(table, self._asked.what)
+        listed = table.append_column("order", pa.array(order)).filter(pa.array(~np.isnan(order)))
+        if self._by_cluster:
+            cluster, spans = listed["cluster"].to_numpy(), listed["spans"].to_numpy()
+            self._pictures = _added(self._pictures, cluster)
+            self._with_text = _added(self._with_text, cluster[spans > 0], len(self._pictures))
+        self._head = self._best(pa.concat_tables([self._head, listed]))
+
+    def table(self) -> pa.Table:
+        """Return the list in its order, with what it is and the counts of its clusters."""
+        head = self._head
+        if self._by_cluster:
+            place = pc.index_in(head["cluster"], pa.array(self._clusters()))
+            head = head.append_column("place", place).filter(pc.is_valid(place))
+            head = head.sort_by([("place", "ascending"), *_ORDER]).drop_columns("place")
+        else:
+            at = head.column_names.index("cluster")
+            head = head.set_column(at, _CLUSTER[0], pa.nulls(len(head), pa.int32()))
+        for field, counts in zip(_CLUSTER[1:], (self._pictures, self._with_text), strict=True):
+            head = head.append_column(field, pa.array(counts).take(head["cluster"]))
+        return head.append_column("what", pa.repeat(self._asked.what, len(head)))
+
+    def _best(self, table: pa.Table) -> pa.Table:
+        if not self._by_cluster:
+            return table.sort_by(_ORDER).slice(0, self._asked.count)
+        table = table.sort_by([("cluster", "ascending"), *_ORDER])
+        cluster = table["cluster"].to_numpy()
+        rank = np.arange(len(cluster)) - np.searchsorted(cluster, cluster)
+        return table.filter(pa.array(rank < self._asked.count))
+
+    def _clusters(self) -> Int32[np.ndarray, " n"]:
+        """Return the clusters that are shown, in their order."""
+        there = np.flatnonzero((self._pictures >= self._asked.count) & (self._with_text > 0))
+        with_text = self._with_text[there]
+        order = np.lexsort((there, -with_text, -with_text / self._pictures[there]))
+        shown: np.ndarray = there[order][: self._asked.clusters].astype(np.int32)
+        return shown
+
+
+def _order(table: pa.Table, what: What) -> Float64[np.ndarray, " n"]:
+    """Return what pictures are ordered by, the lowest first; nan: not in this list."""
+    raw, bare, co, rate = (  # float64, so that differences are exact
+        pc.cast(table[name], pa.float64()).to_numpy() for name in ("raw", "all", "co", "rate")
+    )
+    listed, order = np.ones(len(raw), bool), -raw
+    if what == "parroting":
+        listed = rate > 0
+    elif what == "repeating":
+        order = co - raw  # nan where there is nothing co-embedded
+    elif what == "distracted":
+        listed, order = raw < bare, raw - bare
+    elif what == "dependent":
+        listed, order = raw > bare, bare - raw
+    elif what == "clustered":
+        listed = np.asarray(pc.is_valid(table["cluster"]))
+    return np.where(listed, order, np.nan)
+
+
+def _added(
+    counts: Int64[np.ndarray, " n"], numbers: Int32[np.ndarray, " k"], length: int = 0
+) -> Int64[np.ndarray, " m"]:
+    """Return counts by number, at least `length` of them, with these numbers counted too."""
+    more: np.ndarray = np.bincount(numbers, minlength=max(length, len(counts))).astype(np.int64)
+    more[: len(counts)] += counts
+    return more
+
+
+def named_address(address: int) -> str:
+    """Return an address as messages write it.
+
+    >>> named_address(3 << 32 | 7)
+    '(shard, row) (3, 7)'
+    """
+    return f"(shard, row) ({address >> 32}, {address & 0xFFFFFFFF})"

@@ -1,0 +1,155 @@
+"""N-gram vocabularies: how often word sequences occur in captions and in co-embedded text.
+
+Lin et al., ECCV 2024, Sec. 5.2: https://arxiv.org/abs/2312.14232. The paper keeps the 400,000 most
+frequent 1- and 2-grams. It says that co-embedded text makes poor sequences and not how it makes
+them: here a gram's words follow each other within one span and are all co-embedded. A gram is text
+from end to end: the published code reads null, nan, None and NA as missing numbers.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from tempfile import TemporaryDirectory
+from typing import Literal
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from clipaudit.corpora.drops import table_of_rows
+from clipaudit.errors import ConfigError, StoreError
+from clipaudit.parrot.matching import sorted_places, span_texts
+from clipaudit.parrot.tokens import Tokenization, tokens
+
+Source = Literal["captions", "co-embedded"]
+
+# One row per gram, by frequency descending, then gram in code point order.
+GRAMS = pa.schema(
+    [
+        pa.field("gram", pa.string(), nullable=False),  # words joined by one space
+        pa.field("frequency", pa.int64(), nullable=False),  # occurrences, 1 or more
+    ]
+)
+
+MEMORY = "2GiB"  # held by a merge; what is more goes to a temporary folder. Memory, never results
+
+_ROWS_AT_ONCE = 65_536  # of a table that is merged
+_MERGE = """
+select gram, sum(frequency)::bigint as frequency
+from grams
+group by gram
+order by frequency desc, gram
+limit $most
+"""
+
+
+def count_grams(
+    samples: pa.Table,
+    matches: pa.Table,
+    spans: pa.Table,
+    *,
+    source: Source,
+    n: int,
+    tokenization: Tokenization,
+) -> pa.Table:
+    """Return the GRAMS of n words of one part, every occurrence counted.
+
+    `captions` counts the word sequences of all captions of `samples`, null having none, also of
+    pictures that could not be spotted. `co-embedded` counts those sequences within one span of
+    `spans` whose words are all co-embedded by `matches`, the MATCHES of the same pictures. The
+    order of rows is of no account. A text of fewer than n words has no gram, and no text gives no
+    rows.
+
+    Raise ConfigError for n below 1, StoreError where `matches` and `spans` are not of the same
+    pictures.
+    """
+    if n < 1:
+        raise ConfigError(f"grams of {n} words: give 1 or more")
+    if source == "captions":
+        captions = (caption for caption in samples["caption"].to_pylist() if caption)
+        runs: Iterator[Sequence[str]] = (tokens(caption, tokenization) for caption in captions)
+    else:
+        runs = _co_embedded_runs(matches, spans, tokenization)
+    counts: Counter[str] = Counter()
+    for run in runs:
+        counts.update(_grams(run, n))
+    rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return table_of_rows(rows, GRAMS)
+
+
+def merge_grams(tables: Iterable[pa.Table], *, most: int) -> pa.Table:
+    """Return the `most` most frequent grams of GRAMS tables taken together, as GRAMS.
+
+    Frequencies of equal grams add up over all tables before any gram is left out, so the split into
+    tables and their order show nowhere. Of equally frequent grams the first in code point order are
+    kept. Tables are read once, one at a time; memory stays near MEMORY. No tables give no rows.
+
+    Raise ConfigError for `most` below 1, StoreError where a table cannot be read or is not GRAMS,
+    and where the temporary folder has no room.
+    """
+    if most < 1:
+        raise ConfigError(f"the {most} most frequent grams: give 1 or more")
+    batches = (
+        batch
+        for table in tables
+        for batch in table.select(GRAMS.names).cast(GRAMS).to_batches(max_chunksize=_ROWS_AT_ONCE)
+    )
+    with TemporaryDirectory(prefix="clipaudit-grams-") as folder, _connection(folder) as connection:
+        connection.register("grams", pa.RecordBatchReader.from_batches(GRAMS, batches))
+        try:
+            merged = connection.sql(_MERGE, params={"most": most}).to_arrow_table()
+        except duckdb.Error as error:  # also for what `tables` raises
+            raise StoreError(
+                f"grams could not be merged: {error}\nEither a stored part is damaged: run "
+                "`clipaudit verify`; or the temporary folder is full: point TMPDIR to a larger one."
+            ) from error
+    return merged.cast(GRAMS).combine_chunks()
+
+
+def _connection(folder: str) -> duckdb.DuckDBPyConnection:
+    """Return a database of one thread that reads nothing but what is registered."""
+    return duckdb.connect(
+        config={
+            "threads": 1,
+            "enable_external_access": False,
+            "python_enable_replacements": False,
+            "memory_limit": MEMORY,
+            "temp_directory": folder,
+        }
+    )
+
+
+def _grams(run: Sequence[str], n: int) -> Iterator[str]:
+    """Yield the n-grams of a run of words, which hold no white space: a space joins them."""
+    return map(" ".join, zip(*(run[start:] for start in range(n)), strict=False))
+
+
+def _co_embedded_runs(
+    matches: pa.Table, spans: pa.Table, tokenization: Tokenization
+) -> Iterator[Sequence[str]]:
+    """Yield the longest runs of co-embedded words, each within one span."""
+    addresses, match_order = sorted_places(matches, "matches")
+    pictures, span_order = sorted_places(spans, "spans")
+    if not np.array_equal(addresses, pictures):
+        raise StoreError(
+            f"matches of {len(addresses)} pictures and spans of {len(pictures)}: they are not of "
+            "the same pictures, so match these spans again"
+        )
+    co_words = matches[f"{tokenization}_co"].to_pylist()
+    texts = list(span_texts(spans))
+    for match_place, span_place in zip(match_order, span_order, strict=True):
+        if co := set(co_words[match_place]):
+            for text in texts[span_place]:
+                yield from _runs(tokens(text, tokenization), co)
+
+
+def _runs(words: Sequence[str], co: set[str]) -> Iterator[list[str]]:
+    """Yield the longest runs of words that are all in `co`."""
+    run: list[str] = []
+    for word in words:
+        if word in co:
+            run.append(word)
+        elif run:
+            yield run
+            run = []
+    if run:
+        yield run

@@ -1,0 +1,70 @@
+"""Histograms of differences about zero: how much scores fall, and how many rise."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, style
+from clipaudit.reports.layouts import percent
+from clipaudit.reports.panels import hide_x_numbers, label_axes, new_panels, write_note
+
+if TYPE_CHECKING:
+    import matplotlib.axes
+    import matplotlib.figure
+
+Rows = Sequence[Mapping[str, Any]]
+
+_ABOVE, _BELOW = SERIES_COLOURS[0], SERIES_COLOURS[1]
+_HEIGHT = 1.5  # inches, of a panel
+_HEADROOM = 1.25  # times the highest bar, for what is written above all bars
+
+
+@style()
+def draw_differences(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+    """Return the histograms of a table of `parrot_fig4_differences.sql`, a panel a difference.
+
+    Bins that the table lacks are empty; those below 0 differ in colour and hatching, and the panel
+    says which share of the pictures is there. All panels have the same axes. Options: `x_label`
+    and `y_label`. A panel without pictures says so.
+    """
+    rows = table.to_pylist()
+    panels = sorted({row["panel_position"] for row in rows})
+    figure, all_axes = new_panels(len(panels), height=_HEIGHT)
+    highest = 100 * max((row["share"] or 0 for row in rows), default=0)
+    for axes, position in zip(all_axes, panels, strict=True):
+        panel = [row for row in rows if row["panel_position"] == position]
+        axes.set_title(panel[0]["panel_title"])
+        axes.set_ylim(0, _HEADROOM * highest or 1)
+        bins = [row for row in panel if row["bin_low"] is not None]
+        if bins:
+            _draw_panel(axes, bins)
+        else:
+            write_note(axes, "no pictures")
+    if not highest:
+        hide_x_numbers(all_axes)
+    label_axes(all_axes, options["x_label"], options["y_label"])
+    return figure
+
+
+def _draw_panel(axes: "matplotlib.axes.Axes", bins: Rows) -> None:
+    for row in bins:
+        below = row["bin_low"] < 0
+        axes.bar(
+            row["bin_low"],
+            100 * row["share"],
+            row["bin_high"] - row["bin_low"],
+            align="edge",
+            color=_BELOW if below else _ABOVE,
+            edgecolor="white",
+            linewidth=0.2,
+            hatch="/////" if below else "",
+        )
+    axes.axvline(0, color=PALETTE["text"], linewidth=0.6)
+    axes.text(
+        *(0.98, 0.96, f"below 0: {percent(bins[0]['share_below'], digits=1)} %"),
+        transform=axes.transAxes,
+        ha="right",
+        va="top",
+        fontsize=7,
+    )

@@ -1,0 +1,228 @@
+"""Values as marks on lines, in groups: what models reach on many tasks, or many models on one."""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+
+from clipaudit.reports.drawing import (
+    PALETTE,
+    SERIES_COLOURS,
+    SERIES_MARKERS,
+    WIDTHS,
+    bare_figure,
+    style,
+)
+from clipaudit.reports.panels import BELOW, hide_x_numbers, write_legend, write_note
+
+if TYPE_CHECKING:
+    import matplotlib.axes
+    import matplotlib.figure
+
+_COLUMNS = 4  # panels beside each other at most
+_LINE = 0.15  # inches, from a line to the next
+_APART = 0.4  # lines, between groups
+_HEAD = 0.4  # inches, for the titles of panels
+_FEWEST = 6  # lines that a panel has room for
+_SPREAD = 0.7  # of a line's height, by its marks
+_CHARACTERS = 28  # of a line's title
+_TITLE_CHARACTERS = 84  # of the titles of all panels in a row
+_HIGHEST = 20  # lines up to which a mark is large
+_NOT_IN_GRID = "not in this grid"
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+class _Lines(NamedTuple):
+    """Where titles stand on the vertical axis, which goes down; its unit is a line."""
+
+    groups: Mapping[float, str]
+    rows: Mapping[int, tuple[float, str]]  # by row_position
+    end: float
+
+
+@style()
+def draw_dots(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+    """Return the marks of a table with one row per (panel, line, series).
+
+    Lines are the values of `row_position`, below the titles of their groups; panels share them.
+    A mark stands at `value`, with a whisker from `low` to `high` where the table has them; those of
+    a line stand a little below each other, so that none hides another. A dashed line stands at
+    `reference` where the table has it. A line whose model is outside the grid says so. Models
+    outside the grid that would have many lines have a null in `row_position` and are counted in
+    the title of the panel. A panel without any mark says why.
+
+    Options: `x_label`; `scale`, `percent` where values are shares, else they are as they are;
+    `reference`, what the dashed line is; `empty`, what a panel says of models without values.
+    """
+    rows = table.to_pylist()
+    lines = _lines(rows)
+    panels = sorted({row["panel_position"] for row in rows})
+    figure, all_axes = _new_grid(len(panels), lines)
+    handles: dict[float, Any] = {}
+    for axes, position in zip(all_axes, panels, strict=True):
+        panel = [row for row in rows if row["panel_position"] == position]
+        handles |= _draw_panel(axes, panel, lines, options)
+        axes.set_title(_title(panel, _TITLE_CHARACTERS // max(2, _columns(len(panels)))))
+    _label_lines(all_axes, lines)
+    for axes in all_axes[-_columns(len(panels)) :]:
+        axes.set_xlabel(options["x_label"])
+        axes.tick_params(labelbottom=True)
+    if not handles:
+        hide_x_numbers(all_axes)
+    write_legend(figure, [handles[series] for series in sorted(handles)])
+    return figure
+
+
+def _lines(rows: Rows) -> _Lines:
+    """Return the places of all lines, and of the titles of groups above them."""
+    listed = sorted(
+        {
+            (row["group_position"], row["row_position"], row["group_title"], row["row_title"])
+            for row in rows
+            if row["row_position"] is not None
+        }
+    )
+    groups: dict[float, str] = {}
+    places: dict[int, tuple[float, str]] = {}
+    y, last = 0.0, None
+    for group, row, group_title, row_title in listed:
+        if group != last:
+            y += 0 if last is None else _APART
+            groups[y] = group_title
+            y, last = y + 1, group
+        places[row] = (y, _cut(row_title))
+        y += 1
+    return _Lines(groups, places, max(y, _FEWEST))
+
+
+def _cut(title: str) -> str:
+    return title if len(title) <= _CHARACTERS else f"{title[: _CHARACTERS - 1].rstrip()}…"
+
+
+def _columns(panels: int) -> int:
+    return min(panels, _COLUMNS)
+
+
+def _new_grid(
+    panels: int, lines: _Lines
+) -> tuple["matplotlib.figure.Figure", list["matplotlib.axes.Axes"]]:
+    """Return a figure and the axes of its panels, row by row."""
+    from matplotlib.ticker import MaxNLocator
+
+    columns = _columns(panels)
+    rows = -(-panels // columns)
+    width = WIDTHS["single" if panels == 1 else "double"]
+    figure = bare_figure(width, rows * (lines.end * _LINE + _HEAD) + BELOW)
+    figure.set_layout_engine("constrained")
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    axes = grid.ravel().tolist()
+    for unused in axes[panels:]:
+        unused.set_visible(False)
+    axes[0].xaxis.set_major_locator(MaxNLocator(4 if columns > 2 else 5, steps=(1, 2, 5, 10)))
+    return figure, axes[:panels]
+
+
+def _draw_panel(
+    axes: "matplotlib.axes.Axes", panel: Rows, lines: _Lines, options: Mapping[str, str]
+) -> dict[float, Any]:
+    """Draw the marks of a panel and return what stands for each series in the legend."""
+    drawn = [r for r in panel if r["row_position"] is not None and r["value"] is not None]
+    if not drawn:
+        is_outside = not any(row["in_grid"] for row in panel)
+        write_note(axes, _NOT_IN_GRID if is_outside else options["empty"])
+        return {}
+    all_series = sorted({row["series_position"] for row in drawn})
+    handles = {}
+    for n, series in enumerate(all_series):
+        members = [row for row in drawn if row["series_position"] == series]
+        shift = _SPREAD * ((n + 0.5) / len(all_series) - 0.5)
+        handles[series] = _draw_series(axes, members, shift, lines, options)
+    outside = {row["row_position"] for row in panel if not row["in_grid"]}
+    for line, (place, _) in lines.rows.items():
+        if line in outside:
+            _say_outside(axes, place)
+        else:
+            axes.axhline(place, color=PALETTE["faint"], linewidth=0.5, zorder=0)
+    if panel[0].get("reference") is not None:
+        handles[float("inf")] = axes.axvline(
+            _factor(options) * panel[0]["reference"],
+            color=PALETTE["text"],
+            linestyle="--",
+            linewidth=0.8,
+            label=options["reference"],
+        )
+    return handles
+
+
+def _draw_series(
+    axes: "matplotlib.axes.Axes",
+    members: Rows,
+    shift: float,
+    lines: _Lines,
+    options: Mapping[str, str],
+) -> Any:  # noqa: ANN401
+    """Draw the marks of one series and their whiskers; return its sign in the legend."""
+    factor = _factor(options)
+    series = members[0]["series_position"]
+    colour = SERIES_COLOURS[series % len(SERIES_COLOURS)]
+    for row in members:
+        if row.get("low") is not None and row.get("high") is not None:
+            y = lines.rows[row["row_position"]][0] + shift
+            axes.hlines(y, factor * row["low"], factor * row["high"], color=colour, linewidth=0.8)
+    is_hollow = series // len(SERIES_COLOURS) % 2 == 1  # the second round of colours and marks
+    (sign,) = axes.plot(
+        [factor * row["value"] for row in members],
+        [lines.rows[row["row_position"]][0] + shift for row in members],
+        color=colour,
+        marker=SERIES_MARKERS[series % len(SERIES_MARKERS)],
+        markerfacecolor="white" if is_hollow else colour,
+        markersize=3.5 if len(lines.rows) <= _HIGHEST else 2.6,
+        markeredgewidth=0.5,
+        linestyle="none",
+        label=members[0]["series_title"],
+    )
+    return sign
+
+
+def _factor(options: Mapping[str, str]) -> int:
+    return 100 if options.get("scale") == "percent" else 1
+
+
+def _say_outside(axes: "matplotlib.axes.Axes", place: float) -> None:
+    axes.text(
+        *(0.02, place, _NOT_IN_GRID),
+        transform=axes.get_yaxis_transform(),
+        color=PALETTE["quiet"],
+        fontsize=7,
+        va="center_baseline",
+    )
+
+
+def _title(panel: Rows, characters: int) -> str:
+    """Return a panel's title in lines, and below how many of its models have no lines, if any."""
+    models = {row["series_position"] for row in panel}
+    outside = {row["series_position"] for row in panel if row["row_position"] is None}
+    outside = {
+        n for n in outside if not any(r["in_grid"] for r in panel if r["series_position"] == n)
+    }
+    title = textwrap.fill(panel[0]["panel_title"], characters)
+    if not outside or outside == models:
+        return title
+    return f"{title}\n{len(outside)} of {len(models)} {_NOT_IN_GRID}"
+
+
+def _label_lines(all_axes: Sequence["matplotlib.axes.Axes"], lines: _Lines) -> None:
+    """Write the titles of lines and groups beside the first panel of each row."""
+    titles = {**lines.groups, **dict(lines.rows.values())}
+    places = sorted(titles)
+    all_axes[0].set_ylim(lines.end - 0.4, -0.6)
+    all_axes[0].set_yticks(places, [titles[place] for place in places])
+    for n, axes in enumerate(all_axes):
+        is_first = n % _columns(len(all_axes)) == 0
+        axes.tick_params(axis="y", left=False, labelleft=is_first and bool(places))
+        axes.spines["left"].set_visible(False)
+        for place, label in zip(places, axes.get_yticklabels(), strict=False):
+            if place in lines.groups:
+                label.set_fontweight("bold")

@@ -1,0 +1,178 @@
+"""The tables of the parrot audit's profile, and what they are made from.
+
+Tables 1, 6 and 7 as one, 9 and 14 of the paper; and, where a corpus is of a made world, how well
+its text was read.
+"""
+
+from clipaudit.config.parrot import Parrot
+from clipaudit.config.run import Run
+from clipaudit.reports.parrot_profile_layouts import LISTED, SMALL
+from clipaudit.reports.specification import ReportTable
+
+Row = dict[str, object]
+
+_PICTURES = (  # measure, unit, title
+    ("images", "count", "Number of total images"),
+    ("unreadable", "count", "Unreadable images, not among them"),
+    ("with_text", "count", "Number of images w/ emb. text"),
+    ("with_text", "share", "Images w/ emb. text, %"),
+)
+_WORDS = (
+    ("without_words", "count", "Captions without words, left out below"),
+    ("rate", "share", "CoTR, %"),
+    ("rate_with_text", "share", "CoTR in images w/ emb. text, %"),
+    ("fuzzy_rate", "share", "Fuzzy CoTR, %"),
+    ("fuzzy_rate_with_text", "share", "Fuzzy CoTR in images w/ emb. text, %"),
+    ("parroting", "share", "Captions that parrot a word, in images w/ emb. text, %"),
+)
+_TOKENIZATIONS = {"words": "", "plain": " (to the letter)"}
+_SCORES = (
+    ("raw", "score", "Whole data set"),
+    ("all", "score", "All text removed"),
+    ("co", "score", "Co-emb. text removed"),
+    ("random_all", "score", "Random for all text, w/ text"),
+    ("random_co", "score", "Random for co-emb. text, w/ co-emb. text"),
+    ("rsa", "difference", "RSA"),
+    ("random_rsa", "difference", "RSA of random"),
+    ("rsa_negative", "share", "RSA < 0, %"),
+    ("rsc", "difference", "RSC"),
+    ("random_rsc", "difference", "RSC of random"),
+    ("rsc_negative", "share", "RSC < 0, %"),
+    ("spared", "difference", "RSA less RSC"),
+    ("spared_positive", "share", "RSA > RSC, %"),
+)
+HEIGHTS = {
+    "small": f"words below {SMALL} px",
+    "large": f"words of {SMALL} px or more",
+    "all": "all",
+}
+
+
+def profile_tables(run: Run) -> dict[str, ReportTable]:
+    """Return the tables of the audit's profile that the settings ask for, by name."""
+    audit = run.parrot
+    if audit is None:
+        return {}
+    tables = {
+        "parrot_table1": statistics(run, audit),
+        "parrot_table9": mean_scores(run, audit),
+        "parrot_table14": captions(run, audit),
+    }
+    made = [name for name in audit.corpora if run.corpora[name].world is not None]
+    if made:
+        tables["parrot_truth"] = truth(run, made)
+    return dict(sorted(tables.items()))
+
+
+def statistics(run: Run, audit: Parrot) -> ReportTable:
+    """Tables 1, 6 and 7: how much text pictures show, and how much of it captions repeat."""
+    return ReportTable(
+        sql="parrot_table1",
+        inputs={
+            "matches": _part_files(run, "matches", audit.corpora),
+            "drops": _part_files(run, "drops/spot", audit.corpora),
+        },
+        relations={
+            "corpora": _corpora(run, audit.corpora),
+            "measures": statistic_rows(),
+        },
+    )
+
+
+def mean_scores(run: Run, audit: Parrot) -> ReportTable:
+    """Table 9: mean scores of pictures before and after text is erased."""
+    pairs = [(corpus, encoder) for corpus in audit.corpora for encoder in audit.inspected]
+    return ReportTable(
+        sql="parrot_table9",
+        inputs={
+            "scores": [
+                path
+                for encoder in audit.inspected
+                for path in _part_files(run, f"caption_scores/{encoder}", audit.corpora)
+            ]
+        },
+        relations={
+            "models": [
+                {
+                    "position": position,
+                    "corpus": corpus,
+                    "corpus_title": run.title(corpus),
+                    "encoder": encoder,
+                    "title": f"{run.title(corpus)}, {run.encoders[encoder].title or encoder}",
+                }
+                for position, (corpus, encoder) in enumerate(pairs)
+            ],
+            "measures": score_rows(),
+        },
+        parameters={"encoder": audit.encoder},
+    )
+
+
+def captions(run: Run, audit: Parrot) -> ReportTable:
+    """Table 14: the parrot captions that the audit's encoder scores highest."""
+    return ReportTable(
+        sql="parrot_table14",
+        inputs={
+            "matches": _part_files(run, "matches", audit.corpora),
+            "scores": _part_files(run, f"caption_scores/{audit.encoder}", audit.corpora),
+            "samples": _part_files(run, "samples", audit.corpora),
+        },
+        relations={"corpora": _corpora(run, audit.corpora)},
+        parameters={"tokenization": audit.tokenization, "limit": LISTED},
+    )
+
+
+def truth(run: Run, corpora: list[str]) -> ReportTable:
+    """How well text is read in the pictures of made worlds."""
+    return ReportTable(
+        sql="parrot_truth",
+        inputs={"truths": _part_files(run, "spotted_truth", corpora)},
+        relations={
+            "classes": [
+                {
+                    "position": number * len(HEIGHTS) + place,
+                    "corpus": corpus,
+                    "title": run.title(corpus),
+                    "height": height,
+                    "height_title": title,
+                }
+                for number, corpus in enumerate(corpora)
+                for place, (height, title) in enumerate(HEIGHTS.items())
+            ]
+        },
+        parameters={"small": SMALL},
+    )
+
+
+def statistic_rows() -> list[Row]:
+    """Return the relation `measures` of Table 1: those of pictures, then those of words, twice."""
+    found = [(*each, "") for each in _PICTURES]
+    found += [
+        (measure, unit, title + note, tokenization)
+        for tokenization, note in _TOKENIZATIONS.items()
+        for measure, unit, title in _WORDS
+    ]
+    names = ("measure", "unit", "title", "tokenization")
+    return [
+        {"position": position, **dict(zip(names, each, strict=True))}
+        for position, each in enumerate(found)
+    ]
+
+
+def score_rows() -> list[Row]:
+    """Return the relation `measures` of Table 9."""
+    return [
+        {"position": position, "measure": measure, "unit": unit, "title": title}
+        for position, (measure, unit, title) in enumerate(_SCORES)
+    ]
+
+
+def _corpora(run: Run, corpora: list[str]) -> list[Row]:
+    return [
+        {"position": position, "corpus": name, "title": run.title(name)}
+        for position, name in enumerate(corpora)
+    ]
+
+
+def _part_files(run: Run, folder: str, corpora: list[str]) -> list[str]:
+    return [f"{folder}/{corpus}/{part}.json" for corpus in corpora for part in run.parts(corpus)]

@@ -1,0 +1,104 @@
+"""The pictures that explain what is erased: where text is, what is left, and the text alone.
+
+Lin et al., ECCV 2024, Fig. 2: https://arxiv.org/abs/2312.14232. Text is erased again by what erased
+it before the picture was scored, for such pictures are not stored.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from PIL import Image
+
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.parrot.erasing import mask_of, scaled, scaled_length
+from clipaudit.parrot.matching import co_embedded
+from clipaudit.parrot.spans import Polygon, spans_of
+from clipaudit.parrot.synthetic import Style, Typeface, render
+from clipaudit.parrot.tokens import Tokenization
+
+Row = Mapping[str, Any]
+
+STYLE: Style = "black-white"  # of synthetic text: stands out from a page
+TERMS = {  # in the figure's order
+    "raw": "Picture",
+    "all_mask": "All text",
+    "co_mask": "Co-emb. text",
+    "all": "All text removed",
+    "co": "Co-emb. text removed",
+    "random_all": "Text of a donor removed",
+    "synthetic": "Synthetic",
+}
+
+
+def term_pictures(
+    image: Image.Image,
+    example: Row,
+    texts: pa.Table,
+    typeface: Typeface,
+    options: Mapping[str, Any],
+) -> dict[str, Image.Image]:
+    """Return by TERMS the pictures that explain an example, a row of SPOTTED_EXAMPLES.
+
+    `image` is the stored picture, `texts` the EXAMPLE_TEXTS of its corpus. Of `options`: the
+    `tokenization`, `erasing` (radius, dilation, shorter_side) and `probe` (side, type_size).
+    There is no random removal where no other picture of the shard has text.
+    """
+    # within the function: it needs torch, which no other gallery does
+    from clipaudit.erased_pictures import Erasing, Reduced, kinds_of
+
+    erasing, tokenization = options["erasing"], options["tokenization"]
+    stored = np.asarray(Reduced(erasing["shorter_side"])(image))
+    pictures = _erasable(example, texts)
+    erased = Erasing(pictures, tokenization, erasing["radius"], erasing["dilation"])
+    own = pictures.filter(pa.array(sample_addresses(pictures) == _address(example)))
+    made = erased.all_kinds(example["shard"], example["row"], stored)
+    found = dict(zip(kinds_of(own)[0], made, strict=True))
+    size = (own["height"][0].as_py(), own["width"][0].as_py())
+    for name, polygons in text_polygons(own, example["co_words"], tokenization).items():
+        found[f"{name}_mask"] = _mask(polygons, size, stored, erasing["dilation"])
+    found["synthetic"] = render(example["co_words"], STYLE, typeface, **options["probe"])
+    return {term: Image.fromarray(found[term]).convert("RGB") for term in TERMS if term in found}
+
+
+def text_polygons(
+    own: pa.Table, co_words: str, tokenization: Tokenization
+) -> dict[str, Sequence[Polygon]]:
+    """Return the polygons of one row's spans: `all`, and `co`, those of co-embedded words."""
+    (spans,) = spans_of(own)
+    return {
+        "all": [span.polygon for span in spans],
+        "co": co_embedded(spans, set(co_words.split()), tokenization),
+    }
+
+
+def _erasable(example: Row, texts: pa.Table) -> pa.Table:
+    """Return what `Erasing` has to know of an example and of its donor, by (shard, row)."""
+    addresses = [_address(example)]
+    if example["donor_row"] is not None:
+        addresses.append(example["shard"] << 32 | example["donor_row"])
+    own = texts.filter(pa.array(np.isin(sample_addresses(texts), addresses)))
+    assert len(own) == len(addresses), "the texts hold an example and its donor"
+    is_example = sample_addresses(own) == addresses[0]
+    co_words = example["co_words"].split()
+    columns = {name: own[name] for name in ("shard", "row", "height", "width", "spans")} | {
+        "co": pa.array([co_words if mine else [] for mine in is_example], pa.list_(pa.string())),
+        "donor_row": pa.array([example["donor_row"] if mine else None for mine in is_example]),
+        "co_donor_row": pa.nulls(len(own), pa.int32()),
+    }
+    return pa.table(columns)
+
+
+def _mask(
+    polygons: Sequence[Polygon], size: tuple[int, int], stored: np.ndarray, dilation: float
+) -> np.ndarray:
+    """Return white where text is erased from a picture of this size, black elsewhere."""
+    height, width = stored.shape[:2]
+    grown = scaled_length(dilation, height, width)
+    mask = mask_of(scaled(polygons, size, (height, width)), height, width, dilation=grown)
+    return np.where(mask, np.uint8(255), np.uint8(0))
+
+
+def _address(row: Row) -> int:
+    return int(row["shard"]) << 32 | int(row["row"])

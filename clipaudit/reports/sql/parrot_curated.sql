@@ -1,0 +1,125 @@
+-- What models trained on curated sets of equal size reach: Tables 2 to 5 and 10 to 13 of the
+-- parrot-caption paper. They differ in the rows of the view `rows` alone.
+-- One row per (set, recipe), in the order of the view `rows`.
+--
+-- rows          position, title, data, model, recipe, curated, encoder, epochs, in_grid,
+--               published_row: the paper's row of this corpus, or ''. Without in_grid there is no
+--               such model
+-- curated_rows  corpus, curated, shard, row, kept: the manifests of sets that models are trained on
+-- scores        corpus, shard, row, raw: those of the audit's own encoder
+-- task_results  encoder, position, track, value: one row per task
+-- probes        encoder, gram, style, similarity: of the 1-grams of captions
+-- curves        recipe, manifest, step, epoch, loss
+-- published     row, testset, measure, value
+with kept as (
+    select
+        corpus,
+        curated,
+        shard,
+        row,
+    from curated_rows
+    where kept
+),
+
+sizes as (
+    select
+        curated,
+        count(*) as samples,
+    from kept
+    group by curated
+),
+
+-- Decimals are summed exactly, so that no mean depends on how a corpus is cut into parts.
+mean_scores as (
+    select
+        kept.curated,
+        avg(scores.raw::double::decimal(18, 15)) as avg_score,
+    from scores
+    inner join kept
+        on
+            kept.corpus = scores.corpus
+            and kept.shard = scores.shard
+            and kept.row = scores.row
+    group by kept.curated
+),
+
+tracks as (
+    select
+        encoder,
+        count(value) as tasks,
+        avg(value order by position) filter (where track = 'imagenet') as imagenet,
+        avg(value order by position) filter (where track = 'retrieval') as retrieval,
+        avg(value order by position) as average,
+    from task_results
+    group by encoder
+),
+
+probe_means as (
+    select
+        encoder,
+        avg(similarity::double::decimal(18, 15)) as sync,
+    from probes
+    group by encoder
+),
+
+final_losses as (
+    select
+        rows.position,
+        avg(curves.loss order by curves.step) as final_loss,
+    from curves
+    inner join rows
+        on
+            rows.recipe = curves.recipe
+            and rows.curated = curves.manifest
+            and rows.epochs - 1 = curves.epoch
+    group by rows.position
+),
+
+papers as (
+    select
+        row,
+        max(value) filter (where measure = 'avg_score') as avg_score,
+        max(value) filter (where measure = 'imagenet') as imagenet,
+        max(value) filter (where measure = 'retrieval') as retrieval,
+        max(value) filter (where measure = 'average') as average,
+        max(value) filter (where measure = 'sync') as sync,
+    from published
+    group by row
+)
+
+select
+    rows.position,
+    rows.title,
+    rows.data,
+    rows.model,
+    rows.in_grid,
+    rows.recipe,
+    rows.curated,
+    rows.encoder,
+    sizes.samples, -- that the set has
+    mean_scores.avg_score, -- mean cosine of picture and caption over the set, by the audit's encoder
+    tracks.imagenet, -- of the test set that stands for ImageNet, or the mean with the suite's
+    tracks.retrieval, -- mean over retrieval sets of R@1, the mean of both directions
+    tracks.average, -- mean over all tasks
+    tracks.tasks, -- that the average is over
+    probe_means.sync, -- mean cosine of a 1-gram and of its picture, over grams and styles
+    final_losses.final_loss, -- mean over the steps of the last epoch
+    papers.avg_score as published_avg_score,
+    papers.imagenet as published_imagenet,
+    papers.retrieval as published_retrieval,
+    papers.average as published_average,
+    papers.sync as published_sync,
+from rows
+left join sizes
+    on rows.in_grid and sizes.curated = rows.curated
+left join mean_scores
+    on rows.in_grid and mean_scores.curated = rows.curated
+left join tracks
+    on tracks.encoder = rows.encoder
+left join probe_means
+    on probe_means.encoder = rows.encoder
+left join final_losses
+    on final_losses.position = rows.position
+left join papers
+    on papers.row = rows.published_row
+order by rows.position

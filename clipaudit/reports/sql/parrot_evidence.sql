@@ -1,0 +1,153 @@
+-- Does a set full of parrot captions teach to spot text, and cost accuracy, under every seed?
+-- One row per (seed, measure); those over all seeds, whose recipe is null, come first. Their values
+-- are means and their bounds Student's 95 % interval of the mean difference, seed by seed.
+--
+-- models        position, arm (parrot, clean), recipe, seed_title, curated, encoder, epochs: one
+--               for each arm of each seed; `position` orders the seeds
+-- task_results  encoder, position, track, value: one row per task
+-- probes        encoder, gram, style, similarity: of the 1-grams of captions
+-- curves        recipe, manifest, step, epoch, loss
+-- $t            the 97.5 % quantile of Student's t, one degree of freedom fewer than seeds
+-- $comparison   the sets of the two arms, as they are printed
+with measures (measure_position, measure, measure_title) as (
+    values
+    (0, 'sync', 'Sync. S'),
+    (1, 'imagenet', 'IN'),
+    (2, 'average', 'Avg.'),
+    (3, 'final_loss', 'Final loss')
+),
+
+tracks as (
+    select
+        encoder,
+        avg(value order by position) filter (where track = 'imagenet') as imagenet,
+        avg(value order by position) as average,
+    from task_results
+    group by encoder
+),
+
+-- Decimals are summed exactly, in whatever order.
+probe_means as (
+    select
+        encoder,
+        avg(similarity::double::decimal(18, 15)) as sync,
+    from probes
+    group by encoder
+),
+
+final_losses as (
+    select
+        models.encoder,
+        avg(curves.loss order by curves.step) as final_loss,
+    from curves
+    inner join models
+        on
+            models.recipe = curves.recipe
+            and models.curated = curves.manifest
+            and models.epochs - 1 = curves.epoch
+    group by models.encoder
+),
+
+reached as (
+    select
+        models.position,
+        models.recipe,
+        models.seed_title,
+        models.arm,
+        unnest([
+            {'measure': 'sync', 'value': probe_means.sync},
+            {'measure': 'imagenet', 'value': tracks.imagenet},
+            {'measure': 'average', 'value': tracks.average},
+            {'measure': 'final_loss', 'value': final_losses.final_loss},
+        ], recursive := true),
+    from models
+    left join tracks
+        on tracks.encoder = models.encoder
+    left join probe_means
+        on probe_means.encoder = models.encoder
+    left join final_losses
+        on final_losses.encoder = models.encoder
+),
+
+pairs as (
+    select
+        parrot.position,
+        parrot.recipe,
+        parrot.seed_title,
+        parrot.measure,
+        parrot.value as parrot,
+        clean.value as clean,
+        parrot.value - clean.value as difference,
+    from reached as parrot
+    inner join reached as clean
+        on clean.recipe = parrot.recipe and clean.measure = parrot.measure
+    where parrot.arm = 'parrot' and clean.arm = 'clean'
+),
+
+summary as (
+    select
+        measure,
+        count(difference) as seeds,
+        avg(parrot order by position) as parrot,
+        avg(clean order by position) as clean,
+        avg(difference order by position) as difference,
+        $t * stddev_samp(difference order by position) / sqrt(count(difference)) as margin,
+    from pairs
+    group by measure
+),
+
+agreeing as (
+    select
+        pairs.measure,
+        count(*) filter (where sign(pairs.difference) = sign(summary.difference)) as same_sign,
+    from pairs
+    inner join summary
+        on summary.measure = pairs.measure
+    group by pairs.measure
+),
+
+lines as (
+    select
+        0 as position,
+        null as recipe,
+        concat($comparison, ', mean over seeds') as title,
+        summary.measure,
+        summary.parrot,
+        summary.clean,
+        summary.difference,
+        summary.difference - summary.margin as difference_low,
+        summary.difference + summary.margin as difference_high,
+        summary.seeds,
+        agreeing.same_sign,
+    from summary
+    inner join agreeing
+        on agreeing.measure = summary.measure
+    union all by name
+    select
+        position + 1 as position,
+        recipe,
+        seed_title as title,
+        measure,
+        parrot,
+        clean,
+        difference,
+    from pairs
+)
+
+select
+    lines.position::int as position,
+    lines.recipe, -- null: over all seeds
+    lines.title,
+    lines.measure,
+    measures.measure_title,
+    lines.parrot, -- reached by training on the parroting set
+    lines.clean, -- on the set without
+    lines.difference, -- parrot less clean
+    lines.difference_low,
+    lines.difference_high,
+    lines.seeds, -- that have both values
+    lines.same_sign, -- seeds whose difference has the sign of the mean
+from lines
+inner join measures
+    on measures.measure = lines.measure
+order by lines.position, measures.measure_position

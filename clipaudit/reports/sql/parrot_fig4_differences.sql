@@ -1,0 +1,63 @@
+-- How scores differ between pictures with and without their text: Figure 4 (right) of the
+-- parrot-caption paper.
+-- One row per (difference, bin that holds a picture), in the order of the view `differences`, bins
+-- ascending; a difference without pictures has one row, without a bin.
+--
+-- differences  position, difference (rsa, rsc, spared), title
+-- scores       shard, row, raw, all, co: the pictures of one corpus; null where nothing is erased
+-- $bins        bins per unit of score: bin i is [i/bins, (i+1)/bins)
+with pictures as (
+    select
+        raw::double as raw,
+        "all"::double as without_all,
+        co::double as without_co,
+    from scores
+),
+
+differing as (
+    select unnest([
+        {'difference': 'rsa', 'value': raw - without_all},
+        {'difference': 'rsc', 'value': raw - without_co},
+        {'difference': 'spared', 'value': without_co - without_all},
+    ], recursive := true),
+    from pictures
+),
+
+counts as (
+    select
+        difference,
+        floor(value * $bins)::bigint as bin,
+        count(*) as pictures,
+    from differing
+    where value is not null
+    group by difference, bin
+),
+
+totals as (
+    select
+        difference,
+        count(*) as pictures,
+        count(*) filter (where value < 0) as below,
+        avg(value::decimal(18, 15)) as mean, -- summed exactly, in any order
+    from differing
+    where value is not null
+    group by difference
+)
+
+select
+    differences.position as panel_position,
+    differences.difference, -- rsa: raw - all removed; rsc: raw - co removed; spared: co - all
+    differences.title as panel_title,
+    counts.bin / $bins as bin_low, -- null: of no picture
+    (counts.bin + 1) / $bins as bin_high,
+    coalesce(counts.pictures, 0) as pictures, -- in the bin
+    coalesce(totals.pictures, 0) as all_pictures, -- that have both scores
+    counts.pictures / totals.pictures as share,
+    totals.mean,
+    totals.below / totals.pictures as share_below, -- below 0: removing text raises the score
+from differences
+left join totals
+    on totals.difference = differences.difference
+left join counts
+    on counts.difference = differences.difference
+order by differences.position, counts.bin

@@ -1,0 +1,62 @@
+-- How similar models find captions to held-out pictures without text, and to those whose captions
+-- parrot their text, before and after it is erased: Figure 7 of the parrot-caption paper.
+-- One row per (model, series), in the order of the views `models` and `series`.
+--
+-- models   position, encoder, title
+-- series   position, series (none, raw, co, all), title, curated: the held-out set that it is of
+-- scores   encoder, shard, row, raw, all, co: of held-out pictures; null where nothing is erased
+-- heldout  curated, shard, row, kept: who is in which held-out set
+with members as (
+    select
+        curated,
+        shard,
+        row,
+    from heldout
+    where kept
+),
+
+pictures as (
+    select
+        scores.encoder,
+        members.curated,
+        scores.raw::double as raw,
+        -- where nothing is to be erased, a picture keeps its score
+        coalesce(scores."all", scores.raw)::double as without_all,
+        coalesce(scores.co, scores.raw)::double as without_co,
+    from scores
+    inner join members
+        on members.shard = scores.shard and members.row = scores.row
+),
+
+-- Decimals are summed exactly, so that no mean depends on how a corpus is cut into parts.
+means as (
+    select
+        encoder,
+        curated,
+        count(*) as pictures,
+        avg(raw::decimal(18, 15)) as raw,
+        avg(without_all::decimal(18, 15)) as without_all,
+        avg(without_co::decimal(18, 15)) as without_co,
+    from pictures
+    group by encoder, curated
+)
+
+select
+    models.position as group_position,
+    models.encoder,
+    models.title as group_title,
+    series.position as series_position,
+    series.series, -- none: no text, as it is; raw: as it is; co, all: after such text is removed
+    series.title as series_title,
+    series.curated, -- the held-out set
+    coalesce(means.pictures, 0) as pictures, -- that the mean is over
+    case series.series -- null: of no picture
+        when 'co' then means.without_co
+        when 'all' then means.without_all
+        else means.raw
+    end as value,
+from models
+cross join series
+left join means
+    on means.encoder = models.encoder and means.curated = series.curated
+order by models.position, series.position

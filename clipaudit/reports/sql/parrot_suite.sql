@@ -1,0 +1,33 @@
+-- The tasks of DataComp's suite, one by one: what each model reaches, and which are skipped.
+-- One row per (task, model), in the order of the views `listed` and `models`.
+--
+-- listed  position, task, title, track, reason: why the task is skipped, or ''
+-- models  position, encoder, title
+-- suite   encoder, task, metric, value, main
+with main_metrics as (
+    select
+        encoder,
+        task,
+        string_agg(metric, ', ' order by metric) as metric,
+        avg(value order by metric) as value,
+    from suite
+    where main
+    group by encoder, task
+)
+
+select
+    listed.position,
+    listed.task,
+    listed.title,
+    listed.track,
+    if(listed.reason = '', 'evaluated', 'skipped') as status,
+    nullif(listed.reason, '') as reason, -- null: the task was evaluated
+    models.encoder,
+    models.title as encoder_title,
+    main_metrics.metric, -- that DataComp averages, by clip_benchmark's name
+    main_metrics.value, -- from 0 to 1; null: the task was skipped
+from listed
+cross join models
+left join main_metrics
+    on main_metrics.encoder = models.encoder and main_metrics.task = listed.task
+order by listed.position, models.position

@@ -1,0 +1,173 @@
+-- How much text pictures show, and how much of it their captions repeat: Tables 1, 6 and 7 of the
+-- parrot-caption paper in one.
+-- One row per (measure, corpus), in the order of the views `measures` and `corpora`.
+--
+-- corpora    position, corpus, title
+-- measures   position, measure, tokenization (words, plain; "" where it does not matter), title,
+--            unit (count, share)
+-- matches    corpus, shard, row, spans and, by tokenization, <t>_co, <t>_rate, <t>_fuzzy_rate: one
+--            row per picture that was read, rates null where the caption has no words
+-- drops      corpus, shard, row: pictures that could not be read
+-- published  row, testset, measure, value
+with dropped as (
+    select corpus, count(*) as images,
+    from drops
+    group by corpus
+),
+
+read as (
+    select
+        corpus,
+        count(*) as images,
+        count(*) filter (where spans > 0) as with_text,
+    from matches
+    group by corpus
+),
+
+rated as (
+    select
+        corpus,
+        'words' as tokenization,
+        spans > 0 as has_text,
+        len(words_co) > 0 as parrots,
+        words_rate as rate,
+        words_fuzzy_rate as fuzzy_rate,
+    from matches
+    union all
+    select
+        corpus,
+        'plain' as tokenization,
+        spans > 0 as has_text,
+        len(plain_co) > 0 as parrots,
+        plain_rate as rate,
+        plain_fuzzy_rate as fuzzy_rate,
+    from matches
+),
+
+-- Decimals are summed exactly, so that no mean depends on how a corpus is cut into parts. Means
+-- leave out nulls: captions without words, which are counted.
+rates as (
+    select
+        corpus,
+        tokenization,
+        count(*) as images,
+        count(rate) as captions,
+        count(rate) filter (where has_text) as captions_with_text,
+        count(rate) filter (where has_text and parrots) as parroting,
+        avg(rate::decimal(18, 15)) as rate,
+        avg(rate::decimal(18, 15)) filter (where has_text) as rate_with_text,
+        avg(fuzzy_rate::decimal(18, 15)) as fuzzy_rate,
+        avg(fuzzy_rate::decimal(18, 15)) filter (where has_text) as fuzzy_rate_with_text,
+    from rated
+    group by corpus, tokenization
+),
+
+-- `pictures` of a share: those that it is a share of, or a mean over
+measured as (
+    select
+        corpora.corpus,
+        '' as tokenization,
+        unnest([
+            {
+                'measure': 'images',
+                'unit': 'count',
+                'pictures': coalesce(read.images, 0),
+                'value': coalesce(read.images, 0)::double,
+            },
+            {
+                'measure': 'unreadable',
+                'unit': 'count',
+                'pictures': coalesce(read.images, 0) + coalesce(dropped.images, 0),
+                'value': coalesce(dropped.images, 0)::double,
+            },
+            {
+                'measure': 'with_text',
+                'unit': 'count',
+                'pictures': coalesce(read.images, 0),
+                'value': coalesce(read.with_text, 0)::double,
+            },
+            {
+                'measure': 'with_text',
+                'unit': 'share',
+                'pictures': coalesce(read.images, 0),
+                'value': read.with_text / read.images,
+            },
+        ], recursive := true),
+    from corpora
+    left join read
+        on read.corpus = corpora.corpus
+    left join dropped
+        on dropped.corpus = corpora.corpus
+    union all
+    select
+        corpus,
+        tokenization,
+        unnest([
+            {
+                'measure': 'without_words',
+                'unit': 'count',
+                'pictures': images,
+                'value': (images - captions)::double,
+            },
+            {
+                'measure': 'rate',
+                'unit': 'share',
+                'pictures': captions,
+                'value': rate,
+            },
+            {
+                'measure': 'rate_with_text',
+                'unit': 'share',
+                'pictures': captions_with_text,
+                'value': rate_with_text,
+            },
+            {
+                'measure': 'fuzzy_rate',
+                'unit': 'share',
+                'pictures': captions,
+                'value': fuzzy_rate,
+            },
+            {
+                'measure': 'fuzzy_rate_with_text',
+                'unit': 'share',
+                'pictures': captions_with_text,
+                'value': fuzzy_rate_with_text,
+            },
+            {
+                'measure': 'parroting',
+                'unit': 'share',
+                'pictures': captions_with_text,
+                'value': parroting / nullif(captions_with_text, 0),
+            },
+        ], recursive := true),
+    from rates
+)
+
+select
+    measures.position,
+    measures.measure,
+    nullif(measures.tokenization, '') as tokenization, -- null: the measure knows no words
+    measures.title as measure_title,
+    measures.unit, -- count; share: between 0 and 1
+    corpora.corpus,
+    corpora.title as corpus_title,
+    coalesce(measured.pictures, 0) as pictures, -- what a share is of, or a mean over
+    measured.value, -- null: of no picture
+    -- of the corpus of that title; beside both tokenizations, for the paper does not name its own
+    if(measures.unit = 'share', round(published.value / 100, 6), published.value)
+        as published_value,
+from measures
+cross join corpora
+left join measured
+    on
+        measured.measure = measures.measure
+        and measured.unit = measures.unit
+        and measured.tokenization = measures.tokenization
+        and measured.corpus = corpora.corpus
+left join published
+    on
+        paper_name(published.row) = paper_name(corpora.title)
+        and published.measure = if(
+            measures.unit = 'share', measures.measure || '_percent', measures.measure
+        )
+order by measures.position, corpora.position

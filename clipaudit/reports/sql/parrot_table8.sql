@@ -1,0 +1,99 @@
+-- Models trained on the debiased subset beside others: Table 8 of the parrot-caption paper.
+-- One row per model, in the order of the view `models`.
+--
+-- models        position, title, encoder, manifest, published_row: manifest '' of models from
+--               elsewhere; published_row is the paper's row, if it has one of that title
+-- trained_on    manifest, corpus, pruning: a manifest is made of corpora, each pruned somehow
+-- trained_rows  corpus, pruning, kept
+-- task_results  encoder, position, track, value: one row per task
+-- probes        encoder, gram, style, similarity: of the 1-grams of captions
+-- published     row, testset, measure, value
+with kept_rows as (
+    select
+        corpus,
+        pruning,
+        count(*) filter (where kept) as size,
+    from trained_rows
+    group by corpus, pruning
+),
+
+sizes as (
+    select
+        trained_on.manifest,
+        sum(kept_rows.size)::bigint as samples,
+    from trained_on
+    inner join kept_rows
+        on kept_rows.corpus = trained_on.corpus and kept_rows.pruning = trained_on.pruning
+    group by trained_on.manifest
+),
+
+probed as (
+    select
+        encoder,
+        count(distinct gram) as grams,
+        avg(similarity::double::decimal(18, 15)) as sync_mean,
+        stddev_samp(similarity::double order by gram, style) as sync_std,
+    from probes
+    group by encoder
+),
+
+tracks as (
+    select
+        encoder,
+        count(value) as tasks,
+        avg(value order by position) filter (where track = 'imagenet') as imagenet,
+        avg(value order by position) filter (where track = 'shifts') as shifts,
+        avg(value order by position) filter (where track = 'vtab') as vtab,
+        avg(value order by position) filter (where track = 'retrieval') as retrieval,
+        avg(value order by position) as average,
+    from task_results
+    group by encoder
+),
+
+papers as (
+    select
+        row,
+        max(value) filter (where measure = 'samples')::bigint as samples,
+        max(value) filter (where measure = 'sync_mean') as sync_mean,
+        max(value) filter (where measure = 'sync_std') as sync_std,
+        max(value) filter (where measure = 'imagenet') as imagenet,
+        max(value) filter (where measure = 'shifts') as shifts,
+        max(value) filter (where measure = 'vtab') as vtab,
+        max(value) filter (where measure = 'retrieval') as retrieval,
+        max(value) filter (where measure = 'average') as average,
+    from published
+    group by row
+)
+
+select
+    models.position,
+    models.title,
+    models.encoder,
+    sizes.samples, -- that the model was trained on; null: it is from elsewhere
+    probed.grams,
+    probed.sync_mean, -- of the cosines of 1-grams and of their pictures, over grams and styles
+    probed.sync_std, -- sample standard deviation of the same
+    tracks.imagenet, -- of the test set that stands for ImageNet, or the mean with the suite's
+    tracks.shifts, -- mean over ImageNet's distribution shifts
+    tracks.vtab,
+    tracks.retrieval, -- mean over retrieval sets of R@1, the mean of both directions
+    tracks.average, -- mean over all tasks
+    tracks.tasks, -- that the average is over
+    papers.samples as published_samples,
+    papers.sync_mean as published_sync_mean,
+    papers.sync_std as published_sync_std,
+    papers.imagenet as published_imagenet,
+    papers.shifts as published_shifts,
+    papers.vtab as published_vtab,
+    papers.retrieval as published_retrieval,
+    papers.average as published_average,
+from models
+left join sizes
+    on sizes.manifest = models.manifest
+left join probed
+    on probed.encoder = models.encoder
+left join tracks
+    on tracks.encoder = models.encoder
+left join papers
+    on papers.row = models.published_row
+order by models.position

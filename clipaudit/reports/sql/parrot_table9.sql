@@ -1,0 +1,116 @@
+-- How similar models find pictures to their captions, before and after text is erased: Table 9 of
+-- the parrot-caption paper, for every profiled corpus and every inspected model.
+-- One row per (corpus, model, measure), in the order of the views `models` and `measures`.
+--
+-- models     position, corpus, corpus_title, encoder, title: whose scores of which corpus
+-- measures   position, measure, title, unit (score, difference, share)
+-- scores     encoder, corpus, shard, row, raw, all, co, random_all, random_co: one row per picture,
+--            null where nothing is erased
+-- published  row, testset, measure, value
+-- $encoder   the model that the paper's numbers are shown beside: the audit's own
+with pictures as (
+    select
+        encoder,
+        corpus,
+        raw::double as raw,
+        "all"::double as without_all,
+        co::double as without_co,
+        random_all::double as random_all,
+        random_co::double as random_co,
+        raw - without_all as rsa,
+        raw - without_co as rsc,
+        without_co - without_all as spared,
+    from scores
+),
+
+-- Decimals are summed exactly, so that no mean depends on how a corpus is cut into parts. Where
+-- nothing is to be erased, a picture keeps its score.
+summed as (
+    select
+        encoder,
+        corpus,
+        count(*) as pictures,
+        count(without_all) as with_text,
+        count(without_co) as with_co,
+        count(without_all) filter (where random_all is not null) as with_random_all,
+        count(without_co) filter (where random_co is not null) as with_random_co,
+        count(spared) as with_both,
+        avg(raw::decimal(18, 15)) as raw,
+        avg(coalesce(without_all, raw)::decimal(18, 15)) as without_all,
+        avg(coalesce(without_co, raw)::decimal(18, 15)) as without_co,
+        avg(coalesce(random_all, raw)::decimal(18, 15)) filter (where without_all is not null)
+            as random_all,
+        avg(coalesce(random_co, raw)::decimal(18, 15)) filter (where without_co is not null)
+            as random_co,
+        avg(rsa::decimal(18, 15)) as rsa,
+        avg(rsc::decimal(18, 15)) as rsc,
+        avg((raw - random_all)::decimal(18, 15)) filter (where without_all is not null)
+            as random_rsa,
+        avg((raw - random_co)::decimal(18, 15)) filter (where without_co is not null)
+            as random_rsc,
+        avg(spared::decimal(18, 15)) as spared,
+        count(*) filter (where rsa < 0) as rsa_negative,
+        count(*) filter (where rsc < 0) as rsc_negative,
+        count(*) filter (where spared > 0) as spared_positive,
+    from pictures
+    group by encoder, corpus
+),
+
+measured as (
+    select
+        encoder,
+        corpus,
+        unnest([
+            {'measure': 'raw', 'pictures': pictures, 'value': raw},
+            {'measure': 'all', 'pictures': pictures, 'value': without_all},
+            {'measure': 'co', 'pictures': pictures, 'value': without_co},
+            {'measure': 'random_all', 'pictures': with_text, 'value': random_all},
+            {'measure': 'random_co', 'pictures': with_co, 'value': random_co},
+            {'measure': 'rsa', 'pictures': with_text, 'value': rsa},
+            {'measure': 'random_rsa', 'pictures': with_random_all, 'value': random_rsa},
+            {
+                'measure': 'rsa_negative',
+                'pictures': with_text,
+                'value': rsa_negative / nullif(with_text, 0),
+            },
+            {'measure': 'rsc', 'pictures': with_co, 'value': rsc},
+            {'measure': 'random_rsc', 'pictures': with_random_co, 'value': random_rsc},
+            {
+                'measure': 'rsc_negative',
+                'pictures': with_co,
+                'value': rsc_negative / nullif(with_co, 0),
+            },
+            {'measure': 'spared', 'pictures': with_both, 'value': spared},
+            {
+                'measure': 'spared_positive',
+                'pictures': with_both,
+                'value': spared_positive / nullif(with_both, 0),
+            },
+        ], recursive := true),
+    from summed
+)
+
+select
+    models.position,
+    models.corpus,
+    models.encoder,
+    models.title as model,
+    measures.measure,
+    measures.title as measure_title,
+    measures.unit, -- score and difference: of cosines; share: between 0 and 1
+    coalesce(measured.pictures, 0) as pictures, -- that the mean is over, or the share of
+    measured.value, -- null: of no picture
+    published.value as published_value, -- of the corpus of that title, by a CLIP ViT-B-32
+from models
+cross join measures
+left join measured
+    on
+        measured.corpus = models.corpus
+        and measured.encoder = models.encoder
+        and measured.measure = measures.measure
+left join published
+    on
+        models.encoder = $encoder
+        and paper_name(published.row) = paper_name(models.corpus_title)
+        and published.measure = measures.measure
+order by models.position, measures.position

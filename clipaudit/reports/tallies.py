@@ -1,0 +1,60 @@
+"""How many things lie in each interval, on a logarithmic scale: the long tail of a vocabulary."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from clipaudit.reports.bars import short_count
+from clipaudit.reports.drawing import SERIES_COLOURS, new_figure, style
+from clipaudit.reports.panels import write_legend, write_note
+from clipaudit.reports.ranges import label_intervals
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+
+_HEIGHT = 2.4  # inches, of the figure
+_FILLED = 0.8  # of an interval's place, by its bars
+_LEAST = 0.5  # where the axis begins: a bar of 1 is seen
+_HATCHES = ("", "/////", ".....", "xxxxx")  # besides the colours, by series
+
+
+@style()
+def draw_tallies(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+    """Return the bars of a table of `parrot_fig5a.sql`: intervals from left to right.
+
+    A bar is as high as `grams`, on a logarithmic axis; an interval without any has no bar.
+    Options: `x_label`; `y_label`; `empty`, what the figure says without any bar.
+    """
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    rows = table.to_pylist()
+    figure, ((axes,),) = new_figure(1, 1, height=_HEIGHT)
+    all_series = sorted({row["series_position"] for row in rows})
+    width = _FILLED / len(all_series)
+    handles = []
+    for n, series in enumerate(all_series):
+        members = [row for row in rows if row["series_position"] == series and row["grams"]]
+        shift = width * (n - (len(all_series) - 1) / 2)
+        x = [row["interval_position"] + shift for row in members]
+        look: dict[str, Any] = {
+            "facecolor": SERIES_COLOURS[series % len(SERIES_COLOURS)],
+            "edgecolor": "white",
+            "hatch": _HATCHES[series % len(_HATCHES)],
+            "linewidth": 0.3,
+        }
+        if members:
+            title = members[0]["series_title"]
+            handles.append(axes.bar(x, [r["grams"] for r in members], width, label=title, **look))
+    if handles:
+        axes.set_yscale("log")
+        axes.set_ylim(bottom=_LEAST)
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short_count(round(value))))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    else:
+        write_note(axes, options["empty"])
+    label_intervals(axes, rows)
+    axes.set_xlabel(options["x_label"])
+    axes.set_ylabel(options["y_label"])
+    write_legend(figure, handles)
+    return figure

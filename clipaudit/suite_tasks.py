@@ -1,0 +1,185 @@
+"""The tasks of the DataComp benchmark: their names, metrics and tracks, and which a folder holds.
+
+Gadre et al., NeurIPS 2023 (https://arxiv.org/abs/2304.14108); names and main metrics are those of
+mlfoundations/datacomp's tasklist.yml, tracks those of its aggregate_scores.py, "Others" being what
+these leave out. 38 tasks have a main metric and make the average; FairFace and UTKFace have none.
+Where we differ: WILDS, WinoGAViL, Dollar Street and GeoDE need DataComp's own code, which is no
+part of clip_benchmark: they are always skipped, and named. The retrieval sets are those that
+CLIP_benchmark publishes as webdatasets; DataComp takes them from Hugging Face, by other names.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from clipaudit.errors import InputError
+
+Kind = Literal["classification", "retrieval"]
+Track = Literal["ImageNet", "ImageNet dist. shifts", "VTAB", "Retrieval", "Others"]
+
+ACCURACY = "acc1"
+RECALL = "mean_per_class_recall"
+RETRIEVAL = "mean_recall@1"  # of pictures and of texts, the mean of the two
+
+
+@dataclass(frozen=True)
+class SuiteTask:
+    """A task; `name` is DataComp's, `folder` what CLIP_benchmark calls its webdataset.
+
+    `missing` says why it cannot be computed here; it is empty where it can be. `main` is the name
+    of the main metric, None where DataComp has none and leaves the task out of the average.
+    """
+
+    name: str
+    title: str
+    folder: str  # CLIP_benchmark: wds/<folder>
+    track: Track = "Others"
+    main: str | None = ACCURACY
+    kind: Kind = "classification"
+    missing: str = ""
+
+    def folders(self) -> tuple[str, ...]:
+        """Return the names of folders that may hold it: CLIP_benchmark's, then DataComp's.
+
+        >>> SuiteTask("vtab/dtd", "Describable Textures", "vtab/dtd").folders()
+        ('vtab/dtd', 'vtab-dtd', 'wds_vtab-dtd', 'wds_vtab-dtd_test')
+        """
+        # the two call only CIFAR-10 differently; DataComp has its retrieval sets in no such folders
+        names = [self.folder] if self.kind == "retrieval" else [self.folder, self.name]
+        flat = [name.replace("/", "-") for name in names]
+        plain = [each for pair in zip(names, flat, strict=True) for each in pair]
+        prefixed = [f"wds_{name}{end}" for end in ("", "_test") for name in flat]
+        return tuple(dict.fromkeys([*plain, *prefixed]))
+
+
+def _missing(what: str) -> str:
+    return f"{what} is computed by DataComp's own code, not by clip_benchmark"
+
+
+_WORST_GROUP = _missing("the accuracy of the worst income group or region")
+_NO_MAIN = "no main metric: DataComp leaves it out of the 38, and of every average"
+
+# in the order of tasklist.yml
+TASKS = (
+    SuiteTask("vtab/caltech101", "Caltech-101", "vtab/caltech101", "VTAB", RECALL),
+    SuiteTask("cifar10", "CIFAR-10", "vtab/cifar10"),
+    SuiteTask("vtab/cifar100", "CIFAR-100", "vtab/cifar100", "VTAB"),
+    SuiteTask("vtab/clevr_count_all", "CLEVR Counts", "vtab/clevr_count_all", "VTAB"),
+    SuiteTask(
+        "vtab/clevr_closest_object_distance",
+        "CLEVR Distance",
+        "vtab/clevr_closest_object_distance",
+        "VTAB",
+    ),
+    SuiteTask("country211", "Country211", "country211"),
+    SuiteTask("vtab/dtd", "Describable Textures", "vtab/dtd", "VTAB"),
+    SuiteTask("vtab/eurosat", "EuroSAT", "vtab/eurosat", "VTAB"),
+    SuiteTask("fgvc_aircraft", "FGVC Aircraft", "fgvc_aircraft", main=RECALL),
+    SuiteTask("food101", "Food-101", "food101"),
+    SuiteTask("gtsrb", "GTSRB", "gtsrb"),
+    SuiteTask("imagenet1k", "ImageNet 1k", "imagenet1k", "ImageNet"),
+    SuiteTask("imagenet_sketch", "ImageNet Sketch", "imagenet_sketch", "ImageNet dist. shifts"),
+    SuiteTask("imagenetv2", "ImageNet v2", "imagenetv2", "ImageNet dist. shifts"),
+    SuiteTask("imagenet-a", "ImageNet-A", "imagenet-a", "ImageNet dist. shifts"),
+    SuiteTask("imagenet-o", "ImageNet-O", "imagenet-o", "ImageNet dist. shifts"),
+    SuiteTask("imagenet-r", "ImageNet-R", "imagenet-r", "ImageNet dist. shifts"),
+    SuiteTask(
+        "vtab/kitti_closest_vehicle_distance",
+        "KITTI Vehicle Distance",
+        "vtab/kitti_closest_vehicle_distance",
+        "VTAB",
+    ),
+    SuiteTask("mnist", "MNIST", "mnist"),
+    SuiteTask("objectnet", "ObjectNet", "objectnet", "ImageNet dist. shifts"),
+    SuiteTask("vtab/flowers", "Oxford Flowers-102", "vtab/flowers", "VTAB", RECALL),
+    SuiteTask("vtab/pets", "Oxford-IIIT Pet", "vtab/pets", "VTAB", RECALL),
+    SuiteTask("voc2007", "Pascal VOC 2007", "voc2007"),
+    SuiteTask("vtab/pcam", "PatchCamelyon", "vtab/pcam", "VTAB"),
+    SuiteTask("renderedsst2", "Rendered SST2", "renderedsst2"),
+    SuiteTask("vtab/resisc45", "RESISC45", "vtab/resisc45", "VTAB"),
+    SuiteTask("cars", "Stanford Cars", "cars"),
+    SuiteTask("stl10", "STL-10", "stl10"),
+    SuiteTask("sun397", "SUN397", "sun397", "VTAB"),
+    SuiteTask("vtab/svhn", "SVHN", "vtab/svhn", "VTAB"),
+    SuiteTask("retrieval/flickr30k", "Flickr", "flickr30k", "Retrieval", RETRIEVAL, "retrieval"),
+    SuiteTask(
+        "retrieval/mscoco_2014_5k_test_image_text_retrieval",
+        "MSCOCO",
+        "mscoco_captions",
+        "Retrieval",
+        RETRIEVAL,
+        "retrieval",
+    ),
+    SuiteTask(
+        "misc/winogavil",
+        "WinoGAViL",
+        "winogavil",
+        "Retrieval",
+        "jaccard_score_10-12",
+        missing=_missing("the Jaccard score of associations"),
+    ),
+    SuiteTask(
+        "wilds/iwildcam",
+        "iWildCam",
+        "wilds/iwildcam",
+        main="F1-macro_all",
+        missing=_missing("WILDS's macro F1"),
+    ),
+    SuiteTask(
+        "wilds/camelyon17",
+        "Camelyon17",
+        "wilds/camelyon17",
+        missing=_missing("WILDS's accuracy"),
+    ),
+    SuiteTask(
+        "wilds/fmow",
+        "FMoW",
+        "wilds/fmow",
+        main="acc_worst_region",
+        missing=_missing("WILDS's accuracy of the worst region"),
+    ),
+    SuiteTask(
+        "fairness/dollar_street",
+        "Dollar Street",
+        "dollar_street",
+        main="acc_top5_wg",
+        missing=_WORST_GROUP,
+    ),
+    SuiteTask("fairness/geode", "GeoDE", "geode", main="acc_wg", missing=_WORST_GROUP),
+    SuiteTask("fairness/fairface", "FairFace", "fairface", main=None, missing=_NO_MAIN),
+    SuiteTask("fairness/utkface", "UTKFace", "utkface", main=None, missing=_NO_MAIN),
+)
+
+
+def available_tasks(root: Path) -> tuple[Mapping[SuiteTask, Path], Mapping[SuiteTask, str]]:
+    """Return the folder of each task that `root` holds, and why each other one is skipped.
+
+    Every one of TASKS is in exactly one of the two, in the order of TASKS. InputError where `root`
+    is no folder, or holds a task twice.
+    """
+    if not root.is_dir():
+        raise InputError(
+            f"{root}: no such folder. Give the folder of CLIP_benchmark's webdatasets, one for "
+            "each task, such as vtab/caltech101."
+        )
+    found, skipped = {}, {}
+    for task in TASKS:
+        folders = [root / name for name in task.folders() if (root / name).is_dir()]
+        if task.missing:
+            skipped[task] = task.missing
+        elif not folders:
+            skipped[task] = f"no folder {' or '.join(task.folders())} in {root}"
+        elif len(folders) > 1:
+            raise InputError(
+                f"{root}: {task.title} is there twice, {' and '.join(map(str, folders))}. "
+                "Take one of them out."
+            )
+        else:
+            found[task] = folders[0]
+    return found, skipped
+
+
+def task_named(name: str) -> SuiteTask:
+    """Return the task of DataComp's name; KeyError for a name that it does not have."""
+    return {task.name: task for task in TASKS}[name]

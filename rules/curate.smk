@@ -1,0 +1,233 @@
+"""Scores -> sets of equal size -> what models trained on them do.
+
+Needs: `parrot.curations`; matches and caption scores of its corpus; test sets, retrieval corpora
+and the suite's webdatasets, where the settings name some.
+Makes: curation_cuts/<corpus>/<set>.json; manifests/<corpus>/<set>/ and heldout/<corpus>/ by part;
+heldout_scores/<encoder>/<corpus>/ by part; tasks/<encoder>/<test set>.json;
+pair_ranks/<encoder>/<corpus>.json; suite/<encoder>/<task>.json; task_results/<encoder>.json.
+"""
+
+if CURATIONS is not None:
+
+    rule cut_curation:
+        """Where the random order is cut, so that a set has its size."""
+        input:
+            unpack(curation_cut_inputs),
+        output:
+            cut=f"{RESULTS}/curation_cuts/{{corpus}}/{{curated}}.json",
+        log:
+            "logs/cut_curation/{corpus}/{curated}.log",
+        conda:
+            "../envs/cpu.yaml"
+        params:
+            code=code("cut_curation"),
+            curation=curation,
+            held_out=held_out,
+            aesthetics_field=aesthetics_field,
+            threshold=duplicate_threshold,
+        script:
+            "../workflow_scripts/cut_curation.py"
+
+    rule curate:
+        """The manifest of a part of a set: every other row says why it is not in."""
+        input:
+            unpack(curate_inputs),
+            cut=f"{RESULTS}/curation_cuts/{{corpus}}/{{curated}}.json",
+        output:
+            manifest=f"{RESULTS}/manifests/{{corpus}}/{{curated}}/{{part}}.json",
+        log:
+            "logs/curate/{corpus}/{curated}/{part}.log",
+        conda:
+            "../envs/cpu.yaml"
+        params:
+            code=code("curate"),
+            shards=shard_numbers,
+            curation=curation,
+            held_out=held_out,
+            aesthetics_field=aesthetics_field,
+            threshold=duplicate_threshold,
+        script:
+            "../workflow_scripts/curate.py"
+
+    if PARROT.deduplication is not None:
+
+        rule pass_candidates:
+            """The embeddings of a part, by cluster, of what may be debiased but for repetitions."""
+            input:
+                unpack(candidate_inputs),
+                clustered=f"{RESULTS}/clustered/{{encoder}}/{{corpus}}/{{part}}.json",
+            output:
+                clustered=f"{RESULTS}/candidates/{{encoder}}/{{corpus}}/{{part}}.json",
+            log:
+                "logs/pass_candidates/{encoder}/{corpus}/{part}.log",
+            conda:
+                "../envs/cpu.yaml"
+            params:
+                code=code("pass_candidates"),
+                curation=curation_settings(PARROT, DEBIASED),
+                held_out=[curation_settings(PARROT, name) for name in HELDOUT],
+                aesthetics_field=aesthetics_field,
+            script:
+                "../workflow_scripts/pass_candidates.py"
+
+        use rule duplicates as duplicates_of_candidates with:
+            input:
+                clustered=lambda wildcards: by_part(
+                    f"candidates/{wildcards.encoder}/{wildcards.corpus}",
+                    wildcards.corpus,
+                ),
+            output:
+                duplicates=f"{RESULTS}/candidate_duplicates/{{encoder}}/{{corpus}}/{{group}}.json",
+            log:
+                "logs/duplicates_of_candidates/{encoder}/{corpus}/{group}.log",
+            params:
+                code=code("duplicates"),
+                script="duplicates",
+                clusters=group_clusters,
+                removal_rule=lambda wildcards: deduplication(wildcards).rule,
+                floor=lambda wildcards: deduplication(wildcards).floor(),
+
+    rule heldout:
+        """The samples of a part that are held out of all sets."""
+        input:
+            samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+            manifests=[
+                f"{RESULTS}/manifests/{{corpus}}/{name}/{{part}}.json"
+                for name in HELDOUT
+            ],
+        output:
+            samples=f"{RESULTS}/heldout/{{corpus}}/{{part}}.json",
+        log:
+            "logs/heldout/{corpus}/{part}.log",
+        conda:
+            "../envs/cpu.yaml"
+        params:
+            code=code("heldout"),
+        script:
+            "../workflow_scripts/heldout.py"
+
+    use rule score_captions as score_heldout with:
+        input:
+            tars=part_tars,
+            samples=f"{RESULTS}/heldout/{{corpus}}/{{part}}.json",
+            spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
+            matches=f"{RESULTS}/matches/{{corpus}}/{{part}}.json",
+            weights=lambda wildcards: encoder_files(wildcards.encoder),
+            vocabulary=lambda wildcards: vocabulary_file(
+                encoder_architecture(wildcards.encoder)
+            ),
+        output:
+            scores=f"{RESULTS}/heldout_scores/{{encoder}}/{{corpus}}/{{part}}.json",
+            drops=f"{RESULTS}/drops/heldout_scores/{{encoder}}/{{corpus}}/{{part}}.json",
+        log:
+            "logs/score_heldout/{encoder}/{corpus}/{part}.log",
+        params:
+            code=code("score_captions"),
+            script="score_captions",
+            shards=shard_numbers,
+            model=lambda wildcards: encoder_settings(wildcards.encoder),
+            erasing=PARROT.erasing.model_dump(mode="json"),
+            tokenization=PARROT.tokenization,
+
+
+if PARROT.test_sets:
+
+    rule evaluate_tasks:
+        """What a model predicts for every image of the audit's test sets."""
+        input:
+            **test_set_inputs(PARROT.test_sets),
+            weights=lambda wildcards: encoder_files(wildcards.encoder),
+            vocabulary=lambda wildcards: vocabulary_file(
+                encoder_architecture(wildcards.encoder)
+            ),
+        output:
+            **{
+                test_set: f"{RESULTS}/tasks/{{encoder}}/{test_set}.json"
+                for test_set in PARROT.test_sets
+            },
+        log:
+            "logs/evaluate_tasks/{encoder}.log",
+        conda:
+            "../envs/cpu.yaml"
+        params:
+            code=code("evaluate"),
+            script="evaluate",
+            model=lambda wildcards: encoder_settings(wildcards.encoder),
+            batch_size=lambda wildcards: RUN.encoders[wildcards.encoder].batch_size,
+            tasks=zero_shot_tasks(PARROT.test_sets),
+            class_files=label_sets(PARROT.test_sets),
+        script:
+            "../workflow_scripts/evaluate.py"
+
+
+rule retrieve_pairs:
+    """How well a model finds the pictures of a corpus by their captions, and the other way."""
+    input:
+        tars=lambda wildcards: RUN.shards(wildcards.corpus),
+        samples=lambda wildcards: by_part(
+            f"samples/{wildcards.corpus}", wildcards.corpus
+        ),
+        weights=lambda wildcards: encoder_files(wildcards.encoder),
+        vocabulary=lambda wildcards: vocabulary_file(
+            encoder_architecture(wildcards.encoder)
+        ),
+    output:
+        ranks=f"{RESULTS}/pair_ranks/{{encoder}}/{{corpus}}.json",
+    log:
+        "logs/retrieve_pairs/{encoder}/{corpus}.log",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("retrieve_pairs"),
+        model=lambda wildcards: encoder_settings(wildcards.encoder),
+        batch_size=lambda wildcards: RUN.encoders[wildcards.encoder].batch_size,
+        corpus=lambda wildcards: wildcards.corpus,
+        several=lambda wildcards: RUN.corpora[wildcards.corpus].captions == "texts",
+    script:
+        "../workflow_scripts/retrieve_pairs.py"
+
+
+if PARROT.suite is not None:
+
+    rule run_suite:
+        """What clip_benchmark says of a model on one task of the suite."""
+        input:
+            files=suite_files,
+            weights=lambda wildcards: encoder_files(wildcards.encoder),
+            vocabulary=lambda wildcards: vocabulary_file(
+                encoder_architecture(wildcards.encoder)
+            ),
+        output:
+            metrics=f"{RESULTS}/suite/{{encoder}}/{{suite_task}}.json",
+        log:
+            "logs/run_suite/{encoder}/{suite_task}.log",
+        wildcard_constraints:
+            suite_task=one_of(SUITE),
+        conda:
+            "../envs/cpu.yaml"
+        params:
+            code=code("run_suite"),
+            task=lambda wildcards: SUITE[wildcards.suite_task].task,
+            folder=lambda wildcards: SUITE[wildcards.suite_task].folder,
+            model=lambda wildcards: encoder_settings(wildcards.encoder),
+            batch_size=PARROT.suite.batch_size,
+        script:
+            "../workflow_scripts/run_suite.py"
+
+
+rule task_results:
+    """One number for each task of a model."""
+    input:
+        unpack(task_result_inputs),
+    output:
+        results=f"{RESULTS}/task_results/{{encoder}}.json",
+    log:
+        "logs/task_results/{encoder}.log",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("task_results", "clipaudit/reports/sql/parrot_task_results.sql"),
+        code_files=["clipaudit/reports/sql/parrot_task_results.sql"],
+        relations=lambda wildcards: task_table(wildcards).relations,
+    script:
+        "../workflow_scripts/task_results.py"

@@ -1,0 +1,89 @@
+"""Pictures -> the text in them -> how much of it their captions repeat.
+
+Needs: `parrot.corpora`, which have captions; spotting by OCR needs their shards.
+Makes: spans/<corpus>/, drops/spot/<corpus>/, matches/<corpus>/ by part; for corpora of a made
+world spotted_truth/<corpus>/ by part.
+"""
+
+if PARROT.spotting.spotter == "rapidocr":
+
+    rule spot:
+        """The text in the pictures of a part, by OCR; no picture's bytes are ever read twice."""
+        input:
+            tars=part_tars,
+            samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+        output:
+            spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
+            drops=f"{RESULTS}/drops/spot/{{corpus}}/{{part}}.json",
+        log:
+            "logs/spot/{corpus}/{part}.log",
+        wildcard_constraints:
+            corpus=one_of(PROFILED),
+        conda:
+            "../envs/cpu.yaml"
+        threads: PARROT.spotting.threads
+        params:
+            code=code("spot"),
+            shards=shard_numbers,
+            spotting=PARROT.spotting.model_dump(mode="json"),
+        script:
+            "../workflow_scripts/spot.py"
+
+else:
+
+    rule read_spans:
+        """The text in the pictures of a part, as the samples' JSON states it."""
+        input:
+            samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+        output:
+            spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
+            drops=f"{RESULTS}/drops/spot/{{corpus}}/{{part}}.json",
+        log:
+            "logs/read_spans/{corpus}/{part}.log",
+        wildcard_constraints:
+            corpus=one_of(PROFILED),
+        conda:
+            "../envs/cpu.yaml"
+        params:
+            code=code("read_spans"),
+            field=PARROT.spotting.field,
+        script:
+            "../workflow_scripts/read_spans.py"
+
+
+rule match:
+    """How many words of its caption each picture of a part shows."""
+    input:
+        samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+        spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
+    output:
+        matches=f"{RESULTS}/matches/{{corpus}}/{{part}}.json",
+    log:
+        "logs/match/{corpus}/{part}.log",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("match"),
+        fuzzy_threshold=PARROT.fuzzy_threshold,
+    script:
+        "../workflow_scripts/match.py"
+
+
+rule compare_spotted:
+    """What was spotted beside what the world wrote into its pictures."""
+    input:
+        truths=part_truths,
+        spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
+        matches=f"{RESULTS}/matches/{{corpus}}/{{part}}.json",
+    output:
+        compared=f"{RESULTS}/spotted_truth/{{corpus}}/{{part}}.json",
+    log:
+        "logs/compare_spotted/{corpus}/{part}.log",
+    wildcard_constraints:
+        corpus=one_of(name for name in PROFILED if RUN.corpora[name].world),
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("compare_spotted"),
+    script:
+        "../workflow_scripts/compare_spotted.py"

@@ -1,0 +1,51 @@
+import pyarrow as pa
+import pytest
+
+from clipaudit.parrot.aesthetics import stated_aesthetics
+from clipaudit.parrot.curation_parts import above_threshold, read_parts
+
+
+def addressed(rows, **columns):
+    shard, row = pa.array([0] * len(rows), pa.int32()), pa.array(rows, pa.int32())
+    return pa.table({"shard": shard, "row": row, **columns})
+
+
+def test_numbers_are_stated_and_all_else_is_null():
+    texts = ['{"a": 5.5}', '{"a": 3}', '{"a": "6"}', '{"a": true}', '{"a": NaN}', "{}", None]
+    samples = addressed(range(7), metadata=pa.array(texts, pa.string()))
+
+    scores = stated_aesthetics(samples, "a")
+
+    assert scores["aesthetics"].to_pylist() == [5.5, 3.0, None, None, None, None, None]
+
+
+@pytest.mark.parametrize(("threshold", "left"), [(0.5, [1, 3]), (0.6, [3]), (0.9, [])])
+def test_a_sample_leaves_below_its_removal_similarity(threshold, left):
+    similarity = pa.array([None, 0.6, 0.5, 0.7], pa.float64())
+
+    removed = above_threshold([addressed(range(4), similarity=similarity)], threshold)
+
+    assert removed["row"].to_pylist() == left
+
+
+def test_parts_come_with_the_tables_that_there_are():
+    inputs = {"base": [addressed([0]), addressed([1])], "matches": [addressed([0]), addressed([1])]}
+
+    parts = list(
+        read_parts(lambda name: iter(inputs.get(name, [])), aesthetics_field=None, duplicates=None)
+    )
+
+    assert [part.base["row"].to_pylist() for part in parts] == [[0], [1]]
+    assert {(part.scores, part.aesthetics, part.duplicates) for part in parts} == {(None,) * 3}
+
+
+def test_aesthetics_are_read_of_the_part_they_belong_to():
+    texts = [pa.array(['{"a": 1}']), pa.array(['{"a": 2}'])]
+    samples = [addressed([row], metadata=text) for row, text in enumerate(texts)]
+    inputs = {"base": samples, "matches": samples, "samples": samples}
+
+    parts = read_parts(
+        lambda name: iter(inputs.get(name, [])), aesthetics_field="a", duplicates=None
+    )
+
+    assert [part.aesthetics["aesthetics"].to_pylist() for part in parts] == [[1.0], [2.0]]

@@ -1,0 +1,99 @@
+import json
+
+import pyarrow as pa
+import pytest
+
+from clipaudit.errors import InputError
+from clipaudit.parrot.spans import Span, Word, spans_of
+from clipaudit.parrot.stated_spans import read_spans
+
+TRIANGLE = (0.0, 0.0, 4.0, 0.0, 4.0, 4.0)
+
+
+def samples(*texts):
+    table = {
+        "shard": pa.array([2] * len(texts), pa.int32()),
+        "row": pa.array(range(len(texts)), pa.int32()),
+        "metadata": pa.array(texts, pa.string()),
+    }
+    return pa.table(table)
+
+
+def stating(*entries):
+    return json.dumps({"spans": entries})
+
+
+@pytest.mark.parametrize(
+    ("place", "polygon"),
+    [
+        ({"polygon": [0, 0, 4, 0, 4, 4]}, TRIANGLE),
+        ({"polygon": [[0, 0], [4, 0], [4, 4]]}, TRIANGLE),
+        ({"bbox": [1, 2, 3, 4]}, (1.0, 2.0, 4.0, 2.0, 4.0, 6.0, 1.0, 6.0)),
+        ({"polygon": None, "bbox": [1, 2, 0, 0]}, (1.0, 2.0) * 4),
+    ],
+)
+def test_polygons_may_be_flat_or_pairs_or_boxes(place, polygon):
+    table = read_spans(samples(stating({"text": "sale"} | place)))
+
+    assert list(spans_of(table)) == [[Span("sale", 1.0, polygon, None)]]
+
+
+def test_scores_and_words_are_kept():
+    word = {"text": "big", "polygon": TRIANGLE}
+    entry = {"text": "big sale", "polygon": TRIANGLE, "score": 0.5, "words": [word]}
+
+    table = read_spans(samples(stating(entry)))
+
+    expected = Span("big sale", 0.5, TRIANGLE, (Word("big", TRIANGLE),))
+    assert list(spans_of(table)) == [[expected]]
+
+
+def test_pictures_without_the_field_show_no_text():
+    table = read_spans(samples(None, "{}", '{"spans": null}', '{"spans": []}'))
+
+    assert list(spans_of(table)) == [[], [], [], []]
+    assert table["row"].to_pylist() == [0, 1, 2, 3]
+
+
+def test_the_field_has_any_name():
+    text = json.dumps({"spans": 3, "ocr": [{"text": "sale", "polygon": TRIANGLE}]})
+
+    table = read_spans(samples(text), field="ocr")
+
+    assert [span.text for span in next(spans_of(table))] == ["sale"]
+
+
+def test_no_samples_give_an_empty_table():
+    assert read_spans(samples()).num_rows == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "its JSON cannot be read"),
+        ("[" * 100_000, "its JSON cannot be read"),
+        ("[]", r"its JSON is \[\]: make it an object"),
+        ('{"spans": {}}', r"spans is \{\}: make it a list"),
+        (stating("sale"), 'an entry is "sale": a span is an object'),
+        (stating({"polygon": TRIANGLE}), "text is null"),
+        (stating({"text": 3, "polygon": TRIANGLE}), "text is 3"),
+        (stating({"text": "\ud800", "polygon": TRIANGLE}), r'text is "\\ud800"'),
+        (stating({"text": "a"}), "bbox is null"),
+        (stating({"text": "a", "bbox": [1, 2, 3]}), r"bbox is \[1, 2, 3\]"),
+        (stating({"text": "a", "bbox": [1, 2, -3, 4]}), r"bbox is \[1, 2, -3, 4\]"),
+        (stating({"text": "a", "bbox": [3e38, 2, 3e38, 4]}), "bbox is"),
+        (stating({"text": "a", "polygon": [[0, 0], [4, 0, 1], [4, 4]]}), "polygon is"),
+        (stating({"text": "a", "polygon": [[0, 0], 4, 0, 1]}), "polygon is"),
+        (stating({"text": "a", "polygon": [0, 0, 4, 0]}), 'the polygon of "a" has 2 corners'),
+        (stating({"text": "a", "polygon": [0, 0, 4, 0, True, 1]}), "polygon is"),
+        (stating({"text": "a", "polygon": [0, 0, 4, 0, float("nan"), 1]}), "polygon is"),
+        (stating({"text": "a", "polygon": "0 0 4 0"}), "polygon is"),
+        (stating({"text": "a", "polygon": TRIANGLE, "score": "high"}), 'score is "high"'),
+        (stating({"text": "a", "polygon": TRIANGLE, "words": "a"}), 'words is "a"'),
+        (stating({"text": "a", "polygon": TRIANGLE, "words": [{"text": "a"}]}), "bbox is null"),
+    ],
+    ids=range(21),
+)
+def test_anything_else_is_refused_by_place(text, message):
+    with pytest.raises(InputError, match=f"shard 2, row 1: {message}"):
+        read_spans(samples(None, text))

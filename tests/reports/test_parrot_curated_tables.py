@@ -1,0 +1,310 @@
+"""What the tables of trained models ask for, given the settings, and how they print."""
+
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+from types import MappingProxyType
+
+import pyarrow as pa
+import pytest
+
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.errors import InputError
+from clipaudit.reports.layouts import Layout
+from clipaudit.reports.parrot_curated import curated_tables, suite_tasks, task_result_table
+from clipaudit.reports.parrot_curated_layouts import LAYOUTS
+from clipaudit.reports.tables import published_values
+from clipaudit.suite_tasks import TASKS
+
+MICRO = Path(__file__).parents[2] / "config/micro_parrot.yaml"
+
+
+@pytest.fixture
+def run():
+    """A function: a small run, with some settings of the audit or of its curations replaced."""
+
+    def build(*, title=None, curations=MappingProxyType({}), **changes):
+        settings = read_settings(MICRO)
+        settings["corpora"]["posters"]["title"] = title
+        settings["architectures"]["RN50"] = settings["architectures"]["atom"]
+        settings["recipes"]["large"] = settings["recipes"]["brief"] | {"architecture": "RN50"}
+        settings["encoders"]["clip"] = {
+            "architecture": "atom",
+            "pretrained": "clip.safetensors",
+            "title": "CLIP",
+        }
+        own = settings["parrot"].pop("curations")
+        settings["parrot"] |= changes
+        settings["parrot"]["curations"] = None if curations is None else own | dict(curations)
+        return parse_settings(settings)
+
+    return build
+
+
+@pytest.fixture
+def suite(tmp_path):
+    """The folder of a suite that has two of the tasks."""
+    for name in ("vtab/dtd", "mnist"):
+        tmp_path.joinpath(name).mkdir(parents=True)
+    return {"folder": str(tmp_path)}
+
+
+def titles(table):
+    return [row["title"] for row in table.relations["rows"]]
+
+
+def test_every_table_has_its_sql_and_its_layout(run, suite):
+    found = curated_tables(run(suite=suite))
+
+    folder = files("clipaudit.reports").joinpath("sql")
+    assert all(folder.joinpath(f"{table.sql}.sql").is_file() for table in found.values())
+    assert sorted(found) == sorted(LAYOUTS)
+
+
+def test_without_curations_only_inspected_models_are_compared(run):
+    nothing = dict.fromkeys(["curations", "evidence", "deduplication"])
+    found = curated_tables(run(**nothing))
+
+    assert list(found) == ["parrot_table8"]
+    assert found["parrot_table8"].inputs["task_results"] == ["task_results/own.json"]
+
+
+def test_without_the_audit_there_are_no_tables_and_no_tasks():
+    plain = parse_settings(read_settings(MICRO.parent / "micro.yaml"))
+
+    assert curated_tables(plain) == {}
+    assert suite_tasks(plain) == {}
+
+
+def test_of_one_size_there_are_no_tables_of_the_largest(run):
+    found = curated_tables(run(curations={"sizes": [8], "grid": None, "rsc": []}))
+
+    assert "parrot_table4" in found
+    assert found.keys().isdisjoint({f"parrot_table{number}" for number in (5, 11, 12, 13)})
+
+
+def test_rows_go_by_size_then_by_model(run):
+    table = curated_tables(run(curations={"recipes": ["brief", "large"]}))["parrot_table2"]
+
+    sets = ("random", "w/o emb. text", "w/ emb. text only")
+    assert titles(table) == [
+        f"{size} {name} / {model}"
+        for size in (8, 10)
+        for model in ("atom", "RN50")
+        for name in sets
+    ]
+
+
+def test_recipes_of_one_architecture_keep_their_names(run):
+    table = curated_tables(run(curations={"recipes": ["brief", "brief-1"]}))["parrot_table2"]
+
+    assert titles(table)[2:4] == ["8 w/ emb. text only / brief", "8 random / brief-1"]
+
+
+def test_only_models_of_the_grid_and_of_the_evidence_are_read(run):
+    table = curated_tables(run())["parrot_table2"]
+
+    trained = ["random-8", "without-text-8", "with-text-8", "with-text-10"]
+    assert [row["curated"] for row in table.relations["rows"] if row["in_grid"]] == trained
+    assert table.inputs["curves"] == [f"curves/brief/{name}.json" for name in trained]
+    assert table.inputs["probes"][0] == "probes/brief.random-8/posters/captions-1.json"
+    parts = [f"manifests/posters/random-8/{part}.json" for part in ("00000", "00001")]
+    assert table.inputs["curated_rows"][:2] == parts
+
+
+def test_tables_3_and_11_have_the_smallest_and_the_largest_size(run):
+    found = curated_tables(run())
+
+    sizes = {
+        name: {row["curated"].rpartition("-")[2] for row in found[name].relations["rows"]}
+        for name in ("parrot_table3", "parrot_table11")
+    }
+    assert sizes == {"parrot_table3": {"8"}, "parrot_table11": {"10"}}
+
+
+@pytest.mark.parametrize("number", [2, 3, 4, 5, 10, 11, 12])
+def test_all_rows_of_the_paper_are_found_by_a_run_of_its_size(run, number):
+    name = f"parrot_table{number}"
+    title = "CC12M" if number == 10 else "LAION-2B"
+    asked = {
+        "sizes": [3_000_000, 12_000_000],
+        "rates": [0.3, 0.5, 0.8, 1.0],
+        "rsa": [0.0, 0.1, 0.2, 0.3],
+        "rsc": [0.0, 0.1, 0.2, 0.3],
+        "recipes": ["large"],
+        "grid": None,
+    }
+
+    table = curated_tables(run(title=title, curations=asked, evidence=None))[name]
+
+    paper = {row for row in published_values(name)["row"].to_pylist() if row.endswith("/ RN50")}
+    assert {row["published_row"] for row in table.relations["rows"]} == paper
+
+
+def test_the_papers_rows_are_not_those_of_other_corpora(run):
+    table = curated_tables(run(title="CC12M"))["parrot_table2"]
+
+    assert {row["published_row"] for row in table.relations["rows"]} == {""}
+
+
+def test_table_8_has_the_debiased_models_first(run):
+    table = curated_tables(run(title="LAION-2B", encoders=["clip"]))["parrot_table8"]
+
+    models = table.relations["models"]
+    assert [row["title"] for row in models] == ["debiased / atom", "own", "CLIP"]
+    assert [row["manifest"] for row in models] == ["debiased", "posters", ""]
+    assert [row["published_row"] for row in models] == ["Ours", "own", "CLIP"]
+    assert "manifests/posters/all/00001.json" in table.inputs["trained_rows"]
+
+
+def test_the_evidence_pairs_the_arms_of_every_seed(run):
+    table = curated_tables(run())["parrot_evidence"]
+
+    assert [(row["position"], row["encoder"]) for row in table.relations["models"]] == [
+        (0, "brief.with-text-8"),
+        (0, "brief.without-text-8"),
+        (1, "brief-1.with-text-8"),
+        (1, "brief-1.without-text-8"),
+    ]
+    assert table.parameters["comparison"] == "8 w/ emb. text only and 8 w/o emb. text"
+    assert table.parameters["t"] == pytest.approx(12.7062)
+
+
+# --- tasks ---------------------------------------------------------------------------------------
+
+
+def test_tasks_of_the_suite_have_names_for_files(run, suite):
+    found = suite_tasks(run(suite=suite))
+
+    assert list(found) == ["vtab-dtd", "mnist"]
+    assert found["vtab-dtd"] == ("vtab/dtd", f"{suite['folder']}/vtab/dtd")
+
+
+def test_all_tasks_of_a_model_are_listed_in_order(run, suite):
+    table = task_result_table(run(suite=suite), "own")
+
+    assert table.inputs == {
+        "tasks": ["tasks/own/val.json"],
+        "pair_ranks": ["pair_ranks/own/album.json"],
+        "suite": ["suite/own/vtab-dtd.json", "suite/own/mnist.json"],
+    }
+    listed = [(row["task"], row["track"], row["source"]) for row in table.relations["listed"]]
+    assert listed == [
+        ("val", "imagenet", "zero-shot"),
+        ("album", "retrieval", "retrieval"),
+        ("vtab/dtd", "vtab", "suite"),
+        ("mnist", "others", "suite"),
+    ]
+
+
+def test_the_suites_table_names_every_skipped_task(run, suite):
+    table = curated_tables(run(suite=suite))["parrot_suite"]
+
+    reasons = {row["task"]: row["reason"] for row in table.relations["listed"]}
+    assert len(reasons) == len(TASKS)
+    assert [task for task, reason in reasons.items() if not reason] == ["vtab/dtd", "mnist"]
+    assert reasons["stl10"] == "no folder stl10"
+    assert "suite/brief.random-8/mnist.json" in table.inputs["suite"]
+
+
+def test_a_missing_folder_of_the_suite_is_told(run):
+    with pytest.raises(InputError, match="nowhere: no such folder"):
+        suite_tasks(run(suite={"folder": "nowhere"}))
+
+
+def test_where_there_are_no_tasks_no_results_are_read(run):
+    found = curated_tables(run(test_sets=[], retrieval=[], probe={"lengths": [2]}))
+
+    read = [
+        table.inputs.get(view) for table in found.values() for view in ("task_results", "probes")
+    ]
+    assert read
+    assert not any(read)
+
+
+def test_planning_loads_neither_torch_nor_scipy():
+    code = (
+        "import sys, clipaudit.reports.parrot_curated; "
+        "sys.exit(any(name in sys.modules for name in ('torch', 'scipy', 'matplotlib')))"
+    )
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# --- print ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def printed():
+    """A function: the cells of a row of a listing, by their headings, and its name."""
+
+    def build(name, row):
+        layout = LAYOUTS[name]
+        return layout.name(row), {head: cell(row) for head, cell in layout.fields.items()}
+
+    return build
+
+
+@pytest.fixture
+def model():
+    names = ("samples", "avg_score", "imagenet", "retrieval", "average", "sync")
+    row = dict.fromkeys([*names, *(f"published_{name}" for name in names), "final_loss", "tasks"])
+    return row | {"title": "8 random / atom", "in_grid": True}
+
+
+def test_the_papers_number_stands_in_brackets(printed, model):
+    row = model | {"imagenet": 0.25, "published_imagenet": 0.193, "average": 0.5, "tasks": 3}
+
+    _, cells = printed("parrot_table2", row)
+
+    assert (cells["IN"], cells["Ret."]) == ("0.250 (0.193)", "\N{EN DASH}")
+    assert cells["Avg."] == "0.500, n = 3"
+
+
+def test_the_papers_columns_come_first(printed, model):
+    own = ["IN", "Ret.", "Avg.", "Sync. S", "Samples", "Final loss"]
+
+    assert list(printed("parrot_table3", model)[1]) == own
+    assert list(printed("parrot_table4", model)[1]) == ["Avg. S", *own]
+
+
+def test_a_model_outside_of_the_grid_says_so(printed, model):
+    name, cells = printed("parrot_table5", model | {"in_grid": False})
+
+    assert name == "8 random / atom, not in this grid"
+    assert set(cells.values()) == {"\N{EN DASH}"}
+
+
+def test_evidence_prints_differences_with_their_sign():
+    row = {"difference": -0.5, "difference_low": -1.0, "difference_high": 0.0, "seeds": 3}
+    row |= {"same_sign": 2, "parrot": 0.25, "clean": 0.75}
+
+    cells = [line.body(row) for line in LAYOUTS["parrot_evidence"].lines]
+
+    assert cells == ["\u22120.500", "[\u22121.000, 0.000]", "2 of 3", "0.250", "0.750"]
+
+
+def test_a_skipped_task_prints_its_reason():
+    row = {"track": "Others", "reason": "other code"}
+
+    assert LAYOUTS["parrot_suite"].row_note(row) == " (Others), skipped: other code"
+    assert LAYOUTS["parrot_suite"].row_note(row | {"reason": None}) == " (Others)"
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, layout in LAYOUTS.items() if isinstance(layout, Layout)]
+)
+def test_every_line_below_a_row_of_trained_models_is_named(name):
+    first, *others = LAYOUTS[name].lines
+
+    assert first.name == ""
+    assert all(line.name for line in others)
+
+
+@pytest.mark.parametrize("name", ["parrot_table2", "parrot_table8", "parrot_suite"])
+def test_relations_have_columns_of_one_type(run, suite, name):
+    relations = curated_tables(run(suite=suite))[name].relations
+
+    for rows in relations.values():
+        assert pa.null() not in pa.Table.from_pylist(list(rows)).schema.types

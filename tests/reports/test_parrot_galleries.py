@@ -1,0 +1,61 @@
+"""What the galleries of the parrot audit are made from, given the settings."""
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.parrot.examples import What
+from clipaudit.reports.parrot_galleries import parrot_galleries
+
+MICRO = Path(__file__).parents[2] / "config/micro_parrot.yaml"
+
+
+@pytest.fixture
+def run():
+    return parse_settings(read_settings(MICRO))
+
+
+def test_every_corpus_has_its_pictures_of_figure_1_and_the_first_the_others(run):
+    assert list(parrot_galleries(run)) == [
+        "parrot_fig1_posters_pictures",
+        "parrot_fig1_notices_pictures",
+        "parrot_fig2",
+        "parrot_fig8",
+        "parrot_fig14_posters",
+        "parrot_fig15",
+    ]
+
+
+def test_tars_and_tables_are_those_of_the_corpora_shown(run):
+    galleries = parrot_galleries(run)
+
+    figure = galleries["parrot_fig15"]
+    assert [each["corpus"] for each in figure.settings["tars"]] == ["posters", "notices"]
+    assert figure.inputs["scores"] == [
+        "caption_scores/own/posters/00000.json",
+        "caption_scores/own/posters/00001.json",
+        "caption_scores/own/notices/00000.json",
+    ]
+    for gallery in galleries.values():
+        assert len(gallery.tars) == sum(each["shards"] for each in gallery.settings["tars"])
+
+
+def test_places_are_read_for_clusters_alone(run):
+    galleries = parrot_galleries(run)
+
+    reading = [name for name, gallery in galleries.items() if "placed" in gallery.inputs]
+    assert reading == ["parrot_fig14_posters"]
+
+
+def test_lists_are_known_and_as_long_as_the_settings_say(run):
+    galleries = parrot_galleries(run)
+
+    lists = [each for gallery in galleries.values() for each in gallery.settings["lists"]]
+    assert {each["what"] for each in lists} == set(get_args(What))
+    assert {each["count"] for each in galleries["parrot_fig8"].settings["lists"]} == {2}
+
+
+def test_without_the_audit_there_are_none(run):
+    assert parrot_galleries(run.model_copy(update={"parrot": None})) == {}

@@ -1,0 +1,358 @@
+"""The SQL of the parrot audit's figures of inspected models: over rows worked by hand, and stored
+tables."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from clipaudit.actions import LabelledFile
+from clipaudit.caption_scores import SCORES
+from clipaudit.corpora.manifests import MANIFEST
+from clipaudit.parrot.clusters import PLACED
+from clipaudit.parrot.matching import MATCHES
+from clipaudit.reports.parrot_inspected_figures import DIFFERENCES, KINDS, SERIES
+from clipaudit.reports.tables import report_table
+
+TEXT, INT = pa.string(), pa.int32()
+ENCODER = pa.field("encoder", TEXT)
+ERASED = ("all", "co", "random_all", "random_co")
+
+
+def matches(kinds):
+    """A view of pictures of these kinds; to the letter, no word is co-embedded."""
+    rows = [
+        {"shard": 0, "row": row, "spans": int(kind != "none"), "plain_co": []}
+        | {f"{prefix}_{name}": 1 for prefix in ("words", "plain") for name in ("caption", "fuzzy")}
+        | {"words_co": ["be"] if kind == "co" else []}
+        for row, kind in enumerate(kinds)
+    ]
+    return pa.Table.from_pylist(rows, MATCHES)
+
+
+def scores(rows, encoder="own"):
+    """A view of (row, raw, then all, co, random_all and random_co as far as given)."""
+    found = [
+        {"encoder": encoder, "shard": 0, "row": row, "raw": raw}
+        | dict(zip(ERASED, erased, strict=False))
+        for row, raw, *erased in rows
+    ]
+    return pa.Table.from_pylist(found, SCORES.append(ENCODER))
+
+
+def placed(groups):
+    rows = [{"shard": 0, "row": n, "cluster": 9, "group": each} for n, each in enumerate(groups)]
+    return pa.Table.from_pylist(rows, PLACED)
+
+
+def relation(key, names):
+    """The relation of these names, with titles."""
+    rows = [{"position": n, key: name, "title": f"is {name}"} for n, name in enumerate(names)]
+    return pa.Table.from_pylist(rows)
+
+
+KIND_ROWS = relation("kind", [kind for kind, _ in KINDS])
+
+
+# --- all pairs and the top ones ------------------------------------------------------------------
+
+
+def fig1(kinds, raw, *, top=5, tokenization="words", encoders=("own",)):
+    """The pictures of each kind by (encoder, selection), and all of them."""
+    views = {
+        "models": relation("encoder", encoders),
+        "selections": relation("selection", ["all", "top"]),
+        "kinds": KIND_ROWS,
+        "matches": matches(kinds),
+        "scores": scores(list(enumerate(raw))),
+    }
+    table = report_table("parrot_fig1", views, {"tokenization": tokenization, "top": top})
+    found = {}
+    for row in table.to_pylist():
+        key = (row["encoder"], row["selection"])
+        found.setdefault(key, []).append((row["kind"], row["pictures"], row["share"]))
+    return found
+
+
+def test_the_top_are_those_of_the_highest_scores():
+    found = fig1(["none", "co", "apart", "co"], [0.5, 0.25, 0.75, 1.0], top=50)
+
+    assert found["own", "all"] == [("none", 1, 0.25), ("apart", 1, 0.25), ("co", 2, 0.5)]
+    assert found["own", "top"] == [("none", 0, 0), ("apart", 1, 0.5), ("co", 1, 0.5)]
+
+
+@pytest.mark.parametrize(("pairs", "top"), [(1, 1), (20, 1), (21, 2), (40, 2), (60, 3), (61, 4)])
+def test_the_top_are_rounded_up_to_whole_pairs(pairs, top):
+    found = fig1(["none"] * pairs, [0.5] * pairs)
+
+    assert found["own", "top"][0] == ("none", top, 1)
+
+
+def test_of_equal_scores_the_first_address_is_the_top():
+    found = fig1(["co", "none", "none"], [0.5, 0.5, 0.5], top=1)
+
+    assert [pictures for _, pictures, _ in found["own", "top"]] == [0, 0, 1]
+
+
+def test_to_the_letter_other_words_are_co_embedded():
+    found = fig1(["co", "none"], [0.5, 0.5], tokenization="plain")
+
+    assert [pictures for _, pictures, _ in found["own", "all"]] == [1, 1, 0]
+
+
+def test_pictures_without_a_score_are_no_pairs_and_models_without_pairs_have_no_share():
+    found = fig1(["co", "none"], [0.5], encoders=("own", "other"))
+
+    assert found["own", "all"] == [("none", 0, 0), ("apart", 0, 0), ("co", 1, 1)]
+    assert found["other", "top"] == [(kind, 0, None) for kind, _ in KINDS]
+
+
+# --- groups of clusters --------------------------------------------------------------------------
+
+GROUPED = (  # group 7: half with text; 3: as many; 5: none; 1: all
+    *(("none", 7), ("co", 7)),
+    *(("apart", 3), ("none", 3), ("co", 3), ("none", 3)),
+    ("none", 5),
+    ("co", 1),
+)
+GROUPED_KINDS, GROUPS = zip(*GROUPED, strict=True)
+
+
+def fig3(kinds, groups, tokenization="words"):
+    views = {"kinds": KIND_ROWS, "matches": matches(kinds), "placed": placed(groups)}
+    parameters = {"tokenization": tokenization, "title": "Web"}
+    return report_table("parrot_fig3", views, parameters).to_pylist()
+
+
+def test_groups_rise_by_their_share_with_text_equals_by_number():
+    rows = fig3(GROUPED_KINDS, GROUPS)
+
+    found = {row["bar_position"]: (row["group"], row["share_with_text"]) for row in rows}
+    assert found == {0: (5, 0), 1: (3, 0.5), 2: (7, 0.5), 3: (1, 1)}
+
+
+def test_a_group_has_a_row_for_each_kind():
+    rows = [row for row in fig3(GROUPED_KINDS, GROUPS) if row["group"] == 3]
+
+    assert [(row["kind"], row["pictures"], row["share"]) for row in rows] == [
+        *(("none", 2, 0.5), ("apart", 1, 0.25), ("co", 1, 0.25)),
+    ]
+    assert {row["all_pictures"] for row in rows} == {4}
+    assert {(row["bar_title"], row["panel_title"]) for row in rows} == {("3", "Web")}
+
+
+def test_pictures_that_are_not_placed_are_left_out():
+    rows = fig3(["co", "none"], [2])
+
+    assert [row["pictures"] for row in rows] == [0, 0, 1]
+    assert fig3(["co"], []) == []
+
+
+def test_kinds_are_told_to_the_letter_where_that_is_asked():
+    assert [row["pictures"] for row in fig3(["co"], [2], "plain")] == [0, 1, 0]
+
+
+# --- means by group ------------------------------------------------------------------------------
+
+
+def fig4(kinds, groups, *rows):
+    """The mean and the pictures of each series, by group in their order."""
+    views = {
+        "series": relation("series", SERIES),
+        "matches": matches(kinds),
+        "placed": placed(groups),
+        "scores": scores(rows),
+    }
+    found = {}
+    for row in report_table("parrot_fig4", views, {}).to_pylist():
+        found.setdefault(row["group"], {})[row["series"]] = (row["value"], row["pictures"])
+    return found
+
+
+def test_means_are_of_pictures_without_text_or_of_all_with_text():
+    found = fig4(
+        ["none", "co", "co"],
+        [2, 2, 2],
+        (0, 0.125),
+        (1, 0.5, 0.25, 0.375, 0.5, 0.5),
+        (2, 0.75, 0.25, 0.625, 0.625, 0.5),
+    )
+
+    assert found[2] == {
+        "none": (0.125, 1),
+        "raw": (0.625, 2),
+        "all": (0.25, 2),
+        "co": (0.5, 2),
+        "random_all": (0.5625, 2),
+        "random_co": (0.5, 2),
+    }
+
+
+def test_a_picture_keeps_its_score_where_nothing_is_removed():
+    found = fig4(["apart", "co"], [2, 2], (0, 0.5, 0.25), (1, 0.75, 0.5, 0.25))
+
+    assert found[2]["co"] == ((0.5 + 0.25) / 2, 2)
+    assert found[2]["random_all"] == found[2]["random_co"] == found[2]["raw"] == (0.625, 2)
+
+
+def test_means_stand_in_the_order_of_the_groups_of_figure_3():
+    found = fig4(GROUPED_KINDS, GROUPS, *((row, 0.5) for row in range(len(GROUPS))))
+
+    assert list(found) == [5, 3, 7, 1]
+    assert all(list(each) == list(SERIES) for each in found.values())
+    assert found[5]["raw"] == (None, 0)
+    assert found[1]["none"] == (None, 0)
+
+
+def test_a_picture_without_a_caption_counts_in_the_order_alone():
+    found = fig4(["co", "none", "co"], [1, 1, 2], (2, 0.5))
+
+    assert list(found) == [1, 2]
+    assert (found[1]["raw"], found[2]["raw"]) == ((None, 0), (0.5, 1))
+
+
+def test_no_order_of_rows_changes_a_bit():
+    rows = [(row, 0.1 + row / 7, row / 11, row / 13, row / 17, row / 19) for row in range(40)]
+    kinds, groups = ["co"] * 40, [row % 3 for row in range(40)]
+
+    assert fig4(kinds, groups, *rows) == fig4(kinds, groups, *rows[::-1])
+
+
+# --- differences ---------------------------------------------------------------------------------
+
+
+def differences(*rows):
+    views = {"differences": relation("difference", DIFFERENCES), "scores": scores(rows)}
+    found = {}
+    for row in report_table("parrot_fig4_differences", views, {"bins": 4}).to_pylist():
+        found.setdefault(row["difference"], []).append(row)
+    return found
+
+
+def test_a_bin_takes_its_lower_edge():
+    found = differences((0, 0.5, 0.25), (1, 0.5, 0.375), (2, 0.5, 0.625), (3, 0.5))
+
+    bins = [(row["bin_low"], row["bin_high"], row["pictures"]) for row in found["rsa"]]
+    assert bins == [(-0.25, 0, 1), (0, 0.25, 1), (0.25, 0.5, 1)]
+    assert {row["share"] for row in found["rsa"]} == {1 / 3}
+
+
+def test_the_share_below_zero_and_the_mean_are_of_all_that_have_both_scores():
+    found = differences((0, 0.5, 0.25), (1, 0.5, 0.75), (2, 0.5, 0.5), (3, 0.5, 1.0), (4, 0.5))
+
+    (rsa, *_) = found["rsa"]
+    assert (rsa["all_pictures"], rsa["share_below"], rsa["mean"]) == (4, 0.5, -0.125)
+
+
+def test_what_co_embedded_text_spares_needs_both_removals():
+    found = differences((0, 0.5, 0.25, 0.5), (1, 0.5, 0.25))
+
+    (spared,) = found["spared"]
+    assert (spared["bin_low"], spared["pictures"], spared["mean"]) == (0.25, 1, 0.25)
+    assert found["rsc"][0]["bin_low"] == 0
+
+
+def test_a_difference_without_pictures_has_one_row():
+    found = differences((0, 0.5))
+
+    assert list(found) == list(DIFFERENCES)
+    (row,) = found["rsa"]
+    assert (row["bin_low"], row["share_below"], row["all_pictures"]) == (None, None, 0)
+
+
+# --- held-out pictures ---------------------------------------------------------------------------
+
+
+def heldout(**sets):
+    """A view of sets, each of these rows; row 9 is kept by none."""
+    rows = [
+        {"curated": name, "shard": 0, "row": row, "kept": row in kept}
+        for name, kept in sets.items()
+        for row in (*kept, 9)
+    ]
+    columns = [("curated", TEXT), ("shard", INT), ("row", INT), ("kept", pa.bool_())]
+    return pa.Table.from_pylist(rows, pa.schema(columns))
+
+
+def fig7(*views, sets=None):
+    series = [("none", "clean"), ("raw", "parrot"), ("co", "parrot"), ("all", "parrot")]
+    found = report_table(
+        "parrot_fig7",
+        {
+            "models": relation("encoder", ["own", "model"]),
+            "series": pa.Table.from_pylist(
+                [
+                    {"position": n, "series": name, "title": name, "curated": curated}
+                    for n, (name, curated) in enumerate(series)
+                ]
+            ),
+            "scores": pa.concat_tables(views),
+            "heldout": heldout(**(sets or {"clean": [0, 1], "parrot": [2, 3]})),
+        },
+        {},
+    ).to_pylist()
+    return {(row["encoder"], row["series"]): (row["value"], row["pictures"]) for row in found}
+
+
+def test_models_are_compared_on_each_held_out_set():
+    own = [(0, 0.25), (1, 0.5), (2, 0.75, 0.25, 0.5), (3, 0.5, 0.125, 0.25), (9, 1.0, 1.0, 1.0)]
+
+    found = fig7(scores(own), scores([(0, 0.5), (2, 0.25, 0.5, 0.75)], "model"))
+
+    assert found == {
+        ("own", "none"): (0.375, 2),
+        ("own", "raw"): (0.625, 2),
+        ("own", "co"): (0.375, 2),
+        ("own", "all"): (0.1875, 2),
+        ("model", "none"): (0.5, 1),
+        ("model", "raw"): (0.25, 1),
+        ("model", "co"): (0.75, 1),
+        ("model", "all"): (0.5, 1),
+    }
+
+
+def test_a_held_out_set_without_pictures_has_no_mean():
+    found = fig7(scores([(0, 0.25)]), sets={"clean": [0], "parrot": []})
+
+    assert found["own", "none"] == (0.25, 1)
+    assert found["own", "raw"] == found["own", "all"] == (None, 0)
+
+
+# --- stored tables -------------------------------------------------------------------------------
+
+STORED = {
+    "scores": (SCORES, ("encoder", "corpus", "part")),
+    "matches": (MATCHES, ("corpus", "part")),
+    "placed": (PLACED, ("encoder", "corpus", "part")),
+    "heldout": (MANIFEST, ("corpus", "curated", "part")),
+}
+
+
+@pytest.mark.parametrize(
+    ("sql", "views", "rows"),
+    [
+        ("parrot_fig1", ("scores", "matches"), 3),
+        ("parrot_fig3", ("matches", "placed"), 0),
+        ("parrot_fig4", ("matches", "placed", "scores"), 0),
+        ("parrot_fig4_differences", ("scores",), 3),
+        ("parrot_fig7", ("scores", "heldout"), 6),
+    ],
+)
+def test_the_columns_are_those_of_the_stored_tables(tmp_path, sql, views, rows):
+    files = {}
+    for name in views:
+        schema, labels = STORED[name]
+        pq.write_table(schema.empty_table(), tmp_path / name)
+        files[name] = [LabelledFile(tmp_path / name, dict.fromkeys(labels, "x"))]
+    series = relation("series", SERIES)
+    relations = {
+        "models": relation("encoder", ["x"]),
+        "selections": relation("selection", ["all"]),
+        "kinds": KIND_ROWS,
+        "series": series.append_column("curated", pa.array(["x"] * len(series))),
+        "differences": relation("difference", DIFFERENCES),
+    }
+
+    parameters = {"tokenization": "words", "top": 5, "bins": 50, "title": "Web"}
+    table = report_table(sql, files | relations, parameters)
+
+    assert len(table) == rows

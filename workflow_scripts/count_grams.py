@@ -1,0 +1,21 @@
+"""How often words, or pairs of them, occur in the captions or the pictures of a part."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Count them."""
+    from clipaudit.parrot.vocabulary import GRAMS, count_grams
+
+    grams = count_grams(
+        step.table("samples"),
+        step.table("matches"),
+        step.table("spans"),
+        source=step.settings["source"],
+        n=step.settings["length"],
+        tokenization=step.settings["tokenization"],
+    )
+    step.write_table("grams", grams, GRAMS)
+
+
+run_step(snakemake, compute)

@@ -1,0 +1,24 @@
+"""Where the random order is cut, so that a set has its size."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Let all parts compete."""
+    from clipaudit.parrot.criteria import Curation
+    from clipaudit.parrot.curation import CUT, Candidates
+    from clipaudit.parrot.curation_parts import above_threshold, read_parts
+
+    held_out = [Curation(**each) for each in step.settings["held_out"]]
+    candidates = Candidates(
+        Curation(**step.settings["curation"]),
+        list(zip(held_out, step.tables("heldout"), strict=True)),
+    )
+    threshold, field = step.settings["threshold"], step.settings["aesthetics_field"]
+    repeated = None if threshold is None else above_threshold(step.tables("duplicates"), threshold)
+    for part in read_parts(step.tables, aesthetics_field=field, duplicates=repeated):
+        candidates.add(part)
+    step.write_table("cut", candidates.cut(), CUT)
+
+
+run_step(snakemake, compute)

@@ -1,0 +1,18 @@
+"""Clusters of the pictures of a corpus, learned from a random sample."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Learn the clusters."""
+    from clipaudit.parrot.clusters import CLUSTERING, fit_clusters
+
+    asked = dict(step.settings["clusters"])
+    sample = asked["clusters"] * asked.pop("samples_per_cluster")
+    clustering = fit_clusters(
+        step.batches("embeddings"), **asked, sample=sample, threads=step.threads
+    )
+    step.write_table("clustering", clustering, CLUSTERING)
+
+
+run_step(snakemake, compute, numeric=("faiss", "numpy", "scikit-learn"))

@@ -1,0 +1,14 @@
+"""The most frequent grams of a corpus."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Add the parts up."""
+    from clipaudit.parrot.vocabulary import GRAMS, merge_grams
+
+    grams = merge_grams(step.tables("grams"), most=step.settings["most"])
+    step.write_table("vocabulary", grams, GRAMS)
+
+
+run_step(snakemake, compute)

@@ -1,0 +1,27 @@
+"""The embeddings of a part, by cluster, of what may be debiased but for repetitions."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Pick the candidates."""
+    import pyarrow.parquet as pq
+
+    from clipaudit.corpora.splits import select_embeddings
+    from clipaudit.parrot.criteria import Curation
+    from clipaudit.parrot.curation import passing
+    from clipaudit.parrot.curation_parts import read_parts
+
+    held_out = [Curation(**each) for each in step.settings["held_out"]]
+    field = step.settings["aesthetics_field"]
+    (part,) = read_parts(step.tables, aesthetics_field=field, duplicates=None)
+    candidates = passing(
+        Curation(**step.settings["curation"]),
+        part,
+        list(zip(held_out, step.tables("heldout"), strict=True)),
+    )
+    schema = pq.read_schema(step.file("clustered"))
+    step.write_tables("clustered", select_embeddings(step.batches("clustered"), candidates), schema)
+
+
+run_step(snakemake, compute)

@@ -1,0 +1,14 @@
+"""The cluster of every picture of a part."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Place the pictures."""
+    from clipaudit.parrot.clusters import PLACED, place
+
+    placed = place(step.table("clustering"), step.batches("embeddings"))
+    step.write_tables("placed", placed, PLACED)
+
+
+run_step(snakemake, compute)

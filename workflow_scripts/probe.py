@@ -1,0 +1,34 @@
+"""How similar a model finds pictures of nothing but a text to that text."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Draw and embed the grams."""
+    from clipaudit.encoders import load_from_settings
+    from clipaudit.models import use_device
+    from clipaudit.parrot.synthetic import STYLES, Typeface, dejavu_sans
+    from clipaudit.probing import PROBES, probe
+
+    device = use_device(step.device, threads=step.threads)
+    settings, font = step.settings["model"], step.files("font")
+    clip = load_from_settings(**settings, weights=step.files("weights"))
+    probes = probe(
+        clip,
+        step.table("grams"),
+        Typeface(font[0].read_bytes()) if font else dejavu_sans(),
+        side=step.settings["side"],
+        type_size=step.settings["type_size"],
+        styles=list(STYLES),
+        batch_size=settings["encoder"]["batch_size"],
+        workers=step.resource("workers", 0),
+        device=device,
+    )
+    step.write_tables("probes", probes, PROBES)
+
+
+run_step(
+    snakemake,
+    compute,
+    numeric=("torch", "torchvision", "open_clip_torch", "pillow", "matplotlib"),
+)

@@ -1,0 +1,17 @@
+"""The text in the pictures of a part, as the samples' JSON states it."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Read the spans; what is stated drops no picture."""
+    from clipaudit.corpora.drops import DROPS, Drops
+    from clipaudit.parrot.spans import SPANS
+    from clipaudit.parrot.stated_spans import read_spans
+
+    spans = read_spans(step.table("samples"), field=step.settings["field"])
+    step.write_table("spans", spans, SPANS)
+    step.write_table("drops", Drops("spot").table(), DROPS)
+
+
+run_step(snakemake, compute)

@@ -1,0 +1,27 @@
+"""How well a model finds the pictures of a corpus by their captions, and the other way."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Rank them."""
+    from clipaudit.encoders import load_from_settings
+    from clipaudit.models import use_device
+    from clipaudit.pair_retrieval import PAIR_RANKS, retrieve_pairs
+
+    device = use_device(step.device, threads=step.threads)
+    clip = load_from_settings(**step.settings["model"], weights=step.files("weights"))
+    ranks = retrieve_pairs(
+        clip,
+        step.settings["corpus"],
+        list(enumerate(step.files("tars"))),
+        step.table("samples"),
+        several=step.settings["several"],
+        batch_size=step.settings["batch_size"],
+        workers=step.resource("workers", 0),
+        device=device,
+    )
+    step.write_table("ranks", ranks, PAIR_RANKS)
+
+
+run_step(snakemake, compute, numeric=("torch", "torchvision", "open_clip_torch", "pillow"))

@@ -1,0 +1,32 @@
+"""What clip_benchmark says of a model on one task of the suite."""
+
+from pathlib import Path
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Run the task."""
+    from clipaudit.encoders import load_from_settings
+    from clipaudit.models import use_device
+    from clipaudit.suite import METRICS, run_task
+    from clipaudit.suite_tasks import task_named
+
+    device = use_device(step.device, threads=step.threads)
+    clip = load_from_settings(**step.settings["model"], weights=step.files("weights"))
+    metrics = run_task(
+        clip,
+        task_named(step.settings["task"]),
+        Path(step.settings["folder"]),
+        batch_size=step.settings["batch_size"],
+        workers=step.resource("workers", 0),
+        device=device,
+    )
+    step.write_table("metrics", metrics, METRICS)
+
+
+run_step(
+    snakemake,
+    compute,
+    numeric=("torch", "torchvision", "open_clip_torch", "pillow", "clip_benchmark"),
+)

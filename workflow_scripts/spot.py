@@ -1,0 +1,38 @@
+"""The text in the pictures of a part, by OCR."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Read what no job has read before."""
+    from clipaudit.corpora.drops import DROPS, Drops
+    from clipaudit.parrot.spans import SPANS
+    from clipaudit.spot_memory import SpotMemory, memory_folder
+    from clipaudit.spotters import RapidSettings, RapidSpotter
+    from clipaudit.spotting import spot_text
+
+    asked, drops = step.settings["spotting"], Drops("spot")
+    spotter = RapidSpotter(
+        RapidSettings(
+            **{name: asked[name] for name in ("text_score", "box_threshold", "longest_side")},
+            batch=asked["batch"],
+            threads=step.threads,
+            device=step.device,
+        )
+    )
+    recipe = {**spotter.recipe, "code": step.ingredients.code, **step.ingredients.environment}
+    shards = list(zip(step.settings["shards"], step.files("tars"), strict=True))
+    spans = spot_text(
+        shards,
+        step.table("samples"),
+        lambda: spotter,
+        SpotMemory(memory_folder(step.store.root / "spotted", recipe)),
+        drops=drops,
+    )
+    step.write_tables("spans", spans, SPANS)
+    step.write_table("drops", drops.table(), DROPS)
+
+
+run_step(
+    snakemake, compute, numeric=("rapidocr", "onnxruntime", "opencv-python-headless", "pillow")
+)

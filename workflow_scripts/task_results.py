@@ -1,0 +1,20 @@
+"""One number for each task of a model."""
+
+from clipaudit.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Ask the SQL."""
+    import pyarrow as pa
+
+    from clipaudit.reports.tables import report_table
+
+    views = {view: step.labelled(view) for view in step.ingredients.inputs}
+    relations = {
+        view: pa.Table.from_pylist(rows) for view, rows in step.settings["relations"].items()
+    }
+    results = report_table("parrot_task_results", {**views, **relations}, {})
+    step.write_table("results", results, results.schema)
+
+
+run_step(snakemake, compute)
