@@ -19,6 +19,7 @@ from duckdb.func import ARROW
 
 from clipaudit import lineage
 from clipaudit.errors import InputError, StoreError
+from clipaudit.reports.comments import column_comments
 from clipaudit.store import Pointer, Store
 
 CATALOG = "audit.duckdb"
@@ -75,7 +76,8 @@ def write_catalog(
     """Write a DuckDB file with a view for each name among `files`, and what the actions cost.
 
     The tables `executions` and `epochs` say how long each action and each epoch of a training
-    took when it was computed: on which machine, not necessarily in this run.
+    took when it was computed: on which machine, not necessarily in this run. Columns of report
+    tables bear the comments of their SQL: `from duckdb_columns()`.
     """
     groups: dict[str, list[CatalogFile]] = {}
     for file in files:
@@ -88,6 +90,7 @@ def write_catalog(
                 [(view, str(file.path), dict(file.labels)) for file in members],
             )
             connection.execute(_view_sql(view, members))
+            _comment(connection, view, _own_columns(members[0]))
         connection.execute(EXECUTIONS_TABLE)
         rows = [_execution(key, record) for key, record in sorted(actions.items())]
         if rows:
@@ -96,6 +99,13 @@ def write_catalog(
         epochs = [row for record in actions.values() for row in _epochs(record)]
         if epochs:
             connection.executemany("insert into epochs values (?, ?, ?, ?)", sorted(epochs))
+
+
+def _comment(connection: duckdb.DuckDBPyConnection, view: str, columns: set[str]) -> None:
+    for column, comment in column_comments(view).items():
+        if column in columns:  # a table of an older run may lack one
+            place = f"{_identifier(view)}.{_identifier(column)}"
+            connection.execute(f"comment on column {place} is {_quote(comment)}")
 
 
 def _execution(key: str, record: Mapping[str, Any]) -> tuple[object, ...]:

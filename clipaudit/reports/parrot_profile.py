@@ -11,19 +11,61 @@ from clipaudit.reports.specification import ReportTable
 
 Row = dict[str, object]
 
-_PICTURES = (  # measure, unit, title
-    ("images", "count", "Number of total images"),
-    ("unreadable", "count", "Unreadable images, not among them"),
-    ("with_text", "count", "Number of images w/ emb. text"),
-    ("with_text", "share", "Images w/ emb. text, %"),
+_PICTURES = (  # measure, unit, title, definition
+    ("images", "count", "Number of total images", "pictures that were spotted"),
+    (
+        "unreadable",
+        "count",
+        "Unreadable images, not among them",
+        "pictures that left at spotting: drops of that stage",
+    ),
+    (
+        "with_text",
+        "count",
+        "Number of images w/ emb. text",
+        "pictures with one span or more of a letter or a digit",
+    ),
+    ("with_text", "share", "Images w/ emb. text, %", "of the pictures that were spotted"),
 )
 _WORDS = (
-    ("without_words", "count", "Captions without words, left out below"),
-    ("rate", "share", "CoTR, %"),
-    ("rate_with_text", "share", "CoTR in images w/ emb. text, %"),
-    ("fuzzy_rate", "share", "Fuzzy CoTR, %"),
-    ("fuzzy_rate_with_text", "share", "Fuzzy CoTR in images w/ emb. text, %"),
-    ("parroting", "share", "Captions that parrot a word, in images w/ emb. text, %"),
+    (
+        "without_words",
+        "count",
+        "Captions without words, left out below",
+        "captions, of spotted pictures, that are missing or hold no word: they have no rate",
+    ),
+    (
+        "rate",
+        "share",
+        "CoTR, %",
+        "mean over captions with words of: distinct words of the caption that are also words of "
+        "the spotted text, divided by distinct words of the caption; 0 where nothing is spotted",
+    ),
+    (
+        "rate_with_text",
+        "share",
+        "CoTR in images w/ emb. text, %",
+        "the same mean over the captions of pictures with text",
+    ),
+    (
+        "fuzzy_rate",
+        "share",
+        "Fuzzy CoTR, %",
+        "as CoTR, a word of the caption counting where 1 - distance / length >= the setting "
+        "fuzzy_threshold for some spotted word: Levenshtein's distance, the longer word's length",
+    ),
+    (
+        "fuzzy_rate_with_text",
+        "share",
+        "Fuzzy CoTR in images w/ emb. text, %",
+        "the same mean over the captions of pictures with text",
+    ),
+    (
+        "parroting",
+        "share",
+        "Captions that parrot a word, in images w/ emb. text, %",
+        "of the captions with words of pictures with text, those with a CoTR above 0",
+    ),
 )
 _TOKENIZATIONS = {"words": "", "plain": " (to the letter)"}
 _SCORES = (
@@ -148,11 +190,11 @@ def statistic_rows() -> list[Row]:
     """Return the relation `measures` of Table 1: those of pictures, then those of words, twice."""
     found = [(*each, "") for each in _PICTURES]
     found += [
-        (measure, unit, title + note, tokenization)
+        (measure, unit, title + note, definition, tokenization)
         for tokenization, note in _TOKENIZATIONS.items()
-        for measure, unit, title in _WORDS
+        for measure, unit, title, definition in _WORDS
     ]
-    names = ("measure", "unit", "title", "tokenization")
+    names = ("measure", "unit", "title", "definition", "tokenization")
     return [
         {"position": position, **dict(zip(names, each, strict=True))}
         for position, each in enumerate(found)

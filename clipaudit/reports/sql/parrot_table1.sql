@@ -4,7 +4,7 @@
 --
 -- corpora    position, corpus, title
 -- measures   position, measure, tokenization (words, plain; "" where it does not matter), title,
---            unit (count, share)
+--            unit (count, share), definition
 -- matches    corpus, shard, row, spans and, by tokenization, <t>_co, <t>_rate, <t>_fuzzy_rate: one
 --            row per picture that was read, rates null where the caption has no words
 -- drops      corpus, shard, row: pictures that could not be read
@@ -149,6 +149,7 @@ select
     nullif(measures.tokenization, '') as tokenization, -- null: the measure knows no words
     measures.title as measure_title,
     measures.unit, -- count; share: between 0 and 1
+    measures.definition, -- of the measure, exactly
     corpora.corpus,
     corpora.title as corpus_title,
     coalesce(measured.pictures, 0) as pictures, -- what a share is of, or a mean over
