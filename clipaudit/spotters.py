@@ -1,7 +1,7 @@
 """The spotter rapidocr, whose wheel carries its models: one finds lines of text, one reads them.
 
-Pictures are read at their own size: scaling small ones up to 736 pixels, as rapidocr does unasked,
-costs ten times as much.
+Pictures are read at their own size, small ones at twice that or so: scaling them up to 736 pixels,
+as rapidocr does unasked, costs ten times as much.
 """
 
 import os
@@ -49,6 +49,9 @@ class RapidSettings:
     box_threshold: float = 0.5  # mean over a line's box (rapidocr's default)
     unclip_ratio: float = 1.6  # how far a box grows beyond its core (rapidocr's default)
     longest_side: int = 2000  # pixels; larger pictures are scaled down to it before reading
+    # pixels; pictures with a shorter one are scaled up to it: of words of 10 to 16 pixels in
+    # pictures of 64 then 98 % are read, not 87 % (tried on 185), at 1.6 times the cost
+    shorter_side: int = 128
     # pixels to which a line of 48 px height is padded at least; half of rapidocr's 320 reads the
     # same words (46 of 46 drawn ones, also at 48) in half the time
     line_width: int = 160
@@ -90,8 +93,7 @@ class RapidSpotter:
         """Return the lines of text, from the top, those of about one height from the left.
 
         Lines without a letter or digit are no text. A picture of a single colour costs nothing.
-        Larger ones than `longest_side` are scaled down to it; polygons are in pixels of the picture
-        as given. Raises Unusable for a picture on which the engine fails, StepError when it fails
+        Pictures are scaled for reading; polygons are in pixels of the picture as given. Raises Unusable for a picture on which the engine fails, StepError when it fails
         on any.
         """
         if (pixels == pixels[0, 0]).all():
@@ -143,7 +145,7 @@ class RapidSpotter:
             ) from error
 
     def _lines(self, pixels: UInt8[np.ndarray, "h w 3"]) -> list[Span]:
-        shown = _at_most(pixels, self.settings.longest_side)
+        shown = _fitted(pixels, self.settings.shorter_side, self.settings.longest_side)
         crops, boxes, top = _detect(self._engine, shown[:, :, ::-1])  # it takes BGR
         if not crops:
             return []
@@ -214,15 +216,23 @@ def _detect(
     return crops, found.boxes.astype(np.float32), record["padding_1"]["top"]
 
 
-def _at_most(
-    pixels: UInt8[np.ndarray, "h w 3"], longest: int
+def _fitted(
+    pixels: UInt8[np.ndarray, "h w 3"], shorter: int, longest: int
 ) -> UInt8[np.ndarray, "height width 3"]:
+    """Return the picture scaled up to the shorter side, or down to the longest, which comes first.
+
+    >>> _fitted(np.zeros((64, 96, 3), np.uint8), 128, 2000).shape
+    (128, 192, 3)
+    >>> _fitted(np.zeros((4, 2000, 3), np.uint8), 128, 1000).shape
+    (2, 1000, 3)
+    """
     height, width = pixels.shape[:2]
-    scale = longest / max(height, width)
-    if scale >= 1:
+    scale = min(max(1, shorter / min(height, width)), longest / max(height, width))
+    if scale == 1:
         return pixels
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    scaled: np.ndarray = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA)
+    how = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
+    scaled: np.ndarray = cv2.resize(pixels, size, interpolation=how)
     return scaled
 
 

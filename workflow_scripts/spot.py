@@ -14,7 +14,10 @@ def compute(step: Step) -> None:
     asked, drops = step.settings["spotting"], Drops("spot")
     spotter = RapidSpotter(
         RapidSettings(
-            **{name: asked[name] for name in ("text_score", "box_threshold", "longest_side")},
+            text_score=asked["text_score"],
+            box_threshold=asked["box_threshold"],
+            longest_side=asked["longest_side"],
+            shorter_side=asked["shorter_side"],
             batch=asked["batch"],
             threads=step.threads,
             device=step.device,

@@ -28,6 +28,12 @@ class Spotting(Settings):
     longest_side: int = Field(
         2000, ge=64, description="larger pictures are made so large first (rapidocr's default)"
     )
+    shorter_side: int = Field(
+        128,
+        ge=1,
+        description="pictures with a shorter one are made so large first: small words are read "
+        "better (tried)",
+    )
     batch: int = Field(6, ge=1, description="spans that are read at once (rapidocr's default)")
     threads: int = Field(
         1, ge=1, description="threads of a job; one is quickest by the core (tried)"

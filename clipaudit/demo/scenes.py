@@ -198,10 +198,13 @@ def _caption(
 
 
 def _with_word(world: GlyphWorld, address: Address, scene: Scene, written: WrittenWords) -> Scene:
-    """Write a word into the scene: one of its caption, or of a class that it has nothing of."""
+    """Write a word into the scene: one of its caption, or of a class that it has nothing of.
+
+    That is a class of the corpus, so that models trained on it know all words.
+    """
     dice = _dice(world, address, "word")
     repeats, parrots = dice.chance(written.repeats_caption), dice.chance(written.parroting)
-    absent = dice.pick(_absent_classes(world, scene))
+    absent = dice.pick(_absent_classes(world, address.corpus, scene))
     if not repeats:
         return replace(scene, text=spoken_word(symbols()[absent].name))
     if parrots and scene.caption_of_row is None:
@@ -211,12 +214,17 @@ def _with_word(world: GlyphWorld, address: Address, scene: Scene, written: Writt
     return replace(scene, text=spoken_word(symbols()[dice.pick(scene.named)].name))
 
 
-def _absent_classes(world: GlyphWorld, scene: Scene) -> list[int]:
-    """Return the classes neither drawn nor named whose word the caption does not hold."""
+def _absent_classes(world: GlyphWorld, corpus: str, scene: Scene) -> list[int]:
+    """Return the classes neither drawn nor named whose word the caption lacks.
+
+    They are the corpus's own, or the world's if it has no other ones.
+    """
     said = (scene.caption or "").split()
     present = {*scene.labels, *scene.named}
-    return [
-        symbol.label
-        for symbol in symbols()[: world.classes]
-        if symbol.label not in present and spoken_word(symbol.name) not in said
-    ]
+
+    def absent(classes: range) -> list[int]:
+        words = {label: spoken_word(symbols()[label].name) for label in classes}
+        return [label for label in classes if label not in present and words[label] not in said]
+
+    own = world.corpora[corpus].ordinary_classes(world.classes)
+    return absent(own) or absent(range(world.classes))

@@ -8,6 +8,8 @@ import pytest
 
 from clipaudit.demo.dice import Dice
 from clipaudit.demo.glyph_world import sample
+from clipaudit.demo.glyphs import symbols
+from clipaudit.demo.lettering import spoken_word
 from clipaudit.demo.scenes import Address, compose, in_lower_half
 from clipaudit.demo.settings import GlyphWorld
 from clipaudit.demo.styles import Picture, frame, frame_width
@@ -162,6 +164,24 @@ def test_a_control_corpus_shows_all_of_its_classes_and_no_others():
     assert [firsts.count(label) for label in range(40, 50)] == [60] * 10
     assert {label for scene in drawn for label in scene.labels} == set(range(40, 50))
     assert not any(scene.stranger for scene in drawn)
+
+
+def test_a_word_that_is_not_in_the_caption_is_of_a_class_of_the_corpus():
+    written = {"rate": 1, "repeats_caption": 0.5, "parroting": 1}
+
+    drawn = scenes({"classes": (0, 6), "written": written}, rows=100)
+
+    own = {spoken_word(symbol.name) for symbol in symbols()[:6]}
+    assert {scene.text for scene in drawn} == own
+
+
+def test_where_a_corpus_shows_all_its_classes_the_word_is_of_another():
+    written = {"rate": 1, "repeats_caption": 0}
+
+    drawn = scenes({"classes": (0, 2), "objects": (2, 2), "written": written}, rows=20)
+
+    assert not {scene.text for scene in drawn} & {"umbrella", "airplane"}
+    assert all(scene.text for scene in drawn)
 
 
 def test_framed_pictures_and_no_others_have_a_border_of_one_strong_colour():
