@@ -93,8 +93,8 @@ class RapidSpotter:
         """Return the lines of text, from the top, those of about one height from the left.
 
         Lines without a letter or digit are no text. A picture of a single colour costs nothing.
-        Pictures are scaled for reading; polygons are in pixels of the picture as given. Raises Unusable for a picture on which the engine fails, StepError when it fails
-        on any.
+        Pictures are scaled for reading; polygons are in pixels of the picture as given. Raises
+        Unusable for a picture on which the engine fails, StepError when it fails on any.
         """
         if (pixels == pixels[0, 0]).all():
             return []
