@@ -180,7 +180,7 @@ def joined(run: Run, audit: Memorization) -> ReportTable:
             "attacks": _attacks(run, audit),
             "quantities": _quantities(run, ["recall_gap"]),
         },
-        parameters={"neighbors": audit.neighbors},
+        parameters={"neighbors": audit.neighbors, "tokenization": _tokenization(run)},
     )
 
 
@@ -194,14 +194,20 @@ def records(run: Run, audit: Memorization) -> ReportTable:
             "attacks": _attacks(run, audit),
             "quantities": _quantities(run, ["recall_gap", "precision_gap"]),
         },
-        parameters={"limit": LISTED},
+        parameters={"limit": LISTED, "tokenization": _tokenization(run)},
     )
+
+
+def _tokenization(run: Run) -> str:
+    """Return what the parrot audit counts as a word; without it there are no rates."""
+    return run.parrot.tokenization if run.parrot else "words"
 
 
 def _record_files(run: Run, audit: Memorization) -> dict[str, list[str]]:
     """Return what is known of the records of A and B, at the default point and first public set."""
     default, public = all_points(run, audit)[0], audit.publics[0]
     attacks = _attacks(run, audit)
+    profiled = [name for name in audit.trained_on if run.parrot and name in run.parrot.corpora]
     similarities = (
         similarity_files(run, run.similarity, [f"{name}.drawn" for name in audit.trained_on])
         if run.similarity is not None
@@ -221,7 +227,7 @@ def _record_files(run: Run, audit: Memorization) -> dict[str, list[str]]:
             )
         ],
         "similarities": similarities,
-        "text_rates": [],  # the parrot audit's: not there yet
+        "matches": part_files(run, "matches", profiled),
     }
 
 

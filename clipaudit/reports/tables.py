@@ -112,7 +112,13 @@ _VIEWS_THAT_MAY_BE_EMPTY: Mapping[str, Mapping[str, pa.DataType]] = {
         "testset": _TEXT,
         "similarity": pa.float64(),
     },
-    "text_rates": {"source": _TEXT, "shard": _INT, "row": _INT, "rate": pa.float64()},
+    "matches": {
+        "corpus": _TEXT,
+        "shard": _INT,
+        "row": _INT,
+        "words_rate": pa.float64(),
+        "plain_rate": pa.float64(),
+    },
 }
 
 PUBLISHED_SCHEMA = pa.schema(

@@ -49,18 +49,21 @@ def record_views(similarity, rates=(), recalled=RECALLED):
         {"corpus": "web.drawn", "shard": 0, "row": row, "testset": "val", "similarity": value}
         for row, value in similarity.items()
     ]
-    rated = [at | {"row": row, "rate": rate} for row, rate in dict(rates).items()]
+    rated = [
+        {"corpus": "web", "shard": 0, "row": row, "words_rate": rate, "plain_rate": rate / 2}
+        for row, rate in dict(rates).items()
+    ]
     return views | {
         "similarities": pa.Table.from_pylist(near) if near else [],
-        "text_rates": pa.Table.from_pylist(rated) if rated else [],
+        "matches": pa.Table.from_pylist(rated) if rated else [],
     }
 
 
 @pytest.fixture
 def joined():
-    def build(similarity, rates=()):
-        views = record_views(similarity, rates)
-        return report_table("memorization_joined", views, {"neighbors": [10]})
+    def build(similarity, rates=(), tokenization="words"):
+        views, asked = record_views(similarity, rates), {"neighbors": [10]}
+        return report_table("memorization_joined", views, asked | {"tokenization": tokenization})
 
     return build
 
@@ -69,7 +72,8 @@ def joined():
 def listed():
     def build(limit=None, **changes):
         views = record_views({0: 0.5}, **changes)
-        return report_table("memorization_records", views, {"limit": limit})
+        asked = {"limit": limit, "tokenization": "words"}
+        return report_table("memorization_records", views, asked)
 
     return build
 
@@ -111,6 +115,12 @@ def test_text_rates_stand_beside_the_gaps(joined):
     rows = of_quantity(joined({}, {0: 0.0, 2: 1.0, 4: 0.5}), "text_rate")
 
     assert [row["value"] for row in rows] == [0.25, None, 1.0, 0.5]
+
+
+def test_text_rates_are_those_of_the_tokenization(joined):
+    table = joined({}, {0: 0.0, 2: 1.0, 4: 0.5}, tokenization="plain")
+
+    assert [row["value"] for row in of_quantity(table, "text_rate")] == [0.125, None, 0.5, 0.25]
 
 
 def test_groups_print_under_their_k(joined):

@@ -9,7 +9,8 @@
 -- manifest_rows  corpus, set, shard, row, kept: which records are in a set
 -- recalls        encoder, source, shard, row, k, truths, correct; of one public set
 -- similarities   corpus (source.drawn), shard, row, testset, similarity
--- text_rates     source, shard, row, rate
+-- matches        corpus, shard, row, words_rate, plain_rate: of captions, CoTR
+-- $tokenization  words or plain: which of the two rates counts
 -- $neighbors     list of the k
 with groups (group_position, gap_group, group_title) as (
     values
@@ -86,13 +87,13 @@ measured as (
         '' as testset,
         gaps.k,
         gaps.recall_gap,
-        text_rates.rate as value,
-    from text_rates
+        if($tokenization = 'plain', matches.plain_rate, matches.words_rate) as value,
+    from matches
     inner join gaps
         on
-            gaps.source = text_rates.source
-            and gaps.shard = text_rates.shard
-            and gaps.row = text_rates.row
+            gaps.source = matches.corpus
+            and gaps.shard = matches.shard
+            and gaps.row = matches.row
 ),
 
 grouped as (

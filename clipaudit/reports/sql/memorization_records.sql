@@ -11,7 +11,8 @@
 -- samples        source, shard, row, uid, caption
 -- recalls        encoder, source, shard, row, k, truths, predicted, correct; of one public set
 -- similarities   corpus (source.drawn), shard, row, testset, similarity
--- text_rates     source, shard, row, rate
+-- matches        corpus, shard, row, words_rate, plain_rate: of captions, CoTR
+-- $tokenization  words or plain: which of the two rates counts
 -- $limit         records of each k that are listed; null: all
 with records as (
     select
@@ -125,13 +126,13 @@ measured as (
         listed.place,
         'text_rate' as quantity,
         '' as testset,
-        text_rates.rate as value,
-    from text_rates
+        if($tokenization = 'plain', matches.plain_rate, matches.words_rate) as value,
+    from matches
     inner join listed
         on
-            listed.source = text_rates.source
-            and listed.shard = text_rates.shard
-            and listed.row = text_rates.row
+            listed.source = matches.corpus
+            and listed.shard = matches.shard
+            and listed.row = matches.row
 )
 
 select
