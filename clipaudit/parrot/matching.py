@@ -82,8 +82,9 @@ def co_embedded(
     """Return the polygons that cover the co-embedded words in one picture's spans, in their order.
 
     Of each span: the polygons of the words that hold a co-embedded word. The span's own polygon
-    instead where the spotter tells no words, or where they hold a co-embedded word fewer times than
-    the span does, as where the spotter splits it in two. A span without such words gives none.
+    instead where all its words are co-embedded, since boxes of words may cut letters off; where the
+    spotter tells no words; or where these hold a co-embedded word fewer times than the span does,
+    as where the spotter splits it in two. A span without such words gives none.
 
     >>> from clipaudit.parrot.spans import Word
     >>> box, left, right = (0, 0, 9, 0, 9, 9), (0, 0, 4, 0, 4, 9), (5, 0, 9, 0, 9, 9)
@@ -187,9 +188,12 @@ def _has_near(word: str, by_length: dict[int, list[str]], threshold: Fraction) -
 def _co_embedded_in(
     span: Span, co_words: AbstractSet[str], tokenization: Tokenization
 ) -> list[Polygon]:
-    wanted = Counter(token for token in tokens(span.text, tokenization) if token in co_words)
+    own = Counter(tokens(span.text, tokenization))
+    wanted = Counter({token: count for token, count in own.items() if token in co_words})
     if not wanted:
         return []
+    if wanted == own:
+        return [span.polygon]
     held: Counter[str] = Counter()
     polygons = []
     for word in span.words or ():

@@ -221,7 +221,11 @@ def two_words(text, left, right):
     ("span", "polygons"),
     [
         (two_words("BE mine", "BE", "mine"), [LEFT]),
-        (two_words("be be", "be", "be"), [LEFT, RIGHT]),
+        (two_words("be be", "be", "be"), [BOX]),  # all of it is
+        (
+            Span("be no be", 0.9, BOX, (Word("be", LEFT), Word("no", BOX), Word("be", RIGHT))),
+            [LEFT, RIGHT],
+        ),
         (Span("be mine", 0.9, BOX), [BOX]),  # no words are told
         (Span("be mine", 0.9, BOX, ()), [BOX]),
         (two_words("be mine", "b", "e mine"), [BOX]),  # the word is split in two
