@@ -12,13 +12,12 @@ from clipaudit.reports.memorization_points import (
     all_points,
     curve_files,
     gap_files,
-    part_files,
     point_rows,
     point_title,
     public_rows,
     utility_files,
 )
-from clipaudit.reports.specification import ReportTable, similarity_files
+from clipaudit.reports.specification import ReportTable, part_files, similarity_files
 
 SETS = {"a": "A", "b": "B", "public": "public", "holdout": "hold-out"}  # as they are printed
 

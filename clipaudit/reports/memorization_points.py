@@ -113,12 +113,5 @@ def utility_files(
     )
 
 
-def part_files(run: Run, folder: str, sources: Sequence[str], suffix: str = "") -> list[str]:
-    """Return the parts of a folder of each source: `<folder>/<source><suffix>/<part>`."""
-    return [
-        f"{folder}/{source}{suffix}/{part}.json" for source in sources for part in run.parts(source)
-    ]
-
-
 def _once(paths: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(paths))

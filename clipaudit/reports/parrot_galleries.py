@@ -11,7 +11,7 @@ from types import MappingProxyType
 from clipaudit.config.parrot import Parrot
 from clipaudit.config.run import Run
 from clipaudit.reports.parrot_profile_layouts import LISTED
-from clipaudit.reports.specification import Gallery
+from clipaudit.reports.specification import Gallery, part_files
 
 TERMS_SHOWN = 4  # examples of Figure 2, at most: a row of seven pictures for each
 CLUSTERS_SHOWN = 10  # columns of Figure 14
@@ -151,12 +151,7 @@ def _gallery(
             "tars": [{"corpus": name, "shards": len(run.shards(name))} for name in corpora],
             **settings,
         },
-        inputs={
-            name: [
-                f"{folder}/{corpus}/{part}.json" for corpus in corpora for part in run.parts(corpus)
-            ]
-            for name, folder in folders.items()
-        },
+        inputs={name: part_files(run, folder, corpora) for name, folder in folders.items()},
         tars=[path for name in corpora for path in run.shards(name)],
         caption=caption,
     )

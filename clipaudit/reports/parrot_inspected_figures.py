@@ -16,7 +16,7 @@ from clipaudit.config.parrot import Curations, Parrot
 from clipaudit.config.run import Run
 from clipaudit.reports.bars import short_count
 from clipaudit.reports.figures import ReportFigure
-from clipaudit.reports.specification import Relation, ReportTable
+from clipaudit.reports.specification import Relation, ReportTable, part_files
 
 TOP = 5  # percent of the pairs, by score (paper)
 BINS = 50  # per unit of score: bins of 0.02 (ours: the paper's are not stated)
@@ -74,9 +74,9 @@ def _top_pairs(run: Run, audit: Parrot, corpus: str) -> ReportFigure:
             "scores": [
                 path
                 for encoder in audit.inspected
-                for path in _parts(run, f"caption_scores/{encoder}", corpus)
+                for path in part_files(run, f"caption_scores/{encoder}", [corpus])
             ],
-            "matches": _parts(run, "matches", corpus),
+            "matches": part_files(run, "matches", [corpus]),
         },
         relations={
             "models": _models(run, audit.inspected),
@@ -103,8 +103,8 @@ def _groups(run: Run, audit: Parrot, corpus: str) -> ReportFigure:
     table = ReportTable(
         sql="parrot_fig3",
         inputs={
-            "matches": _parts(run, "matches", corpus),
-            "placed": _parts(run, f"placed/{audit.encoder}", corpus),
+            "matches": part_files(run, "matches", [corpus]),
+            "placed": part_files(run, f"placed/{audit.encoder}", [corpus]),
         },
         relations={"kinds": _kinds()},
         parameters={"tokenization": audit.tokenization, "title": run.title(corpus)},
@@ -125,9 +125,9 @@ def _removals(run: Run, audit: Parrot, corpus: str) -> ReportFigure:
     table = ReportTable(
         sql="parrot_fig4",
         inputs={
-            "matches": _parts(run, "matches", corpus),
-            "placed": _parts(run, f"placed/{audit.encoder}", corpus),
-            "scores": _parts(run, f"caption_scores/{audit.encoder}", corpus),
+            "matches": part_files(run, "matches", [corpus]),
+            "placed": part_files(run, f"placed/{audit.encoder}", [corpus]),
+            "scores": part_files(run, f"caption_scores/{audit.encoder}", [corpus]),
         },
         relations={
             "series": [
@@ -152,7 +152,7 @@ def _differences(run: Run, audit: Parrot, corpus: str) -> ReportFigure:
     """Figure 4, right: how scores differ with and without text."""
     table = ReportTable(
         sql="parrot_fig4_differences",
-        inputs={"scores": _parts(run, f"caption_scores/{audit.encoder}", corpus)},
+        inputs={"scores": part_files(run, f"caption_scores/{audit.encoder}", [corpus])},
         relations={
             "differences": [
                 {"position": position, "difference": name, "title": title}
@@ -187,7 +187,7 @@ def _heldout(run: Run, audit: Parrot, settings: Curations) -> ReportFigure:
             "scores": [
                 path
                 for encoder in encoders
-                for path in _parts(run, f"heldout_scores/{encoder}", corpus)
+                for path in part_files(run, f"heldout_scores/{encoder}", [corpus])
             ],
             "heldout": [
                 f"manifests/{corpus}/{name}/{part}.json"
@@ -243,10 +243,6 @@ def _model_titles(settings: Curations, models: Sequence[tuple[str, str]]) -> lis
 
 
 # --- words and relations -------------------------------------------------------------------------
-
-
-def _parts(run: Run, folder: str, corpus: str) -> list[str]:
-    return [f"{folder}/{corpus}/{part}.json" for part in run.parts(corpus)]
 
 
 def _encoder(run: Run, name: str) -> str:

@@ -7,7 +7,7 @@ its text was read.
 from clipaudit.config.parrot import Parrot
 from clipaudit.config.run import Run
 from clipaudit.reports.parrot_profile_layouts import LISTED, SMALL
-from clipaudit.reports.specification import ReportTable
+from clipaudit.reports.specification import ReportTable, part_files
 
 Row = dict[str, object]
 
@@ -111,8 +111,8 @@ def statistics(run: Run, audit: Parrot) -> ReportTable:
     return ReportTable(
         sql="parrot_table1",
         inputs={
-            "matches": _part_files(run, "matches", audit.corpora),
-            "drops": _part_files(run, "drops/spot", audit.corpora),
+            "matches": part_files(run, "matches", audit.corpora),
+            "drops": part_files(run, "drops/spot", audit.corpora),
         },
         relations={
             "corpora": _corpora(run, audit.corpora),
@@ -130,7 +130,7 @@ def mean_scores(run: Run, audit: Parrot) -> ReportTable:
             "scores": [
                 path
                 for encoder in audit.inspected
-                for path in _part_files(run, f"caption_scores/{encoder}", audit.corpora)
+                for path in part_files(run, f"caption_scores/{encoder}", audit.corpora)
             ]
         },
         relations={
@@ -155,9 +155,9 @@ def captions(run: Run, audit: Parrot) -> ReportTable:
     return ReportTable(
         sql="parrot_table14",
         inputs={
-            "matches": _part_files(run, "matches", audit.corpora),
-            "scores": _part_files(run, f"caption_scores/{audit.encoder}", audit.corpora),
-            "samples": _part_files(run, "samples", audit.corpora),
+            "matches": part_files(run, "matches", audit.corpora),
+            "scores": part_files(run, f"caption_scores/{audit.encoder}", audit.corpora),
+            "samples": part_files(run, "samples", audit.corpora),
         },
         relations={"corpora": _corpora(run, audit.corpora)},
         parameters={"tokenization": audit.tokenization, "limit": LISTED},
@@ -168,7 +168,7 @@ def truth(run: Run, corpora: list[str]) -> ReportTable:
     """How well text is read in the pictures of made worlds."""
     return ReportTable(
         sql="parrot_truth",
-        inputs={"truths": _part_files(run, "spotted_truth", corpora)},
+        inputs={"truths": part_files(run, "spotted_truth", corpora)},
         relations={
             "classes": [
                 {
@@ -214,7 +214,3 @@ def _corpora(run: Run, corpora: list[str]) -> list[Row]:
         {"position": position, "corpus": name, "title": run.title(name)}
         for position, name in enumerate(corpora)
     ]
-
-
-def _part_files(run: Run, folder: str, corpora: list[str]) -> list[str]:
-    return [f"{folder}/{corpus}/{part}.json" for corpus in corpora for part in run.parts(corpus)]

@@ -66,6 +66,13 @@ def manifest_files(run: Run, made_of: Relation) -> list[str]:
     )
 
 
+def part_files(run: Run, folder: str, corpora: Sequence[str], suffix: str = "") -> list[str]:
+    """Return the parts of a folder of each corpus: `<folder>/<corpus><suffix>/<part>`."""
+    return [
+        f"{folder}/{corpus}{suffix}/{part}.json" for corpus in corpora for part in run.parts(corpus)
+    ]
+
+
 def prediction_files(models: Iterable[tuple[str, str]], test_sets: Sequence[str]) -> list[str]:
     """Return the predictions of models, each (recipe, manifest), on some test sets."""
     return _once(
