@@ -114,18 +114,23 @@ rule merge_grams:
 
 
 rule probe:
-    """How similar a model finds pictures of nothing but a text to that text."""
+    """How similar a model finds pictures of nothing but a text to that text, by vocabulary."""
     input:
-        grams=f"{RESULTS}/vocabularies/{{corpus}}/{{vocabulary}}.json",
+        grams=[
+            f"{RESULTS}/vocabularies/{PROFILED[0]}/{name}.json"
+            for name in VOCABULARIES
+        ],
         font=[PARROT.probe.font] if PARROT.probe.font else [],
         weights=lambda wildcards: encoder_files(wildcards.encoder),
         vocabulary=lambda wildcards: vocabulary_file(
             encoder_architecture(wildcards.encoder)
         ),
     output:
-        probes=f"{RESULTS}/probes/{{encoder}}/{{corpus}}/{{vocabulary}}.json",
+        **probe_outputs(VOCABULARIES),
     log:
-        "logs/probe/{encoder}/{corpus}/{vocabulary}.log",
+        "logs/probe/{encoder}.log",
+    wildcard_constraints:
+        encoder=one_of(PARROT.inspected),
     conda:
         "../envs/cpu.yaml"
     params:
@@ -135,3 +140,27 @@ rule probe:
         type_size=PARROT.probe.type_size,
     script:
         "../workflow_scripts/probe.py"
+
+
+if PROBED in VOCABULARIES:
+
+    use rule probe as probe_trained with:
+        input:
+            grams=[f"{RESULTS}/vocabularies/{PROFILED[0]}/{PROBED}.json"],
+            font=[PARROT.probe.font] if PARROT.probe.font else [],
+            weights=lambda wildcards: encoder_files(wildcards.encoder),
+            vocabulary=lambda wildcards: vocabulary_file(
+                encoder_architecture(wildcards.encoder)
+            ),
+        output:
+            **probe_outputs([PROBED]),
+        log:
+            "logs/probe_trained/{encoder}.log",
+        wildcard_constraints:
+            encoder=one_of(CURATED_MODELS),
+        params:
+            code=code("probe"),
+            script="probe",
+            model=lambda wildcards: encoder_settings(wildcards.encoder),
+            side=PARROT.probe.side,
+            type_size=PARROT.probe.type_size,

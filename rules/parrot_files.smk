@@ -8,7 +8,7 @@ from clipaudit.config.curated import (
     trained_models,
 )
 
-from clipaudit.reports.parrot_curated import suite_tasks, task_result_table
+from clipaudit.reports.parrot_curated import PROBED, suite_tasks, task_result_table
 
 PROFILED = PARROT.corpora
 CURATIONS = PARROT.curations
@@ -25,6 +25,15 @@ SUITE = suite_tasks(RUN)
 wildcard_constraints:
     curated=one_of(CURATED),
     vocabulary=one_of(VOCABULARIES),
+
+
+# --- probes ------------------------------------------------------------------------------------
+
+
+def probe_outputs(vocabularies):
+    """The similarities of the grams of some vocabularies, an output each."""
+    folder = f"{RESULTS}/probes/{{encoder}}/{PROFILED[0]}"
+    return {name: f"{folder}/{name}.json" for name in vocabularies}
 
 
 # --- curation ----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""How similar a model finds pictures of nothing but a text to that text."""
+"""How similar a model finds pictures of nothing but a text to that text, by vocabulary."""
 
 from clipaudit.workflow import Step, run_step
 
@@ -13,18 +13,20 @@ def compute(step: Step) -> None:
     device = use_device(step.device, threads=step.threads)
     settings, font = step.settings["model"], step.files("font")
     clip = load_from_settings(**settings, weights=step.files("weights"))
-    probes = probe(
-        clip,
-        step.table("grams"),
-        Typeface(font[0].read_bytes()) if font else dejavu_sans(),
-        side=step.settings["side"],
-        type_size=step.settings["type_size"],
-        styles=list(STYLES),
-        batch_size=settings["encoder"]["batch_size"],
-        workers=step.resource("workers", 0),
-        device=device,
-    )
-    step.write_tables("probes", probes, PROBES)
+    typeface = Typeface(font[0].read_bytes()) if font else dejavu_sans()
+    for grams in step.labelled("grams"):
+        probes = probe(
+            clip,
+            grams.table(),
+            typeface,
+            side=step.settings["side"],
+            type_size=step.settings["type_size"],
+            styles=list(STYLES),
+            batch_size=settings["encoder"]["batch_size"],
+            workers=step.resource("workers", 0),
+            device=device,
+        )
+        step.write_tables(grams.labels["vocabulary"], probes, PROBES, **grams.labels)
 
 
 run_step(

@@ -25,7 +25,14 @@ from clipaudit.reports.parrot_tasks import (
 )
 from clipaudit.reports.specification import ReportTable, manifest_files, members
 
-__all__ = ["SuiteFolder", "curated_tables", "suite_tasks", "task_result_table", "trained_titles"]
+__all__ = [
+    "PROBED",
+    "SuiteFolder",
+    "curated_tables",
+    "suite_tasks",
+    "task_result_table",
+    "trained_titles",
+]
 
 Row = dict[str, object]
 
