@@ -1,5 +1,9 @@
 """Makes the helpers beside this file importable from the folders below, and shares fixtures."""
 
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # two workers of two threads each cost tenfold
+
 import pytest
 import torch
 from hypothesis import settings

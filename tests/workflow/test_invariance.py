@@ -39,13 +39,31 @@ def test_backend_block_size_and_threads_leave_no_trace(project, options):
     assert project.digests() == digests
 
 
-@pytest.mark.parametrize("shards", [pytest.param(1, marks=pytest.mark.slow), 4])
-def test_the_size_of_parts_leaves_no_trace(project, shards):
-    digests = project.digests()
-    project.edit("config/micro.yaml", "shards_per_part: 2", f"shards_per_part: {shards}")
+def without_parts(project):
+    return {path: digest for path, digest in project.digests().items() if "/large/" not in path}
+
+
+def test_larger_parts_leave_no_trace(finished, project):
+    """Not in the catalog either, though the pointers of the smaller parts stay behind."""
+    count = (
+        "select count(*) as n, count(distinct part) as parts from samples where corpus = 'large'"
+    )
+    project.edit("config/micro.yaml", "shards_per_part: 2", "shards_per_part: 4")
 
     project.run()
 
-    whole = {path: digest for path, digest in project.digests().items() if "/large/" not in path}
-    assert whole == {path: digest for path, digest in digests.items() if "/large/" not in path}
+    whole = without_parts(project)
+    assert whole == without_parts(finished)
     assert {"neighbors/own/large.json", f"sealed/{WEB}-and-small.json"} <= set(whole)
+    assert (project.results / "samples/large/00001.json").exists()
+    output = project.clipaudit("sql", "--results", "results_micro", "--format", "csv", count)
+    assert output.splitlines() == ["n,parts", "128,1"]
+
+
+@pytest.mark.slow
+def test_smaller_parts_leave_no_trace(finished, project):
+    project.edit("config/micro.yaml", "shards_per_part: 2", "shards_per_part: 1")
+
+    project.run()
+
+    assert without_parts(project) == without_parts(finished)
