@@ -140,6 +140,7 @@ def test_a_second_run_has_nothing_to_do(project):
     assert "Nothing to be done" in project.run(config=SETTINGS)
 
 
+@pytest.mark.slow
 def test_a_changed_grid_point_reruns_its_own_training_and_metrics_alone(project):
     project.edit(SETTINGS, "token-masking-0.5", "token-masking-0.3")
     before, digests = project.computed(), project.digests()

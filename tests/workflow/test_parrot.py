@@ -389,6 +389,7 @@ def test_spans_that_samples_state_are_read_without_ocr(project):
 # --- tasks ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_task_of_the_suite_stands_beside_the_others(project):
     suite(project.folder / "suite")
     project.edit(SETTINGS, "  retrieval: [album]\n", "  suite: {folder: suite}\n")
