@@ -9,6 +9,7 @@ from clipaudit.errors import InputError, StepError
 from clipaudit.training.launch import _raise_error, run_job, train_in_processes
 
 
+@pytest.mark.slow
 def test_two_processes_train_one_model(tmp_path):
     file, locate = sealed(tmp_path, text_shards(tmp_path, COUNTS), COUNTS)
     saved = {}

@@ -368,6 +368,7 @@ def test_a_changed_fuzzy_threshold_reads_and_trains_nothing(project):
     assert after[model] == digests[model]
 
 
+@pytest.mark.slow
 def test_spans_that_samples_state_are_read_without_ocr(project):
     rng = np.random.default_rng(0)
     stated = b'{"spans": [{"text": "red cat", "bbox": [1, 2, 30, 8]}]}'
