@@ -106,8 +106,29 @@ def test_what_is_read_survives_the_table(spotter):
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 800), (800, 2), (20, 400), (33, 31), (10, 224)])
-def test_pictures_of_any_shape_are_taken(spotter, rng_pixels, shape):
-    spotter.spot(rng_pixels(shape))
+def test_spans_of_pictures_of_any_shape_lie_inside(spotter, rng_pixels, shape):
+    spans = spotter.spot(rng_pixels(shape))
+
+    height, width = shape
+    for span in spans:
+        assert 0 <= min(span.polygon)
+        assert max(span.polygon[::2]) <= width
+        assert max(span.polygon[1::2]) <= height
+
+
+@pytest.mark.parametrize("shape", [(60, 400), (400, 60)])
+def test_text_in_long_pictures_lies_inside(spotter, shape):
+    image = Image.new("RGB", shape[::-1], "white")
+    ImageDraw.Draw(image).text(
+        (3, 20), "SALE", font=ImageFont.truetype(str(FONT), 20), fill="black"
+    )
+
+    (span,) = spotter.spot(np.asarray(image))
+
+    assert span.text == "SALE"
+    assert 0 <= min(span.polygon)
+    assert max(span.polygon[::2]) <= shape[1]
+    assert max(span.polygon[1::2]) <= shape[0]
 
 
 @pytest.fixture
