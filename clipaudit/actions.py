@@ -84,6 +84,15 @@ class Ingredients:
     environment: Mapping[str, str]
     reads_labels: bool = True  # whether what the inputs are called can change what the step gives
 
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "Ingredients":
+        """Return the ingredients that `dataclasses.asdict` made these fields of."""
+        inputs = {
+            name: [ActionInput(**file) for file in files]
+            for name, files in fields["inputs"].items()
+        }
+        return cls(**{**fields, "inputs": inputs})
+
     def key(self) -> str:
         """Return the action key; where the inputs lay, and who put them there, do not enter it."""
         recipe = {

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -17,8 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from duckdb.func import ARROW
 
-from clipaudit import lineage
 from clipaudit.errors import InputError, StoreError
+from clipaudit.lineage.placements import placements
+from clipaudit.lineage.records import Record
 from clipaudit.reports.comments import column_comments
 from clipaudit.store import Pointer, Store
 
@@ -40,16 +40,14 @@ class CatalogFile:
     labels: Mapping[str, str]
 
 
-def catalog_files(
-    results: Path, store: Store, actions: Mapping[str, Mapping[str, Any]]
-) -> list[CatalogFile]:
+def catalog_files(results: Path, store: Store, actions: Mapping[str, Record]) -> list[CatalogFile]:
     """Return the Parquet objects that these actions put below `results`, in path order.
 
     `actions` are lineage records by key. An object that is missing is left out: `clipaudit
     verify` tells of it.
     """
     files = []
-    for path, placement in lineage.placements(results).items():
+    for path, placement in placements(results).items():
         if placement.action not in actions or not path.with_suffix(".parquet").is_symlink():
             continue
         pointer = Pointer.read(path)
@@ -70,9 +68,7 @@ def _view(inside: Path, labels: Mapping[str, str]) -> str:
     return "neighbors_merged" if stage == "neighbors" and "part" not in labels else stage
 
 
-def write_catalog(
-    files: Iterable[CatalogFile], actions: Mapping[str, Mapping[str, Any]], path: Path
-) -> None:
+def write_catalog(files: Iterable[CatalogFile], actions: Mapping[str, Record], path: Path) -> None:
     """Write a DuckDB file with a view for each name among `files`, and what the actions cost.
 
     The tables `executions` and `epochs` say how long each action and each epoch of a training
@@ -108,21 +104,19 @@ def _comment(connection: duckdb.DuckDBPyConnection, view: str, columns: set[str]
             connection.execute(f"comment on column {place} is {_quote(comment)}")
 
 
-def _execution(key: str, record: Mapping[str, Any]) -> tuple[object, ...]:
-    ran = record["execution"]
-    step = record["ingredients"]["step"]
-    memory, threads = ran["peak_memory_mb"], ran["threads"]
-    return key, step, ran["started"], ran["seconds"], memory, threads, ran["host"]
+def _execution(key: str, record: Record) -> tuple[object, ...]:
+    ran, step = record.execution, record.ingredients.step
+    return key, step, ran.started, ran.seconds, ran.peak_memory_mb, ran.threads, ran.host
 
 
-def _epochs(record: Mapping[str, Any]) -> Iterator[tuple[str, str, int, float]]:
+def _epochs(record: Record) -> Iterator[tuple[str, str, int, float]]:
     """Yield recipe, manifest, epoch and its seconds, the start of the process in the first."""
     before = 0.0
-    written = record["execution"]["written"]
+    written = record.execution.written
     for output in sorted(written, key=lambda name: float(written[name])):
-        epoch = record["outputs"][output]["labels"].get("epoch")
+        epoch = record.outputs[output].labels.get("epoch")
         if epoch is not None:
-            labels = record["wildcards"]
+            labels = record.wildcards
             yield (
                 labels["recipe"],
                 labels["manifest"],

@@ -17,6 +17,7 @@ from pathlib import Path
 from clipaudit.errors import ConfigError
 
 PACKAGE = Path(__file__).parent
+SCRIPTS = Path("workflow_scripts")
 PLUMBING = {
     "clipaudit",
     "clipaudit.actions",
@@ -31,6 +32,7 @@ PLUMBING = {
     "clipaudit.slowimports",
     "clipaudit.step",
     "clipaudit.store",
+    "clipaudit.suggestions",
     "clipaudit.workflow",
 }
 
@@ -41,6 +43,13 @@ def code_digest(script: Path, extra_files: Iterable[Path] = ()) -> str:
     `extra_files` are read besides (the SQL of a report table). Raise ConfigError for a file that
     does not exist or does not parse.
     """
+    parts = code_parts(script, extra_files)
+    text = "".join(f"{name} {digest}\n" for name, digest in sorted(parts.items()))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def code_parts(script: Path, extra_files: Iterable[Path] = ()) -> dict[str, str]:
+    """Return what `code_digest` digests: the digest of each script, module and file, by name."""
     parts = {f"script {script.name}": _tree_digest(script)}
     for name in _reachable(script):
         path = _module_file(name)
@@ -48,8 +57,7 @@ def code_digest(script: Path, extra_files: Iterable[Path] = ()) -> str:
             parts[f"module {name}"] = _tree_digest(path)
             parts |= {f"file {file.name}": _file_digest(file) for file in _declared_files(path)}
     parts |= {f"file {file.name}": _file_digest(file) for file in extra_files}
-    text = "".join(f"{name} {digest}\n" for name, digest in sorted(parts.items()))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return parts
 
 
 def code_modules(script: Path) -> list[str]:

@@ -22,10 +22,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
-from clipaudit import lineage
 from clipaudit.actions import ActionCache, ActionInput, ActionOutput, Ingredients, LabelledFile
+from clipaudit.codedigest import SCRIPTS, code_parts
 from clipaudit.errors import ConfigError, StepError
 from clipaudit.filedigests import FileDigests
+from clipaudit.lineage.code_records import CodeRecord, write_code
+from clipaudit.lineage.placements import Placement, place, placement
+from clipaudit.lineage.records import Execution, Record, write_record
+from clipaudit.lineage.roots import register
 from clipaudit.store import Pointer, Store, link_object, replace_text
 
 if TYPE_CHECKING:
@@ -199,6 +203,7 @@ class Step:
 
     def run(self, compute: Callable[["Step"], None]) -> None:
         """Put the outputs in place: from the store if it has them, else by computing them."""
+        register(self.store, self.results)
         cache = ActionCache(self.store)
         outputs = cache.find(self.key)
         if outputs is None:
@@ -220,7 +225,7 @@ class Step:
         compute(self)
         missing = [name for name, _ in self._named(self._job.output) if name not in self._outputs]
         assert not missing, f"step {self._job.rule} wrote no {missing}"
-        execution = lineage.Execution(
+        execution = Execution(
             started=started,
             seconds=round(time.monotonic() - clock, 3),
             host=platform.node(),
@@ -229,16 +234,23 @@ class Step:
             versions=_versions_of_loaded_libraries(),
             written={name: round(when - clock, 3) for name, when in self._written_at.items()},
         )
-        lineage.record_execution(
-            self.store, self.key, self.ingredients, self._outputs, self._wildcards, execution
-        )
+        record = Record(self.key, self.ingredients, self._outputs, self._wildcards, execution)
+        write_record(self.store, record)
+        self._record_code()
         logger.info("computed in %.1f s: action %s", execution.seconds, self.key)
         return self._outputs
+
+    def _record_code(self) -> None:
+        files = [Path(file) for file in self._job.params.get("code_files", ())]
+        script = SCRIPTS / f"{self._job.params.get('script', self._job.rule)}.py"
+        texts = {file.name: file.read_text() for file in files}
+        record = CodeRecord(code_parts(script, files), texts)
+        write_code(self.store, self.ingredients.code, record)
 
     def _place(self, path: Path, name: str, output: ActionOutput) -> None:
         """Record, link, and last of all the pointer, which is what Snakemake looks for."""
         labels = {**self._wildcards, **output.labels}
-        lineage.place(self.results, path, lineage.Placement(self.key, name, labels))
+        place(self.results, path, Placement(self.key, name, labels))
         stem = path.name.removesuffix(".json").removesuffix(output.extension)
         target = self.store.path(output.pointer.digest)
         link_object(path.with_name(stem + output.extension), target)
@@ -276,7 +288,7 @@ class Step:
     def _describe_one(self, path: Path) -> ActionInput:
         if not self._is_pointer(path):
             return ActionInput(self.file_digests.digest(path), str(path))
-        placed = lineage.placement(self.results, path)
+        placed = placement(self.results, path)
         return ActionInput(Pointer.read(path).digest, str(path), placed.labels, placed.action)
 
     def _is_pointer(self, path: Path) -> bool:

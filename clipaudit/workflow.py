@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from clipaudit.codedigest import code_digest
+from clipaudit.codedigest import SCRIPTS, code_digest
 from clipaudit.errors import ClipauditError, StepError
 from clipaudit.slowimports import hide_transformers
 from clipaudit.step import Step
@@ -19,8 +19,6 @@ from clipaudit.step import Step
 __all__ = ["Step", "code", "reporting", "run_step", "stop_with"]
 
 logger = logging.getLogger(__name__)
-
-SCRIPTS = Path("workflow_scripts")
 
 
 def run_step(

@@ -7,7 +7,7 @@ from clipaudit.workflow import reporting
 
 with reporting(snakemake):
     from clipaudit.catalog import catalog_files, write_catalog
-    from clipaudit.lineage import actions_below
+    from clipaudit.lineage.walk import actions_below
     from clipaudit.store import Store
 
     results = Path(snakemake.config["results"])

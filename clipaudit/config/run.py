@@ -23,6 +23,7 @@ from clipaudit.config.prunings import (
     similarity_manifests,
     small_prunings,
 )
+from clipaudit.config.report import Report
 from clipaudit.config.similarity import Deduplication, Similarity
 from clipaudit.config.supervised import Classifier, SupervisedRecipe
 from clipaudit.config.training import Architecture, Encoder, Recipe
@@ -53,6 +54,7 @@ class Run(Settings):
         None, description="the memorization audit; off when absent"
     )
     parrot: Parrot | None = Field(None, description="the parrot-caption audit; off when absent")
+    report: Report = Field(Report(), description="the report that people open")
 
     @model_validator(mode="after")
     def _references(self) -> "Run":

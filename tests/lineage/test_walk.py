@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import pytest
 
-from clipaudit import lineage
 from clipaudit.actions import ActionInput, ActionOutput, Ingredients
 from clipaudit.errors import StoreError
-from clipaudit.lineage import Execution, Placement, actions_below, maker, place, record_execution
+from clipaudit.lineage.placements import Placement, place, placement
+from clipaudit.lineage.records import Execution, Record, write_record
+from clipaudit.lineage.walk import actions_below, maker
 from clipaudit.store import Store, replace_text
 
 RAN = Execution("2026-01-01T00:00:00", 1.0, "host", 100, 1, {}, {})
@@ -27,7 +30,7 @@ class Run:
         ]
         made_of = Ingredients("step", "code", {}, {"files": files}, {})
         outputs = {"out": ActionOutput(pointer, ".x", {})}
-        record_execution(self.store, key, made_of, outputs, {}, RAN)
+        write_record(self.store, Record(key, made_of, outputs, {}, RAN))
         place(self.results, self.results / path, Placement(key, "out", {}))
         replace_text(self.results / path, pointer.to_json())
 
@@ -59,15 +62,15 @@ def test_the_walk_does_not_need_the_folder_that_an_action_ran_in(run):
 
 def test_the_maker_is_who_put_the_same_content_there_last(run):
     content = run.store.put_bytes(b"aa", schema="x")
-    file = {"path": str(run.results / "samples.json"), "digest": content.digest, "action": "aa"}
+    file = ActionInput(content.digest, str(run.results / "samples.json"), {}, "aa")
     place(run.results, run.results / "samples.json", Placement("ee", "out", {}))
 
     assert maker(run.results, file) == "ee"
-    assert maker(run.results, {**file, "digest": "other"}) == "aa"
+    assert maker(run.results, replace(file, digest="other")) == "aa"
 
 
 def test_a_pointer_without_its_record_is_an_error_that_says_what_to_do(run):
     (run.results / ".actions/table.json").unlink()
 
     with pytest.raises(StoreError, match="no record of the action that made it"):
-        lineage.placement(run.results, run.results / "table.json")
+        placement(run.results, run.results / "table.json")

@@ -5,14 +5,17 @@ metadata. An input action whose labels contradict the chosen rows (another model
 had no part in them and is left out.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from clipaudit import lineage
+from clipaudit.actions import ActionInput
 from clipaudit.errors import InputError
+from clipaudit.lineage.placements import placement
+from clipaudit.lineage.records import Execution, read_record
+from clipaudit.lineage.walk import maker
 from clipaudit.store import Pointer, Store
 
 SHOWN_ROWS = 20  # rows printed above the tree
@@ -28,7 +31,7 @@ def why_rows(table: Path, where: str | None, results: Path, store: Store) -> Ite
     pointer = _pointer_of(table)
     chosen = [dict(zip(columns, row, strict=True)) for row in rows]
     yield ""
-    digest, action = Pointer.read(pointer).digest, lineage.placement(results, pointer).action
+    digest, action = Pointer.read(pointer).digest, placement(results, pointer).action
     yield from _Tree(results, store, chosen).lines(pointer, digest, action, depth=0)
 
 
@@ -82,30 +85,30 @@ class _Tree:
             yield f"{indent}{path}  {digest[:SHOWN_DIGITS]}  (told above)"
             return
         self.told.add(key)
-        record = lineage.read_record(self.store, key)
-        ingredients = record["ingredients"]
+        record = read_record(self.store, key)
+        ingredients = record.ingredients
         yield f"{indent}{path}  {digest[:SHOWN_DIGITS]}"
         yield (
-            f"{indent}| {ingredients['step']}  action {key[:SHOWN_DIGITS]}  "
-            f"code {ingredients['code'][:SHOWN_DIGITS]}  {_circumstances(record['execution'])}"
+            f"{indent}| {ingredients.step}  action {key[:SHOWN_DIGITS]}  "
+            f"code {ingredients.code[:SHOWN_DIGITS]}  {_circumstances(record.execution)}"
         )
-        for name, value in _flat(ingredients["settings"]):
+        for name, value in _flat(ingredients.settings):
             yield f"{indent}| {name} = {_short(value)}"
-        for name, value in sorted(ingredients["environment"].items()):
+        for name, value in sorted(ingredients.environment.items()):
             yield f"{indent}| with {name} {value}"
-        for name, files in sorted(ingredients["inputs"].items()):
+        for name, files in sorted(ingredients.inputs.items()):
             yield from self._inputs(name, files, depth)
 
-    def _inputs(self, name: str, files: list[dict[str, Any]], depth: int) -> Iterator[str]:
-        concerned = [file for file in files if self._concerns(file["labels"])]
+    def _inputs(self, name: str, files: Sequence[ActionInput], depth: int) -> Iterator[str]:
+        concerned = [file for file in files if self._concerns(file.labels)]
         indent = "  " * (depth + 1)
         yield f"{'  ' * depth}| {name}: {len(concerned)} of {len(files)} files"
         for file in concerned:
-            action = lineage.maker(self.results, file)
+            action = maker(self.results, file)
             if action:
-                yield from self.lines(Path(file["path"]), file["digest"], action, depth + 1)
+                yield from self.lines(Path(file.path), file.digest, action, depth + 1)
             else:
-                yield f"{indent}{file['path']}  {file['digest'][:SHOWN_DIGITS]}"
+                yield f"{indent}{file.path}  {file.digest[:SHOWN_DIGITS]}"
 
     def _concerns(self, labels: Mapping[str, str]) -> bool:
         """Return whether some chosen row agrees with the labels wherever both speak."""
@@ -115,8 +118,8 @@ class _Tree:
         )
 
 
-def _circumstances(execution: Mapping[str, Any]) -> str:
-    return f"({execution['seconds']} s on {execution['host']}, {execution['started'][:19]}Z)"
+def _circumstances(execution: Execution) -> str:
+    return f"({execution.seconds} s on {execution.host}, {execution.started[:19]}Z)"
 
 
 def _flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, object]]:

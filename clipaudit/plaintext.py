@@ -1,0 +1,33 @@
+"""Text that comes from data, made harmless for a terminal line or a spreadsheet's cell."""
+
+import unicodedata
+
+_UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}  # controls, bidi overrides, surrogates, line ends
+_JOINERS = "\u200c\u200d"  # emoji and some scripts need them; they move nothing
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet compute a cell
+
+
+def plain(text: object) -> str:
+    r"""Return a text as one line in which every control or format character is spelt out.
+
+    >>> plain("red\x1b[31m\nnext \u202eevil")
+    'red\\x1b[31m\\nnext \\u202eevil'
+    >>> plain("naïve 日本 👩\u200d🔬")
+    'naïve 日本 👩\u200d🔬'
+    """
+    return "".join(_spelt(character) for character in str(text))
+
+
+def cell(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula: with an apostrophe where one might.
+
+    >>> [cell(text) for text in ("=1+1", "-0.5", "a = b", "")]
+    ["'=1+1", "'-0.5", 'a = b', '']
+    """
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _spelt(character: str) -> str:
+    if character in _JOINERS or unicodedata.category(character) not in _UNSEEN:
+        return character
+    return character.encode("unicode_escape").decode("ascii")
