@@ -5,10 +5,11 @@ from clipaudit.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Pick test samples and their neighbours, look their pictures up, draw them."""
-    from clipaudit.corpora.lookup import paths_by_corpus, read_pictures, rows_of_shards
+    from clipaudit.corpora.lookup import rows_of_shards
     from clipaudit.reports.drawing import figure_bytes
     from clipaudit.reports.galleries import draw_gallery
     from clipaudit.reports.rendering import figure_markdown, to_csv
+    from clipaudit.reports.shown_pictures import shown_pictures
     from clipaudit.similarity.gallery import (
         SearchedSet,
         gallery,
@@ -29,12 +30,8 @@ def compute(step: Step) -> None:
         batches = rows_of_shards([file.path for file in files], shards)
         vectors[corpus] = pick_vectors(batches, addresses)
     table = gallery(queries, sets, vectors, **asked["shown"])
-    tars = paths_by_corpus(step.files("tars"), asked["tars"])
-    pictures = {
-        (corpus, address): picture
-        for corpus, addresses in gallery_addresses(table).items()
-        for address, picture in read_pictures(tars[corpus], addresses).items()
-    }
+    wanted = gallery_addresses(table)
+    pictures = shown_pictures(wanted, asked, step.files("tars"), step.labelled("samples"))
     svg, png = figure_bytes(draw_gallery(table, pictures, asked))
     step.write_table("table", table, table.schema)
     step.write_bytes("csv", to_csv(table).encode(), ".csv")

@@ -37,32 +37,30 @@ def material(step: Step, corpus: str, shards: set[int]) -> "Material":
 
 def compute(step: Step) -> None:
     """Pick examples, look their captions, spans and pictures up, draw them."""
-    from clipaudit.corpora.lookup import paths_by_corpus, read_pictures
     from clipaudit.parrot.example_texts import describe_examples, example_addresses
     from clipaudit.parrot.examples import SPOTTED_EXAMPLES, Asked, pick_examples
     from clipaudit.parrot.synthetic import Typeface, dejavu_sans
     from clipaudit.reports.drawing import figure_bytes
     from clipaudit.reports.rendering import figure_markdown, to_csv
+    from clipaudit.reports.shown_pictures import shown_pictures
     from clipaudit.reports.spotted_gallery import draw_spotted
 
     asked, font = step.settings["gallery"], step.files("font")
     lists = [
         Asked(*(each[key] for key in ("what", "count", "clusters"))) for each in asked["lists"]
     ]
-    corpora = [each["corpus"] for each in asked["tars"]]
-    tokenization = asked["tokenization"]
+    corpora, tokenization = asked["corpora"], asked["tokenization"]
     picked = pick_examples(parts(step), lists, corpora=corpora, tokenization=tokenization)
     known = {
         corpus: material(step, corpus, set((addresses >> 32).tolist()))
         for corpus, addresses in example_addresses(picked).items()
     }
     table, texts = describe_examples(picked, known, tokenization=tokenization)
-    tars = paths_by_corpus(step.files("tars"), asked["tars"])
-    pictures = {
-        (corpus, address): picture
+    wanted = {
+        corpus: addresses.tolist()
         for corpus, addresses in example_addresses(table, donors=False).items()
-        for address, picture in read_pictures(tars[corpus], addresses.tolist()).items()
     }
+    pictures = shown_pictures(wanted, asked, step.files("tars"), step.labelled("samples"))
     typeface = Typeface(font[0].read_bytes()) if font else dejavu_sans()
     svg, png = figure_bytes(draw_spotted(table, texts, pictures, typeface, asked))
     step.write_table("table", table, SPOTTED_EXAMPLES)

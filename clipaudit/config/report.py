@@ -12,7 +12,7 @@ class Report(Settings):
     pictures: bool = Field(
         default=True,
         description="whether pictures of the corpora may be shown; if not, placeholders with the "
-        "samples' uids stand in galleries and pages",
+        "samples' uids stand in galleries and pages; captions and spotted words stay",
     )
     samples: int = Field(
         default=200,

@@ -7,21 +7,19 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from clipaudit.corpora.addresses import sample_addresses
-from clipaudit.corpora.images import open_picture
-from clipaudit.corpora.reasons import Unusable
-from clipaudit.reports.drawing import PALETTE, SMALLEST_POINTS, WIDTHS, bare_figure, style
+from clipaudit.reports.drawing import WIDTHS, style
+from clipaudit.reports.paper import Paper, decoded, shown_text
+from clipaudit.reports.shown_pictures import Pictures
 
 if TYPE_CHECKING:
-    import matplotlib.axes
     import matplotlib.figure
 
 Row = Mapping[str, Any]
-Pictures = Mapping[tuple[str, int], bytes]  # by (test set or corpus, address): image files
 
 THUMBNAIL = 112  # pixels of the longer side: what a picture of three quarters of an inch shows
 MARGIN, GAP = 0.04, 0.06
@@ -41,7 +39,8 @@ def draw_gallery(
     `options` are those of `Gallery.settings`: the form `rows` (a block for each test picture, in it
     a row for each set) or `ladder` (test pictures above their nearest neighbours), the titles of
     test sets and sets, and the columns. `pictures` holds the image file of every picture of the
-    table; one that cannot be decoded becomes a crossed box. Without rows the figure says so.
+    table, or its uid, which is then shown instead; an image that cannot be decoded becomes a
+    crossed box. Without rows the figure says so.
     """
     with style():
         rows = _rows(table)
@@ -84,23 +83,23 @@ def _blocks(
     sets, columns = options["sets"], options["shown"]["columns"]
     blocks = [list(block) for _, block in groupby(rows, key=lambda row: row["block"])]
     layout = _Layout(len(blocks), len(sets), columns)
-    paper = _Paper(layout.width, layout.height, pictures, layout.side)
+    sheet = _Sheet(layout.width, layout.height, pictures, layout.side)
     places = decimals([values for block in blocks for values in _values(block)])
     for number, block in enumerate(blocks):
         top = layout.block(number)
         if number:
-            paper.rule(top - GAP, layout.width)
+            sheet.paper.rule(top - GAP, MARGIN)
         query = block[0]
         at = top + (layout.block_height - layout.side - 2 * LINE) / 2
-        paper.picture(query["query"], layout.query, at)
-        paper.below(layout.query, at, titles[query["testset"]])
+        sheet.picture(query["query"], layout.query, at)
+        sheet.below(layout.query, at, titles[query["testset"]])
         for position, each in enumerate(sets):
-            paper.title(layout.title, layout.row(number, position), each["title"])
+            sheet.title(layout.title, layout.row(number, position), each["title"])
         for row in block:
             x, y = layout.column(row["place"]), layout.row(number, row["set_position"])
-            paper.picture(row["neighbor"], x, y)
-            paper.below(x, y, f"{row['similarity']:.{places}f}")
-    return paper.figure
+            sheet.picture(row["neighbor"], x, y)
+            sheet.below(x, y, f"{row['similarity']:.{places}f}")
+    return sheet.paper.figure
 
 
 def _ladder(
@@ -113,16 +112,16 @@ def _ladder(
     side = min(max(side, SMALLEST), LARGEST)
     width = max(width, start + len(rows) * (side + GAP) - GAP + MARGIN)
     below = MARGIN + side + JOIN
-    paper = _Paper(width, below + side + MARGIN, pictures, side)
-    paper.title(MARGIN, MARGIN, testset["title"])
-    paper.title(MARGIN, below, f"nearest in {searched['title']}")
+    sheet = _Sheet(width, below + side + MARGIN, pictures, side)
+    sheet.title(MARGIN, MARGIN, testset["title"])
+    sheet.title(MARGIN, below, f"nearest in {searched['title']}")
     places = decimals([[row["similarity"] for row in rows]])
     for number, row in enumerate(rows):
         x = start + number * (side + GAP)
-        paper.join(x, MARGIN + side, below, f"{row['similarity']:.{places}f}")
-        paper.picture(row["query"], x, MARGIN)
-        paper.picture(row["neighbor"], x, below)
-    return paper.figure
+        sheet.join(x, MARGIN + side, below, f"{row['similarity']:.{places}f}")
+        sheet.picture(row["query"], x, MARGIN)
+        sheet.picture(row["neighbor"], x, below)
+    return sheet.paper.figure
 
 
 def _empty(options: Mapping[str, Any]) -> "matplotlib.figure.Figure":
@@ -132,9 +131,9 @@ def _empty(options: Mapping[str, Any]) -> "matplotlib.figure.Figure":
     if options["picked"]["nearer"] is not None:
         near, far = (options["sets"][position]["title"] for position in options["picked"]["nearer"])
         what = f"is more similar to {near} than to {far}"
-    lines = textwrap.wrap(f"No picture of {titles} {what}.", 100)
-    paper = _Paper(WIDTHS["double"], 2 * MARGIN + LINE * (len(lines) + 1), {}, LARGEST)
-    paper.text(MARGIN, MARGIN, "\n".join(lines), horizontalalignment="left")
+    lines = textwrap.wrap(shown_text(f"No picture of {titles} {what}."), 100)
+    paper = Paper(WIDTHS["double"], 2 * MARGIN + LINE * (len(lines) + 1))
+    paper.block(MARGIN, MARGIN, "\n".join(lines), "left")
     return paper.figure
 
 
@@ -194,92 +193,33 @@ class _Layout:
 # --- what is put on paper ------------------------------------------------------------------------
 
 
-class _Paper:
-    """A figure with one pair of axes in inches, and pictures of one size on it."""
+class _Sheet:
+    """Paper with pictures of one size on it, and words beside and below them."""
 
     def __init__(self, width: float, height: float, pictures: Pictures, side: float) -> None:
-        self.figure = bare_figure(width, height)
-        self._axes: matplotlib.axes.Axes = self.figure.add_axes((0, 0, 1, 1))
-        self._axes.set_axis_off()
-        self._limits = (0, width), (height, 0)
-        self._axes.set(xlim=self._limits[0], ylim=self._limits[1])
+        self.paper = Paper(width, height)
         self._pictures = pictures
         self._side = side
 
     def picture(self, key: tuple[str, int], x: float, y: float) -> None:
         """Put a picture in the middle of the square whose upper left corner is (x, y)."""
-        import numpy as np
-
-        try:
-            image = open_picture(self._pictures[key]).rgb
-        except Unusable:
-            self._crossed_box(x, y)
-            return
-        image.thumbnail((THUMBNAIL, THUMBNAIL))
-        width, height = (self._side * size / max(image.size) for size in image.size)
-        left, top = x + (self._side - width) / 2, y + (self._side - height) / 2
-        extent = (left, left + width, top + height, top)
-        # nearest: of the tiny pictures of a demo one sees the pixels, as the encoder does
-        self._axes.imshow(np.asarray(image), extent=extent, aspect="auto", interpolation="nearest")
-        self._axes.set(xlim=self._limits[0], ylim=self._limits[1])  # imshow moves them
-
-    def _crossed_box(self, x: float, y: float) -> None:
-        right, bottom = x + self._side, y + self._side
-        outline = [(x, y), (right, y), (right, bottom), (x, bottom), (x, y)]
-        for points in (outline, [(x, y), (right, bottom)], [(x, bottom), (right, y)]):
-            self._line(points, label="unreadable")
+        self.paper.picture(decoded(self._pictures[key]), x, y, self._side, pixels=THUMBNAIL)
 
     def below(self, x: float, y: float, words: str) -> None:
         """Write under the picture at (x, y): a value, or a name in up to two lines."""
-        self.text(x + self._side / 2, y + self._side + 0.02, _wrapped(words, 2))
+        self.paper.block(x + self._side / 2, y + self._side + 0.02, _wrapped(words, 2))
 
     def title(self, x: float, y: float, words: str) -> None:
         """Write beside a row of pictures at height y what they are of."""
-        middle = y + self._side / 2
-        self.text(
-            x,
-            middle,
-            _wrapped(words, TITLE_LINES),
-            horizontalalignment="left",
-            verticalalignment="center",
-        )
+        self.paper.block(x, y + self._side / 2, _wrapped(words, TITLE_LINES), "left", "center")
 
     def join(self, x: float, top: float, bottom: float, words: str) -> None:
         """Join the picture above `top` to the one below `bottom`, with words in the middle."""
         middle = x + self._side / 2
         height = (top + bottom) / 2
         for ends in ((top + 0.03, height - 0.07), (height + 0.07, bottom - 0.03)):
-            self._line([(middle, end) for end in ends])
-        self.text(middle, height, words, verticalalignment="center")
-
-    def rule(self, y: float, width: float) -> None:
-        """Draw a line across the paper."""
-        self._line([(MARGIN, y), (width - MARGIN, y)], colour="faint")
-
-    def text(
-        self,
-        x: float,
-        y: float,
-        words: str,
-        horizontalalignment: Literal["left", "center"] = "center",
-        verticalalignment: Literal["top", "center"] = "top",
-    ) -> None:
-        """Write in the smallest size."""
-        self._axes.text(
-            x,
-            y,
-            words,
-            fontsize=SMALLEST_POINTS,
-            linespacing=1.05,
-            horizontalalignment=horizontalalignment,
-            verticalalignment=verticalalignment,
-        )
-
-    def _line(
-        self, points: Sequence[tuple[float, float]], colour: str = "quiet", label: str = ""
-    ) -> None:
-        x, y = zip(*points, strict=True)
-        self._axes.plot(x, y, color=PALETTE[colour], linewidth=0.6, label=label)
+            self.paper.line([(middle, end) for end in ends])
+        self.paper.block(middle, height, words, "center", "center")
 
 
 def _wrapped(words: str, lines: int) -> str:
@@ -288,4 +228,5 @@ def _wrapped(words: str, lines: int) -> str:
     >>> _wrapped("glyph web without copies", 2)
     'glyph web\\nwithout …'
     """
-    return "\n".join(textwrap.wrap(words, TITLE_LETTERS, max_lines=lines, placeholder=" …"))
+    text = shown_text(words)
+    return "\n".join(textwrap.wrap(text, TITLE_LETTERS, max_lines=lines, placeholder=" …"))

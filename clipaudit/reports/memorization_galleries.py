@@ -7,7 +7,7 @@ with the first number of neighbours.
 
 from clipaudit.config.memorization import Memorization
 from clipaudit.config.run import Run
-from clipaudit.reports.specification import Gallery
+from clipaudit.reports.specification import Gallery, gallery_of
 
 
 def memorization_galleries(run: Run) -> dict[str, Gallery]:
@@ -24,13 +24,11 @@ def memorization_galleries(run: Run) -> dict[str, Gallery]:
 def _gallery(run: Run, audit: Memorization, public: str) -> Gallery:
     corpora = list(dict.fromkeys([*audit.trained_on, public]))
     kinds = {"labels": "examples", "neighbors": "example_neighbors", "boxes": "example_boxes"}
-    return Gallery(
-        settings={
-            "public": {"corpus": public, "title": run.title(public)},
-            "tars": [{"corpus": name, "shards": len(run.shards(name))} for name in corpora],
-        },
+    return gallery_of(
+        run,
+        corpora,
+        settings={"public": {"corpus": public, "title": run.title(public)}},
         inputs={name: [f"{folder}/{public}.json"] for name, folder in kinds.items()},
-        tars=[path for name in corpora for path in run.shards(name)],
         caption=(
             f"The {audit.examples} most memorized records of A: those of which the model trained "
             "on A finds the most objects more than the one trained on B, by nothing but the "

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from clipaudit.config.parrot import Parrot
 from clipaudit.config.run import Run
 from clipaudit.reports.parrot_profile_layouts import LISTED
-from clipaudit.reports.specification import Gallery, part_files
+from clipaudit.reports.specification import Gallery, gallery_of, part_files
 
 TERMS_SHOWN = 4  # examples of Figure 2, at most: a row of seven pictures for each
 CLUSTERS_SHOWN = 10  # columns of Figure 14
@@ -44,7 +44,7 @@ def _highest(run: Run, audit: Parrot, corpus: str) -> Gallery:
     asked = _asked("highest", audit.examples, title, f"No picture of {run.title(corpus)} is scored")
     caption = (
         f"The {audit.examples} image-text pairs of {run.title(corpus)} whose caption and picture "
-        f"have the highest score, S(·). {_OUTLINED}"
+        "have the highest score, S(·)."
     )
     return _gallery(run, audit, [corpus], [asked], caption, form="captioned")
 
@@ -86,7 +86,7 @@ def _roles(run: Run, audit: Parrot, corpus: str) -> Gallery:
     ]
     caption = (
         f"The pictures of {title} whose score rises most, and falls most, when all spotted text is "
-        f"erased: S(·) is the score before and S(\N{MULTIPLICATION SIGN}) after. {_COVERED}"
+        f"erased: S(·) is the score before and S(\N{MULTIPLICATION SIGN}) after."
     )
     return _gallery(run, audit, [corpus], lists, caption, form="captioned", filled=True)
 
@@ -99,7 +99,7 @@ def _clusters(run: Run, audit: Parrot, corpus: str) -> Gallery:
     caption = (
         f"The pictures of highest score in the clusters of {run.title(corpus)} that have the "
         "largest share of pictures with text, a column for each: above it are the cluster's number "
-        f"and that share, below each picture its score. {_OUTLINED}"
+        "and that share, below each picture its score."
     )
     return _gallery(run, audit, [corpus], [asked], caption, form="clusters")
 
@@ -110,7 +110,7 @@ def _parrots(run: Run, audit: Parrot) -> Gallery:
     asked = _asked("parroting", LISTED, "Pictures with parrot captions", none)
     caption = (
         "The pictures of the parrot captions in Table 14, numbered in its order, each with its "
-        f"score. {_OUTLINED}"
+        "score."
     )
     return _gallery(run, audit, audit.corpora, [asked], caption, form="numbered")
 
@@ -141,17 +141,19 @@ def _gallery(
     }
     if form == "clusters":
         folders["placed"] = f"placed/{encoder}"
-    return Gallery(
+    if form != "terms" and run.report.pictures:
+        caption = f"{caption} {_COVERED if filled else _OUTLINED}"
+    return gallery_of(
+        run,
+        corpora,
         settings={
+            "corpora": list(corpora),
             "form": form,
             "lists": list(lists),
             "filled": filled,
             "tokenization": audit.tokenization,
-            # whose the tars are, in their order
-            "tars": [{"corpus": name, "shards": len(run.shards(name))} for name in corpora],
             **settings,
         },
         inputs={name: part_files(run, folder, corpora) for name, folder in folders.items()},
-        tars=[path for name in corpora for path in run.shards(name)],
         caption=caption,
     )

@@ -12,6 +12,7 @@ from clipaudit.config.run import Run
 from clipaudit.config.similarity import Similarity
 from clipaudit.reports.specification import (
     Gallery,
+    gallery_of,
     kept_neighbors,
     neighbors_in_web,
     neighbors_of,
@@ -119,7 +120,6 @@ def _gallery(
     """
     assert audit.galleries is not None, "asked for galleries that the settings leave off"
     searched = list(dict.fromkeys(each.corpus for each in sets))
-    shown = [*names, *searched]
     settings = {
         "form": form,
         "testsets": [{"testset": name, "title": run.title(name)} for name in names],
@@ -134,8 +134,6 @@ def _gallery(
             "columns": 1 if form == "ladder" else audit.galleries.columns,
             "near_duplicate_distance": audit.near_duplicate_distance,
         },
-        # whose the tars are, in their order
-        "tars": [{"corpus": name, "shards": len(run.shards(name))} for name in shown],
     }
     inputs = {
         "neighbors": [each.neighbors for each in sets],
@@ -145,5 +143,5 @@ def _gallery(
             for part in run.parts(corpus)
         ],
     }
-    tars = [path for name in shown for path in run.shards(name)]
-    return Gallery(settings, inputs, tars, caption)
+    shown = [*names, *searched]
+    return gallery_of(run, shown, settings=settings, inputs=inputs, caption=caption)

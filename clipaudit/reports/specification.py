@@ -12,6 +12,9 @@ from clipaudit.config.similarity import Similarity
 
 PRETRAINED = "pretrained"  # stands for the recipe of encoders that were not trained here
 CLASSIFIER = "classifier"  # and of classifiers that were not
+NOT_SHOWN = (
+    "Pictures are not shown: in their places stand the uids of their samples, or the first digits."
+)
 
 Relation = Sequence[Mapping[str, object]]
 
@@ -32,13 +35,37 @@ class Gallery:
     """A figure of pictures, which are looked up in the shards.
 
     `settings`, plain values, is all that picking and drawing need to know beside the inputs: the
-    pointers by name, relative to results/, and the tars, which are the user's files.
+    pointers by name, relative to results/, and the tars, which are the user's files. To be made by
+    `gallery_of`.
     """
 
     settings: Mapping[str, object]
     inputs: Mapping[str, Sequence[str]]
     tars: Sequence[str]
     caption: str
+
+
+def gallery_of(
+    run: Run,
+    corpora: Sequence[str],
+    *,
+    settings: Mapping[str, object],
+    inputs: Mapping[str, Sequence[str]],
+    caption: str,
+) -> Gallery:
+    """Return a gallery of samples of some corpora.
+
+    It reads their tars or, where no picture may be shown, their `samples` for the uids, and no tar.
+    The settings say which: `pictures`, and whose the `tars` are, in their order.
+    """
+    if not run.report.pictures:
+        inputs = {**inputs, "samples": part_files(run, "samples", corpora)}
+        return Gallery(
+            {**settings, "pictures": False, "tars": []}, inputs, [], f"{caption} {NOT_SHOWN}"
+        )
+    tars = [{"corpus": name, "shards": len(run.shards(name))} for name in corpora]
+    paths = [path for name in corpora for path in run.shards(name)]
+    return Gallery({**settings, "pictures": True, "tars": tars}, inputs, paths, caption)
 
 
 def rows_of_test_sets(run: Run, names: Sequence[str]) -> list[dict[str, object]]:

@@ -19,26 +19,24 @@ from clipaudit.parrot.tokens import tokens
 from clipaudit.reports.drawing import PALETTE, WIDTHS, style
 from clipaudit.reports.flowing import LETTERS, LINE, Word, words_of
 from clipaudit.reports.layouts import MINUS
+from clipaudit.reports.paper import Lines, Paper, Picture, decoded, in_lines
+from clipaudit.reports.shown_pictures import Pictures
 from clipaudit.reports.spotted_paper import (
     CO_COLOUR,
     GAP,
     MARGIN,
     TEXT_COLOUR,
-    Lines,
     Outlines,
-    Paper,
     caption_words,
-    decoded,
-    in_lines,
+    put_covered,
+    put_outlined,
 )
 from clipaudit.reports.spotted_terms import TERMS, term_pictures, text_polygons
 
 if TYPE_CHECKING:
     import matplotlib.figure
-    from PIL import Image
 
 Row = Mapping[str, Any]
-Pictures = Mapping[tuple[str, int], bytes]  # by (corpus, address): image files
 
 WIDTH = WIDTHS["double"]
 PAGE_HEIGHT = 9.2
@@ -63,7 +61,8 @@ def draw_spotted(
     `options` are those of `Gallery.settings`. Its form: `captioned` (a caption and scores below
     each picture), `numbered` (a number and the score), `clusters` (a column for each) or `terms`
     (a row for each, of all that is made of it). A list that is empty says so. `pictures` holds the
-    image file of each picture; one that cannot be decoded becomes a crossed box.
+    image file of each picture, or its uid, which is then shown instead of all that would be made of
+    it; an image that cannot be decoded becomes a crossed box.
     """
     draw = {"captioned": _grid, "numbered": _grid, "clusters": _clusters, "terms": _terms}
     with style():
@@ -95,26 +94,29 @@ class _Shown:
         of = {what: list(rows) for what, rows in groupby(self.rows, key=lambda row: row["what"])}
         return [(each, of.get(each["what"], [])) for each in self.options["lists"]]
 
-    def image(self, row: Row) -> "Image.Image | None":
+    def picture(self, row: Row) -> Picture:
         return decoded(self._pictures[_key(row)])
 
     def put(self, paper: Paper, row: Row, x: float, y: float, side: float) -> None:
         """Put the picture of a row on paper, with its text outlined or covered."""
-        filled = bool(self.options["filled"])
-        paper.picture(self.image(row), x, y, side, self._outlines(row), filled=filled)
+        put_it = put_covered if self.options["filled"] else put_outlined
+        put_it(paper, self.picture(row), x, y, side, self._outlines(row))
 
     def _outlines(self, row: Row) -> Outlines:
         own = self._texts.slice(self._places[_key(row)], 1)
         polygons = text_polygons(own, row["co_words"], self.options["tokenization"])
         return [(polygons["all"], TEXT_COLOUR), (polygons["co"], CO_COLOUR)]
 
-    def terms(self, row: Row) -> "Mapping[str, Image.Image]":
-        """Return the pictures that explain a row, by TERMS; none if it cannot be decoded."""
-        image = self.image(row)
-        if image is None:
+    def terms(self, row: Row) -> Mapping[str, Picture]:
+        """Return what explains a row, by TERMS: pictures, or uids; none if it cannot be decoded."""
+        picture = self.picture(row)
+        if picture is None:
             return {}
+        if isinstance(picture, str):
+            alone = row["donor_row"] is None
+            return {term: picture for term in TERMS if not (alone and term == "random_all")}
         texts = self._texts.filter(pc.equal(self._texts["corpus"], row["corpus"]))
-        return term_pictures(image, row, texts, self.typeface, self.options)
+        return term_pictures(picture, row, texts, self.typeface, self.options)
 
     def caption(self, row: Row, width: float, lines: int) -> Lines:
         """Return a caption in lines; a word counts whole if a part of it is co-embedded."""
@@ -242,7 +244,7 @@ def _terms(shown: _Shown) -> Paper:
     y = top
     for number, (row, caption) in enumerate(zip(rows, captions, strict=True)):
         if number:
-            paper.rule(y - GAP)
+            paper.rule(y - GAP, MARGIN)
         _term_row(paper, shown, row, x_of, y, side)
         y = paper.lines(MARGIN, y + side + LINE, caption) + 2 * GAP
     return paper
@@ -258,7 +260,7 @@ def _term_row(
             note = words_of("no other picture of the shard has text", PALETTE["quiet"])
             paper.lines(x, y, in_lines(note, side, 5))
             continue
-        paper.picture(made.get(term), x, y, side)
+        put_outlined(paper, made.get(term), x, y, side)
         if row.get(term) is not None:
             paper.centred(x, y + side, side, [Word(f"S {_printed(row[term])}")])
 

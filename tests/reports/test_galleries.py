@@ -1,5 +1,6 @@
 import io
 
+import matplotlib.image
 import matplotlib.text
 import numpy as np
 import pyarrow as pa
@@ -39,6 +40,11 @@ def pictures(table, **replaced):
     found = {("sketch", row["test_row"]): picture("red", (20, 8)) for row in rows}
     found |= {(row["corpus"], row["row"]): picture("blue") for row in rows}
     return found
+
+
+def uids(table):
+    """Every shown sample with a uid of its own, where no picture may be shown."""
+    return {key: f"{number:08x}" * 4 for number, key in enumerate(sorted(pictures(table)), 1)}
 
 
 def options(form="rows", columns=3, sets=2):
@@ -85,6 +91,39 @@ def test_what_cannot_be_decoded_is_a_crossed_box():
 
     assert len(axes.images) == len(CELLS) + 1
     assert [line.get_label() for line in axes.lines].count("unreadable") == 3
+
+
+@pytest.mark.parametrize("form", ["rows", "ladder"])
+def test_without_pictures_there_are_uids_and_the_words_stay(form):
+    table = gallery((0, 0, 0, 0.5), (1, 0, 0, 0.75))
+    asked, known = options(form, columns=1, sets=1), uids(table)
+
+    shown, hidden = (draw_gallery(table, found, asked) for found in (pictures(table), known))
+
+    assert not hidden.findobj(matplotlib.image.AxesImage)
+    assert set(words(shown)) <= set(words(hidden))
+    text = "".join(words(hidden))
+    assert all(uid in text for uid in known.values())
+
+
+def test_where_squares_are_small_uids_are_cut():
+    table = gallery(*[(0, 0, place, 1 - place / 20) for place in range(12)])
+    known = uids(table)
+
+    text = "".join(words(draw_gallery(table, known, options(columns=12))))
+
+    assert all(f"{uid[:8]}…" in text for uid in known.values())
+    assert not any(uid in text for uid in known.values())
+
+
+def test_titles_are_no_formulas():
+    table = gallery((0, 0, 0, 0.5))
+    asked = options() | {"testsets": [{"testset": "sketch", "title": "$a$ \x1b[1m"}]}
+
+    found = draw_gallery(table, pictures(table), asked).findobj(matplotlib.text.Text)
+
+    assert "$a$ \\x1b[1m" in [text.get_text() for text in found]
+    assert not any(text.get_parse_math() for text in found if text.get_text())
 
 
 def test_a_ladder_joins_each_query_to_its_neighbour():

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.config.report import Report
 from clipaudit.reports.memorization_galleries import memorization_galleries
 
 DEMO = Path(__file__).parents[2] / "config/demo.yaml"
@@ -29,6 +30,15 @@ def test_tars_are_those_of_the_records_and_of_the_public_set_each_once():
     assert corpora("memorization_fig11_small") == ["scenes", "album", "small"]
     for gallery in galleries.values():
         assert len(gallery.tars) == sum(each["shards"] for each in gallery.settings["tars"])
+
+
+def test_where_no_picture_may_be_shown_samples_are_read_for_their_uids():
+    hidden = demo().model_copy(update={"report": Report(pictures=False)})
+
+    gallery = memorization_galleries(hidden)["memorization_fig1_scenes"]
+
+    assert gallery.tars == []
+    assert {"samples/scenes/00000.json", "samples/album/00000.json"} <= {*gallery.inputs["samples"]}
 
 
 def test_without_the_audit_there_are_none():

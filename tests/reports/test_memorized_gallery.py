@@ -1,5 +1,6 @@
 """The picture of the most memorized samples."""
 
+import matplotlib.image
 import matplotlib.text
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from clipaudit.memorization.examples import EXAMPLE_BOXES, EXAMPLE_NEIGHBORS, EX
 from clipaudit.reports.drawing import SMALLEST_POINTS, figure_bytes
 from clipaudit.reports.memorized_gallery import COLUMNS, draw_memorized, shown_addresses
 
-OPTIONS = {"public": {"corpus": "photos", "title": "glyph photos"}}
+OPTIONS = {"pictures": True, "public": {"corpus": "photos", "title": "glyph photos"}}
 NAMES = ("anchor", "star", "comet")
 
 
@@ -114,6 +115,26 @@ def test_what_cannot_be_decoded_is_a_crossed_box():
     figure = draw(*drawn, shown=shown)
 
     assert sum(len(axes.images) for axes in figure.axes) == 1 + 2 * (COLUMNS - 1)
+
+
+def test_without_pictures_there_are_uids_and_neither_boxes_nor_words_of_them():
+    drawn = tables()
+    uids = {key: f"{number:08x}" * 4 for number, key in enumerate(sorted(pictures(drawn)), 1)}
+
+    figure = draw_memorized(*drawn, uids, OPTIONS | {"pictures": False})
+
+    assert not figure.findobj(matplotlib.image.AxesImage)
+    assert not figure.axes[0].patches
+    text = words(figure).replace(" ", "")
+    assert all(uid in text or f"{uid[:8]}…" in text for uid in uids.values())
+    assert "aphotoofastar" in text
+    assert "Boxes" not in text
+
+
+def test_a_caption_moves_nothing_on_the_page():
+    text = words(draw(*tables(caption="a \x1b[31mred\u202e star")))
+
+    assert "a \\x1b[31mred\\u202e star" in text
 
 
 def test_without_examples_it_says_so():

@@ -6,6 +6,7 @@ from typing import get_args
 import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.config.report import Report
 from clipaudit.parrot.examples import What
 from clipaudit.reports.parrot_galleries import parrot_galleries
 
@@ -40,6 +41,16 @@ def test_tars_and_tables_are_those_of_the_corpora_shown(run):
     ]
     for gallery in galleries.values():
         assert len(gallery.tars) == sum(each["shards"] for each in gallery.settings["tars"])
+
+
+def test_where_no_picture_may_be_shown_no_tar_is_read_and_no_mark_is_spoken_of(run):
+    hidden = run.model_copy(update={"report": Report(pictures=False)})
+
+    for name, gallery in parrot_galleries(hidden).items():
+        before = parrot_galleries(run)[name]
+        assert (gallery.tars, gallery.inputs) == ([], before.inputs)
+        assert "Spotted text" not in gallery.caption
+        assert "uids" in gallery.caption
 
 
 def test_places_are_read_for_clusters_alone(run):

@@ -40,6 +40,18 @@ def test_a_gallery_after_pruning_shows_what_is_left(settings):
     assert gallery.settings["picked"]["nearer"] == [1, 0]  # nearer to the web set than to the small
 
 
+def test_where_no_picture_may_be_shown_there_are_uids_and_no_tars(settings):
+    run = parse_settings(settings | {"report": {"pictures": False}})
+
+    for name, gallery in similarity_galleries(run).items():
+        before = similarity_galleries(parse_settings(settings))[name]
+        assert gallery.tars == []
+        assert gallery.settings == before.settings | {"pictures": False, "tars": []}
+        assert gallery.inputs.keys() - before.inputs.keys() == {"samples"}
+        shown = {path.split("/")[1] for path in gallery.inputs["samples"]}
+        assert shown == {each["corpus"] for each in before.settings["tars"]}
+
+
 def test_the_tars_are_those_that_the_settings_count(settings):
     run = parse_settings(settings)
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import matplotlib.image
 import matplotlib.text
 import numpy as np
 import pyarrow as pa
@@ -182,6 +183,29 @@ def test_what_cannot_be_decoded_is_a_crossed_box(name):
 
     assert len(images(figure)) == 0
     assert "unreadable" in {line.get_label() for line in figure.axes[0].lines}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_without_pictures_there_are_uids_and_the_words_stay(name):
+    rows = rows_for(name, 2)
+    uids = {("posters", row): f"{row + 1:08x}" * 4 for row in range(len(rows))}
+
+    shown, hidden = draw(name, rows), draw(name, rows, uids)
+
+    assert not hidden.findobj(matplotlib.image.AxesImage)
+    assert not hidden.axes[0].patches
+    assert set(words(shown).split()) <= set(words(hidden).split())
+    text = words(hidden).replace(" ", "")
+    assert all(uid in text for uid in uids.values())
+
+
+def test_without_pictures_and_a_donor_the_terms_say_so():
+    lone = example(0, "repeating", donor_row=None, random_all=None)
+
+    text = words(draw("parrot_fig2", [lone], {("posters", 0): "0123456789abcdef" * 2}))
+
+    assert text.count("01234567 89abcdef 01234567 89abcdef") == len(TERMS) - 1
+    assert "no other picture of the shard has text" in text
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import parrotworld
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -80,7 +81,7 @@ class Project:
 
     def computed(self):
         """The lineage records: one for each action that was computed."""
-        return set((self.store / "lineage").rglob("*.json"))
+        return set((self.store / "lineage").glob("??/*/*.json"))
 
     def computed_steps(self, before):
         """The steps that were computed since `before`, with their wildcards' paths."""
@@ -92,6 +93,16 @@ class Project:
         text = path.read_text()
         assert old in text, f"{file} has no {old!r}"
         path.write_text(text.replace(old, new))
+
+    def use_own_shard(self, content):
+        """Replace the shards of the large set by one of a user's."""
+        (self.folder / "own.tar").write_bytes(content)
+        self.edit(
+            "config/micro.yaml",
+            'large: {shards: "data/micro/large/{00000..00003}.tar", shards_per_part: 2, '
+            "world: micro}",
+            "large: {shards: own.tar}",
+        )
 
 
 def copy_project(folder):
@@ -142,3 +153,19 @@ def project(finished, tmp_path):
 def fresh(tmp_path):
     """A project in which nothing was made yet."""
     return copy_project(tmp_path / "project")
+
+
+@pytest.fixture(scope="session")
+def parroted(made_once):
+    """A project with a profile, curated sets and one model; for reading only."""
+    return made_once("parroted", config=parrotworld.SETTINGS, target=parrotworld.MADE)
+
+
+@pytest.fixture(scope="session")
+def parroted_whole(made_once):
+    """A project whose tables and figures of the parrot audit are all made; for reading only."""
+    first = "results_micro/tables/parrot_table2.json"
+    project = made_once("parroted_whole", config=parrotworld.SETTINGS, target=first)
+    for target in ("all_tables", "all_tables all_figures"):  # one run alone would take too long
+        project.run(config=parrotworld.SETTINGS, target=target)
+    return project

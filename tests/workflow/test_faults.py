@@ -6,17 +6,6 @@ import re
 import pytest
 
 
-def put_tar(project, content):
-    """Replace a shard of the large set by a user's own file."""
-    path = project.folder / "own.tar"
-    path.write_bytes(content)
-    project.edit(
-        "config/micro.yaml",
-        'large: {shards: "data/micro/large/{00000..00003}.tar", shards_per_part: 2, world: micro}',
-        "large: {shards: own.tar}",
-    )
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -43,7 +32,7 @@ def test_wrong_settings_stop_before_any_job(fresh, old, new, message):
 
 @pytest.mark.parametrize("content", [b"", b"no tar at all" * 100])
 def test_a_shard_that_is_no_tar_is_named(fresh, content):
-    put_tar(fresh, content)
+    fresh.use_own_shard(content)
 
     output = fresh.run(ok=False, target="results_micro/samples/large/00000.json")
 

@@ -10,7 +10,7 @@ WEB = "large-deduplicated"
 
 def forget(project, step):
     """Forget what the actions of a step gave, so that it is computed again."""
-    for record in (project.store / "lineage").rglob("*.json"):
+    for record in (project.store / "lineage").glob("??/*/*.json"):
         content = json.loads(record.read_text())
         if content["ingredients"]["step"] == step:
             key = content["action"]

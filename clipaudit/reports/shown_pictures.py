@@ -1,0 +1,60 @@
+"""What galleries show of samples: their pictures, or their uids where none may be shown."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from clipaudit.actions import LabelledFile
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.lookup import paths_by_corpus, read_pictures, rows_of_shards
+from clipaudit.errors import InputError
+
+Pictures = Mapping[tuple[str, int], bytes | str]  # by (corpus, address): an image file, or a uid
+
+
+def shown_pictures(
+    wanted: Mapping[str, Iterable[int]],
+    settings: Mapping[str, Any],
+    tars: Sequence[Path],
+    samples: Sequence[LabelledFile],
+) -> Pictures:
+    """Return what is shown of samples, given by corpus and address.
+
+    `settings` are those of a Gallery. By them either the image files are read from `tars`, or the
+    uids from the tables of `samples`, and then no tar is opened.
+    """
+    if not settings["pictures"]:
+        return {
+            (corpus, address): uid
+            for corpus, addresses in wanted.items()
+            for address, uid in _uids(corpus, set(addresses), samples).items()
+        }
+    paths = paths_by_corpus(tars, settings["tars"])
+    return {
+        (corpus, address): picture
+        for corpus, addresses in wanted.items()
+        for address, picture in read_pictures(paths[corpus], addresses).items()
+    }
+
+
+def _uids(corpus: str, wanted: set[int], samples: Sequence[LabelledFile]) -> dict[int, str]:
+    """Return uids by address; InputError for a sample that the tables do not hold."""
+    paths = [file.path for file in samples if file.labels["corpus"] == corpus]
+    found: dict[int, str] = {}
+    for table in rows_of_shards(paths, {address >> 32 for address in wanted}):
+        addresses = sample_addresses(table)
+        kept = np.isin(addresses, list(wanted))
+        uids = table["uid"].filter(pa.array(kept)).to_pylist()
+        found.update(zip(addresses[kept].tolist(), uids, strict=True))
+    missing = wanted - found.keys()
+    if missing:
+        shard, row = divmod(min(missing), 1 << 32)
+        raise InputError(
+            f"{corpus}: no uid of row {row} of shard {shard}, which a gallery shows: the index has "
+            f"{len(found)} of the {len(wanted)} samples shown. "
+            "Run the workflow again from the index of this corpus."
+        )
+    return found

@@ -1,0 +1,84 @@
+"""The parrot audit of a micro world with all its tables and figures."""
+
+import itertools
+import shutil
+
+import pandas as pd
+import pytest
+from conftest import Project
+from parrotworld import ADDRESS, SETTINGS, members, pictures, read
+
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.reports.parrot_curated import curated_tables
+from clipaudit.reports.parrot_galleries import parrot_galleries
+from clipaudit.reports.parrot_inspected_figures import inspected_figures
+from clipaudit.reports.parrot_probe_figures import probe_figures
+from clipaudit.reports.parrot_profile import profile_tables
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_200)]
+
+
+def test_every_table_and_figure_is_made(parroted_whole):
+    run = parse_settings(read_settings(parroted_whole.folder / SETTINGS))
+    tables = [*profile_tables(run), *curated_tables(run)]
+    figures = [*inspected_figures(run), *probe_figures(run), *parrot_galleries(run)]
+
+    assert {f"parrot_table{number}" for number in (1, 2, 3, 8, 9, 14)} < set(tables)
+    for folder, names, kinds in (
+        ("tables", tables, ("parquet", "csv", "md", "tex")),
+        ("figures", figures, ("parquet", "csv", "md", "svg", "png")),
+    ):
+        for name, kind in itertools.product(names, kinds):
+            assert (parroted_whole.results / folder / f"{name}.{kind}").stat().st_size > 0
+    assert "Nothing to be done" in parroted_whole.run(config=SETTINGS)
+
+
+def test_table_2_says_sizes_mean_scores_and_what_models_reach(parroted_whole):
+    raw = read(parroted_whole, "caption_scores/own/posters/*").astype({"raw": float})
+    raw = raw.set_index(ADDRESS).raw
+    rows = read(parroted_whole, "tables/parrot_table2").query("in_grid").set_index("curated")
+
+    assert set(rows.index) >= {"random-8", "without-text-8", "with-text-10"}
+    for name, row in rows.iterrows():
+        kept = members(parroted_whole, name)
+        results = read(parroted_whole, f"task_results/{row.encoder}").set_index("task").value
+        ranks = read(parroted_whole, f"pair_ranks/{row.encoder}/album")
+        recalls = (ranks["rank"] == 0).groupby(ranks.direction).mean()
+
+        assert row.samples == len(kept) == int(name.rpartition("-")[2])
+        assert row.avg_score == pytest.approx(raw[list(kept)].mean(), abs=1e-12)
+        assert row.imagenet == results["val"]
+        assert row.retrieval == results["album"] == pytest.approx(recalls.mean(), abs=1e-15)
+        assert row.average == pytest.approx(results.mean(), abs=1e-12)
+
+
+def test_table_14_lists_the_parrot_captions_of_the_highest_scores(parroted_whole):
+    found = []
+    for corpus in ("posters", "notices"):
+        scores = read(parroted_whole, f"caption_scores/own/{corpus}/*")
+        rows = pictures(parroted_whole, corpus).merge(scores, on=ADDRESS).assign(corpus=corpus)
+        found.append(rows[rows.words_co.str.len() > 0])
+    best = pd.concat(found).sort_values("raw", ascending=False, kind="stable")
+
+    table = read(parroted_whole, "tables/parrot_table14")
+
+    assert len(table) > 5
+    assert table.caption.tolist() == best.caption.head(len(table)).tolist()
+    for words, listed in zip(best.words_co, table.co_words, strict=False):
+        assert set(words) == set(listed.split())
+
+
+def test_other_parts_give_the_same_sets_and_tables(parroted_whole, tmp_path):
+    project = Project(tmp_path / "project")
+    shutil.copytree(parroted_whole.folder, project.folder, symlinks=True)
+    folders = ("curation_cuts", "vocabularies", "tables")
+    before = {path: it for path, it in project.digests().items() if path.startswith(folders)}
+    matches = read(project, "matches/posters/*")
+    project.edit(SETTINGS, "shards_per_part: 2", "shards_per_part: 1")
+
+    project.run(config=SETTINGS, target="all_tables")
+
+    after = project.digests()
+    assert {path: after[path] for path in before} == before
+    assert len(list(project.results.glob("matches/posters/*.parquet"))) == 3
+    assert read(project, "matches/posters/*").to_json() == matches.to_json()
