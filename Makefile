@@ -8,11 +8,11 @@ BIN    := .venv/bin
 .PHONY: demo digits test check lock
 
 demo: .venv/.synced
-	$(BIN)/snakemake --profile profiles/demo all_tables all_figures
+	$(BIN)/snakemake --profile profiles/demo all_tables all_figures report
 	@echo "Tables: results/tables/*.md, figures: results/figures/*.png. To ask: $(BIN)/clipaudit sql"
 
 digits: .venv/.synced
-	$(BIN)/snakemake --profile profiles/demo --configfile config/digits.yaml -- all_tables all_figures
+	$(BIN)/snakemake --profile profiles/demo --configfile config/digits.yaml -- all_tables all_figures report
 
 test: .venv/.synced
 	$(BIN)/pytest -n 2 -m "not slow and not gpu"
@@ -51,7 +51,7 @@ test-slow: .venv/.synced
 
 demo-full: .venv/.synced
 	$(BIN)/snakemake --profile profiles/demo --configfile config/demo_full.yaml -- \
-	  all_tables all_figures
+	  all_tables all_figures report
 
 evidence: .venv/.synced
 	$(BIN)/snakemake --profile profiles/demo --configfile config/evidence.yaml -- \

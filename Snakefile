@@ -37,6 +37,7 @@ if PARROT is not None:
 
 include: "rules/report_files.smk"
 include: "rules/report.smk"
+include: "rules/site.smk"
 
 
 rule all_figures:

@@ -10,7 +10,9 @@ steps the environment. Paths, times and hosts are not ingredients.
 import hashlib
 import json
 import logging
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,8 +124,11 @@ class ActionCache:
         """Return the outputs recorded for `key` if every object is intact, else None.
 
         A recorded object that is missing or altered is logged as a warning: the action is then
-        computed again, which repairs it.
+        computed again, which repairs it. What is found is young from then on, which keeps it from
+        collections until its pointers are placed.
         """
+        if not self._freshen(key):
+            return None
         outputs = self.recorded(key)
         for name, output in (outputs or {}).items():
             fault = self.store.fault(output.pointer)
@@ -136,12 +141,19 @@ class ActionCache:
         return outputs
 
     def recorded(self, key: str) -> dict[str, ActionOutput] | None:
-        """Return the outputs recorded for `key`, unchecked, or None."""
+        """Return the outputs recorded for `key`, unchecked, or None.
+
+        A file that a crash of the machine left cut is logged and counts as none.
+        """
+        path = self._file(key)
         try:
-            outputs = json.loads(self._file(key).read_text())["outputs"]
+            outputs = json.loads(path.read_text())["outputs"]
+            return {name: ActionOutput.from_json(output) for name, output in outputs.items()}
         except FileNotFoundError:
             return None
-        return {name: ActionOutput.from_json(output) for name, output in outputs.items()}
+        except (KeyError, TypeError, ValueError) as error:
+            logger.warning("%s: not what an action gave (%r). Computing it again.", path, error)
+            return None
 
     def record(self, key: str, outputs: Mapping[str, ActionOutput]) -> None:
         """Remember what the action of `key` gave; the same key giving other bytes is a warning."""
@@ -157,6 +169,23 @@ class ActionCache:
                 )  # fmt: skip
         text = {"outputs": {name: asdict(output) for name, output in sorted(outputs.items())}}
         replace_text(self._file(key), json.dumps(text, sort_keys=True, indent=1) + "\n")
+
+    def _freshen(self, key: str) -> bool:
+        """Make the file of a key young, so that no collection takes it; False where there is none.
+
+        Before it is read: read first, it could be collected, objects and all, in between.
+        """
+        path = self._file(key)
+        try:
+            os.utime(path)
+        except FileNotFoundError:
+            return False
+        except PermissionError:  # another user's: a copy of ours takes its place
+            with suppress(FileNotFoundError):
+                replace_text(path, path.read_text())
+                return True
+            return False
+        return True
 
     def _file(self, key: str) -> Path:
         return self.store.root / "actions" / key[:2] / f"{key[2:]}.json"

@@ -21,10 +21,10 @@ SCRIPTS = Path("workflow_scripts")
 PLUMBING = {
     "clipaudit",
     "clipaudit.actions",
-    "clipaudit.catalog",
     "clipaudit.cli",
     "clipaudit.codedigest",
     "clipaudit.config",
+    "clipaudit.environment",
     "clipaudit.errors",
     "clipaudit.filedigests",
     "clipaudit.lineage",

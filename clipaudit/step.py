@@ -9,6 +9,7 @@ import fcntl
 import importlib.metadata
 import json
 import logging
+import os
 import platform
 import resource
 import shutil
@@ -19,12 +20,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from clipaudit.actions import ActionCache, ActionInput, ActionOutput, Ingredients, LabelledFile
 from clipaudit.codedigest import SCRIPTS, code_parts
-from clipaudit.errors import ConfigError, StepError
+from clipaudit.environment import device_of, environment_of, processes_of
+from clipaudit.errors import StepError
 from clipaudit.filedigests import FileDigests
 from clipaudit.lineage.code_records import CodeRecord, write_code
 from clipaudit.lineage.placements import Placement, place, placement
@@ -61,16 +63,14 @@ class Step:
         self.store = Store(Path(job.config["store"]))
         self.file_digests = FileDigests(self.store.root / "files")
         self.threads: int = job.threads
-        self.device = "cuda" if job.resources.get("gpu", 0) else "cpu"
-        self.settings = {
-            name: value for name, value in job.params.items() if name not in NO_SETTINGS
-        }
+        self.device = device_of(job.resources)
+        self.settings = settings_of(job.params)
         self.ingredients = Ingredients(
             step=job.rule,
             code=job.params.code,
             settings=self.settings,
             inputs={name: self._describe(paths) for name, paths in self._named(job.input)},
-            environment=self._environment(numeric) if numeric else {},
+            environment=environment_of(numeric, job.resources, job.threads),
             reads_labels=reads_labels,
         )
         self.key = self.ingredients.key()
@@ -286,30 +286,32 @@ class Step:
         return [self._describe_one(Path(path)) for path in paths]
 
     def _describe_one(self, path: Path) -> ActionInput:
-        if not self._is_pointer(path):
+        if not is_pointer(path, self.results):
             return ActionInput(self.file_digests.digest(path), str(path))
         placed = placement(self.results, path)
         return ActionInput(Pointer.read(path).digest, str(path), placed.labels, placed.action)
 
-    def _is_pointer(self, path: Path) -> bool:
-        return path.suffix == ".json" and path.is_relative_to(self.results)
-
     def _content(self, path: Path) -> Path:
-        return self.store.checked_path(Pointer.read(path)) if self._is_pointer(path) else path
-
-    def _environment(self, libraries: Sequence[str]) -> dict[str, str]:
-        """What may change the bytes of a numeric step: device, threads, library versions."""
-        versions = {name: _version(name) for name in libraries}
-        if self.processes > 1:
-            versions["processes"] = str(self.processes)
-        if self.device == "cpu":
-            return {"device": f"cpu {_cpu_class()}", "threads": str(self.threads), **versions}
-        return {"device": "cuda", **versions}
+        pointer = is_pointer(path, self.results)
+        return self.store.checked_path(Pointer.read(path)) if pointer else path
 
     @property
     def processes(self) -> int:
         """How many processes train together: as many as GPUs, or the resource `processes`."""
-        return int(self.resource("processes", max(1, self.resource("gpu", 0))))
+        return processes_of(self._job.resources)
+
+
+# --- what decides a job's ingredients, for `clipaudit plan` too ----------------------------------
+
+
+def settings_of(params: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Return the params of a job without those that say which code runs."""
+    return {name: value for name, value in params.items() if name not in NO_SETTINGS}
+
+
+def is_pointer(path: Path, results: Path) -> bool:
+    """Return whether a job takes a file for a pointer, and not for a user's file."""
+    return path.suffix == ".json" and path.is_relative_to(results)
 
 
 @contextmanager
@@ -319,41 +321,30 @@ def _alone(path: Path) -> Iterator[None]:
     Two manifests of one content are one training. Where files cannot be locked both do the work.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
-        with suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            path.unlink(missing_ok=True)
+    while True:
+        with path.open("a") as file:  # not "w": its time tells `clipaudit gc` since when it is held
+            with suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_EX)
+            if not _lies_at(path, file):
+                continue  # its holder removed it: wait at the new one
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+            return
 
 
-def _version(library: str) -> str:
-    """Return the version of a library; some are distributed under a name for each device."""
-    by_device = {
-        "faiss": ("faiss-cpu", "faiss-gpu-cu12"),
-        "onnxruntime": ("onnxruntime", "onnxruntime-gpu"),
-    }
-    for name in by_device.get(library, (library,)):
-        with suppress(importlib.metadata.PackageNotFoundError):
-            return importlib.metadata.version(name)
-    raise ConfigError(f"{library} is not installed: set up the environment by `make`, or envs/")
+def _lies_at(path: Path, file: IO[str]) -> bool:
+    """Return whether an open file is still the one at `path`."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _peak_memory_mb() -> int:
     usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return max(usage.ru_maxrss for usage in usages) // 1024
-
-
-def _cpu_class() -> str:
-    """Name the widest instruction set that libraries dispatch on: it may change last bits."""
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return platform.machine()
-    flags = set(text.partition("flags")[2].partition("\n")[0].split())
-    ladder = ("amx_fp16", "amx_bf16", "avx512_bf16", "avx512f", "avx2")
-    return next((flag for flag in ladder if flag in flags), platform.machine())
 
 
 def _versions_of_loaded_libraries() -> dict[str, str]:

@@ -4,6 +4,8 @@
     store/seen/<machine>/...   which objects this machine wrote or has hashed, and when they
                                were last modified then: a change since is noticed on reading
     store/unfinished/          temporary files; a kill leaves them here and nowhere else
+    store/condemned/<run>/     what a `clipaudit gc` at work is about to remove: see
+                               clipaudit.lineage.keeping.collection
 
 A pointer is a JSON file of results/ with the digest, rows, bytes and schema name of an object,
 and nothing else, so that identical content gives a byte-identical pointer.
@@ -18,8 +20,11 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 from clipaudit.errors import StoreError
+
+Damage = Literal["missing", "wrong size", "corrupt", "unreadable"]
 
 CHUNK_BYTES = 1 << 20  # bytes hashed at once
 
@@ -47,6 +52,17 @@ class Pointer:
         except (TypeError, ValueError) as error:
             message = f"{path}: not a pointer ({error}). Remove it and run its rule again."
             raise StoreError(message) from error
+        except OSError as error:
+            message = f"{path}: cannot be read ({error.strerror}). Give this user the right to."
+            raise StoreError(message) from error
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """What is wrong with an object: the kind, and a sentence's end for people."""
+
+    damage: Damage
+    what: str
 
 
 class Store:
@@ -80,18 +96,45 @@ class Store:
 
     def fault(self, pointer: Pointer, *, rehash: bool = False) -> str | None:
         """Say what is wrong with the object of `pointer`, or None; `rehash` distrusts times."""
+        flaw = self.flaw(pointer, rehash=rehash)
+        return flaw.what if flaw else None
+
+    def flaw(self, pointer: Pointer, *, rehash: bool = False) -> Flaw | None:
+        """Return what is wrong with the object of `pointer`, or None; `rehash` distrusts times.
+
+        What a collection has put aside for a moment is put back, and counts as there.
+        """
+        try:
+            return self._flaw(pointer, rehash)
+        except FileNotFoundError:
+            if not self._rescue(pointer.digest):
+                return Flaw("missing", "the object is missing")
+        try:
+            return self._flaw(pointer, rehash)
+        except FileNotFoundError:
+            return Flaw("missing", "the object is missing")
+
+    def _flaw(self, pointer: Pointer, rehash: bool) -> Flaw | None:
         path = self.path(pointer.digest)
         try:
             status = path.stat()
-        except FileNotFoundError:
-            return "the object is missing"
-        if status.st_size != pointer.bytes:
-            return f"the object has {status.st_size} bytes but its pointer says {pointer.bytes}"
-        if rehash or self._seen_time(pointer.digest) != status.st_mtime_ns:
+            if status.st_size != pointer.bytes:
+                what = f"the object has {status.st_size} bytes but its pointer says {pointer.bytes}"
+                return Flaw("wrong size", what)
+            if not rehash and self._seen_time(pointer.digest) == status.st_mtime_ns:
+                return None
             found = file_sha256(path)
-            if found != pointer.digest:
-                return f"the content is {found[:12]}... but the name {pointer.digest[:12]}..."
-            self._mark_seen(pointer.digest)
+        except FileNotFoundError:
+            raise
+        except PermissionError as error:
+            return Flaw("unreadable", f"the object cannot be read ({error.strerror})")
+        except OSError as error:  # a bad block of a disk, for one
+            return Flaw("corrupt", f"the object cannot be read ({error.strerror})")
+        if found != pointer.digest:
+            self._forget_seen(pointer.digest)  # or steps would go on trusting its time
+            what = f"the content is {found[:12]}... but the name {pointer.digest[:12]}..."
+            return Flaw("corrupt", what)
+        self._mark_seen(pointer.digest, status.st_mtime_ns)
         return None
 
     def has(self, digest: str) -> bool:
@@ -116,19 +159,21 @@ class Store:
     def commit(self, path: Path, *, rows: int, schema: str) -> Pointer:
         """Move a finished file of `temporary` into the store, flushed to disk, and name it.
 
-        An intact object of the same content is left alone; an altered one is replaced.
+        An intact object of the same content stays, as young as one just written; an altered one
+        is replaced.
         """
         digest = file_sha256(path)
-        pointer = Pointer(digest, rows, path.stat().st_size, schema)
+        status = path.stat()
+        pointer = Pointer(digest, rows, status.st_size, schema)
         target = self.path(digest)
-        if self.has(digest) and self.fault(pointer) is None:
+        if self._freshen(pointer):
             return pointer
         target.parent.mkdir(parents=True, exist_ok=True)
         os.chmod(path, 0o444)
         _flush(path)
         os.replace(path, target)
         _flush(target.parent)
-        self._mark_seen(digest)
+        self._mark_seen(digest, status.st_mtime_ns)
         return pointer
 
     def put(self, write: Callable[[Path], int], *, schema: str) -> Pointer:
@@ -146,6 +191,31 @@ class Store:
 
         return self.put(write, schema=schema)
 
+    # --- beside a collection ---------------------------------------------------------------------
+
+    def _freshen(self, pointer: Pointer) -> bool:
+        """Make an intact object young, so that no collection takes it; False where it is none.
+
+        Also where another user's object cannot be touched: writing it anew does as well.
+        """
+        path = self.path(pointer.digest)
+        if not path.exists() or self.flaw(pointer):
+            return False
+        try:
+            os.utime(path)
+            self._mark_seen(pointer.digest, path.stat().st_mtime_ns)
+        except (FileNotFoundError, PermissionError):  # collected meanwhile; another user's
+            return False
+        return True
+
+    def _rescue(self, digest: str) -> bool:
+        """Put back an object that a collection, at work or killed, has put aside; say if it did."""
+        inside = self.path(digest).relative_to(self.root)
+        for aside in (self.root / "condemned").glob("*"):
+            if put_back(aside / inside, self.root / inside):
+                return True
+        return False
+
     # --- what this machine has seen ------------------------------------------------------------
 
     def _seen_file(self, digest: str) -> Path:
@@ -154,11 +224,16 @@ class Store:
     def _seen_time(self, digest: str) -> int | None:
         try:
             return int(self._seen_file(digest).read_text())
-        except (FileNotFoundError, ValueError):
+        except (OSError, ValueError):
             return None
 
-    def _mark_seen(self, digest: str) -> None:
-        replace_text(self._seen_file(digest), str(self.path(digest).stat().st_mtime_ns))
+    def _mark_seen(self, digest: str, time_ns: int) -> None:
+        with contextlib.suppress(OSError):  # a store for reading only: hashed again next time
+            replace_text(self._seen_file(digest), str(time_ns))
+
+    def _forget_seen(self, digest: str) -> None:
+        with contextlib.suppress(OSError):
+            self._seen_file(digest).unlink()
 
 
 def file_sha256(path: Path) -> str:
@@ -182,6 +257,27 @@ def replace_text(path: Path, text: str) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def put_back(aside: Path, path: Path) -> bool:
+    """Move a file to where it lay; what has come to lie there meanwhile stays. False: none to move.
+
+    >>> put_back(Path("no such file"), Path("elsewhere"))
+    False
+    """
+    try:
+        os.link(aside, path)
+    except FileExistsError:
+        pass
+    except FileNotFoundError:
+        return False
+    except OSError:  # this disk has no hard links
+        with contextlib.suppress(FileNotFoundError):
+            if not path.exists():
+                os.rename(aside, path)
+        return path.exists()
+    aside.unlink(missing_ok=True)
+    return True
 
 
 def link_object(link: Path, target: Path) -> None:

@@ -140,6 +140,7 @@ rule catalog:
     """results/audit.duckdb: every table of the run as a view."""
     input:
         tables=table_pointers(),
+        placed=placed_pointers(),
     output:
         catalog=f"{RESULTS}/audit.duckdb",
     log:

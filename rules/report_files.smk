@@ -42,6 +42,15 @@ def figure_pointers():
     ]
 
 
+def placed_pointers():
+    """The clusters of the pictures that the parrot audit reads: no table does, the catalog shall."""
+    return [
+        f"{RESULTS}/placed/{PARROT.encoder}/{corpus}/{part}.json"
+        for corpus in (PARROT.corpora if PARROT else [])
+        for part in RUN.parts(corpus)
+    ]
+
+
 def view_files(table):
     """The pointers that the SQL of a table reads, by view name."""
     return {
@@ -78,10 +87,10 @@ def figure_files(wildcards):
 
 
 def gallery_inputs(wildcards):
-    """The pointers and the tars that a gallery is made from."""
+    """The pointers that a gallery is made from, and the tars if it shows pictures."""
     gallery = {**GALLERIES, **MEMORIZED, **SPOTTED}[wildcards.figure]
     pointers = {
         name: [f"{RESULTS}/{path}" for path in paths]
         for name, paths in gallery.inputs.items()
     }
-    return {**pointers, "tars": list(gallery.tars)}
+    return {**pointers, "tars": list(gallery.tars)} if gallery.tars else pointers

@@ -1,4 +1,6 @@
 import logging
+import os
+import time
 
 import pytest
 
@@ -68,6 +70,28 @@ def test_what_was_recorded_is_found(cache):
 
     assert cache.find("ab" * 32) == outputs
     assert cache.find("cd" * 32) is None
+
+
+def test_what_is_found_is_young_from_then_on(cache):
+    cache.record("ab" * 32, output(cache, b"one"))
+    path = cache.store.root / "actions" / "ab" / f"{'ab' * 31}.json"
+    os.utime(path, (1, 1))
+
+    cache.recorded("ab" * 32)
+    assert path.stat().st_mtime == 1
+    cache.find("ab" * 32)
+    assert path.stat().st_mtime > time.time() - 60
+
+
+@pytest.mark.parametrize("text", ["", "{", "{}", '{"outputs": {"manifest": {}}}'])
+def test_what_a_crash_left_of_a_stored_action_counts_as_none(cache, caplog, text):
+    cache.record("ab" * 32, output(cache, b"one"))
+    (cache.store.root / "actions" / "ab" / f"{'ab' * 31}.json").write_text(text)
+
+    assert cache.find("ab" * 32) is None
+    assert "not what an action gave" in caplog.text
+    cache.record("ab" * 32, output(cache, b"two"))
+    assert cache.find("ab" * 32) == output(cache, b"two")
 
 
 def test_a_missing_object_makes_the_action_run_again_and_says_so(cache, caplog):

@@ -1,10 +1,12 @@
 import os
+import shutil
 import threading
+import time
 
 import pytest
 
 from clipaudit.errors import StoreError
-from clipaudit.store import Pointer, Store, link_object, replace_text
+from clipaudit.store import Pointer, Store, link_object, put_back, replace_text
 
 
 @pytest.fixture
@@ -70,6 +72,69 @@ def test_storing_again_repairs_an_altered_object(store):
     assert store.checked_path(pointer).read_bytes() == b"abc"
 
 
+def test_storing_again_leaves_an_intact_object_in_place_but_makes_it_young(store):
+    pointer = store.put_bytes(b"abc", schema="text")
+    path = store.path(pointer.digest)
+    os.utime(path, (1, 1))
+    before = path.stat().st_ino
+
+    store.put_bytes(b"abc", schema="text")
+
+    assert path.stat().st_ino == before
+    assert path.stat().st_mtime > time.time() - 60
+
+
+def test_an_object_made_young_need_not_be_hashed_again(store):
+    pointer = store.put_bytes(b"abc", schema="text")
+    store.put_bytes(b"abc", schema="text")
+    alter(store.path(pointer.digest), b"xyz", keep_time=True)
+
+    assert store.fault(pointer) is None  # its time was believed
+
+
+def test_damage_found_by_hashing_is_not_forgotten(store):
+    pointer = store.put_bytes(b"abc", schema="text")
+    alter(store.path(pointer.digest), b"xyz", keep_time=True)
+
+    assert store.flaw(pointer, rehash=True).damage == "corrupt"
+    assert store.flaw(pointer).damage == "corrupt"
+
+
+def test_a_memo_that_cannot_be_written_costs_a_reading_and_no_more(store):
+    pointer = store.put_bytes(b"abc", schema="text")
+    shutil.rmtree(store.root / "seen")
+    (store.root / "seen").write_text("in the way")
+
+    assert store.fault(pointer) is None
+
+
+def condemned(store, pointer):
+    """Where a collection puts the object aside."""
+    aside = store.root / "condemned/host-1-2" / store.path(pointer.digest).relative_to(store.root)
+    aside.parent.mkdir(parents=True)
+    os.rename(store.path(pointer.digest), aside)
+    return aside
+
+
+def test_what_a_collection_has_put_aside_is_put_back_by_who_needs_it(store):
+    pointer = store.put_bytes(b"abc", schema="text")
+    aside = condemned(store, pointer)
+
+    assert store.checked_path(pointer).read_bytes() == b"abc"
+    assert not aside.exists()
+
+
+def test_what_was_written_anew_stays_when_the_old_is_put_back(store):
+    pointer = store.put_bytes(b"abc", schema="text")
+    aside = condemned(store, pointer)
+    store.put_bytes(b"abc", schema="text")
+    new = store.path(pointer.digest).stat().st_ino
+
+    assert put_back(aside, store.path(pointer.digest))
+    assert store.path(pointer.digest).stat().st_ino == new
+    assert not aside.exists()
+
+
 def test_a_missing_object_is_an_error_that_says_what_to_do(store):
     pointer = store.put_bytes(b"abc", schema="text")
     store.path(pointer.digest).unlink()
@@ -111,6 +176,11 @@ def test_a_file_that_is_no_pointer_is_refused(tmp_path, text):
 
     with pytest.raises(StoreError, match="not a pointer"):
         Pointer.read(path)
+
+
+def test_a_pointer_that_cannot_be_read_is_an_error_that_says_so(tmp_path):
+    with pytest.raises(StoreError, match=r"cannot be read \(Is a directory\)"):
+        Pointer.read(tmp_path)
 
 
 def test_links_are_relative_and_replaced_in_one_step(tmp_path):

@@ -5,8 +5,17 @@ Results go to standard output, messages to standard error; exit status 0 done, 1
 
 import click
 
+from clipaudit.cli.compact import compact
+from clipaudit.cli.diff import diff
+from clipaudit.cli.export import export
+from clipaudit.cli.gc import gc
 from clipaudit.cli.options import Group
+from clipaudit.cli.pin import pin
+from clipaudit.cli.plan import plan
+from clipaudit.cli.prov import prov
+from clipaudit.cli.sample import sample
 from clipaudit.cli.sql import sql
+from clipaudit.cli.status import status
 from clipaudit.cli.verify import verify
 from clipaudit.cli.why import why
 
@@ -37,5 +46,7 @@ def stream(manifest_digest: str, shard_number: int) -> None:
     raise SystemExit(main([manifest_digest, str(shard_number)]))
 
 
-for command in (sql, verify, why):
+for command in (
+    compact, diff, export, gc, pin, plan, prov, sample, sql, status, verify, why,
+):  # fmt: skip
     commands.add_command(command)

@@ -1,14 +1,24 @@
 """`clipaudit sql`: SQL over every table of a run."""
 
-import csv
-import io
-import json
-from collections.abc import Iterable, Sequence
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from clipaudit.cli.options import results_option
+from clipaudit.errors import ClipauditError, InputError
+
+if TYPE_CHECKING:
+    import duckdb
+
+FORMATS = ("table", "csv", "json", "jsonl", "parquet", "markdown")
+_ENDINGS = {**{f".{form}": form for form in FORMATS}, ".md": "markdown", ".ndjson": "jsonl"}
+_HELP = """\
+A statement ends with a semicolon. Besides SQL there are
+  .tables         the views, and what a row of each is
+  .schema VIEW    the columns of one, and what they mean
+  .quit           the end; so is Ctrl-D"""
 
 
 @click.command()
@@ -16,35 +26,119 @@ from clipaudit.cli.options import results_option
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["table", "csv", "json"]),
-    default="table",
-    show_default=True,
-    help="How to print the rows.",
+    type=click.Choice(FORMATS),
+    help="How to write the rows; else as the name of --output ends, or as a table.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write; Parquet needs one.",
 )
 @results_option
-def sql(query: str | None, form: str, results: Path) -> None:
-    """Query every table of a run with SQL; without QUERY, list them.
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path, file_okay=False),
+    default="store",
+    show_default=True,
+    envvar="CLIPAUDIT_STORE",
+    help="Folder of the content-addressed store, for the view `records`.",
+)
+def sql(
+    query: str | None, form: str | None, output: Path | None, results: Path, store: Path
+) -> None:
+    """Query every table of a run with SQL; without QUERY, a shell.
+
+    The shell reads statements, typed or piped in; with nothing piped in it lists the tables. The
+    view `audit` has one row per sample across the audits, `records` one per lineage record, and
+    every column says what it means: `.schema audit`. Nothing can be written but the answer, and
+    no other file be read.
 
     \b
     Example:
       clipaudit sql "select testset, accuracy from similarity_table1 where baseline is null"
+      clipaudit sql "from audit where recall_gap > 0.5" --output memorized.csv
+      echo ".schema audit" | clipaudit sql
     """
-    from clipaudit.catalog import open_catalog
+    form = form or _ENDINGS.get(output.suffix if output else "", "table")
+    if form == "parquet" and output is None:
+        raise click.UsageError("Parquet needs a file: give --output FILE.")
+    if output is not None and query is None:
+        raise click.UsageError("--output needs a QUERY.")
+    from clipaudit.catalog.answers import write_answers
+    from clipaudit.catalog.views import open_catalog
 
-    with open_catalog(results) as connection:
-        answer = connection.sql(query or "show tables")
-        if form == "table":
-            click.echo(str(answer))
-        elif form == "csv":
-            click.echo(_csv(answer.columns, answer.fetchall()), nl=False)
+    with open_catalog(results, store) as connection:
+        if query is not None:
+            write_answers(connection, query, form, output, store)
+        elif sys.stdin.isatty():
+            _Shell(connection, form, store).run()
         else:
-            for row in answer.fetchall():
-                click.echo(json.dumps(dict(zip(answer.columns, row, strict=True)), default=str))
+            _Shell(connection, form, store).script(sys.stdin.read())
 
 
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue()
+class _Shell:
+    """Statements one after the other, of which the last may still lack its semicolon."""
+
+    def __init__(
+        self,
+        connection: Any,  # noqa: ANN401  # DuckDB's, which `--help` must not import
+        form: str,
+        store: Path,
+    ) -> None:
+        self.connection: duckdb.DuckDBPyConnection = connection
+        self.form = form
+        self.store = store
+        self.waiting = ""
+
+    def script(self, text: str) -> None:
+        """Answer a text; of an empty one, list the tables. The first mistake ends it."""
+        for line in text.splitlines() if text.strip() else [".tables"]:
+            if not self.take(line):
+                return
+        if self.waiting:
+            self.take(";")
+
+    def run(self) -> None:
+        """Answer what is typed, until the end of input; a mistake is told, and no end."""
+        import readline  # noqa: F401  # `input` then edits lines, and knows those before
+
+        click.echo(_HELP, err=True)
+        more = True
+        while more:
+            try:
+                more = self.take(input("   ...> " if self.waiting else "audit> "))
+            except EOFError:
+                more = False
+                click.echo(err=True)
+            except KeyboardInterrupt:
+                self.waiting = ""
+                click.echo(err=True)
+            except ClipauditError as error:
+                self.waiting = ""
+                click.echo(f"Error: {error}", err=True)
+
+    def take(self, line: str) -> bool:
+        """Answer what a line completes; False after `.quit`."""
+        if line.lstrip().startswith(".") and not self.waiting:
+            return self._command(line)
+        text = f"{self.waiting}{line}\n"
+        if line.rstrip().endswith(";"):
+            from clipaudit.catalog.answers import write_answers
+
+            self.waiting = ""
+            write_answers(self.connection, text, self.form, store=self.store)
+        else:
+            self.waiting = text if text.strip() else ""
+        return True
+
+    def _command(self, line: str) -> bool:
+        from clipaudit.catalog.answers import describe_view, list_tables
+
+        word, _, rest = line.strip().rstrip(";").partition(" ")
+        if word == ".tables" and not rest:
+            list_tables(self.connection)
+        elif word == ".schema" and rest:
+            describe_view(self.connection, rest.strip(), self.store)
+        elif word != ".quit":
+            raise InputError(f"{line.strip()}: no such command.\n{_HELP}")
+        return word != ".quit"

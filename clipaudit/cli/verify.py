@@ -1,33 +1,190 @@
 """`clipaudit verify`: whether everything that a run's pointers name is as it was written."""
 
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from clipaudit.cli.options import results_option, store_option
-from clipaudit.errors import InputError
+from clipaudit.errors import InputError, StoreError
+from clipaudit.plaintext import plain
+
+if TYPE_CHECKING:
+    from clipaudit.lineage.keeping.repair import Outcome
+    from clipaudit.lineage.keeping.verification import Report
+    from clipaudit.store import Store
+
+_SHOWN_UNVERIFIABLE = 20  # lines; shards that were moved away are tens of thousands
 
 
 @click.command()
+@click.option("--all", "everything", is_flag=True, help="Also objects that nothing names.")
+@click.option("--strict", is_flag=True, help="Exit with 1 also for what is only unverifiable.")
+@click.option("--repair", is_flag=True, help="Put damage aside, and make it again by Snakemake.")
+@click.option(
+    "--profile",
+    default="profiles/demo",
+    show_default=True,
+    help="Snakemake's profile, for --repair.",
+)
+@click.option(
+    "--configfile",
+    "configfiles",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    multiple=True,
+    help="The run's settings, for --repair; as given to Snakemake.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print what was found.",
+)
 @results_option
 @store_option
-def verify(results: Path, store: Path) -> None:
-    """Hash every object that a run's pointers name again, and say what is wrong.
+def verify(
+    everything: bool,
+    strict: bool,
+    repair: bool,
+    profile: str,
+    configfiles: tuple[Path, ...],
+    form: str,
+    results: Path,
+    store: Path,
+) -> None:
+    """Hash every object that a run's pointers and the pins name, and say what is wrong.
+
+    Told apart: corrupt, wrong size, missing and unreadable objects, broken pointers and links,
+    and what is unverifiable: it can be trusted, but not explained, or not made again.
 
     \b
     Example:
       clipaudit verify
+      clipaudit verify --repair --configfile my.yaml
     """
-    from clipaudit.lineage.verification import verify_results
+    from clipaudit.lineage.keeping.verification import verify_results
     from clipaudit.store import Store
 
-    report = verify_results(results, Store(store))
-    for fault in report.faults:
-        click.echo(f"{fault.pointer}: {fault.what}", err=True)
-    click.echo(f"{report.pointers} pointers, {report.objects} objects, {report.bytes:,} bytes")
-    if report.faults:
+    place = Store(store)
+
+    def check() -> "Report":
+        with _progress() as progress:
+            return verify_results(results, place, everything=everything, progress=progress)
+
+    report = check()
+    fates: list[Outcome] = []
+    if form == "text":
+        _tell(report)
+    if repair and report.broken:
+        fates = _repair(results, place, report, profile, configfiles)
+        report = check()
+        if form == "text":
+            _tell_fates(fates)
+            _tell(report)
+    if form == "json":
+        click.echo(json.dumps(_document(report, fates), indent=1))
+    _judge(report, fates, strict)
+
+
+def _repair(
+    results: Path, store: "Store", report: "Report", profile: str, configfiles: Sequence[Path]
+) -> "list[Outcome]":
+    from clipaudit.lineage.keeping.repair import mend, outcomes, remake
+
+    if not any(Path(name).is_file() for name in ("Snakefile", "workflow/Snakefile")):
         raise InputError(
-            f"{len(report.faults)} pointers cannot be trusted. Remove the altered objects' "
-            "pointers and run the same snakemake command again."
+            f"{Path.cwd()}: no Snakefile here, so nothing can be made again. Go to the folder that "
+            "the run was started in; nothing was touched."
         )
-    click.echo("all as they were written")
+    before = mend(results, store, report.broken)
+    if before and not remake(list(before), profile=profile, configfiles=configfiles):
+        click.echo("Snakemake failed: see its messages above.", err=True)
+    return outcomes(before)
+
+
+def _tell(report: "Report") -> None:
+    unverifiable = [fault for fault in report.faults if fault.kind == "unverifiable"]
+    for fault in [*report.broken, *unverifiable[:_SHOWN_UNVERIFIABLE]]:
+        line = f"{fault.kind}: {plain(fault.place)}: {plain(fault.what)}"
+        click.echo(f"{line}. {plain(fault.remedy)}")
+    if len(unverifiable) > _SHOWN_UNVERIFIABLE:
+        more = len(unverifiable) - _SHOWN_UNVERIFIABLE
+        click.echo(f"... and {more} more that are unverifiable: --format json lists them")
+    click.echo(f"{report.pointers} pointers, {report.objects} objects, {report.bytes:,} bytes")
+    if not report.broken:
+        click.echo("all as they were written")
+
+
+def _tell_fates(fates: "Sequence[Outcome]") -> None:
+    same = sum(fate.word == "same" for fate in fates)
+    click.echo(f"made again: {same} of {len(fates)} pointers name what they named before")
+    for fate in fates:
+        if fate.word == "other":
+            click.echo(
+                f"NOT REPRODUCED: {plain(fate.pointer)}: named {str(fate.before)[:12]}... before "
+                f"and names {str(fate.after)[:12]}... now"
+            )
+        elif fate.word == "gone":
+            click.echo(f"not made again: {plain(fate.pointer)}")
+
+
+def _document(report: "Report", fates: "Sequence[Outcome]") -> dict[str, object]:
+    counts = {"pointers": report.pointers, "objects": report.objects, "bytes": report.bytes}
+    faults = [{**asdict(fault), "pointer": _name(fault.pointer)} for fault in report.faults]
+    again = [{**asdict(fate), "pointer": str(fate.pointer), "word": fate.word} for fate in fates]
+    return {**counts, "faults": faults, "repaired": again}
+
+
+def _name(path: Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+def _judge(report: "Report", fates: "Sequence[Outcome]", strict: bool) -> None:
+    """Raise our error where something cannot be trusted; warn where only it cannot be verified."""
+    broken, unverifiable = len(report.broken), len(report.faults) - len(report.broken)
+    if broken:
+        raise StoreError(f"{broken} places cannot be trusted: do what the lines above say.")
+    lost = [fate for fate in fates if fate.word != "same"]
+    if lost:
+        raise StoreError(
+            f"{len(lost)} pointers did not come back as they were. Run the whole snakemake command "
+            "again: what was made of them is not of what they name now."
+        )
+    if unverifiable and strict:
+        raise StoreError(f"{unverifiable} places are unverifiable: do what the lines above say.")
+    if unverifiable:
+        click.echo(f"Warning: {unverifiable} places are unverifiable.", err=True)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """Give what shows bytes done on standard error: a bar on a terminal, else a line at the end."""
+    if sys.stderr.isatty():
+        from tqdm import tqdm
+
+        with tqdm(unit="B", unit_scale=True, desc="hashed", leave=False) as bar:
+
+            def show(done: int, total: int) -> None:
+                bar.total = total
+                bar.update(done - bar.n)
+
+            yield show
+        return
+    last, started = 0, time.monotonic()
+
+    def keep(done: int, total: int) -> None:
+        nonlocal last
+        last = done
+
+    yield keep
+    seconds = max(time.monotonic() - started, 1e-9)
+    rate = last / seconds / 1e6
+    click.echo(f"hashed {last:,} bytes in {seconds:.1f} s, {rate:.0f} MB/s", err=True)

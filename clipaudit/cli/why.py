@@ -1,26 +1,87 @@
 """`clipaudit why`: what a number comes from."""
 
+import json
+import shutil
+import sys
 from pathlib import Path
 
 import click
 
 from clipaudit.cli.options import results_option, store_option
 
+PIPED_WIDTH = 120  # columns where standard output is no terminal
+
 
 @click.command()
-@click.argument("table", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("table")
 @click.option("--where", help="SQL condition on the table's columns; all rows if absent.")
+@click.option("--column", help="The column asked for; whole rows if absent.")
+@click.option(
+    "--rows",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Show so many of the rows of each input that entered.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "mermaid"]),
+    default="text",
+    show_default=True,
+    help="How to print the answer.",
+)
+@click.option("--all", "every", is_flag=True, help="Tell every file, also those that are alike.")
+@click.option("--code", is_flag=True, help="Name the modules and files behind each code digest.")
+@click.option("--sql/--no-sql", default=True, help="Print the SQL in the text, or not.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0),
+    help="Time for finding the rows that entered.  [default: 0.8]",
+)
 @results_option
 @store_option
-def why(table: Path, where: str | None, results: Path, store: Path) -> None:
-    """Show which actions made a table's rows, down to shards, settings and code.
+def why(
+    table: str,
+    where: str | None,
+    column: str | None,
+    rows: int,
+    form: str,
+    every: bool,
+    code: bool,
+    sql: bool,
+    seconds: float | None,
+    results: Path,
+    store: Path,
+) -> None:
+    """Show what a table's cells come from: SQL, rows of the inputs, actions, shards, code.
+
+    TABLE is a name such as similarity_table1 or parrot_fig7, or the path of any file of it. The
+    rows that entered are found by recomputing: with nothing but them the SQL gives the same cells.
+    Below stand the actions that made their files, down to shards, each with settings, environment
+    and code digest. Files that differ only in numbers are told once.
+
+    JSON is one object: table, where, column, rows, count; sql (name, text, origin); parts (of each
+    input of the SQL: files, of_files, rows, of_rows, by, sample); verified; notes; actions by key;
+    edges (to, input, from, path, digest, labels, more); code. Mermaid is a flow chart.
 
     \b
     Example:
-      clipaudit why results/tables/similarity_table1.parquet --where "dataset = 'sketch-pruned'"
+      clipaudit why similarity_table1 --column accuracy \\
+        --where "dataset = 'sketch-pruned' and testset = 'sketch'"
     """
-    from clipaudit.lineage.why import why_rows
+    from clipaudit.lineage.why.answer import SECONDS, Wish
+    from clipaudit.lineage.why.answer import why as answered
+    from clipaudit.lineage.why.tree_mermaid import why_mermaid
+    from clipaudit.lineage.why.tree_text import why_text
     from clipaudit.store import Store
 
-    for line in why_rows(table, where, results, Store(store)):
-        click.echo(line)
+    wish = Wish(rows, not every, code, SECONDS if seconds is None else seconds)
+    answer = answered(results, Store(store), table, where, column, wish)
+    if form == "json":
+        click.echo(json.dumps(answer, indent=1, ensure_ascii=True, allow_nan=False))
+    elif form == "mermaid":
+        click.echo("\n".join(why_mermaid(answer)))
+    else:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
+        click.echo("\n".join(why_text(answer, width, sql=sql)))

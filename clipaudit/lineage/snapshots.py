@@ -1,19 +1,21 @@
 """Snapshots: which pointer lay where, and which action had put it there.
 
 A results folder holds the one of now; `clipaudit pin NAME` keeps one by name, so that a later run
-can be set against it and the objects that it names stay.
+can be set against it and the objects that it names stay. A `Run` is either of them.
 
     store/pins/<name>.json   a kept snapshot
 """
 
 import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from clipaudit.errors import InputError
-from clipaudit.lineage.placements import Placement, placements
+from clipaudit.actions import ActionInput
+from clipaudit.errors import InputError, StoreError
+from clipaudit.lineage.placements import Placement, placement, placements
 from clipaudit.store import Pointer, Store, replace_text
 from clipaudit.suggestions import did_you_mean
 
@@ -80,6 +82,131 @@ def pinned(store: Store, name: str) -> Snapshot:
 def pins(store: Store) -> list[str]:
     """Return the names of all kept snapshots, sorted."""
     return sorted(path.stem for path in (store.root / "pins").glob("*.json"))
+
+
+class Run:
+    """What lay where in a results folder, as it is now or as a pin kept it; read when asked for."""
+
+    def __init__(
+        self, name: str, store: Store, paths: list[str], look: Callable[[str], Placed | None]
+    ) -> None:
+        """Take the paths of the report tables, and how to look up what lay at any path."""
+        self.name = name
+        self.store = store
+        self.paths = paths
+        self._look = look
+        self._placed: dict[str, Placed | None] = {}
+        self._inside: dict[str, str] = {}
+        self._above = 1  # parts of recorded paths that name the results folder, as last found
+
+    def tables(self) -> dict[str, Placed]:
+        """Return what lay at the paths of report tables and of figures' tables, in path order."""
+        found = {path: self.at(path) for path in sorted(self.paths)}
+        return {
+            path: placed
+            for path, placed in found.items()
+            if placed and placed.placement.output == "table"
+        }
+
+    def at(self, path: str) -> Placed | None:
+        """Return what lay at a path relative to the results folder, None where nothing did."""
+        if path not in self._placed:
+            self._placed[path] = self._look(path)
+        return self._placed[path]
+
+    def inside(self, recorded: str) -> str:
+        """Return a recorded path relative to the results folder, whatever that was called then.
+
+        The path as it is where nothing of this run lies at any end of it.
+        """
+        if recorded not in self._inside:
+            self._inside[recorded] = self._find(PurePosixPath(recorded).parts) or recorded
+        return self._inside[recorded]
+
+    def _find(self, parts: tuple[str, ...]) -> str | None:
+        for above in (self._above, *range(len(parts))):
+            path = "/".join(parts[above:])
+            if path and not path.startswith("/") and self.at(path):
+                self._above = above
+                return path
+        return None
+
+    def maker(self, file: ActionInput) -> str | None:
+        """Return the action that made a recorded input in this run, None if it is a user's file.
+
+        Where the same content lay at the same path, this is the action that had put it there.
+        """
+        if file.action is None:
+            return None
+        placed = self.at(self.inside(file.path))
+        same = placed is not None and placed.pointer.digest == file.digest
+        return placed.placement.action if placed and same else file.action
+
+
+def open_run(name: str, store: Store) -> Run:
+    """Return the run of this name: a pin of `store`, else a results folder.
+
+    A folder that is called like a pin is meant by `./name`. Raise InputError, with the nearest
+    names, where there is neither.
+    """
+    if name in pins(store):
+        kept = pinned(store, name).placed
+        tables = [path for path in kept if path.startswith(("tables/", "figures/"))]
+        return Run(name, store, tables, kept.get)
+    if not _is_results(Path(name)):
+        raise InputError(
+            f"{name}: no pin of {store.root} has this name, and no results folder lies here (one "
+            f"with a folder .actions).{did_you_mean(name, pins(store))}"
+        )
+    return folder_run(Path(name), store)
+
+
+def folder_run(results: Path, store: Store) -> Run:
+    """Return a results folder as it is now; its records lie in the store that its links lead to.
+
+    That is `store` where the links lead nowhere, as in a copy. Raise InputError for a folder that
+    no run has filled.
+    """
+    check_results(results)
+
+    def look(path: str) -> Placed | None:
+        pointer = results / path
+        if not pointer.is_file():
+            return None
+        try:
+            return Placed(Pointer.read(pointer), placement(results, pointer))
+        except StoreError:
+            return None  # a user's file, or one whose record was removed
+
+    places = [
+        path.relative_to(results / ".actions").as_posix()
+        for stage in ("tables", "figures")
+        for path in (results / ".actions" / stage).glob("*.json")
+    ]
+    return Run(str(results), _store_of(results) or store, places, look)
+
+
+def check_results(results: Path) -> None:
+    """Raise InputError for a folder that no run has filled."""
+    if not _is_results(results):
+        raise InputError(
+            f"{results}: no results folder of a run (one has a folder .actions). Give the one that "
+            "is meant by --results."
+        )
+
+
+def _is_results(folder: Path) -> bool:
+    return (folder / ".actions").is_dir()
+
+
+def _store_of(results: Path) -> Store | None:
+    """Return the store that the links of a results folder lead to, None where it is not there."""
+    for link in results.glob("*/*.parquet"):  # tables and figures; parts lie deeper
+        if link.is_symlink():
+            target = os.path.normpath(link.parent.resolve() / link.readlink())
+            root = Path(target).parents[2]
+            return Store(root) if (root / "lineage").is_dir() else None
+    return None
 
 
 def _file(store: Store, name: str) -> Path:

@@ -21,7 +21,6 @@ def run(*arguments):
     ("arguments", "message"),
     [
         (["verify", "--results", "gone"], "Directory 'gone' does not exist"),
-        (["why", "gone.parquet"], "File 'gone.parquet' does not exist"),
         (["sql", "--format", "xml", "select 1"], "'xml' is not one of 'table', 'csv', 'json'"),
         (["plot"], "No such command 'plot'"),
     ],

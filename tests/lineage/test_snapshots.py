@@ -1,8 +1,20 @@
-import pytest
+from dataclasses import replace
 
+import pytest
+from tworuns import two_runs
+
+from clipaudit.actions import ActionInput
 from clipaudit.errors import InputError
 from clipaudit.lineage.placements import Placement, place
-from clipaudit.lineage.snapshots import pin, pinned, pins, snapshot, unpin
+from clipaudit.lineage.snapshots import (
+    folder_run,
+    open_run,
+    pin,
+    pinned,
+    pins,
+    snapshot,
+    unpin,
+)
 from clipaudit.store import Store, replace_text
 
 
@@ -63,3 +75,79 @@ def test_an_unpinned_name_is_free_again(store, results):
     unpin(store, "first")
 
     assert pins(store) == []
+
+
+@pytest.fixture
+def run(tmp_path):
+    return two_runs(tmp_path)[0]
+
+
+def test_a_run_has_the_tables_of_tables_and_figures_alone(run):
+    for path in ("tables/t.json", "figures/f.json", "stage/s.json"):
+        run.act(path, step=path)
+
+    assert list(run.run().tables()) == ["figures/f.json", "tables/t.json"]
+
+
+def test_a_pin_is_the_run_that_it_was(run):
+    run.act("tables/t.json", settings={"k": 1})
+    pin(run.store, "first", snapshot(run.results))
+    before = run.run().tables()
+    run.act("tables/t.json", settings={"k": 2})
+
+    assert open_run("first", run.store).tables() == before
+    assert open_run(str(run.results), run.store).tables() == run.run().tables() != before
+
+
+@pytest.mark.parametrize("name", ["frist", "."])
+def test_what_is_no_run_is_answered_by_the_nearest_pin(run, name, tmp_path, monkeypatch):
+    run.act("tables/t.json")
+    pin(run.store, "first", snapshot(run.results))
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(InputError, match=r"no pin of .*store has this name, .* first"):
+        open_run(name, run.store)
+
+
+def test_a_folder_that_no_run_has_filled_is_refused(tmp_path, store):
+    with pytest.raises(InputError, match=r"no results folder of a run .* by --results"):
+        folder_run(tmp_path, store)
+
+
+@pytest.mark.parametrize("folder", ["results", "/somewhere/else/results", "deep/down/run_7"])
+def test_recorded_paths_are_found_whatever_the_folder_was_called(run, folder):
+    run.act("stage/s.json")
+
+    assert run.run().inside(f"{folder}/stage/s.json") == "stage/s.json"
+
+
+@pytest.mark.parametrize("path", ["results/gone/s.json", "/abs/x.json", "x", "../results/no.json"])
+def test_a_path_of_which_nothing_is_left_stays_as_it_is(run, path):
+    run.act("stage/s.json")
+
+    assert run.run().inside(path) == path
+
+
+def test_the_maker_is_who_put_the_same_content_there(run):
+    run.act("stage/s.json", settings={"k": 1}, gives=b"same")
+    recorded = run.input("stage/s.json")
+    later = run.act("stage/s.json", settings={"k": 2}, gives=b"same")
+
+    assert run.run().maker(recorded) == later
+    assert run.run().maker(replace(recorded, digest="other")) == recorded.action
+    assert run.run().maker(ActionInput("digest", "data/0.tar")) is None
+
+
+def test_the_records_of_a_folder_are_in_the_store_that_its_links_lead_to(run, tmp_path):
+    run.act("tables/t.json", gives=[{"name": "a"}])
+
+    assert folder_run(run.results, Store(tmp_path / "other")).store.root == run.store.root
+
+
+def test_a_copy_without_its_store_has_its_records_where_it_is_told(run, tmp_path):
+    run.act("tables/t.json", gives=[{"name": "a"}])
+    run.store.root.rename(tmp_path / "away")
+
+    found = folder_run(run.results, Store(tmp_path / "away")).store
+
+    assert found.root == tmp_path / "away"

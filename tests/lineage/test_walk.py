@@ -4,6 +4,7 @@ import pytest
 
 from clipaudit.actions import ActionInput, ActionOutput, Ingredients
 from clipaudit.errors import StoreError
+from clipaudit.lineage.packing import pack
 from clipaudit.lineage.placements import Placement, place, placement
 from clipaudit.lineage.records import Execution, Record, write_record
 from clipaudit.lineage.walk import actions_below, maker
@@ -42,31 +43,62 @@ def below(run, pointer):
 @pytest.fixture
 def run(tmp_path):
     run = Run(tmp_path)
-    run.act("aa", "samples.json")
-    run.act("bb", "manifest.json", ("samples.json", "aa"))
-    run.act("cc", "table.json", ("manifest.json", "bb"), ("samples.json", "aa"))
-    run.act("dd", "left_behind.json")
+    run.act("aa01", "samples.json")
+    run.act("bb01", "manifest.json", ("samples.json", "aa01"))
+    run.act("cc01", "table.json", ("manifest.json", "bb01"), ("samples.json", "aa01"))
+    run.act("dd01", "left_behind.json")
     return run
 
 
 def test_the_walk_finds_what_a_table_comes_from_and_nothing_else(run):
-    assert below(run, "table.json") == {"aa", "bb", "cc"}
+    assert below(run, "table.json") == {"aa01", "bb01", "cc01"}
 
 
 def test_the_walk_does_not_need_the_folder_that_an_action_ran_in(run):
     for name in ("samples.json", "manifest.json"):
         (run.results / name).unlink()
 
-    assert below(run, "table.json") == {"aa", "bb", "cc"}
+    assert below(run, "table.json") == {"aa01", "bb01", "cc01"}
+
+
+def test_the_walk_is_the_same_over_packed_records(run):
+    before = actions_below(run.results, run.store, [run.results / "table.json"])
+
+    assert pack(run.store).records == 4
+
+    assert actions_below(run.results, run.store, [run.results / "table.json"]) == before
+
+
+def test_the_walk_tells_what_is_nearer_first(run):
+    found = actions_below(run.results, run.store, [run.results / "table.json"])
+
+    assert list(found) == ["cc01", "bb01", "aa01"]
+
+
+def test_the_walk_below_no_pointer_finds_nothing(run):
+    assert actions_below(run.results, run.store, []) == {}
+
+
+def test_an_action_without_a_record_is_an_error_that_names_it(run):
+    place(run.results, run.results / "table.json", Placement("ff01", "out", {}))
+
+    with pytest.raises(StoreError, match="no lineage record of action ff01"):
+        below(run, "table.json")
+
+
+def test_a_file_of_a_user_has_no_maker_even_below_the_results(run):
+    (run.results / "names.txt").write_text("a")
+
+    assert maker(run.results, ActionInput("d1", str(run.results / "names.txt"))) is None
 
 
 def test_the_maker_is_who_put_the_same_content_there_last(run):
-    content = run.store.put_bytes(b"aa", schema="x")
-    file = ActionInput(content.digest, str(run.results / "samples.json"), {}, "aa")
-    place(run.results, run.results / "samples.json", Placement("ee", "out", {}))
+    content = run.store.put_bytes(b"aa01", schema="x")
+    file = ActionInput(content.digest, str(run.results / "samples.json"), {}, "aa01")
+    place(run.results, run.results / "samples.json", Placement("ee01", "out", {}))
 
-    assert maker(run.results, file) == "ee"
-    assert maker(run.results, replace(file, digest="other")) == "aa"
+    assert maker(run.results, file) == "ee01"
+    assert maker(run.results, replace(file, digest="other")) == "aa01"
 
 
 def test_a_pointer_without_its_record_is_an_error_that_says_what_to_do(run):

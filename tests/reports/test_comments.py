@@ -2,7 +2,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clipaudit.catalog import CatalogFile, write_catalog
+from clipaudit.catalog.views import CatalogFile, write_catalog
 from clipaudit.reports.comments import column_comments
 
 

@@ -1,0 +1,178 @@
+"""Questions to the catalog that people type: SQL that only reads, and what columns mean."""
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import click
+import duckdb
+
+from clipaudit.catalog.answer_forms import (
+    SHOWN_ROWS,
+    as_csv,
+    as_json,
+    as_json_lines,
+    as_markdown,
+    as_table,
+)
+from clipaudit.catalog.refusals import refusal, table_names
+from clipaudit.errors import InputError, StoreError
+from clipaudit.plaintext import plain
+from clipaudit.store import Store
+from clipaudit.suggestions import did_you_mean
+
+FORMATS = ("table", "csv", "json", "jsonl", "parquet", "markdown")
+RECORDS = "records"  # the view of lineage records, which is made when it is asked for
+BATCH_ROWS = 10_000  # held at once where the form allows it
+_READING = {"SELECT", "MULTI", "EXPLAIN"}  # kinds of statements; MULTI: a pivot
+
+Answer = TypeVar("Answer")
+
+
+def write_answers(
+    connection: duckdb.DuckDBPyConnection,
+    query: str,
+    form: str,
+    output: Path | None = None,
+    store: Path | None = None,
+) -> None:
+    """Write the rows that the statements of a query give, one after the other.
+
+    `form` is one of FORMATS; parquet needs a file. A file is written whole or not at all, and holds
+    one answer. Of a `store` the view `records` is made when it is asked for. Raises InputError for
+    what is not SQL, asks for what is not there, or would do more than read.
+    """
+    try:
+        statements = connection.extract_statements(query)
+        for statement in statements:
+            _require_reading(statement)
+        if output is not None and len(statements) != 1:
+            raise InputError(f"{output}: {len(statements)} statements; a file holds one answer.")
+        for statement in statements:
+            if form == "parquet" and output is not None:
+                _write_parquet(_asked(connection.sql, connection, statement, store), output)
+            else:
+                answer = _asked(connection.execute, connection, statement, store)
+                _write(answer, form, output)
+    except duckdb.Error as error:
+        raise refusal(connection.cursor(), query, error) from error
+
+
+def _asked(
+    ask: Callable[[duckdb.Statement], Answer],
+    connection: duckdb.DuckDBPyConnection,
+    statement: duckdb.Statement,
+    store: Path | None,
+) -> Answer:
+    try:
+        return ask(statement)
+    except duckdb.CatalogException as error:
+        if store is None or f"Table with name {RECORDS} does not exist" not in str(error):
+            raise
+        _make_records(connection, store)
+        return ask(statement)
+
+
+def _make_records(connection: duckdb.DuckDBPyConnection, store: Path) -> None:
+    from clipaudit.lineage.packing import register_records
+
+    if not (store / "lineage").is_dir():
+        raise StoreError(f"{store}: no store with lineage records. Name it by --store.")
+    register_records(connection, Store(store))
+
+
+def list_tables(connection: duckdb.DuckDBPyConnection) -> None:
+    """Print the views of a catalog, and what a row of each is."""
+    rows = connection.execute(
+        "select view_name as name, comment from duckdb_views() where not internal union all "
+        "select table_name, comment from duckdb_tables() where not internal order by name"
+    ).fetchall()
+    width = max((len(name) for name, _ in rows), default=0)
+    for name, comment in rows:
+        click.echo(f"{plain(name):<{width}}  {plain(comment or '')}".rstrip())
+
+
+def describe_view(
+    connection: duckdb.DuckDBPyConnection, view: str, store: Path | None = None
+) -> None:
+    """Print the columns of a view, their types and what they mean; raises InputError for none."""
+    name = view.strip('"')
+    if name == RECORDS and store is not None:
+        _make_records(connection, store)
+    rows = connection.execute(
+        "select column_name, data_type, coalesce(comment, '') from duckdb_columns() "
+        "where not internal and table_name = ? order by column_index",
+        [name],
+    ).fetchall()
+    if not rows:
+        raise InputError(f"no table {plain(name)}.{did_you_mean(name, table_names(connection))}")
+    width = max(len(column) for column, _, _ in rows)
+    for column, kind, comment in rows:
+        click.echo(f"{plain(column):<{width}}  {kind.lower():<9}  {plain(comment)}".rstrip())
+
+
+def _require_reading(statement: duckdb.Statement) -> None:
+    """Refuse a statement that might write: into the store, where objects may be read, even."""
+    kind = statement.type.name
+    runs = kind == "EXPLAIN" and re.search(r"\banaly[sz]e\b", statement.query, re.IGNORECASE)
+    if kind not in _READING or runs:
+        words = statement.query.split()
+        raise InputError(
+            f"{plain(' '.join(words[:6]))} ...: only queries can be asked here, nothing that "
+            "writes or changes settings. Write an answer by --output FILE."
+        )
+
+
+def _write(answer: duckdb.DuckDBPyConnection, form: str, output: Path | None) -> None:
+    if output is None:
+        for piece in _pieces(answer, form, terminal=sys.stdout.isatty()):
+            click.echo(piece, nl=False)
+    else:
+        with _whole(output) as path, path.open("w", encoding="utf-8") as file:
+            file.writelines(_pieces(answer, form, terminal=False))
+
+
+def _pieces(answer: duckdb.DuckDBPyConnection, form: str, *, terminal: bool) -> Iterator[str]:
+    columns = [column[0] for column in answer.description or ()]
+    if form == "table" and terminal:
+        rows = answer.fetchmany(SHOWN_ROWS + 1)
+        answer.abort()
+        return as_table(columns, rows, terminal=True)
+    if form == "table":
+        return as_table(columns, answer.fetchall(), terminal=False)
+    if form == "markdown":
+        return as_markdown(columns, answer.fetchall())
+    batches = iter(lambda: answer.fetchmany(BATCH_ROWS), [])
+    return {"csv": as_csv, "json": as_json, "jsonl": as_json_lines}[form](columns, batches)
+
+
+def _write_parquet(answer: duckdb.DuckDBPyRelation, output: Path) -> None:
+    """Write an answer by Arrow: DuckDB itself may write no files here."""
+    import pyarrow.parquet as pq
+
+    batches = answer.to_arrow_reader(BATCH_ROWS)
+    with _whole(output) as path, pq.ParquetWriter(path, batches.schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[Path]:
+    """Give a path beside `path` that takes its place at the end, if all went well."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}.") from error
+    os.close(handle)
+    try:
+        yield Path(name)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,38 @@
+"""What to tell of SQL that a catalog refuses: of unknown names the nearest ones."""
+
+import re
+
+import duckdb
+
+from clipaudit.errors import InputError
+from clipaudit.plaintext import plain
+from clipaudit.suggestions import did_you_mean
+
+_UNKNOWN_COLUMN = (
+    r'column "(.+?)" not found|does not have a column named "(.+?)"|Column named (\S+) does not'
+)
+_SHOWN_LINES = 6  # of DuckDB's message: it may go on to list functions
+
+
+def table_names(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Return the names of all views and tables of a catalog, sorted."""
+    return [name for (name,) in connection.execute("show tables").fetchall()]
+
+
+def refusal(connection: duckdb.DuckDBPyConnection, query: str, error: duckdb.Error) -> InputError:
+    """Return what to tell of SQL that DuckDB refuses: of unknown names, the nearest."""
+    text = str(error)
+    tables = table_names(connection)
+    if found := re.search(r"Table with name (.+?) does not exist", text):
+        return InputError(f"no table {plain(found[1])}.{did_you_mean(found[1], tables)}")
+    if found := re.search(_UNKNOWN_COLUMN, text):
+        name = next(filter(None, found.groups()))
+        named = set(re.findall(r"\w+", query)) & set(tables) or set(tables)
+        columns = connection.execute(
+            "select distinct column_name from duckdb_columns() where list_contains(?, table_name)",
+            [sorted(named)],
+        ).fetchall()
+        guess = did_you_mean(name, [column for (column,) in columns])
+        return InputError(f"no column {plain(name)}.{guess}")
+    lines = text.splitlines()[:_SHOWN_LINES]
+    return InputError("\n".join([*map(plain, lines), f"The catalog has: {', '.join(tables)}."]))

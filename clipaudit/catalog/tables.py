@@ -1,0 +1,119 @@
+"""The catalog's own tables: which files its views hold, and what the actions of a run cost."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from clipaudit.lineage.records import Record
+
+_TEXT = pa.string()
+TABLES = {
+    "files": pa.schema(
+        {"view": _TEXT, "path": _TEXT, "labels": pa.map_(_TEXT, _TEXT), "action": _TEXT}
+    ),
+    "shard_files": pa.schema(
+        {"corpus": _TEXT, "shard": pa.int32(), "path": _TEXT, "sha256": _TEXT}
+    ),
+    "executions": pa.schema(
+        {
+            "action": _TEXT,
+            "step": _TEXT,
+            "started": _TEXT,
+            "seconds": pa.float64(),
+            "peak_memory_mb": pa.int64(),
+            "threads": pa.int32(),
+            "host": _TEXT,
+        }
+    ),
+    "epochs": pa.schema(
+        {"recipe": _TEXT, "manifest": _TEXT, "epoch": pa.int32(), "seconds": pa.float64()}
+    ),
+}
+
+
+@dataclass(frozen=True)
+class CatalogFile:
+    """One Parquet object of a view, the labels that become columns, and the action it is of."""
+
+    view: str
+    path: Path
+    labels: Mapping[str, str]
+    action: str = ""
+
+
+def write_tables(
+    connection: duckdb.DuckDBPyConnection,
+    groups: Mapping[str, Sequence[CatalogFile]],
+    actions: Mapping[str, Record],
+) -> None:
+    """Write the tables of a catalog with these files by view; `actions` made them."""
+    for name, rows in _table_rows(groups, actions).items():
+        schema = TABLES[name]
+        columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+        arrays = [
+            pa.array(list(column), field.type)
+            for column, field in zip(columns, schema, strict=True)
+        ]
+        connection.register("rows", pa.Table.from_arrays(arrays, schema=schema))
+        connection.execute(f"create table {name} as from rows")
+        connection.unregister("rows")
+
+
+def _table_rows(
+    groups: Mapping[str, Sequence[CatalogFile]], actions: Mapping[str, Record]
+) -> dict[str, list[tuple[object, ...]]]:
+    samples = [file for file in groups.get("samples", ()) if file.action in actions]
+    return {
+        "files": [
+            (view, str(file.path), list(file.labels.items()), file.action)
+            for view, members in sorted(groups.items())
+            for file in members
+        ],
+        "shard_files": _shard_files([(file, actions[file.action]) for file in samples]),
+        "executions": [_execution(key, record) for key, record in sorted(actions.items())],
+        "epochs": sorted(row for record in actions.values() for row in _epochs(record)),
+    }
+
+
+def _shard_files(samples: Sequence[tuple[CatalogFile, Record]]) -> list[tuple[object, ...]]:
+    """Return the tars of each corpus; those of a split are the ones of its corpus."""
+    tars: dict[str, list[tuple[int, str, str]]] = {}
+    splits: dict[str, str] = {}
+    for file, record in samples:
+        inputs = record.ingredients.inputs
+        corpus = file.labels.get("corpus", "")
+        if "tars" in inputs:
+            numbers = record.ingredients.settings["shards"]
+            tars.setdefault(corpus, []).extend(
+                (int(number), tar.path, tar.digest)
+                for number, tar in zip(numbers, inputs["tars"], strict=True)
+            )
+        elif corpus and "samples" in inputs:
+            splits[corpus] = inputs["samples"][0].labels.get("corpus", "")
+    tars |= {split: tars.get(corpus, []) for split, corpus in splits.items()}
+    return [(corpus, *tar) for corpus in sorted(tars) for tar in sorted(tars[corpus])]
+
+
+def _execution(key: str, record: Record) -> tuple[object, ...]:
+    ran, step = record.execution, record.ingredients.step
+    return key, step, ran.started, ran.seconds, ran.peak_memory_mb, ran.threads, ran.host
+
+
+def _epochs(record: Record) -> Iterator[tuple[str, str, int, float]]:
+    """Yield recipe, manifest, epoch and its seconds, the start of the process in the first."""
+    before = 0.0
+    written = record.execution.written
+    for output in sorted(written, key=lambda name: float(written[name])):
+        epoch = record.outputs[output].labels.get("epoch")
+        if epoch is not None:
+            labels = record.wildcards
+            yield (
+                labels["recipe"],
+                labels["manifest"],
+                int(epoch),
+                round(written[output] - before, 3),
+            )
+            before = written[output]

@@ -1,0 +1,172 @@
+"""The catalog: results/audit.duckdb, with every table of a run as a view.
+
+A view is named after the stage and unites the Parquet objects of all its pointers; the labels of
+each file (corpus, part, model, test set ...) become columns in front. Views hold absolute paths,
+so the file works from any folder; it is replaced by rename and holds no data itself. The view
+`audit` joins them: one row per sample across the audits. What columns mean: `duckdb_columns()`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from duckdb.func import ARROW
+
+from clipaudit.catalog.audit_parts import Choices
+from clipaudit.catalog.audit_view import audit_view
+from clipaudit.catalog.columns import comment_views
+from clipaudit.catalog.refusals import refusal
+from clipaudit.catalog.sqltext import identifier, literal
+from clipaudit.catalog.tables import CatalogFile, write_tables
+from clipaudit.errors import StoreError
+from clipaudit.lineage.placements import placements
+from clipaudit.lineage.records import Record
+from clipaudit.store import Pointer, Store
+
+CATALOG = "audit.duckdb"
+
+
+def catalog_files(results: Path, store: Store, actions: Mapping[str, Record]) -> list[CatalogFile]:
+    """Return the Parquet objects that these actions put below `results`, in path order.
+
+    `actions` are lineage records by key. An object that is missing is left out: `clipaudit
+    verify` tells of it.
+    """
+    files = []
+    for path, placement in placements(results).items():
+        if placement.action not in actions or not path.with_suffix(".parquet").is_symlink():
+            continue
+        pointer = Pointer.read(path)
+        if store.has(pointer.digest):
+            inside = path.relative_to(results)
+            tables = inside.parts[0] == "tables"
+            view = inside.stem if tables else _view(inside, placement.labels)
+            place = store.path(pointer.digest).absolute()
+            files.append(CatalogFile(view, place, placement.labels, placement.action))
+    return files
+
+
+def _view(inside: Path, labels: Mapping[str, str]) -> str:
+    """Name the view of a pointer: its stage; `drops_index`; `neighbors_merged` over all parts."""
+    stage = inside.parts[0]
+    if stage == "drops":
+        return f"drops_{inside.parts[1]}"
+    return "neighbors_merged" if stage == "neighbors" and "part" not in labels else stage
+
+
+def write_catalog(
+    files: Iterable[CatalogFile],
+    actions: Mapping[str, Record],
+    path: Path,
+    choices: Choices = Choices(),  # noqa: B008
+) -> None:
+    """Write a DuckDB file with a view for each name among `files`, and what the actions cost.
+
+    The view `audit` has one row per sample; `choices` say which encoders and models it shows. The
+    tables `executions` and `epochs` say how long each action and each epoch of a training took
+    when it was computed: on which machine, not necessarily in this run. Every view and column
+    bears a comment.
+    """
+    groups: dict[str, list[CatalogFile]] = {}
+    for file in files:
+        groups.setdefault(file.view, []).append(file)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("begin")  # once to disk, not once for each view and comment
+        write_tables(connection, groups, actions)
+        for view, members in sorted(groups.items()):
+            connection.execute(_view_sql(view, members))
+        audit = audit_view(_columns(connection), choices)
+        if audit is not None and "audit" not in groups:
+            connection.execute(audit)
+        comment_views(connection, _columns(connection), _report_queries(groups, actions))
+        connection.execute("commit")
+
+
+def _columns(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
+    """Return the columns of every view and table of a catalog, in order."""
+    found = connection.execute(
+        "select table_name, list(column_name order by column_index) from duckdb_columns() "
+        "where not internal group by table_name order by table_name"
+    ).fetchall()
+    return dict(found)
+
+
+def _report_queries(
+    groups: Mapping[str, Sequence[CatalogFile]], actions: Mapping[str, Record]
+) -> dict[str, str]:
+    """Return the SQL that each report table was made by: related tables share theirs."""
+    makers = {
+        view: actions[members[0].action]
+        for view, members in groups.items()
+        if members[0].action in actions
+    }
+    return {
+        view: str(record.ingredients.settings["sql"])
+        for view, record in makers.items()
+        if "sql" in record.ingredients.settings
+    }
+
+
+def _view_sql(view: str, members: Sequence[CatalogFile]) -> str:
+    """Return the statement that creates a view.
+
+    Pointers of equal content share an object: it is read once, and each gives its rows its labels.
+    """
+    own = set(pq.read_schema(members[0].path).names)
+    labels = sorted({name for file in members for name in file.labels} - own)
+    columns = "".join(f"files.labels[{literal(name)}] as {identifier(name)}, " for name in labels)
+    paths = ", ".join(literal(path) for path in sorted({str(file.path) for file in members}))
+    return (
+        f"create view {identifier(view)} as select {columns}rows.* exclude (filename) "
+        f"from read_parquet([{paths}], filename = true, union_by_name = true) as rows "
+        f"join files on files.path = rows.filename and files.view = {literal(view)}"
+    )
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def open_catalog(results: Path, store: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a run's catalog for reading only; no other file can be reached through it.
+
+    SQL may call `embedding_array(embedding)` for a list of floats. With a `store` its packed
+    lineage records can be read, too. Raise StoreError when there is no catalog, and InputError,
+    with DuckDB's own words, for SQL that it refuses. SQL of strangers may only be run where it is
+    a query (clipaudit.catalog.answers): DuckDB lets others write where objects may be read.
+    """
+    path = results / CATALOG
+    if not path.is_file():
+        raise StoreError(f"{path}: no such catalog. Run `snakemake {path}` first.")
+    with duckdb.connect(str(path), read_only=True) as connection:
+        paths = connection.execute("select path from files").fetchall()
+        folders = sorted({str(Path(file).parents[1]) for (file,) in paths})
+        if store is not None:
+            folders.append(str((store / "lineage").absolute()))
+        connection.execute(f"set allowed_directories = [{', '.join(map(literal, folders))}]")
+        connection.execute("set python_enable_replacements = false")
+        connection.execute("set enable_external_access = false")
+        connection.execute("set lock_configuration = true")
+        connection.create_function(
+            "embedding_array", embedding_array, ["blob"], "float[]", type=ARROW
+        )
+        try:
+            yield connection
+        except duckdb.Error as error:
+            raise refusal(connection, "", error) from error
+
+
+def embedding_array(embeddings: pa.ChunkedArray) -> pa.Array:
+    """Return stored embeddings, float16 in bytes, as lists of float32.
+
+    >>> embedding_array(pa.chunked_array([[b"\\x00\\x3c\\x00\\xb8"]])).to_pylist()
+    [[1.0, -0.5]]
+    """
+    rows = embeddings.to_pylist()
+    values = np.frombuffer(b"".join(rows), "<f2").astype(np.float32)
+    ends = np.cumsum([0, *(len(row) // 2 for row in rows)], dtype=np.int32)
+    return pa.ListArray.from_arrays(pa.array(ends), pa.array(values))

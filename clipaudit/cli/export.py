@@ -1,0 +1,79 @@
+"""`clipaudit export`: the samples that a manifest keeps, for other tools."""
+
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from clipaudit.cli.options import results_option, store_option
+
+
+@click.command()
+@click.argument("manifest")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["datacomp", "uids", "parquet", "fiftyone"]),
+    required=True,
+    help="datacomp: sorted .npy of uids; uids: text, one a line; parquet: a row a sample with all "
+    "its scores; fiftyone: a folder that FiftyOne loads.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="File to write; with fiftyone a folder.",
+)
+@click.option(
+    "--all-rows",
+    is_flag=True,
+    help="Also the rows that left, and why (parquet, fiftyone).",
+)
+@click.option(
+    "--no-pictures",
+    is_flag=True,
+    help="Leave the pictures out; their places in the folder stay empty (fiftyone).",
+)
+@click.option("--force", is_flag=True, help="Replace the output if it exists.")
+@results_option
+@store_option
+def export(
+    manifest: str,
+    form: Literal["datacomp", "uids", "parquet", "fiftyone"],
+    output: Path,
+    all_rows: bool,
+    no_pictures: bool,
+    force: bool,
+    results: Path,
+    store: Path,
+) -> None:
+    """Write the samples that a manifest keeps in a format of other tools.
+
+    MANIFEST is `corpus/name` as in results/manifests, or the name or digest of a sealed manifest.
+
+    \b
+    Example:
+      clipaudit export large-deduplicated.sketch-pruned --format datacomp --output kept.npy
+      clipaudit export posters/cotr-0.1-500 --format parquet --all-rows --output posters.parquet
+    """
+    if all_rows and form not in ("parquet", "fiftyone"):
+        raise click.UsageError(f"--all-rows: {form} holds the kept samples and nothing else.")
+    if no_pictures and form != "fiftyone":
+        raise click.UsageError(f"--no-pictures: {form} never has pictures.")
+    from clipaudit.exports.formats import export as write
+    from clipaudit.plaintext import plain
+    from clipaudit.store import Store
+
+    tally = write(
+        results,
+        Store(store),
+        manifest,
+        form,
+        output,
+        all_rows=all_rows,
+        pictures=not no_pictures,
+        force=force,
+    )
+    click.echo(f"{plain(output)}: {tally.rows} rows of {plain(manifest)}", err=True)
+    for note in tally.notes:
+        click.echo(note, err=True)

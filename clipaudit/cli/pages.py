@@ -1,0 +1,43 @@
+"""The pages of docs/commands/: what each command's --help says, put into its page.
+
+    python -m clipaudit.cli.pages
+
+writes the block between the two marks of every page again; the words around it are written by hand.
+"""
+
+from pathlib import Path
+
+import click
+
+from clipaudit.cli.commands import commands
+
+PAGES = Path("docs/commands")
+START, END = "<!-- help -->\n", "<!-- end of help -->\n"
+
+
+def help_block(command: click.Command) -> str:
+    """Return what `clipaudit COMMAND --help` prints, as a block of code between the marks."""
+    context = click.Context(command, info_name=f"clipaudit {command.name}", max_content_width=100)
+    context.terminal_width = 100
+    return f"{START}```\n{command.get_help(context)}\n```\n{END}"
+
+
+def page_with_help(page: str, command: click.Command) -> str:
+    """Return the text of a page with its block replaced; a page without one gets it at its end."""
+    if START not in page:
+        return f"{page.rstrip()}\n\n{help_block(command)}"
+    before, _, rest = page.partition(START)
+    _, _, after = rest.partition(END)
+    return before + help_block(command) + after
+
+
+def main() -> None:
+    """Write all blocks again; a new command gets a page with a heading."""
+    for name, command in sorted(commands.commands.items()):
+        path = PAGES / f"{name}.md"
+        page = path.read_text() if path.exists() else f"# clipaudit {name}\n"
+        path.write_text(page_with_help(page, command))
+
+
+if __name__ == "__main__":
+    main()

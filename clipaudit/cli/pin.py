@@ -1,0 +1,47 @@
+"""`clipaudit pin`: keep a run by name."""
+
+from pathlib import Path
+
+import click
+
+from clipaudit.cli.options import store_option
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--list", "listed", is_flag=True, help="Show which runs are kept.")
+@click.option("--remove", metavar="NAME", help="Forget a run that is kept under this name.")
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path, file_okay=False),
+    default="results",
+    show_default=True,
+    help="Folder of the run's results.",
+)
+@store_option
+def pin(name: str | None, listed: bool, remove: str | None, results: Path, store: Path) -> None:
+    """Keep what lies in a results folder now under NAME: a later run can be set against it.
+
+    Its objects stay in the store until the pin is removed. Nothing is copied.
+
+    \b
+    Example:
+      clipaudit pin before-new-shards
+    """
+    from clipaudit.lineage.snapshots import check_results, pins, snapshot, unpin
+    from clipaudit.lineage.snapshots import pin as keep
+    from clipaudit.store import Store
+
+    if sum((name is not None, listed, remove is not None)) != 1:
+        raise click.UsageError("Give a NAME to keep the run by, or --list, or --remove NAME.")
+    if listed:
+        for each in pins(Store(store)):
+            click.echo(each)
+    elif remove is not None:
+        unpin(Store(store), remove)
+        click.echo(f"{remove} is removed: it keeps nothing any more", err=True)
+    elif name is not None:
+        check_results(results)
+        kept = snapshot(results)
+        keep(Store(store), name, kept)
+        click.echo(f"pointers of {results} that {name} keeps: {len(kept.placed)}", err=True)

@@ -1,0 +1,88 @@
+"""`clipaudit sample`: one sample's fate in all audits."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from clipaudit.cli.options import results_option
+
+
+@click.command()
+@click.argument("corpus")
+@click.argument("name", metavar="UID|KEY")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "html"]),
+    help="How to tell it; else as the name of --output ends, or as text.",
+)
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.")
+@click.option("--no-picture", is_flag=True, help="HTML: a placeholder instead of the picture.")
+@results_option
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path, file_okay=False),
+    default="store",
+    show_default=True,
+    envvar="CLIPAUDIT_STORE",
+    help="Folder of the store, which knows shards that were moved.",
+)
+def sample(
+    corpus: str,
+    name: str,
+    form: str | None,
+    output: Path | None,
+    no_picture: bool,
+    results: Path,
+    store: Path,
+) -> None:
+    """Tell one sample's fate in all audits.
+
+    Which manifests keep it and why others do not, what it repeats, the test images nearest to it
+    and the gaps it crosses, its text, scores, set and recall. A sample is named by its uid or the
+    first six digits or more of that, by its key, or by SHARD:ROW. HTML is one page with the
+    picture in it, text and objects marked.
+
+    \b
+    Example:
+      clipaudit sample large 8:3
+      clipaudit sample posters e97abdc8 --output sample.html
+    """
+    from clipaudit.catalog.views import open_catalog
+    from clipaudit.lineage.samples.fate import sample_fate
+    from clipaudit.store import replace_text
+
+    ending = output.suffix.lstrip(".") if output else ""
+    form = form or (ending if ending in ("json", "html") else "text")
+    with open_catalog(results) as connection:
+        fate = sample_fate(connection, corpus, name)
+    if form == "html":
+        text = _page(fate, not no_picture, store)
+    elif form == "json":
+        text = json.dumps(fate, indent=1) + "\n"
+    else:
+        from clipaudit.lineage.samples.sections import fate_lines
+
+        text = "".join(f"{line}\n" for line in fate_lines(fate))
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        replace_text(output, text)
+
+
+def _page(fate: dict[str, Any], pictured: bool, store: Path) -> str:
+    """Return the page of a fate; a picture that cannot be had is told, and leaves a placeholder."""
+    from clipaudit.errors import ClipauditError
+    from clipaudit.lineage.samples.page import picture_uri, read_picture, sample_page
+    from clipaudit.store import Store
+
+    if not pictured:
+        return sample_page(fate, None)
+    try:
+        picture = picture_uri(read_picture(fate["sample"], Store(store)))
+    except ClipauditError as error:
+        click.echo(f"No picture: {error}", err=True)
+        return sample_page(fate, None, "picture not found")
+    return sample_page(fate, picture)

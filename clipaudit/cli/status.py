@@ -1,0 +1,40 @@
+"""`clipaudit status`: how far a run is."""
+
+import time
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option(
+    "--runs",
+    type=click.Path(path_type=Path, file_okay=False),
+    default="logs/runs",
+    show_default=True,
+    help="Folder where runs note what they do.",
+)
+@click.option("--follow", is_flag=True, help="Say it again every 5 seconds until the run ends.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+def status(runs: Path, follow: bool, form: str) -> None:
+    """Show how far the last run is: stages, rate, time left, and what failed.
+
+    A profile with `logger: clipaudit`, as those of this project, notes what a run does.
+
+    \b
+    Example:
+      clipaudit status --follow
+    """
+    from clipaudit.runs.telling import run_status, status_json, status_lines
+
+    while True:
+        now = time.time()
+        found = run_status(runs)
+        if form == "json":
+            click.echo(status_json(found, now))
+        else:
+            for line in status_lines(found, now):
+                click.echo(line)
+        if not follow or found.ended or found.lost:
+            return
+        time.sleep(5)

@@ -1,0 +1,67 @@
+"""The environment of a numeric step: what may change its bytes besides its inputs and its code."""
+
+import importlib.metadata
+import platform
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from clipaudit.errors import ConfigError
+
+
+def device_of(resources: Any) -> str:  # noqa: ANN401
+    """Return the kind of device that a job with these resources computes on."""
+    return "cuda" if resources.get("gpu", 0) else "cpu"
+
+
+def processes_of(resources: Any) -> int:  # noqa: ANN401
+    """Return how many processes a job with these resources trains in."""
+    return int(resources.get("processes", max(1, resources.get("gpu", 0))))
+
+
+def environment_of(
+    libraries: Sequence[str],
+    resources: Any,  # noqa: ANN401
+    threads: int,
+) -> dict[str, str]:
+    """Return what may change the bytes of a numeric step; nothing for an exact one (no libraries).
+
+    Its device, its threads where that is a CPU, how many processes share the work, and the
+    libraries' versions. Raises ConfigError for a library that is not installed.
+    """
+    if not libraries:
+        return {}
+    versions = {name: _version(name) for name in libraries}
+    processes = processes_of(resources)
+    if processes > 1:
+        versions["processes"] = str(processes)
+    if device_of(resources) == "cpu":
+        return {"device": f"cpu {_cpu_class()}", "threads": str(threads), **versions}
+    return {"device": "cuda", **versions}
+
+
+@cache
+def _version(library: str) -> str:
+    """Return the version of a library; some are distributed under a name for each device."""
+    by_device = {
+        "faiss": ("faiss-cpu", "faiss-gpu-cu12"),
+        "onnxruntime": ("onnxruntime", "onnxruntime-gpu"),
+    }
+    for name in by_device.get(library, (library,)):
+        with suppress(importlib.metadata.PackageNotFoundError):
+            return importlib.metadata.version(name)
+    raise ConfigError(f"{library} is not installed: set up the environment by `make`, or envs/")
+
+
+@cache
+def _cpu_class() -> str:
+    """Name the widest instruction set that libraries dispatch on: it may change last bits."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.machine()
+    flags = set(text.partition("flags")[2].partition("\n")[0].split())
+    ladder = ("amx_fp16", "amx_bf16", "avx512_bf16", "avx512f", "avx2")
+    return next((flag for flag in ladder if flag in flags), platform.machine())

@@ -1,0 +1,1 @@
+"""Exports: kept samples in the formats of other tools."""

@@ -1,0 +1,287 @@
+"""A manifest's samples as a folder in FiftyOne's own format, written without FiftyOne.
+
+    metadata.json        the fields of the dataset
+    samples.json         one document a sample
+    data/ab/<uid>.png    the pictures as they stand in the shards, named by uid
+
+`fiftyone.Dataset.from_dir(folder, dataset_type=fiftyone.types.FiftyOneDataset)` reads it. The same
+samples give the same bytes. Nothing that a tar or a caption says becomes a name of a file.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from clipaudit.corpora.shards import first_image, raw_samples
+from clipaudit.errors import InputError
+from clipaudit.exports.formats import Tally
+from clipaudit.exports.rows import ManifestPart, Rows
+from clipaudit.exports.scores import column_name
+from clipaudit.filedigests import FileDigests
+
+METADATA = "metadata.json"  # tells a folder of this format from any other
+VERSION = "1.0.0"  # of the format: each later FiftyOne brings it up to its own
+EPOCH = {"$date": "1970-01-01T00:00:00Z"}  # FiftyOne sets its own on loading
+
+_FIELDS = "fiftyone.core.fields."
+_TYPES = {
+    pa.int32(): "IntField",
+    pa.string(): "StringField",
+    pa.float64(): "FloatField",
+}
+_SAMPLE_COLUMNS = ("image_format", "width", "height", "image_bytes")
+_TAKEN = {"id", "filepath", "tags", "metadata", "created_at", "last_modified_at", "text", "kept"}
+_ROWS_AT_ONCE = 1024  # of a table that become Python objects: memory, never results
+
+
+def write_fiftyone(rows: Rows, folder: Path, *, pictures: bool = True) -> Tally:
+    """Write the dataset: kept samples tagged `kept`, with `all_rows` also others, `removed`.
+
+    Rows that were dropped before they were samples have no picture and are left out, which a note
+    says. Without `pictures` the paths are the same and nothing lies there. Raise InputError where
+    a shard is no longer as it was indexed.
+    """
+    (folder / "data").mkdir(parents=True)
+    fields = _value_fields(rows.schema)
+    (folder / METADATA).write_text(json.dumps(_metadata(rows, fields), indent=1) + "\n")
+    tally = Tally()
+    left_out = 0
+    with (folder / "samples.json").open("w") as file:
+        file.write('{"samples": [')
+        tables = rows.tables(*_SAMPLE_COLUMNS, "spans")
+        for part, table in zip(rows.manifest.parts, tables, strict=True):
+            usable = table.filter(table["uid"].is_valid())
+            left_out += len(table) - len(usable)
+            for row, path in _placed(rows, part, usable, folder if pictures else None):
+                document = json.dumps(_document(row, path, fields), allow_nan=False)
+                file.write(("," if tally.rows else "") + "\n" + document)
+                tally.rows += 1
+        file.write("\n]}\n")
+    if left_out:
+        tally.notes.append(f"{left_out} rows without a usable picture are not among them")
+    return tally
+
+
+def _placed(
+    rows: Rows, part: ManifestPart, table: pa.Table, folder: Path | None
+) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield each row with the path of its picture, which is written unless `folder` is None."""
+    images = _images(rows, part, table) if folder else None
+    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        for row in batch.to_pylist():
+            if folder is None or images is None:
+                yield row, _path(row, 0)
+                continue
+            yield row, _write_picture(folder, row, next(images))
+
+
+def _images(rows: Rows, part: ManifestPart, table: pa.Table) -> Iterator[bytes]:
+    """Yield the image files of all rows in order; each tar is read once, forward."""
+    wanted: dict[int, list[int]] = {}
+    for shard, row in zip(table["shard"].to_pylist(), table["row"].to_pylist(), strict=True):
+        wanted.setdefault(shard, []).append(row)
+    digests = rows.shard_digests(part)
+    files = FileDigests(rows.store.root / "files")
+    for shard, numbers in wanted.items():
+        path = files.locate(digests[shard])
+        found = 0
+        for sample in raw_samples(path, set(numbers).__contains__):
+            image = first_image(sample.members)
+            if image is None:
+                break
+            found += 1
+            yield image
+        if found < len(numbers):
+            raise InputError(
+                f"{path}: row {numbers[found]} has no picture, though its index says so. "
+                "Run the workflow again from the index of this shard."
+            )
+
+
+def _write_picture(folder: Path, row: Mapping[str, Any], image: bytes) -> str:
+    """Write a picture under its uid; another picture of the same uid takes the next number."""
+    number = 0
+    while True:
+        name = _path(row, number)
+        path = folder / name
+        if not path.exists():
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(image)
+            return name
+        if path.read_bytes() == image:
+            return name
+        number += 1
+
+
+def _path(row: Mapping[str, Any], number: int) -> str:
+    uid, extension = row["uid"], {"jpeg": "jpg"}.get(row["image_format"], row["image_format"])
+    return f"data/{uid[:2]}/{uid}{f'-{number + 1}' if number else ''}.{extension}"
+
+
+def _document(row: Mapping[str, Any], path: str, fields: Mapping[str, str]) -> dict[str, Any]:
+    place = f"{row['corpus']}/{row['shard']}/{row['row']}"
+    identity = _object_id(place)
+    values = {name: row[column] for column, name in fields.items()}
+    return {
+        "_id": {"$oid": identity},
+        "filepath": path,
+        "tags": ["removed" if row.get("kept") is False else "kept"],
+        "metadata": {
+            "_cls": "ImageMetadata",
+            "size_bytes": row["image_bytes"],
+            "mime_type": f"image/{row['image_format']}",
+            "width": row["width"],
+            "height": row["height"],
+        },
+        "_media_type": "image",
+        "_rand": int(identity[:8], 16) / 2**32,
+        "created_at": EPOCH,
+        "last_modified_at": EPOCH,
+        **values,
+        "text": _detections(row, place),
+    }
+
+
+def _detections(row: Mapping[str, Any], place: str) -> dict[str, Any] | None:
+    """Return the spans as FiftyOne's Detections; None where no spotter looked."""
+    if row["spans"] is None:
+        return None
+    found = [
+        {
+            "_id": {"$oid": _object_id(f"{place}/{number}")},
+            "_cls": "Detection",
+            "attributes": {},
+            "tags": [],
+            "label": span["text"],
+            "bounding_box": box(span["polygon"], row["width"], row["height"]),
+            "confidence": span["score"],
+        }
+        for number, span in enumerate(row["spans"])
+    ]
+    return {"_cls": "Detections", "detections": found}
+
+
+def box(polygon: Sequence[float], width: int, height: int) -> list[float]:
+    """Return left, top, width and height of a polygon, as shares of its picture's sides.
+
+    What lies outside the picture is cut off.
+
+    >>> box([16, 0, 64, 0, 64, 300, 16, 300], 64, 200)
+    [0.25, 0.0, 0.75, 1.0]
+    """
+    across = [min(max(x / width, 0.0), 1.0) for x in polygon[::2]]
+    down = [min(max(y / height, 0.0), 1.0) for y in polygon[1::2]]
+    left, top = min(across), min(down)
+    return [left, top, max(across) - left, max(down) - top]
+
+
+def _object_id(text: str) -> str:
+    """Return 24 hex digits for a document: what MongoDB takes for an id."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def _value_fields(schema: pa.Schema) -> dict[str, str]:
+    """Return the fields of a sample by the column that each is made of."""
+    return {
+        field.name: f"sample_{field.name}" if field.name in _TAKEN else column_name(field.name)
+        for field in schema
+        if field.name != "kept"  # a tag
+    }
+
+
+def _metadata(rows: Rows, fields: Mapping[str, str]) -> dict[str, Any]:
+    identity = _object_id(rows.manifest.name)
+    described = [
+        _field(name, _TYPES[rows.schema.field(column).type], description=_meaning(rows, column))
+        for column, name in fields.items()
+    ]
+    return {
+        "_id": {"$oid": identity},
+        "name": f"clipaudit-{identity}",
+        "version": VERSION,
+        "created_at": EPOCH,
+        "last_modified_at": EPOCH,
+        "last_loaded_at": EPOCH,
+        "sample_collection_name": f"samples.{identity}",
+        "persistent": False,
+        "media_type": "image",
+        "group_media_types": {},
+        "tags": [],
+        "info": {"manifest": rows.manifest.name, "made_by": "clipaudit export"},
+        "app_config": {"media_fields": ["filepath"]},
+        "classes": {},
+        "default_classes": [],
+        "mask_targets": {},
+        "default_mask_targets": {},
+        "skeletons": {},
+        "sample_fields": [*_default_fields(), *described, _text_field()],
+        "saved_views": [],
+        "workspaces": [],
+        "annotation_runs": {},
+        "brain_methods": {},
+        "evaluations": {},
+        "runs": {},
+    }
+
+
+def _meaning(rows: Rows, column: str) -> str | None:
+    about = rows.schema.field(column).metadata or {}
+    return about[b"meaning"].decode() if b"meaning" in about else None
+
+
+def _default_fields() -> list[dict[str, Any]]:
+    sizes = [_field("size_bytes", "IntField"), _field("mime_type", "StringField")]
+    sizes += [_field("width", "IntField"), _field("height", "IntField")]
+    metadata = _field("metadata", "EmbeddedDocumentField", fields=sizes)
+    return [
+        _field("id", "ObjectIdField", stored="_id"),
+        _field("filepath", "StringField"),
+        _field("tags", "ListField", subfield="StringField"),
+        {**metadata, "embedded_doc_type": "fiftyone.core.metadata.ImageMetadata"},
+        _field("_media_type", "StringField"),
+        _field("_rand", "FloatField"),
+        {**_field("created_at", "DateTimeField"), "read_only": True},
+        {**_field("last_modified_at", "DateTimeField"), "read_only": True},
+    ]
+
+
+def _text_field() -> dict[str, Any]:
+    detection = [
+        _field("id", "ObjectIdField", stored="_id"),
+        _field("tags", "ListField", subfield="StringField"),
+        _field("label", "StringField"),
+        _field("bounding_box", "ListField", subfield="FloatField"),
+        _field("confidence", "FloatField"),
+    ]
+    listed = _field("detections", "ListField", subfield="EmbeddedDocumentField", fields=detection)
+    listed["embedded_doc_type"] = "fiftyone.core.labels.Detection"
+    field = _field("text", "EmbeddedDocumentField", fields=[listed], description="spotted text")
+    return {**field, "embedded_doc_type": "fiftyone.core.labels.Detections"}
+
+
+def _field(
+    name: str,
+    kind: str,
+    *,
+    subfield: str | None = None,
+    fields: Sequence[dict[str, Any]] = (),
+    stored: str | None = None,
+    description: str | None = None,
+) -> dict[str, Any]:
+    """Describe a field as FiftyOne's SampleFieldDocument does."""
+    return {
+        "name": name,
+        "ftype": _FIELDS + kind,
+        "embedded_doc_type": None,
+        "subfield": subfield and _FIELDS + subfield,
+        "fields": list(fields),
+        "db_field": stored or name,
+        "description": description,
+        "info": None,
+        "read_only": False,
+        "created_at": EPOCH,
+    }

@@ -1,0 +1,137 @@
+"""Exports: the samples that a manifest keeps, in the formats that other tools read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+import numpy as np
+from jaxtyping import UInt64
+
+from clipaudit.exports.outputs import whole_output
+from clipaudit.exports.rows import Rows, find_manifest
+from clipaudit.exports.scores import score_tables
+from clipaudit.parquet import write_tables
+from clipaudit.store import Store
+
+Format = Literal["datacomp", "uids", "parquet", "fiftyone"]
+
+UID_PAIR = np.dtype("u8,u8")  # DataComp's: the high and the low half of a uid
+BUCKET_ROWS = 1 << 22  # uids sorted at once: 64 MB
+MAX_BUCKET_BITS = 8  # at most 256 files of uids
+
+
+@dataclass
+class Tally:
+    """What was written: how many rows, and what a reader should know besides."""
+
+    rows: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def export(
+    results: Path,
+    store: Store,
+    asked: str,
+    form: Format,
+    output: Path,
+    *,
+    all_rows: bool = False,
+    pictures: bool = True,
+    force: bool = False,
+) -> Tally:
+    """Write the manifest that is `asked` for to `output`, whole or not at all.
+
+    Scores go into "parquet" and "fiftyone", which also take rows that left (`all_rows`);
+    `pictures` are of "fiftyone". Raise InputError for an unknown manifest and for an output that
+    is not to be replaced, StoreError for what the store has lost.
+    """
+    from clipaudit.exports.fiftyone import METADATA, write_fiftyone
+
+    manifest = find_manifest(results, store, asked)
+    scored = form in ("parquet", "fiftyone")
+    scores = score_tables(results, store, manifest.corpora) if scored else []
+    rows = Rows(results, store, manifest, scores, all_rows=all_rows)
+    mark = METADATA if form == "fiftyone" else None
+    with whole_output(output, force=force, mark=mark) as new:
+        match form:
+            case "uids":
+                return write_uids(rows, new)
+            case "parquet":
+                return Tally(write_tables(rows.tables(), rows.schema, new))
+            case "datacomp":
+                return write_datacomp(rows, new)
+            case "fiftyone":
+                return write_fiftyone(rows, new, pictures=pictures)
+
+
+def write_uids(rows: Rows, path: Path) -> Tally:
+    """Write the uids of kept samples as text, one a line, in corpus order."""
+    tally = Tally()
+    with path.open("w") as file:
+        for table in rows.tables():
+            file.writelines(f"{uid}\n" for uid in table["uid"].to_pylist())
+            tally.rows += len(table)
+    return tally
+
+
+def write_datacomp(rows: Rows, path: Path) -> Tally:
+    """Write the uids of kept samples as DataComp's resharder reads them: sorted, each once.
+
+    A .npy of the dtype "u8,u8", high half first. Uids are spread over files by their first bits
+    and sorted a file at a time. A note says how many rows share a uid with an earlier one.
+    """
+    bits = min(MAX_BUCKET_BITS, (rows.most() // BUCKET_ROWS).bit_length())
+    buckets = [path.with_name(f"uids{number}") for number in range(1 << bits)]
+    for bucket in buckets:
+        bucket.touch()
+    kept = 0
+    for table in rows.tables():
+        kept += len(table)
+        _spread(_halves(table["uid"].to_pylist()), buckets, bits)
+    tally = Tally()
+    with path.open("wb") as file:
+        start = _npy_header(file, 0)
+        for bucket in buckets:
+            pairs = _sorted_set(np.fromfile(bucket, dtype=np.uint64).reshape(-1, 2))
+            file.write(pairs.tobytes())
+            tally.rows += len(pairs)
+            bucket.unlink()
+        file.seek(0)
+        assert _npy_header(file, tally.rows) == start, "NumPy leaves room for any number of rows"
+    if kept > tally.rows:
+        tally.notes.append(f"{kept - tally.rows} of {kept} kept samples repeat a uid: it is a set")
+    return tally
+
+
+def _halves(uids: Sequence[str]) -> UInt64[np.ndarray, "n 2"]:
+    """Return the high and low 64 bits of uids of 32 hex digits.
+
+    >>> _halves(["0000000000000001ffffffffffffffff"]).tolist()
+    [[1, 18446744073709551615]]
+    """
+    pairs: np.ndarray = np.frombuffer(bytes.fromhex("".join(uids)), ">u8").astype(np.uint64)
+    return pairs.reshape(-1, 2)
+
+
+def _spread(pairs: UInt64[np.ndarray, "n 2"], buckets: Sequence[Path], bits: int) -> None:
+    """Append uids to the bucket that their first bits name."""
+    numbers = pairs[:, 0] >> np.uint64(64 - bits) if bits else np.zeros(len(pairs), np.uint64)
+    for number in np.unique(numbers).tolist():
+        with buckets[number].open("ab") as file:
+            file.write(pairs[numbers == number].tobytes())
+
+
+def _sorted_set(pairs: UInt64[np.ndarray, "n 2"]) -> UInt64[np.ndarray, "m 2"]:
+    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    fresh: np.ndarray = np.ones(len(pairs), dtype=bool)
+    fresh[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
+    found: np.ndarray = pairs[fresh]
+    return found
+
+
+def _npy_header(file: BinaryIO, rows: int) -> int:
+    """Write a header of .npy; return where it ends."""
+    fields = {"descr": UID_PAIR.descr, "fortran_order": False, "shape": (rows,)}
+    np.lib.format.write_array_header_1_0(file, fields)  # type: ignore[no-untyped-call]
+    return file.tell()

@@ -1,0 +1,247 @@
+"""The rows of a manifest with what a run says of them, a table for each part.
+
+A manifest is named `corpus/name` as below results/manifests, by the name of a sealed one, or by
+that one's digest.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clipaudit.catalog.sqltext import literal
+from clipaudit.corpora.manifests import MANIFEST
+from clipaudit.errors import InputError, StoreError
+from clipaudit.exports.scores import ScoreTable
+from clipaudit.lineage.placements import placement
+from clipaudit.lineage.records import read_record
+from clipaudit.store import Pointer, Store
+from clipaudit.suggestions import did_you_mean
+
+MIN_DIGITS = 12  # hex digits of a digest that name a sealed manifest: what messages show
+
+# What a sample is, in front of its scores.
+_SAMPLE_FIELDS = [
+    pa.field("corpus", pa.string(), nullable=False),
+    pa.field("shard", pa.int32(), nullable=False),
+    pa.field("row", pa.int32(), nullable=False),
+    pa.field("shard_file", pa.string()),  # as it was indexed; null: no record of that
+    pa.field("uid", pa.string()),  # null: the row never was a sample
+    pa.field("key", pa.string(), nullable=False),
+    pa.field("caption", pa.string()),
+]
+_REASON_FIELDS = [field for field in MANIFEST if field.name not in ("shard", "row")]
+
+
+@dataclass(frozen=True)
+class ManifestPart:
+    """One part of a manifest: whose rows it speaks of, and its object."""
+
+    corpus: str
+    part: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A manifest by its parts, in corpus order; `name` as the run has it."""
+
+    name: str
+    parts: Sequence[ManifestPart]
+
+    @property
+    def corpora(self) -> list[str]:
+        """The corpora that it speaks of, each once, in order."""
+        return list(dict.fromkeys(part.corpus for part in self.parts))
+
+
+def find_manifest(results: Path, store: Store, asked: str) -> Manifest:
+    """Return the manifest of this name or digest, of which the first digits suffice.
+
+    Raise InputError, with the nearest names, where the results have none, and where the digits
+    begin several.
+    """
+    folders = {
+        f"{path.parent.name}/{path.name}": path
+        for path in sorted((results / "manifests").glob("*/*"))
+        if path.is_dir()
+    }
+    sealed = {path.stem: path for path in sorted((results / "sealed").glob("*.json"))}
+    if asked in folders:
+        corpus = folders[asked].parent.name
+        paths = sorted(folders[asked].glob("*.json"))
+        parts = [ManifestPart(corpus, path.stem, Pointer.read(path).digest) for path in paths]
+        return Manifest(asked, parts)
+    name = asked if asked in sealed else _sealed_name(sealed, asked)
+    if name is None:
+        raise InputError(
+            f"{results}: no manifest {asked!r}.{did_you_mean(asked, [*folders, *sealed])}"
+        )
+    return Manifest(name, _sealed_parts(results, store, sealed[name]))
+
+
+def _sealed_name(sealed: Mapping[str, Path], digits: str) -> str | None:
+    if len(digits) < MIN_DIGITS:
+        return None
+    found: dict[str, str] = {}
+    for name, path in sealed.items():
+        digest = Pointer.read(path).digest
+        if digest.startswith(digits):
+            found.setdefault(digest, name)
+    if len(found) > 1:
+        raise InputError(f"{digits}: {len(found)} sealed manifests begin so. Give more digits.")
+    return next(iter(found.values()), None)
+
+
+def _sealed_parts(results: Path, store: Store, sealed: Path) -> list[ManifestPart]:
+    """Return what was sealed, of the record: a sealed bitmap does not tell why a row left."""
+    record = read_record(store, placement(results, sealed).action)
+    return [
+        ManifestPart(file.labels["corpus"], file.labels["part"], file.digest)
+        for file in record.ingredients.inputs["manifests"]
+    ]
+
+
+class Rows:
+    """The rows of a manifest with what the run says of them, a table for each part."""
+
+    def __init__(
+        self,
+        results: Path,
+        store: Store,
+        manifest: Manifest,
+        scores: Sequence[ScoreTable] = (),
+        *,
+        all_rows: bool = False,
+    ) -> None:
+        """Read kept rows, or with `all_rows` all rows of the tars and why those others left."""
+        self.results = results
+        self.store = store
+        self.manifest = manifest
+        self.scores = scores
+        self.all_rows = all_rows
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of `tables`: the sample, why it left if all rows are read, its scores."""
+        reasons = _REASON_FIELDS if self.all_rows else []
+        columns = [
+            pa.field(score.name, score.type, metadata={"meaning": score.meaning})
+            for table in self.scores
+            for score in table.scores
+        ]
+        return pa.schema([*_SAMPLE_FIELDS, *reasons, *columns], metadata={"name": "export"})
+
+    def most(self) -> int:
+        """Return a bound of the rows: as many as the samples of the manifest's parts."""
+        return sum(self._pointer("samples", part).rows for part in self.manifest.parts)
+
+    def tables(self, *more: str) -> Iterator[pa.Table]:
+        """Yield the rows in corpus order, a part at a time.
+
+        `more` are columns of SAMPLES that follow the others, or "spans". Raise StoreError where
+        the manifest speaks of a sample that the run does not have.
+        """
+        with duckdb.connect() as connection:
+            for part in self.manifest.parts:
+                table = connection.sql(self._sql(part, more)).to_arrow_table()
+                yield self._finished(part, table)
+
+    def shard_digests(self, part: ManifestPart) -> dict[int, str]:
+        """Return the SHA-256 of each tar of a part, by shard."""
+        shards = pq.ParquetFile(self._object("shards", part)).read(["shard", "sha256"])
+        return dict(zip(*(column.to_pylist() for column in shards.columns), strict=True))
+
+    def shard_files(self, part: ManifestPart) -> dict[int, str]:
+        """Return the path of each tar of a part as it was indexed, by shard."""
+        samples = self._path("samples", part)
+        ingredients = read_record(self.store, placement(self.results, samples).action).ingredients
+        tars = [file.path for file in ingredients.inputs.get("tars", ())]
+        return dict(zip(ingredients.settings.get("shards", ()), tars, strict=False))
+
+    def _finished(self, part: ManifestPart, table: pa.Table) -> pa.Table:
+        """Put the shards' paths in; a kept row that is no sample of the run is refused."""
+        lost = table.filter(table["lost"])
+        if len(lost):
+            shard, row = lost["shard"][0].as_py(), lost["row"][0].as_py()
+            raise StoreError(
+                f"{self.manifest.name}: has row {row} of shard {shard}, which "
+                f"{self.results / 'samples' / part.corpus} has not: they are of two runs. "
+                "Run `snakemake all_tables` again."
+            )
+        files = self.shard_files(part)
+        paths = pa.array([files.get(shard) for shard in table["shard"].to_pylist()], pa.string())
+        at = table.schema.get_field_index("shard_file")
+        return table.set_column(at, "shard_file", paths).drop_columns(["lost"])
+
+    # --- the query -----------------------------------------------------------------------------
+
+    def _sql(self, part: ManifestPart, more: Sequence[str]) -> str:
+        rows = f"select *, false as never from {_files(self._manifest(part))}"
+        key = "samples.key"
+        if self.all_rows:
+            rows += (
+                " union all by name select shard, row, key as dropped_key, false as kept, "
+                "'index: ' || reason || if(detail = '', '', ': ' || detail) as reason, "
+                f"true as never from {_files(self._object('drops/index', part))}"
+            )
+            key = "coalesce(samples.key, rows.dropped_key)"
+        samples = _files(self._object("samples", part))
+        joins = [f"left join {samples} as samples using (shard, row)"]
+        reasons = [f"rows.{each.name}" for each in _REASON_FIELDS] if self.all_rows else []
+        columns = [*reasons, *self._score_columns(part, joins)]
+        if "spans" in more:
+            joins.append(self._spans_join(part))
+        columns += [f"{'spans' if name == 'spans' else 'samples'}.{name}" for name in more]
+        return (
+            f"with rows as ({rows}) select {literal(part.corpus)} as corpus, rows.shard, rows.row, "
+            f"null as shard_file, samples.uid, {key} as key, samples.caption, "
+            f"{''.join(f'{column}, ' for column in columns)}"
+            "not rows.never and samples.uid is null as lost "
+            f"from rows {' '.join(joins)} {'' if self.all_rows else 'where rows.kept '}"
+            "order by rows.shard, rows.row"
+        )
+
+    def _score_columns(self, part: ManifestPart, joins: list[str]) -> Iterator[str]:
+        """Yield the scores' columns; what they are joined from is added to `joins`."""
+        shards = self.shard_digests(part) if self.scores else {}
+        for number, table in enumerate(self.scores):
+            paths = table.files.get(part.corpus)
+            if not paths or not shards:
+                yield from (f"null as {score.name}" for score in table.scores)
+                continue
+            chosen = ", ".join(f"{score.sql} as {score.name}" for score in table.scores)
+            joins.append(
+                f"left join (select shard, row, {chosen} from {_files(*paths)} "
+                f"where shard between {min(shards)} and {max(shards)} group by shard, row) "
+                f"as scores{number} using (shard, row)"
+            )
+            yield from (f"scores{number}.{score.name}" for score in table.scores)
+
+    def _spans_join(self, part: ManifestPart) -> str:
+        if not self._path("spans", part).is_file():
+            return "left join (select null as spans) as spans on true"
+        return f"left join {_files(self._object('spans', part))} as spans using (shard, row)"
+
+    # --- files ---------------------------------------------------------------------------------
+
+    def _manifest(self, part: ManifestPart) -> Path:
+        path = self.store.path(part.digest)
+        size = path.stat().st_size if path.exists() else 0
+        return self.store.checked_path(Pointer(part.digest, 0, size, "manifest"))
+
+    def _path(self, stage: str, part: ManifestPart) -> Path:
+        return self.results / stage / part.corpus / f"{part.part}.json"
+
+    def _pointer(self, stage: str, part: ManifestPart) -> Pointer:
+        return Pointer.read(self._path(stage, part))
+
+    def _object(self, stage: str, part: ManifestPart) -> Path:
+        return self.store.checked_path(self._pointer(stage, part))
+
+
+def _files(*paths: Path) -> str:
+    return f"read_parquet([{', '.join(literal(str(path)) for path in paths)}])"

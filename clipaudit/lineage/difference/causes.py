@@ -1,0 +1,269 @@
+"""Causes: the first things upstream of a table that differ between two runs.
+
+The actions below a table are walked in both runs together, an input beside the input of the same
+path. Where their content is the same nothing below is a cause, whatever made it. Where it differs
+the walk goes on in both makers, down to what no action made: a user's file, a setting, code, the
+environment of a numeric step. Each pair of actions is read once, level by level.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from clipaudit.actions import ActionInput, Ingredients
+from clipaudit.lineage.difference.below import READ_AT_ONCE, Below
+from clipaudit.lineage.difference.ingredient_changes import (
+    Cause,
+    File,
+    counted,
+    match_files,
+    own_causes,
+    unnamed_cause,
+)
+from clipaudit.lineage.records import Record, read_records
+from clipaudit.lineage.snapshots import Placed, Run
+
+# Two actions, one of each run; None where only the other run has such an input.
+Pair = tuple[str | None, str | None]
+NOTHING: Pair = (None, None)
+
+
+@dataclass(frozen=True)
+class _Link:
+    """An input that differs: its labels in each run that has it, and what explains it.
+
+    `otherwise` explains an input that one run lacks, if nothing below it is new.
+    """
+
+    labels: tuple[Mapping[str, str], ...]
+    target: Pair | Cause
+    otherwise: Cause | None = None
+
+
+@dataclass
+class _Node:
+    """In what two actions differ: ingredients of their own, and inputs."""
+
+    step: str
+    own: list[Cause] = field(default_factory=list)
+    links: list[_Link] = field(default_factory=list)
+
+
+class Causes:
+    """Why tables differ between two runs.
+
+    `causes` are all of them, numbered from 1 as they stand: those that are `first`, which act
+    somewhere where nothing below differs, then those that act on differing inputs alone.
+    """
+
+    def __init__(
+        self, before: Run, after: Run, tables: Mapping[str, tuple[Placed, Placed]]
+    ) -> None:
+        """Walk the actions below tables that differ, by path; a walk ends at a missing record."""
+        self._runs = (before, after)
+        self._tables = {path: _target(path, *placed) for path, placed in tables.items()}
+        pairs = [target for target in self._tables.values() if not isinstance(target, Cause)]
+        self._below = tuple(
+            Below(run, [pair[side] for pair in pairs]) for side, run in enumerate(self._runs)
+        )
+        self._nodes: dict[Pair, _Node] = {}
+        self._numbers: dict[Cause, int] = {}  # in the order in which they were found
+        self._steps: dict[int, set[str]] = {}
+        self._firsts: set[int] = set()
+        self._reach: dict[Pair, frozenset[int]] = {NOTHING: frozenset()}
+        self._rows: dict[tuple[object, ...], tuple[int, ...]] = {}
+        self._walk(pairs)
+        for pair in pairs:
+            self._follow(pair)
+        for target in self._tables.values():
+            if isinstance(target, Cause):
+                self._number(target, None, is_first=True)
+        self.first = frozenset(
+            cause for cause in self._numbers if self._numbers[cause] in self._firsts
+        )
+        self.causes = sorted(self._numbers, key=self._order)
+        self._rank = {self._numbers[cause]: rank for rank, cause in enumerate(self.causes, 1)}
+
+    # --- answers -------------------------------------------------------------------------------
+
+    def steps(self, cause: Cause) -> list[str]:
+        """Return the steps whose actions differ by a cause, sorted."""
+        return sorted(self._steps[self._numbers[cause]])
+
+    def of_table(self, path: str) -> tuple[int, ...]:
+        """Return the numbers of the causes that reach a table, ascending."""
+        return self._ranks(self._reached(self._tables[path]))
+
+    def of_row(self, path: str, row: Mapping[str, Any]) -> tuple[int, ...]:
+        """Return those of a table's causes that concern a row with these values, ascending.
+
+        What comes through an input whose labels contradict the row is left out, unless that would
+        leave none: `testset` is `val`, and the input is of another test set.
+        """
+        target = self._tables[path]
+        if isinstance(target, Cause):
+            return self.of_table(path)
+        node = self._nodes[target]
+        names = {name for link in node.links for labels in link.labels for name in labels}
+        said = {name: str(row[name]) for name in names if row.get(name)}
+        question = (target, *sorted(said.items()))
+        if question not in self._rows:
+            concerned = [link for link in node.links if _concerns(link, said)]
+            self._rows[question] = self._ranks(self._sum(node, concerned)) or self.of_table(path)
+        return self._rows[question]
+
+    def _ranks(self, numbers: Iterable[int]) -> tuple[int, ...]:
+        return tuple(sorted(self._rank[number] for number in numbers))
+
+    def _order(self, cause: Cause) -> tuple[object, ...]:
+        return cause not in self.first, cause.order()
+
+    # --- the walk ------------------------------------------------------------------------------
+
+    def _walk(self, pairs: Iterable[Pair]) -> None:
+        waiting, known = list(dict.fromkeys(pairs)), {NOTHING, *pairs}
+        while waiting:
+            level, waiting = waiting[:READ_AT_ONCE], waiting[READ_AT_ONCE:]
+            old, new = self._records(level)
+            for pair in level:
+                node = self._nodes[pair] = self._node(pair, old, new)
+                found = {link.target for link in node.links if not isinstance(link.target, Cause)}
+                waiting += sorted(found - known, key=str)
+                known |= found
+
+    def _records(self, level: Sequence[Pair]) -> tuple[dict[str, Record], dict[str, Record]]:
+        stores = (self._runs[0].store, self._runs[1].store)
+        old, new = ([key for pair in level if (key := pair[side])] for side in (0, 1))
+        if stores[0].root == stores[1].root:  # then each packed file is opened once
+            both = read_records(stores[0], [*old, *new])
+            return both, both
+        return read_records(stores[0], old), read_records(stores[1], new)
+
+    def _node(self, pair: Pair, old: Mapping[str, Record], new: Mapping[str, Record]) -> _Node:
+        for key, records in zip(pair, (old, new), strict=True):
+            if key and key not in records:
+                return _Node("?", own=[Cause("not recorded", f"action {key}", None, None)])
+        before, after = pair
+        if before and after:
+            return self._both(old[before], new[after])
+        return self._alone(0, old[before]) if before else self._alone(1, new[after or ""])
+
+    def _both(self, old: Record, new: Record) -> _Node:
+        """Set two actions side by side: their own ingredients, and the inputs that differ."""
+        before, after = old.ingredients, new.ingredients
+        stores = (self._runs[0].store, self._runs[1].store)
+        node = _Node(after.step, own_causes(before, after, stores))
+        for name in sorted(before.inputs.keys() | after.inputs.keys()):
+            inputs = [self._files(0, before, name), self._files(1, after, name)]
+            counts = [counted(len(files), "file") for files in inputs]
+            count = Cause("settings", f"which files are input {name}", counts[0], counts[1])
+            for old_file, new_file in match_files(*inputs):
+                node.links += self._link(old_file, new_file, count)
+        if not node.own and not node.links:
+            node.own = [unnamed_cause(before, after)]
+        return node
+
+    def _alone(self, side: int, record: Record) -> _Node:
+        """Look below an input that one run lacks for what the other run has nowhere."""
+        node = _Node(record.ingredients.step)
+        for name in record.ingredients.inputs:
+            for path, file in self._files(side, record.ingredients, name):
+                link = self._only(side, path, file, None)
+                if link.target != NOTHING:
+                    node.links.append(link)
+        return node
+
+    def _files(self, side: int, made_of: Ingredients, name: str) -> list[File]:
+        inside = self._runs[side].inside
+        return [
+            (inside(file.path) if file.action else file.path, file)
+            for file in made_of.inputs.get(name, ())
+        ]
+
+    def _link(self, old: File | None, new: File | None, count: Cause) -> list[_Link]:
+        """Return what explains that two files differ, or that one run lacks a file."""
+        if old and new:
+            (path, before), (_, after) = old, new
+            if before.digest == after.digest:
+                return []
+            target = self._changed(path, before, after)
+            return [_Link((before.labels, after.labels), target)]
+        return [self._only(side, *file, count) for side, file in enumerate((old, new)) if file]
+
+    def _changed(self, path: str, before: ActionInput, after: ActionInput) -> Pair | Cause:
+        old, new = self._runs[0].maker(before), self._runs[1].maker(after)
+        if old is None or new is None:
+            return Cause("data", path, before.digest, after.digest)
+        if old == new:
+            return Cause("not reproduced", path, before.digest, after.digest)
+        return old, new
+
+    def _only(self, side: int, path: str, file: ActionInput, count: Cause | None) -> _Link:
+        """Return the link to a file of one run; to NOTHING where the other knows what made it."""
+        key, other = self._runs[side].maker(file), self._below[1 - side]
+        labels = (file.labels,)
+        if key is None:
+            is_new = path not in other.files
+            cause = Cause("data", path, *_on(side, file.digest))
+            return _Link(labels, cause if is_new else NOTHING, count)
+        return _Link(labels, _on(side, key) if key not in other.actions else NOTHING, count)
+
+    # --- what follows from what ----------------------------------------------------------------
+
+    def _follow(self, pair: Pair) -> None:
+        """Sum up the causes below a pair, the pairs below it first."""
+        waiting, entered = [pair], set()
+        while waiting:
+            top = waiting[-1]
+            targets = (link.target for link in self._nodes[top].links)
+            below = [each for each in targets if not isinstance(each, Cause)]
+            unsummed = [each for each in below if each not in self._reach]
+            if top in self._reach or top in entered or not unsummed:
+                waiting.pop()
+                if top not in self._reach:
+                    self._reach[top] = self._sum(self._nodes[top], self._nodes[top].links)
+            else:
+                entered.add(top)
+                waiting += unsummed
+
+    def _sum(self, node: _Node, links: Iterable[_Link]) -> frozenset[int]:
+        """Return the numbers of a node's own causes and of those that come through some links."""
+        found: set[int] = set()
+        for link in links:
+            reached = self._reached(link.target, node)
+            if not reached and link.otherwise and not node.own:
+                reached = frozenset([self._number(link.otherwise, node, is_first=True)])
+            found |= reached
+        own = {self._number(cause, node, is_first=not found) for cause in node.own}
+        return frozenset(found | own)
+
+    def _reached(self, target: Pair | Cause, reader: _Node | None = None) -> frozenset[int]:
+        if isinstance(target, Cause):
+            return frozenset([self._number(target, reader, is_first=True)])
+        return self._reach.get(target, frozenset())
+
+    def _number(self, cause: Cause, node: _Node | None, *, is_first: bool) -> int:
+        number = self._numbers.setdefault(cause, len(self._numbers))
+        self._steps.setdefault(number, set()).update({node.step} if node else ())
+        if is_first:
+            self._firsts.add(number)
+        return number
+
+
+def _target(path: str, old: Placed, new: Placed) -> Pair | Cause:
+    keys = (old.placement.action, new.placement.action)
+    if keys[0] == keys[1]:
+        return Cause("not reproduced", path, old.pointer.digest, new.pointer.digest)
+    return keys
+
+
+def _on(side: int, value: str) -> tuple[str | None, str | None]:
+    return (value, None) if side == 0 else (None, value)
+
+
+def _concerns(link: _Link, row: Mapping[str, str]) -> bool:
+    """Return whether the labels of some version of an input agree with a row where both speak."""
+    return any(
+        all(row.get(name, value) == value for name, value in labels.items())
+        for labels in link.labels
+    )

@@ -1,0 +1,1 @@
+"""Verification, repair and collection of what a store holds."""

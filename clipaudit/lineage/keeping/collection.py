@@ -1,0 +1,298 @@
+"""Collection: objects and stored actions that nothing names any more leave the store.
+
+What a root names (clipaudit.lineage.keeping.reachability) stays, whatever its age, and so does all
+that is younger than the grace period. Lineage records, and what was read in pictures, always stay.
+
+**Beside runs.** A step makes its objects known in this order: the object is there and young; an
+action, young, names it; a pointer, placed by the action, names it. A stored action that a step
+takes becomes young first, and is read then (`ActionCache.find`); where it is gone, the step
+computes. An object that is stored once more becomes young, too (`Store.commit`). So:
+
+1. An action is collected if it is old and no root names it. It is renamed into
+   store/condemned/, and its time is read again: a step that took it before the rename made it
+   young, and it is put back; a step that comes later finds none. A step that took it longer than
+   the grace period ago has placed its pointers since, or it breaks the promise of point 4.
+2. Then what is still needed is read: the outputs of unfinished steps, of all actions left, of all
+   roots, in the order in which a step moves them on, so none falls between two readings.
+3. An object is condemned if it is not needed and old, by a look just before the rename; its time
+   is read again after it. When all are aside, what is needed is read again, and what has become
+   so is put back. Only then are they removed. A reader that finds nothing where an object should
+   be looks among the condemned and puts it back itself (`Store.flaw`), so that no moment between
+   two renames, nor a collection killed there, is ever seen. Folders of the store are never
+   removed: a writer may be about to use them.
+4. The grace period must be longer than the time from the taking of an action to its last pointer,
+   which is moments. While a step computes, its lock tells, and nothing younger than the lock is
+   taken however long it computes. Where disks do not lock between machines the grace period must
+   be longer than the longest step.
+
+Snakemake removes the pointers of a job before the job runs. What they named is unreachable until
+the step has found its action: a collection then may cost a computation, never a pointer.
+"""
+
+import fcntl
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from clipaudit.actions import ActionCache
+from clipaudit.errors import StoreError
+from clipaudit.lineage.keeping.condemned import (
+    Condemned,
+    Kind,
+    StoredFile,
+    listed,
+    put_back_leftovers,
+)
+from clipaudit.lineage.keeping.leftovers import (
+    Amount,
+    running_since,
+    sweep_file_memos,
+    sweep_quarantine,
+    sweep_seen,
+    sweep_unfinished,
+    written_objects,
+)
+from clipaudit.lineage.keeping.reachability import (
+    Root,
+    beside,
+    forget,
+    pin_roots,
+    registered,
+    results_root,
+)
+from clipaudit.store import Store
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What a collection found, and what it removed, or would remove."""
+
+    roots: Mapping[str, int]  # results folders and pins, and how many pointers each has
+    gone: Sequence[Path]  # results folders that are registered and not there
+    running: int  # steps at work
+    kept: Amount  # objects that roots need
+    young: Amount  # objects that no root needs, not yet old
+    garbage: Mapping[str, Amount]  # what was removed, or would be, by kind
+    pins: Mapping[str, Amount]  # objects that one pin needs and no other root
+
+
+def collect(
+    store: Store,
+    *,
+    grace: float,
+    folders: Sequence[Path] = (),
+    delete: bool = False,
+    forget_missing: bool = False,
+    lock: bool = True,
+) -> Collection:
+    """Remove, or without `delete` only count, what no root names and is older than `grace` seconds.
+
+    Roots are the registered results folders, those beside the store, `folders`, and the pins.
+    Raise StoreError, with nothing removed, where there is none at all, where one cannot be read,
+    where `delete` meets a registered folder that is not there without `forget_missing`, where
+    another collection is at work, or where this disk cannot lock files and `lock` is left on.
+    """
+    if not delete:
+        return _Collector(store, folders, time.time_ns(), grace).count()
+    with _alone(store.root / "gc.lock", lock) as now:
+        return _Collector(store, folders, now, grace).remove(forget_missing=forget_missing)
+
+
+class _Reading(NamedTuple):
+    """Who needs what at one time."""
+
+    named: Sequence[Root]
+    gone: Sequence[Path]
+    outputs: Mapping[str, frozenset[str]]  # the objects that each stored action gave
+    needed: AbstractSet[str]  # objects
+
+
+_Roots = tuple[list[Root], list[Path]]  # what they name, and the folders that are not there
+
+
+class _Collector:
+    """One collection."""
+
+    def __init__(self, store: Store, folders: Sequence[Path], now: int, grace: float) -> None:
+        self.store = store
+        self.folders = {Path(os.path.abspath(folder)) for folder in folders}
+        running = running_since(store)
+        self.running = len(running)
+        self.cutoff = min([now - round(grace * 1e9), *running[:1]])
+        self.condemned = Condemned(store, self.cutoff, now)
+        self.needs_all = False  # whether a results folder that is not there is an error
+
+    # --- in whole --------------------------------------------------------------------------------
+
+    def count(self) -> Collection:
+        """Count what `remove` would remove."""
+        roots = self._roots()
+        actions = self._old(listed(self.store, "actions"), _actions(roots[0]))
+        unfinished = sweep_unfinished(self.store, self.cutoff, delete=False)
+        reading = self._read(without=actions, roots=roots)
+        found = listed(self.store, "objects")
+        objects = self._old(found, reading.needed)
+        left = found.keys() - objects.keys()
+        rest = self._sweep_memos(left.__contains__, delete=False)
+        return self._report(reading, found, objects, actions, {"unfinished": unfinished, **rest})
+
+    def remove(self, *, forget_missing: bool) -> Collection:
+        """Remove what can be removed; put everything back where that fails."""
+        self.needs_all = not forget_missing
+        named, _ = self._roots()
+        put_back_leftovers(self.store)
+        try:
+            actions = self._condemn("actions", _actions(named))
+            unfinished = sweep_unfinished(self.store, self.cutoff, delete=True)
+            found = listed(self.store, "objects")
+            pointed = frozenset[str]().union(*(root.objects for root in named))
+            objects = self._condemn("objects", self._read().needed | pointed)
+            reading = self._read()
+            for digest in objects.keys() & reading.needed:
+                self.condemned.put_back("objects", digest)
+                del objects[digest]
+            actions = {key: file for key, file in actions.items() if key not in reading.outputs}
+            self.condemned.remove()
+        finally:
+            self.condemned.put_all_back()
+        rest = self._sweep_memos(self.store.has, delete=True)
+        forget(self.store, reading.gone)
+        return self._report(reading, found, objects, actions, {"unfinished": unfinished, **rest})
+
+    # --- who needs what --------------------------------------------------------------------------
+
+    def _roots(self) -> _Roots:
+        """Return what the roots name now, and the results folders that are not there."""
+        folders = sorted(self.folders.union(registered(self.store), beside(self.store)))
+        named, gone = pin_roots(self.store), list[Path]()
+        if not folders and not named:
+            raise StoreError(
+                f"{self.store.root}: no results folder is known to use this store, so all of it "
+                "would be garbage. Name yours by --results."
+            )
+        for folder in folders:
+            try:
+                named.append(results_root(folder))
+            except FileNotFoundError:
+                gone.append(folder)
+        if gone and self.needs_all:
+            raise StoreError(
+                f"{', '.join(map(str, gone))}: used this store and cannot be found. Put it back "
+                "or mount its disk; --forget-missing lets go of what it named."
+            )
+        return named, gone
+
+    def _read(self, without: Container[str] = (), roots: _Roots | None = None) -> _Reading:
+        """Read who needs what, in the order in which a step makes it known.
+
+        `without` are actions that do not count, `roots` what was read of them before.
+        """
+        written = written_objects(self.store)
+        keys = [key for key in listed(self.store, "actions") if key not in without]
+        outputs = {key: self._given(key) for key in keys}
+        named, gone = roots or self._roots()
+        for key in _actions(named) - outputs.keys():
+            self.condemned.put_back("actions", key)  # named since it was condemned
+            outputs[key] = self._given(key)
+        objects = (root.objects for root in named)
+        return _Reading(named, gone, outputs, written.union(*objects, *outputs.values()))
+
+    def _given(self, key: str) -> frozenset[str]:
+        outputs = ActionCache(self.store).recorded(key) or {}
+        return frozenset(output.pointer.digest for output in outputs.values())
+
+    # --- taking away -----------------------------------------------------------------------------
+
+    def _old(
+        self, files: Mapping[str, StoredFile], needed: Container[str]
+    ) -> dict[str, StoredFile]:
+        return {
+            name: file
+            for name, file in files.items()
+            if name not in needed and file.time < self.cutoff
+        }
+
+    def _condemn(self, kind: Kind, needed: Container[str]) -> dict[str, StoredFile]:
+        """Put aside what is old and not needed; see the module."""
+        old = self._old(listed(self.store, kind), needed)
+        return {name: file for name, file in old.items() if self.condemned.put_aside(kind, name)}
+
+    def _sweep_memos(self, is_there: Callable[[str], bool], *, delete: bool) -> dict[str, Amount]:
+        return {
+            "seen": sweep_seen(self.store, is_there, delete=delete),
+            "files": sweep_file_memos(self.store, self.cutoff, delete=delete),
+            "quarantine": sweep_quarantine(self.store, self.cutoff, delete=delete),
+        }
+
+    # --- what is told ----------------------------------------------------------------------------
+
+    def _report(
+        self,
+        reading: _Reading,
+        found: Mapping[str, StoredFile],
+        objects: Mapping[str, StoredFile],
+        actions: Mapping[str, StoredFile],
+        rest: Mapping[str, Amount],
+    ) -> Collection:
+        held = {
+            root.name: root.objects.union(*(reading.outputs[key] for key in root.actions))
+            for root in reading.named
+        }
+        holders = Counter(digest for digests in held.values() for digest in digests)
+        alone = {
+            root.pin: _sum(found, (name for name in held[root.name] if holders[name] == 1))
+            for root in reading.named
+            if root.pin
+        }
+        young = found.keys() - holders.keys() - objects.keys()
+        return Collection(
+            roots={root.name: root.pointers for root in reading.named},
+            gone=reading.gone,
+            running=self.running,
+            kept=_sum(found, holders),
+            young=_sum(found, young),
+            garbage={"objects": _sum(objects), "actions": _sum(actions), **rest},
+            pins=alone,
+        )
+
+
+def _sum(files: Mapping[str, StoredFile], names: Iterable[str] | None = None) -> Amount:
+    """Return how much these files are, or those of some names that are among them."""
+    chosen = [files[name] for name in (files if names is None else names) if name in files]
+    return Amount(len(chosen), sum(file.bytes for file in chosen))
+
+
+def _actions(named: Iterable[Root]) -> frozenset[str]:
+    return frozenset[str]().union(*(root.actions for root in named))
+
+
+@contextmanager
+def _alone(path: Path, lock: bool) -> Iterator[int]:
+    """Keep other collections out; gives the time by the clock of the store's disk."""
+    try:
+        file = path.open("a")
+    except OSError as error:
+        raise StoreError(
+            f"{path}: cannot be written ({error.strerror}). Run gc as a user who may write there."
+        ) from error
+    with file:
+        try:
+            if lock:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StoreError(
+                f"{path}: another `clipaudit gc` is at work. Wait until it has ended."
+            ) from error
+        except OSError as error:
+            raise StoreError(
+                f"{path}: this disk cannot lock files ({error.strerror}), so steps at work are "
+                "not seen. Use --no-lock, with a grace period longer than the longest step."
+            ) from error
+        os.utime(path)
+        yield path.stat().st_mtime_ns

@@ -1,0 +1,210 @@
+"""Leftovers: what a store holds besides objects and actions, and when it is of no more use.
+
+* unfinished: temporary files and the scratch of steps that were killed; that of a step at work is
+  known by its lock, and left alone
+* seen: memos of objects that are gone
+* files: memos of users' files that are gone; what one saves is one reading of the file
+* quarantine: damaged objects that `clipaudit verify --repair` put aside
+"""
+
+import fcntl
+import json
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from clipaudit.store import Store
+
+
+@dataclass(frozen=True)
+class Amount:
+    """Some files, and their bytes."""
+
+    files: int = 0
+    bytes: int = 0
+
+    def __add__(self, other: "Amount") -> "Amount":
+        """Return both together."""
+        return Amount(self.files + other.files, self.bytes + other.bytes)
+
+
+# --- steps that are at work ----------------------------------------------------------------------
+
+
+def running_since(store: Store) -> list[int]:
+    """Return when each step at work took its lock, in nanoseconds, sorted."""
+    locks = (store.root / "unfinished").glob("*.lock")
+    return sorted(time for lock in locks if (time := _held_since(lock)) is not None)
+
+
+def written_objects(store: Store) -> set[str]:
+    """Return the objects that unfinished steps have written, to be taken up after a kill."""
+    found = set()
+    for path in _files(store.root / "unfinished"):
+        if path.parent.name != "written" or path.suffix != ".json":
+            continue
+        # its step has just ended; or a crash cut the file
+        with suppress(FileNotFoundError, KeyError, TypeError, ValueError):
+            found.add(str(json.loads(path.read_text())["pointer"]["digest"]))
+    return found
+
+
+def _held_since(lock: Path) -> int | None:
+    """Return when a step took this lock; None where no step has it, or the disk cannot lock."""
+    with suppress(FileNotFoundError):
+        try:
+            with lock.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            return lock.stat().st_mtime_ns
+        except OSError:  # this disk cannot lock: the collection was told to rely on times
+            return None
+    return None
+
+
+@contextmanager
+def _taken(lock: Path) -> Iterator[bool]:
+    """Take the lock of a step for a moment and remove it; gives False where somebody has it."""
+    try:
+        file = lock.open("a")
+    except PermissionError:
+        yield False
+        return
+    with file:
+        ours = _locked(file) and _is_at(file, lock)
+        yield ours
+        if ours:
+            lock.unlink(missing_ok=True)
+
+
+def _locked(file: IO[str]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:  # this disk cannot lock
+        return True
+    return True
+
+
+def _is_at(file: IO[str], path: Path) -> bool:
+    """Return whether an open file still has its name: a step removes its lock when it ends."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    return False
+
+
+# --- what is of no more use ----------------------------------------------------------------------
+
+
+def sweep_unfinished(store: Store, cutoff: int, *, delete: bool) -> Amount:
+    """Remove, or only count, what steps that no longer run left before `cutoff`."""
+    total = Amount()
+    folder = store.root / "unfinished"
+    names = sorted(os.listdir(folder)) if folder.is_dir() else []
+    for name in names:
+        path = folder / name
+        lock = path if name.endswith(".lock") else path.with_name(f"{name}.lock")
+        if (
+            not path.exists()
+            or _newest(path) >= cutoff
+            or _newest(lock) >= cutoff
+            or _held_since(lock) is not None
+        ):
+            continue
+        size = _size(path)
+        if delete and not _remove_unfinished(path, lock, cutoff):
+            continue
+        total += size
+    return total
+
+
+def _remove_unfinished(path: Path, lock: Path, cutoff: int) -> bool:
+    """Remove a temporary file, or a step's scratch while nobody can begin to use it."""
+    if path.is_file() and path != lock:
+        path.unlink(missing_ok=True)
+        return True
+    with _taken(lock) as ours:
+        if ours and path != lock and _newest(path) < cutoff:
+            shutil.rmtree(path, ignore_errors=True)
+        return ours
+
+
+def sweep_seen(store: Store, is_there: Callable[[str], bool], *, delete: bool) -> Amount:
+    """Remove, or only count, the memos of objects that are gone."""
+    memos = (store.root / "seen").glob("*/??/*")
+    gone = (path for path in memos if not is_there(path.parent.name + path.name))
+    return _sweep((path for path in gone if not path.name.startswith(".")), delete)
+
+
+def sweep_file_memos(store: Store, cutoff: int, *, delete: bool) -> Amount:
+    """Remove, or only count, what was noted before `cutoff` of users' files that are gone."""
+    return _sweep(_memos_of_gone_files(store.root / "files", cutoff), delete)
+
+
+def sweep_quarantine(store: Store, cutoff: int, *, delete: bool) -> Amount:
+    """Remove, or only count, the objects that were put into quarantine before `cutoff`."""
+    paths = (store.root / "quarantine").glob("*")
+    return _sweep((path for path in paths if _newest(path) < cutoff), delete)
+
+
+def _memos_of_gone_files(folder: Path, cutoff: int) -> Iterator[Path]:
+    told = set()
+    for place in (folder / "digests").glob("??/*/*.json"):
+        if _newest(place) >= cutoff or not _names_gone_file(place):
+            continue
+        yield place
+        memo = folder / "paths" / place.name
+        if place.name not in told and memo.is_file() and _newest(memo) < cutoff:
+            told.add(place.name)  # a file that changed has a place for each digest
+            yield memo
+
+
+def _names_gone_file(place: Path) -> bool:
+    try:
+        os.stat(json.loads(place.read_text())["path"])
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (KeyError, OSError, TypeError, ValueError):
+        return False
+    return False
+
+
+def _sweep(paths: Iterator[Path], delete: bool) -> Amount:
+    total = Amount()
+    for path in list(paths):
+        size = _size(path)
+        try:
+            if delete:
+                path.unlink(missing_ok=True)
+        except PermissionError:  # another user's; memos of theirs cost little
+            continue
+        total += size
+    return total
+
+
+def _newest(path: Path) -> int:
+    """Return when a file, or the youngest file of a folder, was written; 0 where there is none."""
+    return max((status.st_mtime_ns for status in _statuses(path)), default=0)
+
+
+def _size(path: Path) -> Amount:
+    files = [status for status in _statuses(path) if not stat.S_ISDIR(status.st_mode)]
+    return Amount(len(files), sum(status.st_size for status in files))
+
+
+def _statuses(path: Path) -> Iterator[os.stat_result]:
+    for each in (path, *_files(path)):
+        with suppress(FileNotFoundError):
+            yield each.lstat()
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the files below a folder, any of which may go meanwhile, as may the folders."""
+    for inside, _, names in os.walk(folder):  # not rglob, which stops at a folder that is gone
+        yield from (Path(inside, name) for name in names)

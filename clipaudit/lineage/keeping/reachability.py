@@ -1,0 +1,208 @@
+"""Reachability: which objects and stored actions the roots of a store still name.
+
+A *root* is a results folder that uses the store, or a pin. It needs the objects of its pointers,
+and the actions that placed them with all that they gave: these are what brings a removed pointer
+back, or an earlier epoch of a model, without computing.
+"""
+
+import dataclasses
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from clipaudit.errors import StoreError
+from clipaudit.lineage.placements import Placement, placement
+from clipaudit.lineage.roots import roots
+from clipaudit.lineage.snapshots import Snapshot, pinned, pins
+from clipaudit.store import Pointer, Store
+
+_POINTER_FIELDS = {field.name for field in dataclasses.fields(Pointer)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Root:
+    """What one results folder or pin names: pointers, digests of objects, keys of actions."""
+
+    name: str
+    pointers: int
+    objects: frozenset[str]
+    actions: frozenset[str]
+    pin: str | None = None  # its name, if it is a pin
+
+
+def pointer_files(results: Path) -> list[Path]:
+    """Return the files below a results folder that may be pointers, in path order.
+
+    Raise StoreError for a folder that cannot be read.
+    """
+    return sorted(results / inside for inside in _json_files(results))
+
+
+def read_pointer(results: Path, path: Path) -> Pointer | None:
+    """Return the pointer at a path; None for a JSON file that is none of ours, or is gone.
+
+    Raise StoreError for one that is damaged: it is no JSON, or a placement tells of it.
+    """
+    try:
+        return Pointer.read(path)
+    except StoreError:
+        if not path.is_file():
+            return None
+        placed = results / ".actions" / path.relative_to(results)
+        if placed.is_file() or not _is_json(path):
+            raise
+        return None
+
+
+def _digest(results: Path, inside: str) -> str | None:
+    """Return what the pointer at a path below `results` names, None where it is no pointer."""
+    fields = _fields(f"{results}/{inside}")
+    if fields.keys() == _POINTER_FIELDS:  # nearly always: paths as objects cost thrice the time
+        return str(fields["digest"])
+    pointer = read_pointer(results, results / inside)
+    return pointer.digest if pointer else None
+
+
+def _action(results: Path, inside: str) -> str | None:
+    """Return the action that placed the pointer at a path below `results`; None if unknown."""
+    fields = _fields(f"{results}/.actions/{inside}")
+    if "action" in fields:
+        return str(fields["action"])
+    placed = known_placement(results, results / inside)
+    return placed.action if placed else None
+
+
+def _fields(path: str) -> dict[str, object]:
+    """Return the fields of a JSON file; none where it cannot be read, or holds something else."""
+    try:
+        with open(path, "rb") as file:
+            fields = json.loads(file.read())
+    except (OSError, ValueError):
+        return {}
+    return fields if isinstance(fields, dict) else {}
+
+
+def known_placement(results: Path, pointer: Path) -> Placement | None:
+    """Return the record of the action that placed a pointer; None for none, or a damaged one."""
+    try:
+        return placement(results, pointer)
+    except (StoreError, TypeError, ValueError):
+        return None
+    except OSError as error:
+        raise _unreadable(pointer, error) from error
+
+
+def results_root(results: Path) -> Root:
+    """Return what a results folder names now.
+
+    Raise FileNotFoundError where there is no such folder, StoreError where a part of it cannot be
+    read: what it names would be taken for garbage.
+    """
+    try:
+        os.stat(results)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise _unreadable(results, error) from error
+    objects, actions, count = set(), set(), 0
+    for inside in _json_files(results):
+        digest = _digest(results, inside)
+        if digest is None:
+            continue
+        count += 1
+        objects.add(digest)
+        action = _action(results, inside)
+        if action is not None:
+            actions.add(action)
+    return Root(str(results), count, frozenset(objects), frozenset(actions))
+
+
+def registered(store: Store) -> list[Path]:
+    """Return the results folders that runs have registered; StoreError for a broken register."""
+    try:
+        return roots(store)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"{store.root / 'roots'}: a file there names no results folder ({error!r}). Remove "
+            "those that are empty, and name your results folders by --results."
+        ) from error
+
+
+def beside(store: Store) -> list[Path]:
+    """Return the results folders that lie beside a store: in a copied project none is registered.
+
+    A folder counts that has placements, by absolute path.
+    """
+    folder = Path(os.path.abspath(store.root)).parent
+    return sorted(path.parent for path in folder.glob("*/.actions"))
+
+
+def forget(store: Store, gone: Iterable[Path]) -> None:
+    """Strike results folders off the roots."""
+    lost = set(map(str, gone))
+    for path in (store.root / "roots").glob("*.json"):
+        if json.loads(path.read_text())["results"] in lost:
+            path.unlink(missing_ok=True)
+
+
+def pin_roots(store: Store) -> list[Root]:
+    """Return what each pin names, by name; raise StoreError for a pin that cannot be read."""
+    return [
+        Root(
+            f"pin {name}",
+            len(snapshot.placed),
+            frozenset(placed.pointer.digest for placed in snapshot.placed.values()),
+            frozenset(placed.placement.action for placed in snapshot.placed.values()),
+            pin=name,
+        )
+        for name, snapshot in pinned_snapshots(store).items()
+    ]
+
+
+def pinned_snapshots(store: Store) -> Mapping[str, Snapshot]:
+    """Return all pins by name; raise StoreError for one that cannot be read."""
+    found = {}
+    for name in pins(store):
+        try:
+            found[name] = pinned(store, name)
+        except (AttributeError, KeyError, OSError, TypeError, ValueError) as error:
+            raise StoreError(
+                f"{store.root / 'pins' / name}.json: not a pin ({error!r}). Restore the file; or "
+                "remove it, and what it alone kept will be collected."
+            ) from error
+    return found
+
+
+def _is_json(path: Path) -> bool:
+    try:
+        json.loads(path.read_bytes())
+    except ValueError:
+        return False
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    return True
+
+
+def _json_files(results: Path, inside: str = "") -> Iterator[str]:
+    """Yield JSON files below a folder, relative to `results`; hidden files and folders left out."""
+    try:
+        with os.scandir(results / inside) as entries:
+            listed = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+    except FileNotFoundError:
+        return  # removed since it was listed
+    except OSError as error:
+        raise _unreadable(results / inside, error) from error
+    for name, is_folder in listed:
+        if name.startswith("."):
+            continue
+        if is_folder:
+            yield from _json_files(results, f"{inside}{name}/")
+        elif name.endswith(".json"):
+            yield f"{inside}{name}"
+
+
+def _unreadable(path: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"{path}: cannot be read ({error.strerror}). Give this user the right to read it."
+    )

@@ -1,0 +1,132 @@
+"""Repair: what verification found damaged is put aside and made again by the workflow.
+
+    store/quarantine/<digest>   a damaged object, for those who want to know what befell it
+
+A damaged object is put aside, the pointers that name it are removed, and Snakemake runs for exactly
+these; where an action gave more than its declared outputs (the epochs of a model), for what it
+declares. Not to be done while a run is at work: it would find pointers removed under it.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from clipaudit.actions import ActionCache
+from clipaudit.errors import StoreError
+from clipaudit.lineage.keeping.reachability import known_placement, pointer_files
+from clipaudit.lineage.keeping.verification import Fault
+from clipaudit.lineage.placements import Placement
+from clipaudit.store import Pointer, Store, link_object
+
+_REMADE = ("missing", "wrong size", "corrupt", "pointer")
+_ASIDE = ("wrong size", "corrupt")
+_TARGETS_AT_ONCE = 1000  # a command line holds some 100 KB of them safely
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a removed pointer named before, None where nothing tells, and what it names now."""
+
+    pointer: Path
+    before: str | None
+    after: str | None
+
+    @property
+    def word(self) -> str:
+        """Return `same`, `other`, or `gone` where it did not come back."""
+        if self.after is None:
+            return "gone"
+        return "same" if self.before in (None, self.after) else "other"
+
+
+def mend(results: Path, store: Store, faults: Sequence[Fault]) -> dict[Path, str | None]:
+    """Put damaged objects aside, make links anew, and remove the pointers of what is lost.
+
+    Returns the removed pointers that the workflow knows, in path order, each with the digest that
+    it named or should have named, None where nothing tells.
+    """
+    for fault in faults:
+        if fault.kind in _ASIDE and fault.digest:
+            _put_into_quarantine(store, fault.digest)
+        if fault.kind == "link" and fault.digest:
+            link_object(Path(fault.place), store.path(fault.digest))
+    placed = {
+        path: made for path in pointer_files(results) if (made := known_placement(results, path))
+    }
+    lost = {
+        fault.pointer: fault.digest or _given(store, placed.get(fault.pointer))
+        for fault in faults
+        if fault.kind in _REMADE and fault.pointer
+    }
+    targets = {path: _declared(placed, path) for path in lost}
+    removed = {
+        declared: lost[declared] if declared in lost else _digest(declared)
+        for declared in sorted(set().union(*targets.values()))
+    }
+    for path in (*removed, *(path for path, declared in targets.items() if declared)):
+        path.unlink(missing_ok=True)
+    return removed
+
+
+def remake(targets: Sequence[Path], *, profile: str, configfiles: Sequence[Path]) -> bool:
+    """Run Snakemake for these pointers, its messages on standard error; says whether it went well.
+
+    It runs in this folder, as the command that the README shows.
+    """
+    settings = ["--configfile", *map(str, configfiles)] if configfiles else []
+    command = [sys.executable, "-m", "snakemake", "--profile", profile, *settings, "--"]
+    well = True
+    for start in range(0, len(targets), _TARGETS_AT_ONCE):
+        some = map(str, targets[start : start + _TARGETS_AT_ONCE])
+        well &= subprocess.run([*command, *some], stdout=2, check=False).returncode == 0
+    return well
+
+
+def outcomes(before: Mapping[Path, str | None]) -> list[Outcome]:
+    """Return what became of removed pointers."""
+    return [Outcome(path, digest, _digest(path)) for path, digest in before.items()]
+
+
+def _put_into_quarantine(store: Store, digest: str) -> None:
+    """Move an object aside; once more of a pair that shares it does nothing."""
+    aside = store.root / "quarantine" / digest
+    aside.parent.mkdir(exist_ok=True)
+    with suppress(FileNotFoundError):
+        os.replace(store.path(digest), aside)
+        os.utime(aside)  # the grace period of `clipaudit gc` counts from now
+
+
+def _declared(placed: Mapping[Path, Placement], path: Path) -> list[Path]:
+    """Return the pointer, of those that one action placed, that Snakemake knows `path` by.
+
+    An epoch of a model, `<model>.epochs/0000.json`, lies beside the model that is declared. None
+    where that is gone: then nothing makes the epoch again.
+    """
+    if path not in placed or "/" not in placed[path].output:
+        return [path]
+    key = placed[path].action
+    return [
+        each
+        for each, made in placed.items()
+        if made.action == key
+        and "/" not in made.output
+        and str(path).startswith(f"{str(each).removesuffix('.json')}.")
+    ]
+
+
+def _given(store: Store, placed: Placement | None) -> str | None:
+    """Return the digest that the store has recorded for what was placed."""
+    outputs = ActionCache(store).recorded(placed.action) if placed else None
+    output = outputs.get(placed.output) if outputs and placed else None
+    return output.pointer.digest if output else None
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        return Pointer.read(path).digest
+    except StoreError:
+        return None

@@ -1,0 +1,275 @@
+"""Verification: whether everything that a run's pointers and the pins name is as it was written.
+
+Objects are hashed again, whatever their times say, several at once. A pointer is good when its
+object is, when the link beside it leads there, when the action that placed it is known by a
+placement and a lineage record, and when the user's files that the action read are as they were:
+without them what is there can be trusted, but not made again.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from clipaudit.errors import InputError, StoreError
+from clipaudit.filedigests import FileDigests
+from clipaudit.lineage.keeping.condemned import listed
+from clipaudit.lineage.keeping.reachability import (
+    known_placement,
+    pinned_snapshots,
+    pointer_files,
+    read_pointer,
+)
+from clipaudit.lineage.placements import Placement
+from clipaudit.lineage.records import Record, read_records
+from clipaudit.store import Damage, Flaw, Pointer, Store
+
+Kind = Literal[Damage, "pointer", "link", "unverifiable"]
+
+_HANDED_OUT = 10_000  # objects given to the threads at once: memory, never results
+_REMAKE = "`clipaudit verify --repair` makes it again."
+_REMEDIES: Mapping[Damage, str] = {
+    "missing": _REMAKE,
+    "wrong size": f"It was cut or overwritten: {_REMAKE}",
+    "corrupt": f"The disk or a program altered it: {_REMAKE}",
+    "unreadable": "Give this user the right to read it.",
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that cannot be trusted, or not made again, and what to do about it."""
+
+    kind: Kind
+    place: str  # a pointer, a link, an object or a user's file
+    what: str
+    remedy: str
+    digest: str | None = None  # of the object that is concerned
+    pointer: Path | None = None  # of the results folder, which the fault is of
+
+
+@dataclass
+class Report:
+    """What was looked at, and what is wrong."""
+
+    pointers: int = 0
+    objects: int = 0
+    bytes: int = 0
+    faults: list[Fault] = field(default_factory=list)
+
+    @property
+    def broken(self) -> list[Fault]:
+        """Return the faults of what cannot be trusted: all but the unverifiable."""
+        return [fault for fault in self.faults if fault.kind != "unverifiable"]
+
+
+@dataclass(frozen=True)
+class _Named:
+    """An object that something names; `remedy` differs for what no pointer of the run names."""
+
+    content: Pointer  # digest and bytes only: one content may go by several schema names
+    place: str
+    path: Path | None = None
+    remedy: str | None = None
+
+
+def verify_results(
+    results: Path,
+    store: Store,
+    *,
+    everything: bool = False,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Report:
+    """Read every pointer below `results`, hash every object that it or a pin names, once.
+
+    With `everything` also those objects of the store that nothing names. `progress` is told the
+    bytes hashed and those to hash. Faults come in the order of their places.
+    """
+    report = Report()
+    pointers = dict(_pointers(results, report))
+    named = [_Named(_content(pointer), str(path), path) for path, pointer in pointers.items()]
+    named += _pinned(store, {each.content for each in named}, report)
+    if everything:
+        named += _unnamed(store, {each.content.digest for each in named})
+    flaws = _flaws(store, {each.content for each in named}, report, progress)
+    for each in named:
+        flaw = flaws[each.content]
+        if flaw:
+            report.faults.append(_object_fault(store, each, flaw))
+    whole = {path: pointer for path, pointer in pointers.items() if not flaws[_content(pointer)]}
+    report.faults += _unverifiable(results, store, pointers, whole)
+    report.faults.sort(key=lambda fault: (fault.place, fault.kind))
+    return report
+
+
+# --- pointers and objects ------------------------------------------------------------------------
+
+
+def _pointers(results: Path, report: Report) -> Iterator[tuple[Path, Pointer]]:
+    for path in pointer_files(results):
+        try:
+            pointer = read_pointer(results, path)
+        except StoreError as error:
+            report.pointers += 1
+            what = str(error).removeprefix(f"{path}: ")
+            report.faults.append(Fault("pointer", str(path), what, _REMAKE, pointer=path))
+            continue
+        if pointer:
+            report.pointers += 1
+            yield path, pointer
+
+
+def _pinned(store: Store, known: set[Pointer], report: Report) -> Iterator[_Named]:
+    """Yield the objects that pins name and no pointer does."""
+    remedy = "Copy the object from another store, or unpin it."
+    try:
+        snapshots = pinned_snapshots(store)
+    except StoreError as error:
+        place, _, what = str(error).partition(": ")
+        report.faults.append(Fault("pointer", place, what, "Restore it, or remove it."))
+        return
+    for name, snapshot in snapshots.items():
+        for path, placed in snapshot.placed.items():
+            content = _content(placed.pointer)
+            if content not in known:
+                known.add(content)
+                yield _Named(content, f"pin {name}, {path}", remedy=remedy)
+
+
+def _unnamed(store: Store, known: set[str]) -> Iterator[_Named]:
+    """Yield the other objects of the store."""
+    remedy = "Nothing names it: `clipaudit verify --all --repair` puts it aside."
+    for digest, file in listed(store, "objects").items():
+        if digest not in known:
+            yield _Named(Pointer(digest, 0, file.bytes, ""), str(store.path(digest)), remedy=remedy)
+
+
+def _content(pointer: Pointer) -> Pointer:
+    return Pointer(pointer.digest, 0, pointer.bytes, "")
+
+
+def _flaws(
+    store: Store, pointers: set[Pointer], report: Report, progress: Callable[[int, int], None]
+) -> dict[Pointer, Flaw | None]:
+    """Hash the objects, several at once: hashing leaves the interpreter to others."""
+    flaws: dict[Pointer, Flaw | None] = {}
+    total = sum(pointer.bytes for pointer in pointers)
+    longest_first = sorted(pointers, key=lambda pointer: -pointer.bytes)
+    with ThreadPoolExecutor() as threads:
+        for start in range(0, len(longest_first), _HANDED_OUT):
+            waiting = {
+                threads.submit(store.flaw, pointer, rehash=True): pointer
+                for pointer in longest_first[start : start + _HANDED_OUT]
+            }
+            for done in as_completed(waiting):
+                pointer = waiting[done]
+                flaws[pointer] = done.result()
+                report.objects += 1
+                report.bytes += pointer.bytes
+                progress(report.bytes, total)
+    return flaws
+
+
+def _object_fault(store: Store, named: _Named, flaw: Flaw) -> Fault:
+    place = store.path(named.content.digest)
+    what = flaw.what if named.place == str(place) else f"{place}: {flaw.what}"
+    remedy = _REMEDIES[flaw.damage]
+    if named.remedy and flaw.damage != "unreadable":
+        remedy = named.remedy
+    return Fault(flaw.damage, named.place, what, remedy, named.content.digest, named.path)
+
+
+# --- links, placements, records, users' files ----------------------------------------------------
+
+
+def _unverifiable(
+    results: Path, store: Store, pointers: Mapping[Path, Pointer], whole: Mapping[Path, Pointer]
+) -> Iterator[Fault]:
+    """Yield what is wrong around the pointers: links of `whole` ones, and what made them."""
+    placements: dict[Path, Placement] = {}
+    for path in pointers:
+        placed = known_placement(results, path)
+        if placed:
+            placements[path] = placed
+        else:
+            what = "no record of the action that placed it"
+            remedy = f"Remove it and run `snakemake {path}`: the store still has the content."
+            yield Fault("unverifiable", str(path), what, remedy, pointers[path].digest, path)
+    records = _records(store, {placed.action for placed in placements.values()})
+    made: dict[str, list[Path]] = {}
+    for path, placed in placements.items():
+        made.setdefault(placed.action, []).append(path)
+        if placed.action not in records:
+            what = f"no lineage record of action {placed.action}"
+            remedy = "Copy store/lineage from where it was made; its numbers can be read, not told."
+            yield Fault("unverifiable", str(path), what, remedy, pointers[path].digest, path)
+        elif path in whole:
+            yield from _link_fault(store, path, whole[path], placed, records[placed.action])
+    yield from _file_faults(results, store, records, made)
+
+
+def _records(store: Store, keys: set[str]) -> dict[str, Record]:
+    """Return the records that can be read."""
+    try:
+        return read_records(store, keys)
+    except StoreError:  # one is damaged: which?
+        found: dict[str, Record] = {}
+        for key in keys if len(keys) > 1 else ():
+            found |= _records(store, {key})
+        return found
+
+
+def _link_fault(
+    store: Store, path: Path, pointer: Pointer, placed: Placement, record: Record
+) -> Iterator[Fault]:
+    output = record.outputs.get(placed.output)
+    if output is None:
+        return
+    stem = path.name.removesuffix(".json").removesuffix(output.extension)
+    link, target = path.with_name(stem + output.extension), store.path(pointer.digest)
+    try:
+        found = os.readlink(link)
+    except OSError:
+        what = f"no link to the object {target}"
+    else:
+        if os.path.realpath(link) == os.path.realpath(target):
+            return
+        what = f"leads to {found}, but its pointer names {target}"
+    remedy = "`clipaudit verify --repair` makes the link anew."
+    yield Fault("link", str(link), what, remedy, pointer.digest, path)
+
+
+def _file_faults(
+    results: Path, store: Store, records: Mapping[str, Record], made: Mapping[str, Sequence[Path]]
+) -> Iterator[Fault]:
+    """Yield users' files that are no longer what some action read; each file once."""
+    read: dict[tuple[str, str], list[str]] = {}
+    for key, record in records.items():
+        for files in record.ingredients.inputs.values():
+            for file in files:
+                if file.action is None:
+                    read.setdefault((file.path, file.digest), []).append(key)
+    digests = FileDigests(store.root / "files")
+    for (name, digest), keys in read.items():
+        found = _digest_now(results, name, digests)
+        if found != digest:
+            paths = sorted(path for key in set(keys) for path in made[key])
+            more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+            what = (
+                f"{'is gone or unreadable' if found is None else f'is {found[:12]}... now'}, but "
+                f"{paths[0]}{more} came of it as {digest[:12]}..."
+            )
+            remedy = "Put the file back as it was; what came of it can be read, not made again."
+            yield Fault("unverifiable", name, what, remedy, digest)
+
+
+def _digest_now(results: Path, name: str, digests: FileDigests) -> str | None:
+    """Return a file's SHA-256, looked for from here and from beside the results folder."""
+    for path in (Path(name), Path(os.path.abspath(results)).parent / name):
+        try:
+            return digests.digest(path)
+        except InputError:
+            continue
+    return None

@@ -1,0 +1,1 @@
+"""What would be computed now, why, and at what cost."""

@@ -1,0 +1,130 @@
+"""Costs: what jobs took when they were last computed, and so what they will take."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from clipaudit.store import Store
+
+_HOUR = 3600.0  # seconds
+_LAST = """
+select
+    step,
+    wildcards,
+    arg_max(action, started),
+    arg_max(seconds, started),
+    arg_max(threads, started),
+    arg_max(coalesce(environment['device'], ''), started),
+    arg_max(list_sum(list_transform(outputs, lambda each: each.bytes)), started),
+from records
+where list_contains($names, step)
+group by step, wildcards
+"""
+_ACTIONS = """
+select distinct action
+from records
+where list_contains($names, step || ' ' || code)
+order by action
+"""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What some jobs take together; `unknown` of them were never recorded and count for nothing."""
+
+    jobs: int = 0
+    cpu_hours: float = 0.0
+    gpu_hours: float = 0.0
+    bytes: int = 0
+    unknown: int = 0
+
+    def __add__(self, other: "Cost") -> "Cost":
+        """Return what both take."""
+        return Cost(
+            self.jobs + other.jobs,
+            self.cpu_hours + other.cpu_hours,
+            self.gpu_hours + other.gpu_hours,
+            self.bytes + other.bytes,
+            self.unknown + other.unknown,
+        )
+
+
+NOTHING = Cost()
+
+
+@dataclass(frozen=True)
+class Execution:
+    """One recorded execution of a step: which action, and what it took and gave."""
+
+    action: str
+    seconds: float
+    threads: int
+    device: str  # as in the key of a numeric step; "" for an exact one
+    bytes: int
+
+
+class History:
+    """The recorded executions of some steps: the last of every job, and which there are by code."""
+
+    def __init__(self, store: Store, steps: Iterable[str]) -> None:
+        """Read the last executions of these steps; of no step, no record is opened."""
+        self._store = store
+        self._medians: dict[str, Execution] = {}
+        self._last = {
+            (step, frozenset(wildcards.items())): Execution(
+                action, seconds, threads, device, int(size or 0)
+            )
+            for step, wildcards, action, seconds, threads, device, size in self._ask(
+                _LAST, sorted(set(steps))
+            )
+        }
+
+    def actions(self, codes: Iterable[tuple[str, str]]) -> list[str]:
+        """Return the actions that were recorded of some steps, each under a code digest, sorted."""
+        return [action for (action,) in self._ask(_ACTIONS, [" ".join(each) for each in codes])]
+
+    def _ask(self, query: str, names: list[str]) -> list[tuple[Any, ...]]:
+        if not names:
+            return []
+        import duckdb
+
+        from clipaudit.lineage.packing import register_records
+
+        with duckdb.connect() as connection:
+            register_records(connection, self._store)
+            return connection.execute(query, {"names": names}).fetchall()
+
+    def last(self, step: str, wildcards: Mapping[str, str]) -> Execution | None:
+        """Return the last execution of the job of these wildcards; None if it was never run."""
+        return self._last.get((step, frozenset(wildcards.items())))
+
+    def cost(self, step: str, wildcards: Mapping[str, str], gpus: int) -> Cost:
+        """Return what a job takes: as last time, else as the median job of its step.
+
+        `gpus` is how many the job would hold; they count where the step computed on one then.
+        """
+        past = self.last(step, wildcards) or self._typical(step)
+        if past is None:
+            return Cost(jobs=1, unknown=1)
+        on_gpu = past.device.startswith("cuda")
+        return Cost(
+            jobs=1,
+            cpu_hours=past.seconds * past.threads / _HOUR,
+            gpu_hours=past.seconds * max(1, gpus) / _HOUR if on_gpu else 0.0,
+            bytes=past.bytes,
+        )
+
+    def _typical(self, step: str) -> Execution | None:
+        if step not in self._medians:
+            ran = [past for (name, _), past in self._last.items() if name == step]
+            if not ran:
+                return None
+            self._medians[step] = Execution(
+                action="",
+                seconds=median(past.seconds for past in ran),
+                threads=round(median(past.threads for past in ran)),
+                device=ran[0].device,
+                bytes=round(median(past.bytes for past in ran)),
+            )
+        return self._medians[step]

@@ -1,0 +1,257 @@
+"""The forecast of a run: job after job, what each would find and so what it would do.
+
+Ingredients are formed as `clipaudit.step.Step` forms them, from the predicted outputs of the jobs
+before; where Snakemake starts nothing, from what lies in place. What a job that computes will give
+is not known, and so neither is the key of a job that reads it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from clipaudit.actions import ActionCache, ActionInput, ActionOutput, Ingredients
+from clipaudit.environment import environment_of
+from clipaudit.errors import StoreError
+from clipaudit.filedigests import FileDigests
+from clipaudit.jobs import Job, Workflow
+from clipaudit.lineage.placements import Placement, placement
+from clipaudit.lineage.planning.stepcalls import step_call
+from clipaudit.step import is_pointer, settings_of
+from clipaudit.store import Pointer, Store
+
+T = TypeVar("T")
+Fate = Literal["certain", "possible", "stored", "current", "unseen"]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A job and its fate.
+
+    certain    it computes
+    possible   it computes, unless its unknown inputs come out as those of a recorded action
+    stored     it is started, and takes what it would compute from the store
+    current    what lies in its place stays
+    unseen     what lies in its place is not what it would give now, but Snakemake does not see it
+    """
+
+    job: Job
+    fate: Fate
+    ingredients: Ingredients | None = None  # with the known inputs; None where it is no step
+    inputs: Mapping[str, Sequence[ActionInput | None]] = field(default_factory=dict)
+    key: str | None = None  # None while an input is not known
+    placed: str | None = None  # the action that put there what lies in its place
+    as_before: bool = False  # whether it is cut off if its unknown inputs come out as they lie now
+    twin: str = ""  # an output of the job of this run that does the same work
+    fault: str = ""  # what is wrong with a stored object that it would have taken
+
+    @property
+    def unknown(self) -> dict[str, list[str]]:
+        """Return the paths, by input name, whose content is not known before the run."""
+        waiting = {
+            name: [
+                path for path, file in zip(self.job.inputs[name], files, strict=True) if not file
+            ]
+            for name, files in self.inputs.items()
+        }
+        return {name: paths for name, paths in waiting.items() if paths}
+
+
+class Forecast:
+    """What is known of the files of a run while its jobs are gone through."""
+
+    def __init__(self, workflow: Workflow, scripts: Path) -> None:
+        """Begin with what lies in the results folder and the store of a workflow."""
+        self.results = workflow.results
+        self.store = Store(workflow.store)
+        self._makers: dict[str, Job] = {}
+        self._cache = ActionCache(self.store)
+        self._digests = FileDigests(workflow.store / "files")
+        self._call = cache(lambda script: step_call(scripts / f"{script}.py"))
+        self._lying = cache(self._read)
+        self._placed_at = cache(self._read_pointer)
+        self._coming: dict[str, ActionInput | None] = {}  # None: not known before the run
+        self._if_as_before: dict[str, ActionInput] = {}  # of those: what a stored action would give
+        self._computing: dict[str, str] = {}  # key -> first output of the job that computes it
+
+    def fate(self, job: Job) -> Planned:
+        """Return the fate of a job whose inputs' makers have theirs."""
+        self._makers |= {path: job for path in _paths(job.outputs)}
+        call = self._call(job.script)
+        if call is None:
+            return self._of_no_step(job)
+        try:
+            inputs = {
+                name: [self._content(path) for path in paths] for name, paths in job.inputs.items()
+            }
+        except StoreError:
+            if job.started:
+                raise
+            return Planned(job, "current")  # what it once read was removed: nothing asks for it
+        ingredients = Ingredients(
+            step=job.rule,
+            code=job.params["code"],
+            settings=settings_of(job.params),
+            inputs={name: [file for file in files if file] for name, files in inputs.items()},
+            environment=environment_of(call.numeric, job.resources, job.threads),
+            reads_labels=call.reads_labels,
+        )
+        planned = Planned(job, "possible", ingredients, inputs, placed=self._placed(job))
+        if planned.unknown and not job.started:  # only where a rule calls an input ancient
+            return replace(planned, fate="current")
+        if planned.unknown:
+            return self._of_unknown(planned, ingredients)
+        key = ingredients.key()
+        planned = replace(planned, key=key)
+        return self._of_known(planned, key) if job.started else self._of_unstarted(planned, key)
+
+    def rule_of(self, path: str) -> str:
+        """Return the rule that makes a file; "" for a user's."""
+        return self._makers[path].rule if path in self._makers else ""
+
+    def sure_labels(self, path: str) -> dict[str, str]:
+        """Return labels that a file made anew is sure to bear: those that its job cannot rename."""
+        job = self._makers[path]
+        call = self._call(job.script)
+        if call is None or call.labels is None:
+            return {}
+        return {name: value for name, value in job.wildcards.items() if name not in call.labels}
+
+    # --- kinds of jobs --------------------------------------------------------------------------
+
+    def _of_no_step(self, job: Job) -> Planned:
+        """A script that writes plain files, or the catalog: Snakemake alone decides."""
+        if job.started:
+            self._give_nothing_known(job)
+        return Planned(job, "certain" if job.started else "current")
+
+    def _of_unstarted(self, planned: Planned, key: str) -> Planned:
+        lying = self._lying_outputs(planned.job)
+        if planned.placed == key:
+            faults = (self._visible_fault(pointer) for pointer, _ in lying.values())
+            fault = next(filter(None, faults), "")
+            return replace(planned, fate="unseen" if fault else "current", fault=fault)
+        outputs = self._cache.recorded(key)
+        same = outputs is not None and self._lies(planned.job, outputs)
+        # where nothing lies, nothing below is started, and so nothing asks for it
+        return replace(planned, fate="current" if same or not lying else "unseen")
+
+    def _of_known(self, planned: Planned, key: str) -> Planned:
+        job = planned.job
+        outputs, fault = self._stored(key)
+        if outputs:
+            lies = self._lies(job, outputs)
+            self._coming |= _files(job, key, outputs)
+            return replace(planned, fate="current" if lies else "stored")
+        self._give_nothing_known(job)
+        if key in self._computing:
+            return replace(planned, fate="stored", twin=self._computing[key])
+        self._computing[key] = next(_paths(job.outputs))
+        return replace(planned, fate="certain", fault=fault)
+
+    def _of_unknown(self, planned: Planned, known: Ingredients) -> Planned:
+        job = planned.job
+        self._give_nothing_known(job)
+        expected: dict[str, list[ActionInput]] = {name: [] for name in job.inputs}
+        for name, paths in job.inputs.items():
+            for path in paths:
+                file = self._expected(path)
+                if file is None:
+                    return planned
+                expected[name].append(file)
+        key = replace(known, inputs=expected).key()
+        outputs, _ = self._stored(key)
+        if outputs:
+            self._if_as_before |= _files(job, key, outputs)
+        return replace(planned, as_before=bool(outputs))
+
+    # --- files ----------------------------------------------------------------------------------
+
+    def _content(self, path: str) -> ActionInput | None:
+        """Return what a step will read at a path; None where that is not known before the run."""
+        return self._coming[path] if path in self._coming else self._lying(path)
+
+    def _expected(self, path: str) -> ActionInput | None:
+        """Return what a step will read if all that is made anew comes out as it lies there now."""
+        known = self._if_as_before.get(path) or self._coming.get(path)
+        if known is None and Path(path).exists():
+            with suppress(StoreError):
+                return self._lying(path)
+        return known
+
+    def _read(self, path: str) -> ActionInput:
+        if not is_pointer(Path(path), self.results):
+            return ActionInput(self._digests.digest(Path(path)), path)
+        pointer, placed = self._placed_at(path)
+        return ActionInput(pointer.digest, path, placed.labels, placed.action)
+
+    def _read_pointer(self, path: str) -> tuple[Pointer, Placement]:
+        placed = placement(self.results, Path(path))
+        return Pointer.read(Path(path)), placed
+
+    def _give_nothing_known(self, job: Job) -> None:
+        self._coming |= dict.fromkeys(_paths(job.outputs))
+
+    def _placed(self, job: Job) -> str | None:
+        return next((placed.action for _, placed in self._lying_outputs(job).values()), None)
+
+    def _lying_outputs(self, job: Job) -> dict[str, tuple[Pointer, Placement]]:
+        """Return the pointers that lie in the places of a job's outputs, by output name."""
+        found = {}
+        for name, (path, *_) in job.outputs.items():
+            with suppress(StoreError):
+                found[name] = self._placed_at(path)
+        return found
+
+    def _lies(self, job: Job, outputs: Mapping[str, ActionOutput]) -> bool:
+        """Return whether these outputs, called as they would be, lie in their places already."""
+        lying = {
+            name: (pointer, dict(placed.labels))
+            for name, (pointer, placed) in self._lying_outputs(job).items()
+        }
+        return lying == {
+            name: (outputs[name].pointer, _labels(job, outputs[name]))
+            for name in job.outputs
+            if name in outputs
+        }
+
+    # --- the store ------------------------------------------------------------------------------
+
+    def _stored(self, key: str) -> tuple[dict[str, ActionOutput] | None, str]:
+        """Return the outputs that a step would take from the store, or what is wrong with one."""
+        outputs = self._cache.recorded(key)
+        for output in (outputs or {}).values():
+            fault = self.store.fault(output.pointer)
+            if fault:
+                return None, fault
+        return outputs, ""
+
+    def _visible_fault(self, pointer: Pointer) -> str:
+        """Say what is wrong with an object as far as that shows without reading it."""
+        try:
+            size = self.store.path(pointer.digest).stat().st_size
+        except FileNotFoundError:
+            return "the object is missing"
+        if size != pointer.bytes:
+            return f"the object has {size} bytes but its pointer says {pointer.bytes}"
+        return ""
+
+
+def _paths(named: Mapping[str, Iterable[T]]) -> Iterator[T]:
+    return chain.from_iterable(named.values())
+
+
+def _labels(job: Job, output: ActionOutput) -> dict[str, str]:
+    return {**job.wildcards, **output.labels}
+
+
+def _files(job: Job, key: str, outputs: Mapping[str, ActionOutput]) -> dict[str, ActionInput]:
+    """Return what a job puts in place, as the jobs below it will describe it."""
+    return {
+        path: ActionInput(outputs[name].pointer.digest, path, _labels(job, outputs[name]), key)
+        for name, (path, *_) in job.outputs.items()
+        if name in outputs
+    }

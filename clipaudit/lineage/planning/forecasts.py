@@ -1,0 +1,168 @@
+"""Planning: what each job of a workflow would do if Snakemake were started now, and at what cost.
+
+A job that reads what another one computes is possible only: it may be cut off. Where no recorded
+action agrees with what is known of it, and no other job of the run may turn out to be the same
+work, it is certain all the same.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from clipaudit.codedigest import SCRIPTS, code_parts
+from clipaudit.jobs import Job, Workflow
+from clipaudit.lineage.code_records import read_code
+from clipaudit.lineage.planning.costs import NOTHING, Cost, History
+from clipaudit.lineage.planning.forecast import Forecast, Planned
+from clipaudit.lineage.planning.precedents import Precedents
+from clipaudit.lineage.planning.reasons import Reason, changes
+from clipaudit.lineage.records import Record, read_records
+from clipaudit.store import Store
+
+_RECORDS_AT_ONCE = 5_000  # held in memory, some 10 kB each
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """A job with its fate, why it is not as it was, and what computing it takes.
+
+    A job that stays as it is has no reason and no cost.
+    """
+
+    planned: Planned
+    reasons: Sequence[Reason] = ()
+    cost: Cost = NOTHING
+
+
+def outlook(workflow: Workflow, scripts: Path = SCRIPTS) -> list[Outlook]:
+    """Return the outlook of every job of a workflow, in its order.
+
+    Jobs whose action keys are equal compute once: the first is certain, the others are stored,
+    with the first as `twin`. Raises InputError for a user's file that cannot be read.
+    """
+    forecast = Forecast(workflow, scripts)
+    planned = [forecast.fate(job) for job in workflow.jobs]
+    moving = [each for each in planned if each.fate != "current"]
+    history = History(forecast.store, {each.job.rule for each in moving if each.ingredients})
+    planned = _settled(planned, forecast, history)
+    before = _before([each for each in planned if each.fate != "current"], forecast.store, history)
+    return [
+        Outlook(each)
+        if each.fate == "current"
+        else Outlook(
+            each,
+            _reasons(each, before.get(_past(each, history)), forecast, scripts),
+            history.cost(each.job.rule, each.job.wildcards, int(each.job.resources.get("gpu", 0))),
+        )
+        for each in planned
+    ]
+
+
+# --- reasons -----------------------------------------------------------------------------------
+
+
+def _past(planned: Planned, history: History) -> str:
+    """Return the action that a job is set against: in its place, else the last one; "" if none."""
+    last = history.last(planned.job.rule, planned.job.wildcards)
+    return planned.placed or (last.action if last else "")
+
+
+def _before(moving: Sequence[Planned], store: Store, history: History) -> dict[str, Record]:
+    return read_records(store, filter(None, (_past(each, history) for each in moving)))
+
+
+def _reasons(
+    planned: Planned, before: Record | None, forecast: Forecast, scripts: Path
+) -> list[Reason]:
+    job, now = planned.job, planned.ingredients
+    if now is None:
+        return [Reason("job", job.cause)]
+    reasons = []
+    if planned.twin:
+        reasons.append(Reason("job", "the same work as another job of this run", planned.twin))
+    if planned.fault:
+        reasons.append(Reason("object", planned.fault))
+    if before is None:
+        return [*reasons, Reason("job", "never computed before")]
+    unknown = {
+        name: {path: forecast.rule_of(path) for path in paths}
+        for name, paths in planned.unknown.items()
+    }
+    code_now = _code_parts(job, scripts) if now.code != before.ingredients.code else {}
+    code_before = read_code(forecast.store, before.ingredients.code)
+    reasons += changes(now, unknown, before.ingredients, code_now=code_now, code_before=code_before)
+    return reasons or [Reason("job", job.cause or "another action lies in its place")]
+
+
+def _code_parts(job: Job, scripts: Path) -> dict[str, str]:
+    files = [Path(file) for file in job.params.get("code_files", ())]
+    return code_parts(scripts / f"{job.script}.py", files)
+
+
+# --- jobs with unknown inputs ------------------------------------------------------------------
+
+
+def _settled(planned: Sequence[Planned], forecast: Forecast, history: History) -> list[Planned]:
+    """Return the jobs again; possible ones that nothing can cut off are certain."""
+    open_jobs = [each for each in planned if each.fate == "possible"]
+    likeness = {id(each): _likeness(each) for each in open_jobs}
+    rivals = Counter(likeness.values())
+    alone = [each for each in open_jobs if rivals[likeness[id(each)]] == 1]
+    coming = [each.ingredients for each in planned if each.key and each.fate == "certain"]
+    sure = _without_precedent(alone, Precedents(filter(None, coming)), forecast)
+    # most that have one have it in their own last execution: all others are many
+    own = [history.last(each.job.rule, each.job.wildcards) for each in sure]
+    sure = _sift(sure, [past.action for past in own if past], forecast)
+    codes = {(each.ingredients.step, each.ingredients.code) for each in sure if each.ingredients}
+    sure = _sift(sure, history.actions(sorted(codes)), forecast)
+    certain = {id(each) for each in sure}
+    return [replace(each, fate="certain") if id(each) in certain else each for each in planned]
+
+
+def _sift(jobs: list[Planned], actions: Sequence[str], forecast: Forecast) -> list[Planned]:
+    """Return the jobs that none of these recorded actions may turn out to be."""
+    for start in range(0, len(actions), _RECORDS_AT_ONCE):
+        if jobs:
+            read = read_records(forecast.store, actions[start : start + _RECORDS_AT_ONCE])
+            recorded = Precedents(record.ingredients for record in read.values())
+            jobs = _without_precedent(jobs, recorded, forecast)
+    return jobs
+
+
+def _without_precedent(
+    jobs: Iterable[Planned], precedents: Precedents, forecast: Forecast
+) -> list[Planned]:
+    return [each for each in jobs if not _has_precedent(each, precedents, forecast)]
+
+
+def _has_precedent(planned: Planned, precedents: Precedents, forecast: Forecast) -> bool:
+    assert planned.ingredients is not None
+    labels = {
+        (name, position): forecast.sure_labels(path)
+        for name, paths in planned.job.inputs.items()
+        for position, path in enumerate(paths)
+        if planned.inputs[name][position] is None
+    }
+    return precedents.agree(planned.ingredients, planned.inputs, labels)
+
+
+def _likeness(planned: Planned) -> str:
+    """Return what jobs share that may turn out to be one action.
+
+    Two files of different jobs bear different labels, so where labels count the paths tell.
+    """
+    made_of = planned.ingredients
+    assert made_of is not None
+    inputs = {
+        name: [
+            [file.digest, dict(file.labels)] if file else path
+            for path, file in zip(planned.job.inputs[name], files, strict=True)
+        ]
+        if made_of.reads_labels
+        else len(files)
+        for name, files in planned.inputs.items()
+    }
+    alike = [made_of.step, made_of.code, made_of.settings, made_of.environment, inputs]
+    return json.dumps(alike, sort_keys=True)

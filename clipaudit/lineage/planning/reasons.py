@@ -1,0 +1,170 @@
+"""Reasons: in what an action that is to be differs from one that was.
+
+Two sets of ingredients are set against each other: settings by dotted name, code by module, inputs
+by name and path, environment by library. What is not known yet, an input that another job of the
+same run makes, is None.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clipaudit.actions import ActionInput, Ingredients
+from clipaudit.lineage.code_records import CodeRecord
+from clipaudit.plaintext import plain
+
+SHOWN_DIGITS = 12  # hex digits of a digest that people read
+_LONGEST_VALUE = 60  # characters of a setting's value; the rest is in the settings
+_MISSING = object()
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One cause in plain words: `what` is alike for all jobs that it holds for, `detail` its own.
+
+    >>> str(Reason("setting", "recipe.epochs 10 -> 12"))
+    'recipe.epochs 10 -> 12'
+    """
+
+    kind: str  # setting, code, input, environment, object, job
+    what: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        """Return both as one line of text."""
+        return f"{self.what}: {self.detail}" if self.detail else self.what
+
+
+def changes(
+    now: Ingredients,
+    unknown: Mapping[str, Mapping[str, str]],
+    before: Ingredients,
+    *,
+    code_now: Mapping[str, str],
+    code_before: CodeRecord | None,
+) -> list[Reason]:
+    """Return in what `now` differs from `before`: settings, code, environment, inputs.
+
+    `unknown` has, by input name, the paths whose content is not known before the run and the rules
+    that make them; they stand in no list of `now.inputs`. `code_now` are the parts of today's code
+    digest; without `code_before`, which is None where the old digest was not recorded, a change of
+    code cannot be told by module. Equal ingredients and nothing unknown: no reason.
+    """
+    return [
+        *_settings(before.settings, now.settings),
+        *_code(before.code, now.code, code_before, code_now),
+        *_environment(before.environment, now.environment),
+        *_inputs(before.inputs, now.inputs, unknown),
+    ]
+
+
+# --- settings and environment ------------------------------------------------------------------
+
+
+def _settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Reason]:
+    old, new = dict(_flat(before)), dict(_flat(now))
+    for name in sorted({*old, *new}):
+        was, is_now = old.get(name, _MISSING), new.get(name, _MISSING)
+        if was != is_now:
+            yield Reason("setting", f"{plain(name)} {_change(was, is_now)}")
+
+
+def _change(was: object, is_now: object) -> str:
+    if was is _MISSING:
+        return f"added: {_short(is_now)}"
+    if is_now is _MISSING:
+        return f"removed: {_short(was)}"
+    return f"{_short(was)} -> {_short(is_now)}"
+
+
+def _environment(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Reason]:
+    for name in sorted({*before, *now}):
+        if before.get(name) != now.get(name):
+            was, is_now = before.get(name, "none"), now.get(name, "none")
+            yield Reason("environment", f"{plain(name)} {plain(was)} -> {plain(is_now)}")
+
+
+def _flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, object]]:
+    """Yield nested settings by dotted name; a list of settings by its positions."""
+    for name, value in settings.items():
+        if isinstance(value, list | tuple) and any(isinstance(each, Mapping) for each in value):
+            value = {str(position): each for position, each in enumerate(value)}
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{above}{name}.")
+        else:
+            # a setting is a tuple in the rules and a list in a record of JSON
+            yield f"{above}{name}", list(value) if isinstance(value, tuple) else value
+
+
+def _short(value: object) -> str:
+    text = plain(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."
+
+
+# --- code --------------------------------------------------------------------------------------
+
+
+def _code(
+    before: str, now: str, recorded: CodeRecord | None, parts: Mapping[str, str]
+) -> Iterator[Reason]:
+    if before == now:
+        return
+    digests = f"code digest {before[:SHOWN_DIGITS]} -> {now[:SHOWN_DIGITS]}"
+    if recorded is None:
+        yield Reason("code", "code changed", f"{digests}, the old one not recorded by module")
+        return
+    for name in sorted({*recorded.parts, *parts}):
+        was, is_now = recorded.parts.get(name), parts.get(name)
+        if was != is_now:
+            verb = "added" if was is None else "removed" if is_now is None else "changed"
+            yield Reason("code", f"{plain(name)} {verb}")
+
+
+# --- inputs ------------------------------------------------------------------------------------
+
+
+def _inputs(
+    before: Mapping[str, Sequence[ActionInput]],
+    now: Mapping[str, Sequence[ActionInput]],
+    unknown: Mapping[str, Mapping[str, str]],
+) -> Iterator[Reason]:
+    for name in sorted({*before, *now, *unknown}):
+        waiting = unknown.get(name, {})
+        yield from _files(name, before.get(name, ()), now.get(name, ()), set(waiting))
+        for rule in sorted(set(waiting.values())):
+            made = [path for path in waiting if waiting[path] == rule]
+            yield Reason("input", f"input {plain(name)} is made anew by {plain(rule)}", _some(made))
+
+
+def _files(
+    name: str, before: Sequence[ActionInput], now: Sequence[ActionInput], waiting: set[str]
+) -> Iterator[Reason]:
+    if [_content(file) for file in before] == [_content(file) for file in now] and not waiting:
+        return
+    old, new = {file.path: file for file in before}, {file.path: file for file in now}
+    if old and new and not {*old} & {*new}:  # another folder of results: paths say nothing
+        yield Reason("input", f"input {name} changed", f"{len(before)} -> {len(now)} files")
+        return
+    changed = [path for path in new if path in old and old[path].digest != new[path].digest]
+    if changed:
+        first = changed[0]
+        digests = f"{old[first].digest[:SHOWN_DIGITS]} -> {new[first].digest[:SHOWN_DIGITS]}"
+        yield Reason("input", f"input {name} changed", f"{_some(changed)}, {digests}")
+    added = [path for path in new if path not in old]
+    if added:
+        yield Reason("input", f"input {name} added", _some(added))
+    removed = [path for path in old if path not in new and path not in waiting]
+    if removed:
+        yield Reason("input", f"input {name} removed", _some(removed))
+    called = [path for path in new if path in old and old[path].labels != new[path].labels]
+    if called:
+        yield Reason("input", f"input {name} is called otherwise", _some(called))
+
+
+def _content(file: ActionInput) -> tuple[str, dict[str, str]]:
+    return file.digest, dict(file.labels)
+
+
+def _some(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"{plain(paths[0])}{more}"

@@ -1,0 +1,73 @@
+"""The SQL that made a report table, as it was when it ran."""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from clipaudit.codedigest import SCRIPTS, code_digest
+from clipaudit.lineage.code_records import read_code
+from clipaudit.lineage.records import Record
+from clipaudit.store import Store
+
+RECORDED = "recorded when it ran"
+SAME_CODE = "of the installed clipaudit, whose code digest is the recorded one"
+NOT_RECORDED = "of the installed clipaudit; what ran then was not recorded"
+
+
+@dataclass(frozen=True)
+class TableSql:
+    """The SQL of a table: its file's name, its text, where the text is from (see above)."""
+
+    name: str
+    text: str
+    origin: str
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the installed clipaudit would run this text, comments and spacing aside."""
+        return self.origin != RECORDED or _bare(self.text) == _bare(installed_sql(self.name) or "")
+
+
+def table_sql(store: Store, record: Record) -> TableSql | None:
+    """Return the SQL of an action that made a table; None if no SQL did, as for galleries.
+
+    The text is the recorded one. A store older than such records has none: then it is that of the
+    installed package, and `origin` says whether all code of the step is still the same.
+    """
+    name = record.ingredients.settings.get("sql")
+    if not isinstance(name, str):
+        return None
+    code = read_code(store, record.ingredients.code)
+    if code is not None and f"{name}.sql" in code.texts:
+        return TableSql(name, code.texts[f"{name}.sql"], RECORDED)
+    text = installed_sql(name)
+    if text is None:
+        return None
+    return TableSql(name, text, SAME_CODE if _is_unchanged(record) else NOT_RECORDED)
+
+
+def installed_sql(name: str) -> str | None:
+    """Return the text of one of the installed package's SQL files; None if it has no such file."""
+    path = files("clipaudit.reports").joinpath("sql", f"{name}.sql")
+    return path.read_text("utf-8") if path.is_file() else None
+
+
+def _is_unchanged(record: Record) -> bool:
+    """Return whether the code of a step, its SQL and published numbers are still the recorded."""
+    settings = record.ingredients.settings
+    script = SCRIPTS / f"{record.ingredients.step}.py"
+    reports = Path(str(files("clipaudit.reports")))
+    asked = [
+        reports / "sql" / f"{settings['sql']}.sql",
+        reports / "published" / f"{settings.get('table')}.csv",
+    ]
+    if not script.is_file():  # not in the project's folder: the script is not at hand
+        return False
+    return code_digest(script, [file for file in asked if file.is_file()]) == (
+        record.ingredients.code
+    )
+
+
+def _bare(sql: str) -> str:
+    lines = (line.partition("--")[0] for line in sql.splitlines())
+    return " ".join(" ".join(lines).split())

@@ -1,0 +1,1 @@
+"""One sample's fate in all audits."""

@@ -1,0 +1,210 @@
+"""A catalog asked about one sample: which one a name means, and the rows of any view about it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from clipaudit.catalog.sqltext import identifier
+from clipaudit.errors import InputError
+from clipaudit.suggestions import did_you_mean
+
+LISTED = 12  # samples that a message or a list of duplicates names
+NEIGHBORS = 5  # of a test sample, shown for each corpus
+_PREFIX_DIGITS = 6  # of a uid; fewer would be mere chance
+_UID_DIGITS = 32
+
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a sample is: its corpus, and (shard, row) in that."""
+
+    corpus: str
+    shard: int
+    row: int
+
+
+class SampleCatalog:
+    """The views of a catalog, of which any may be missing."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Look up which views there are."""
+        self.connection = connection
+        found = self.ask(
+            "select table_name as name, list(column_name) as columns from duckdb_columns() "
+            "where not internal group by table_name"
+        )
+        self.columns: dict[str, set[str]] = {row["name"]: set(row["columns"]) for row in found}
+
+    def ask(self, query: str, parameters: Sequence[object] = ()) -> list[Row]:
+        """Return the rows of a query by column name."""
+        answer = self.connection.execute(query, list(parameters))
+        names = [column[0] for column in answer.description]
+        return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+
+    def has(self, view: str, *columns: str) -> bool:
+        """Tell whether there is a view with these columns."""
+        return view in self.columns and set(columns) <= self.columns[view]
+
+    def corpus(self, view: str) -> str:
+        """Return SQL for the corpus of a view's rows; that of `scenes.drawn` is `scenes`."""
+        names = [name for name in ("corpus", "source") if name in self.columns[view]]
+        return f"split_part(coalesce({', '.join(names)}), '.', 1)"
+
+    def rows_of(self, address: Address) -> "RowsOf":
+        """Return a function: the rows of a view that are about one sample."""
+        return RowsOf(self, address)
+
+    # --- which sample ----------------------------------------------------------------------------
+
+    def find(self, corpus: str, name: str) -> Address:
+        """Return the address of the one sample of this name."""
+        self._require_corpus(corpus)
+        for found in (self._named(corpus, name), self._dropped(corpus, name)):
+            if len(found) == 1:
+                return Address(corpus, found[0]["shard"], found[0]["row"])
+            if found:
+                raise InputError(_several(corpus, name, found))
+        near = did_you_mean(name, self._near(corpus, name))
+        raise InputError(f"{corpus}: no sample {name!r}.{near}")
+
+    def _require_corpus(self, corpus: str) -> None:
+        if not self.has("samples", "corpus"):
+            raise InputError("the catalog has no samples: run `snakemake all_tables` first.")
+        views = [view for view in ("samples", "drops_index") if self.has(view, "corpus")]
+        union = " union ".join(f"select corpus from {view}" for view in views)
+        names = [row["corpus"] for row in self.ask(union) if row["corpus"]]
+        if corpus not in names:
+            raise InputError(f"no corpus {corpus!r} in the catalog.{did_you_mean(corpus, names)}")
+
+    def _named(self, corpus: str, name: str) -> list[Row]:
+        """Return the samples that a name is of: the first way of naming that fits any counts."""
+        lower = name.lower()
+        ways: list[tuple[str, list[object]]] = [("uid = ?", [lower]), ("key = ?", [name])]
+        if re.fullmatch(f"[0-9a-f]{{{_PREFIX_DIGITS},{_UID_DIGITS - 1}}}", lower):
+            ways.append(("starts_with(uid, ?)", [lower]))
+        if place := re.fullmatch(r"(\d{1,9}):(\d{1,9})", name):
+            ways.append(("shard = ? and row = ?", [int(place[1]), int(place[2])]))
+        for condition, values in ways:
+            found = self.ask(
+                "select shard, row, key, uid, caption from samples "
+                f"where corpus = ? and {condition} order by shard, row limit {LISTED + 1}",
+                [corpus, *values],
+            )
+            if found:
+                return found
+        return []
+
+    def _dropped(self, corpus: str, name: str) -> list[Row]:
+        if not self.has("drops_index", "corpus"):
+            return []
+        return self.ask(
+            "select shard, row, key, null as uid, null as caption from drops_index "
+            "where corpus = ? and (key = ? or shard || ':' || row = ?) "
+            f"order by shard, row limit {LISTED + 1}",
+            [corpus, name, name],
+        )
+
+    def _near(self, corpus: str, name: str) -> list[str]:
+        """Return keys and uids that are near to a name; Python would look at all too slowly."""
+        found = self.ask(
+            "select key as name, levenshtein(key, ?) as distance from samples where corpus = ? "
+            "union select uid, levenshtein(left(uid, ?), ?) from samples where corpus = ? "
+            "order by distance, length(name), name limit 3",
+            [name, corpus, max(_PREFIX_DIGITS, len(name)), name.lower(), corpus],
+        )
+        return [row["name"] for row in found]
+
+    # --- what is known of it ---------------------------------------------------------------------
+
+    def sample(self, address: Address) -> Row:
+        """Return the row of the index, and where its tar lies."""
+        place = [address.corpus, address.shard, address.row]
+        wanted = (
+            "corpus, shard, row, key, uid, caption, label, width, height, image_format, "
+            "image_bytes, image_sha256"
+        )
+        found = self.ask(
+            f"select {wanted} from samples where corpus = ? and shard = ? and row = ?", place
+        ) or self.ask(
+            "select corpus, shard, row, key from drops_index "
+            "where corpus = ? and shard = ? and row = ?",
+            place,
+        )
+        tar: list[Row] = []
+        if self.has("shard_files", "sha256"):
+            tar = self.ask(
+                "select path as shard_path, sha256 as shard_sha256 from shard_files "
+                "where corpus = ? and shard = ? limit 1",
+                place[:2],
+            )
+        return {**found[0], **(tar[0] if tar else {"shard_path": None, "shard_sha256": None})}
+
+    def samples_at(self, corpus: str, places: Sequence[tuple[int, int]]) -> list[Row]:
+        """Return shard, row, key, uid and caption of some samples of a corpus."""
+        if not places:
+            return []
+        values = ", ".join(f"({shard}, {row})" for shard, row in places)
+        return self.ask(
+            "select shard, row, key, uid, caption from samples "
+            f"where corpus = ? and (shard, row) in ({values}) order by shard, row",
+            [corpus],
+        )
+
+    def nearest_train(self, address: Address) -> list[Row]:
+        """Return the train samples nearest to a test sample."""
+        if not self.has("neighbors_merged", "corpus", "encoder"):
+            return []
+        return self.ask(
+            "select encoder, corpus, rank, similarity, shard, row from neighbors_merged "
+            f"where testset = ? and test_shard = ? and test_row = ? and rank < {NEIGHBORS} "
+            "order by encoder, corpus, rank",
+            [address.corpus, address.shard, address.row],
+        )
+
+    def predictions(self, address: Address) -> list[Row]:
+        """Return what the models of the run say a test sample is."""
+        if not self.has("predictions", "recipe", "manifest", "testset"):
+            return []
+        return self.ask(
+            "select recipe, manifest, label, top[1] as predicted, right_rank from predictions "
+            "where testset = ? and shard = ? and row = ? order by recipe, manifest",
+            [address.corpus, address.shard, address.row],
+        )
+
+
+@dataclass(frozen=True)
+class RowsOf:
+    """The rows of any view about one sample, in the order of some columns; none without a view."""
+
+    catalog: SampleCatalog
+    address: Address
+
+    def __call__(self, view: str, *order: str) -> list[Row]:
+        """Return the rows of one view."""
+        if not self.catalog.has(view, "shard", "row"):
+            return []
+        known = [identifier(name) for name in order if name in self.catalog.columns[view]]
+        embedding = " exclude (embedding)" if self.catalog.has(view, "embedding") else ""
+        return self.catalog.ask(
+            f"select *{embedding} from {view} where {self.catalog.corpus(view)} = ? "
+            f"and shard = ? and row = ?" + (f" order by {', '.join(known)}" if known else ""),
+            [self.address.corpus, self.address.shard, self.address.row],
+        )
+
+
+def _several(corpus: str, name: str, found: Sequence[Row]) -> str:
+    shown = "\n".join(
+        f"  {row['shard']}:{row['row']}  {row['key']}  {row['uid'] or 'dropped'}"
+        for row in found[:LISTED]
+    )
+    more = "\n  ... and more" if len(found) > LISTED else ""
+    return (
+        f"{corpus}: several samples are called {name!r}; name one by uid, or by SHARD:ROW:\n"
+        f"{shown}{more}"
+    )

@@ -1,0 +1,140 @@
+"""What the values of a chosen row say about other tables: names that stand for the same things.
+
+A row of a report table names a data set; the settings of its SQL hold small tables, *relations*,
+that say which manifest that is, and which corpora a manifest is made of. Following them from the
+row's own values gives, for each column that the inputs may have, the values that concern the row.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_OF_EACH_TABLE = {"position", "title"}  # every table numbers and names its own rows
+
+Relations = Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Bindings:
+    """The values that concern a row, as text, and the rows of each relation that agree with them.
+
+    `by_name`: a value concerns the row in columns of one name. `own` and `by_value`: in whatever
+    column it stands, for the manifest that a row calls its `baseline` is a manifest too; the row's
+    own texts alone, or those of agreeing relations and of parameters as well.
+    """
+
+    by_name: Mapping[str, frozenset[str]]
+    own: frozenset[str]
+    by_value: frozenset[str]
+    agreeing: Sequence[Mapping[str, Sequence[Mapping[str, str]]]]  # by name, own, by value
+
+
+def bindings(
+    row: Mapping[str, Any], relations: Relations, parameters: Mapping[str, Any]
+) -> Bindings:
+    """Return what the texts, integers and booleans of a row bind, followed through `relations`.
+
+    A relation's rows that agree with all bound columns bind its others. A relation without a
+    bound column, or of which no row agrees, binds nothing. Parameters concern every row, widely.
+    Columns called `position` or `title` bind nothing strictly: every table has its own.
+
+    >>> found = bindings(
+    ...     {"dataset": "pruned", "baseline": "all"},
+    ...     {"rows": [{"dataset": "pruned", "manifest": "p"}, {"dataset": "x", "manifest": "q"}]},
+    ...     {},
+    ... )
+    >>> sorted(found.by_name["manifest"]), sorted(found.by_value)
+    (['p'], ['all', 'p', 'pruned'])
+    """
+    texts = {name: [_texts(each) for each in rows] for name, rows in relations.items()}
+    strict = _strictly(_texts(row), texts)
+    own = {value for value in row.values() if isinstance(value, str) and value}
+    given = {value for value in parameters.values() if isinstance(value, str) and value}
+    widely = _widely({*own, *given}, relations)
+
+    def near(values: set[str]) -> dict[str, list[Mapping[str, str]]]:
+        return {
+            name: [_texts(each) for each in _near(rows, values)] for name, rows in relations.items()
+        }
+
+    return Bindings(
+        by_name={name: frozenset(values) for name, values in strict.items()},
+        own=frozenset(own),
+        by_value=frozenset(widely),
+        agreeing=[
+            {name: _agreeing(rows, strict) for name, rows in texts.items()},
+            near(own),
+            near(widely),
+        ],
+    )
+
+
+def as_text(value: object) -> str | None:
+    """Return a label-like value as labels and Arrow's casts write it, None for any other.
+
+    >>> [as_text(value) for value in ("val", 10, True, 0.5, None)]
+    ['val', '10', 'true', None, None]
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, str | int) else None
+
+
+def _texts(row: Mapping[str, Any]) -> dict[str, str]:
+    found = {name: as_text(value) for name, value in row.items()}
+    return {
+        name: text
+        for name, text in found.items()
+        if text is not None and name not in _OF_EACH_TABLE
+    }
+
+
+def _strictly(
+    row: Mapping[str, str], relations: Mapping[str, Sequence[Mapping[str, str]]]
+) -> dict[str, set[str]]:
+    bound = {name: {value} for name, value in row.items()}
+    news = True
+    while news:
+        news = False
+        for rows in relations.values():
+            agreeing = _agreeing(rows, bound)
+            new = {name for each in agreeing for name in each} - bound.keys()
+            for name in new:
+                bound[name] = {each[name] for each in agreeing if name in each}
+            news = news or bool(new)
+    return bound
+
+
+def _agreeing(
+    rows: Iterable[Mapping[str, str]], bound: Mapping[str, Iterable[str]]
+) -> list[Mapping[str, str]]:
+    """Return the rows that have a bound column and nothing but bound values in any of them."""
+    shared = [(each, bound.keys() & each.keys()) for each in rows]
+    return [each for each, names in shared if names and all(each[n] in bound[n] for n in names)]
+
+
+def _widely(values: set[str], relations: Relations) -> set[str]:
+    size = -1
+    while size != len(values):
+        size = len(values)
+        for rows in relations.values():
+            values |= {
+                value
+                for each in _near(rows, values)
+                for value in each.values()
+                if isinstance(value, str) and value
+            }
+    return values
+
+
+def _near(rows: Sequence[Mapping[str, Any]], values: set[str]) -> list[Mapping[str, Any]]:
+    """Return the rows with a known value, or none at all, wherever their column has known ones."""
+    domains: dict[str, set[str]] = {}
+    for each in rows:
+        for name, value in each.items():
+            if isinstance(value, str):
+                domains.setdefault(name, set()).add(value)
+    anchors = [name for name, domain in domains.items() if domain & values]
+    if not anchors:
+        return []
+    return [each for each in rows if all((each.get(a) or "") in {"", *values} for a in anchors)]

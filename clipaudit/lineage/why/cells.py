@@ -1,0 +1,78 @@
+"""The cells that somebody asks about: the rows of a table that satisfy a condition."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from clipaudit.errors import InputError
+from clipaudit.lineage.why.conditions import columns_named, comparisons
+from clipaudit.plaintext import plain
+from clipaudit.suggestions import did_you_mean
+
+MOST_ROWS = 1000  # rows held; of a larger choice nothing is told by row
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The chosen rows of a table, in its order, and the column asked for, None for all."""
+
+    columns: Sequence[str]
+    rows: Sequence[Row]  # the first MOST_ROWS
+    count: int
+    column: str | None
+
+    @property
+    def asked(self) -> Sequence[str]:
+        """The columns that the question is about."""
+        return list(self.columns) if self.column is None else [self.column]
+
+
+def chosen_cells(table: Path, name: str, where: str | None, column: str | None) -> Cells:
+    """Return the rows of a Parquet file that satisfy an SQL condition, all of them without one.
+
+    `name` is what messages call the table. Raises InputError, with the nearest names, for a column
+    that it does not have; with the database's words for a condition that cannot be asked; and, with
+    the values that there are, if no row satisfies it.
+    """
+    with duckdb.connect() as connection:
+        rows = connection.from_parquet(str(table))
+        columns = list(rows.columns)
+        _check_columns(name, columns, [column] if column else [])
+        try:
+            chosen = rows.filter(where) if where else rows
+            ((count,),) = chosen.aggregate("count(*)").fetchall()
+            found = chosen.limit(MOST_ROWS).fetchall()
+        except duckdb.Error as error:
+            _check_columns(name, columns, columns_named(where or ""))
+            message = f"{name}: {plain(where)} cannot be asked: {plain(error)}"
+            raise InputError(message) from error
+        if where and not count:
+            raise InputError(" ".join(_no_row(rows, name, where)))
+    return Cells(columns, [dict(zip(columns, row, strict=True)) for row in found], count, column)
+
+
+def _check_columns(name: str, columns: Sequence[str], named: Sequence[str]) -> None:
+    """Refuse a column that is not there; SQL takes capitals for small letters, so we do."""
+    known = {column.lower() for column in columns}
+    for each in named:
+        if each.lower() not in known:
+            hint = did_you_mean(each, columns)
+            raise InputError(f"{name}: no column {plain(each)!r}.{hint}")
+
+
+def _no_row(rows: duckdb.DuckDBPyRelation, name: str, where: str) -> Iterator[str]:
+    """Yield the sentences that say what there is instead of what was asked for."""
+    yield f"{name}: no row satisfies {plain(where)}."
+    yield f"Its columns: {', '.join(map(plain, rows.columns))}."
+    for asked in comparisons(where):
+        if asked.column in rows.columns:
+            column = duckdb.ColumnExpression(asked.column)
+            values = [str(value) for (value,) in rows.select(column).distinct().fetchall()]
+            if asked.value not in values:
+                hint = did_you_mean(asked.value, values)
+                yield f"No {plain(asked.column)} is {plain(asked.value)!r}.{plain(hint)}"

@@ -1,0 +1,151 @@
+"""The files and rows that entered some cells of a table: found, verified, and in plain data."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from clipaudit.actions import ActionInput
+from clipaudit.errors import ClipauditError
+from clipaudit.lineage.recorded_sql import TableSql
+from clipaudit.lineage.records import Record
+from clipaudit.lineage.why.bindings import bindings
+from clipaudit.lineage.why.cells import Cells, Row
+from clipaudit.lineage.why.named_tables import NamedTable
+from clipaudit.lineage.why.parts import Part, Views
+from clipaudit.lineage.why.restrictions import LEVELS, label_restrictions
+from clipaudit.store import Store
+
+MOST_CHOSEN = 20  # rows: of more, too much would have to hold at once
+_COUNTED_FILES = 1000  # of more files of a view the rows are not counted: each would be opened
+_SHOWN_UNTRIED = 3  # restrictions left untried that a note names
+
+
+@dataclass(frozen=True)
+class Entered:
+    """The input files that concern some cells, and of each input in plain data what was found."""
+
+    kept: Mapping[str, Sequence[ActionInput]]
+    parts: Mapping[str, Mapping[str, Any]] | None = None
+    verified: bool | None = None
+    notes: Sequence[str] = field(default_factory=list)
+
+
+def entered_cells(
+    store: Store,
+    record: Record,
+    sql: TableSql | None,
+    table: NamedTable,
+    cells: Cells,
+    *,
+    sample: int,
+    seconds: float,
+) -> Entered:
+    """Return what entered the chosen cells of a table, verified by recomputing if that can be.
+
+    Where it cannot, the files that agree with the chosen rows by their labels, and a note that
+    says why; of more than MOST_CHOSEN rows, all files.
+    """
+    inputs = record.ingredients.inputs
+    if not cells.rows:
+        return Entered(inputs)
+    if cells.count > MOST_CHOSEN:
+        note = f"{cells.count:,} rows are chosen: of {MOST_CHOSEN} at most inputs are told apart."
+        return Entered(inputs, notes=[note])
+    reason = _why_not(sql)
+    if reason:
+        return by_labels(store, record, cells.rows, reason)
+    try:
+        return _verified(store, record, table, cells, sample=sample, seconds=seconds)
+    except ClipauditError as error:
+        return by_labels(
+            store, record, cells.rows, f"The rows that entered cannot be read: {error}"
+        )
+
+
+def by_labels(store: Store, record: Record, rows: Sequence[Row], reason: str) -> Entered:
+    """Return the files that agree with the chosen rows by their labels, unverified."""
+    settings, views = record.ingredients.settings, Views(store, record.ingredients.inputs)
+    relations, parameters = settings.get("relations", {}), settings.get("parameters", {})
+    found = [bindings(row, relations, parameters) for row in rows]
+    if not found:
+        return Entered(record.ingredients.inputs, notes=[reason])
+    widest = label_restrictions(views, found)[LEVELS[-1]]
+    kept = {view: views.part(view, widest, len(found)).files for view in views.names()}
+    return Entered(kept, notes=[f"{reason} Files are told apart by their labels alone."])
+
+
+def _why_not(sql: TableSql | None) -> str | None:
+    if sql is None:
+        return "No SQL made this table, so which rows entered it is not known."
+    if not sql.is_installed:
+        return f"{sql.name}.sql was changed since, so it was not asked which rows entered."
+    return None
+
+
+def _verified(
+    store: Store,
+    record: Record,
+    table: NamedTable,
+    cells: Cells,
+    *,
+    sample: int,
+    seconds: float,
+) -> Entered:
+    # only here: scipy and more come with it
+    from clipaudit.lineage.why.recomputing import Recomputing, naming_columns, original
+    from clipaudit.lineage.why.witness import find_witness
+
+    settings, inputs = record.ingredients.settings, record.ingredients.inputs
+    views = Views(store, inputs)
+    naming = naming_columns(original(store, table.pointer.digest), cells, views, settings)
+    asking = Recomputing(settings, views)
+    found = find_witness(asking, views, cells, naming, settings, seconds)
+    if not found.verified:
+        reason = (
+            "The SQL was not asked again: there is too much to read. --seconds allows more time."
+            if found.verified is None
+            else "The installed clipaudit gives other values: some of its code was changed since."
+        )
+        unsure = by_labels(store, record, cells.rows, reason)
+        return Entered(unsure.kept, None, found.verified, unsure.notes)
+    parts = {
+        view: _described(views, view, part, found.words(view), sample)
+        for view, part in found.parts.items()
+    }
+    kept = {view: part.files for view, part in found.parts.items()}
+    return Entered(kept, parts, True, _left(found.not_tried, seconds))
+
+
+def _left(not_tried: Sequence[str], seconds: float) -> list[str]:
+    if not not_tried:
+        return []
+    shown = "; ".join(not_tried[:_SHOWN_UNTRIED])
+    more = len(not_tried) - _SHOWN_UNTRIED
+    rest = f" and {more} more" if more > 0 else ""
+    return [
+        f"Whether fewer would do was not tried to the end in {seconds:g} s (--seconds): "
+        f"{shown}{rest}."
+    ]
+
+
+def _described(
+    views: Views, view: str, part: Part, words: Sequence[str], sample: int
+) -> dict[str, Any]:
+    of_files = views.inputs[view]
+    rows = views.rows(view, part) if part.on_rows else None
+    shown = [] if not sample or not part.files else views.first_rows(view, part, sample)
+    return {
+        "files": len(part.files),
+        "of_files": len(of_files),
+        "rows": len(rows) if rows is not None else _count(views, part.files),
+        "of_rows": _count(views, of_files),
+        "by": list(words),
+        "sample": shown,
+    }
+
+
+def _count(views: Views, files: Sequence[ActionInput]) -> int | None:
+    """Return the rows of some files; None where that would take too long or one is missing."""
+    if len(files) > _COUNTED_FILES or not all(views.has(file) for file in files):
+        return None
+    return views.count(files)

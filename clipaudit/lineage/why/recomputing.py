@@ -1,0 +1,118 @@
+"""Asking the SQL of a table again, of parts of its views, for the cells that it gave before."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clipaudit.lineage.why.bindings import as_text
+from clipaudit.lineage.why.cells import Cells, Row
+from clipaudit.lineage.why.parts import Part, Views
+from clipaudit.reports.tables import published_values, report_table
+from clipaudit.store import Store
+
+
+class Recomputing:
+    """The SQL of one action over parts of its views."""
+
+    def __init__(self, settings: Mapping[str, Any], views: Views) -> None:
+        """Take an action's settings: sql, relations, parameters, and table if it has a paper's."""
+        self._settings = settings
+        self._views = views
+        self._given = {
+            view: pa.Table.from_pylist(rows) for view, rows in settings["relations"].items()
+        }
+        if "table" in settings:
+            self._given["published"] = published_values(settings["table"])
+
+    def table(self, parts: Mapping[str, Part]) -> pa.Table:
+        """Return what the SQL gives of these parts; StoreError or StepError where it fails."""
+        sources = {view: self._views.source(view, part) for view, part in parts.items()}
+        nothing: dict[str, pa.Table | list[Any]] = {view: [] for view in self._views.inputs}
+        return report_table(
+            self._settings["sql"],
+            {**nothing, **sources, **self._given},
+            self._settings["parameters"],
+        )
+
+
+def naming_columns(
+    table: pa.Table, cells: Cells, views: Views, settings: Mapping[str, Any]
+) -> list[str]:
+    """Return columns that tell the chosen rows from all others, as few as come to hand.
+
+    Columns that the SQL's views and relations have too are tried before others, texts before
+    numbers; never the one asked for. Rows that no column tells apart stay together. Asked for whole
+    rows, all columns are needed.
+    """
+    if cells.column is None:
+        return list(cells.columns)
+    first = _read_columns(views, settings)
+    like = [name for name in table.column_names if name != cells.column and _names(table[name])]
+    order = sorted(
+        like,
+        # `position` last: some tables number their rows by what there is of them
+        key=lambda name: (name == "position", name not in first, not _is_text(table[name])),
+    )
+    rows = table.select(like).to_pylist()
+    chosen = [{name: row[name] for name in like} for row in cells.rows]
+    groups = [rows] * len(chosen)
+    naming = []
+    for name in order:
+        smaller = [
+            [row for row in group if row[name] == mine[name]]
+            for group, mine in zip(groups, chosen, strict=True)
+        ]
+        if any(len(new) < len(old) for new, old in zip(smaller, groups, strict=True)):
+            naming.append(name)
+            groups = smaller
+    return naming
+
+
+def gives_again(table: pa.Table, cells: Cells, naming: Sequence[str]) -> bool:
+    """Return whether a recomputed table has the asked cells of every chosen row, exactly."""
+    if not {*naming, *cells.asked} <= set(table.column_names):
+        return False
+    found: dict[tuple[object, ...], list[Row]] = {}
+    for row in table.select(sorted({*naming, *cells.asked})).to_pylist():
+        found.setdefault(_key(row, naming), []).append(row)
+    return all(
+        any(
+            all(_is_same(row[name], mine[name]) for name in cells.asked)
+            for row in found.get(_key(mine, naming), [])
+        )
+        for mine in cells.rows
+    )
+
+
+def original(store: Store, digest: str) -> pa.Table:
+    """Return the rows of a stored table."""
+    return pq.ParquetFile(store.path(digest)).read()
+
+
+def _read_columns(views: Views, settings: Mapping[str, Any]) -> set[str]:
+    """Return the columns of the views, of a file that is at hand, and of the relations."""
+    found = {name for rows in settings["relations"].values() for row in rows for name in row}
+    for view in views.names():
+        found |= views.domain(view).keys()
+        file = next((file for file in views.inputs[view] if views.has(file)), None)
+        found |= set(views.columns(file)) if file else set()
+    return found
+
+
+def _key(row: Row, naming: Sequence[str]) -> tuple[object, ...]:
+    return tuple(as_text(row[name]) for name in naming)
+
+
+def _names(column: pa.ChunkedArray) -> bool:
+    return _is_text(column) or pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)
+
+
+def _is_text(column: pa.ChunkedArray) -> bool:
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
+
+
+def _is_same(one: object, other: object) -> bool:
+    """Return whether two values are equal; what is not a number is the same as itself."""
+    return one == other or (one != one and other != other)

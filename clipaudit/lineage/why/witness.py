@@ -1,0 +1,222 @@
+"""The witness of a cell: the rows of the inputs that, recomputed alone, give the same value.
+
+What a row says of itself (`testset = sketch`) and what its settings say of it (its manifest, that
+manifest's corpora) suggest which files and rows of each view concern it. A suggestion is kept only
+if the SQL, run again on nothing else, still gives the asked cells exactly. So a witness is
+verified; that it is the smallest there is is not claimed.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clipaudit.errors import ClipauditError
+from clipaudit.lineage.why.bindings import bindings
+from clipaudit.lineage.why.cells import Cells
+from clipaudit.lineage.why.parts import Part, Restriction, Views
+from clipaudit.lineage.why.recomputing import Recomputing, gives_again
+from clipaudit.lineage.why.restrictions import label_restrictions, row_restrictions
+
+CLOCK_PER_WORK = 4  # seconds that may pass for one of work: disks and other users
+FILES_PER_SECOND = 3000  # of the time given, that one attempt may open
+MANY_FILES = 200  # of a view: whether the cells need it at all is then asked first
+BYTES_PER_SECOND = 256 << 20  # and read
+MOST_FILTERED = 2_000_000  # rows of one view, held in memory to leave some of them out
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Of each view the part that gives the asked cells, by what it was restricted, and how sure.
+
+    `verified` says whether the SQL, asked of these parts alone, gave the cells: None if it was not
+    asked, False if it gave others even of all rows. `not_tried` are restrictions left for want of
+    time.
+    """
+
+    parts: Mapping[str, Part]
+    restrictions: Sequence[Restriction]
+    verified: bool | None
+    not_tried: Sequence[str]
+
+    def words(self, view: str) -> list[str]:
+        """Return what a view was restricted to, in words."""
+        return [each.words for each in self.restrictions if each.view == view]
+
+
+def find_witness(
+    recomputing: Recomputing,
+    views: Views,
+    cells: Cells,
+    naming: Sequence[str],
+    settings: Mapping[str, Any],
+    seconds: float,
+) -> Witness:
+    """Return the smallest verified part of the views that was found in about `seconds`.
+
+    First all restrictions of labels of a level are tried at once, the strictest first; then, one
+    by one, those of stricter levels, and those of rows. A file or row stays if it concerns one of
+    the chosen rows.
+    """
+    search = _Search(recomputing, views, cells, naming, seconds)
+    asked = {cells.column}
+    rows = [{name: value for name, value in row.items() if name not in asked} for row in cells.rows]
+    found = [bindings(row, settings["relations"], settings["parameters"]) for row in rows]
+    levels = label_restrictions(views, found)
+    search.keep_first(levels)
+    search.empty_each()
+    for level in levels:
+        search.keep_each(level)
+    search.keep_each(search.filters(row_restrictions(views, found, search.parts())))
+    if search.verified is None:
+        search.check()
+    return search.witness()
+
+
+class _Search:
+    """What is kept so far, and the attempts to keep more."""
+
+    def __init__(
+        self,
+        recomputing: Recomputing,
+        views: Views,
+        cells: Cells,
+        naming: Sequence[str],
+        seconds: float,
+    ) -> None:
+        self.verified: bool | None = None
+        self._recomputing = recomputing
+        self._views = views
+        self._cells = cells
+        self._naming = naming
+        self._seconds = seconds
+        # of this process, so that a busy machine finds what an idle one does; and of the clock
+        self._work_until = time.process_time() + seconds
+        self._wait_until = time.monotonic() + seconds * CLOCK_PER_WORK
+        self._kept: list[Restriction] = []
+        self._emptied: list[str] = []
+        self._left: list[str] = []
+
+    def parts(self) -> dict[str, Part]:
+        """Return the parts of all views as they are restricted so far."""
+        return self._parts(self._kept, self._emptied)
+
+    def keep(self, restrictions: Sequence[Restriction], *, without_large: bool = False) -> bool:
+        """Keep these restrictions, if the asked cells stay the same under all of them together.
+
+        `without_large` leaves out the views of which many files are left; without any: False.
+        """
+        kept = [*self._kept, *(each for each in restrictions if each not in self._kept)]
+        large = self._large(kept) if without_large else []
+        emptied = [*self._emptied, *large]
+        if (kept, emptied) == (self._kept, self._emptied) or (without_large and not large):
+            return False
+        if self._holds(kept, emptied):
+            self._kept, self._emptied = kept, emptied
+            return True
+        return False
+
+    def _large(self, kept: Sequence[Restriction]) -> list[str]:
+        parts = self._parts(kept, self._emptied).items() if self._may_empty() else []
+        return [view for view, part in parts if len(part.files) > MANY_FILES]
+
+    def keep_first(self, levels: Sequence[Sequence[Restriction]]) -> None:
+        """Keep all of the first level that holds; the views of many files are left out first."""
+        attempts = ((level, without) for without in (True, False) for level in levels)
+        any(self.keep(level, without_large=without) for level, without in attempts)
+
+    def keep_each(self, restrictions: Sequence[Restriction]) -> None:
+        """Keep one restriction after another, those under which the asked cells stay the same."""
+        for each in restrictions:
+            if self._changes(each):
+                self.keep([each])
+
+    def empty_each(self) -> None:
+        """Leave out each view without which the asked cells are the same.
+
+        Zero, false and nothing are what no rows at all give: of these this would tell nothing.
+        """
+        if not self._may_empty():
+            return
+        for view, part in self.parts().items():
+            if part.files and self._holds(self._kept, [*self._emptied, view]):
+                self._emptied.append(view)
+
+    def filters(self, restrictions: Sequence[Restriction]) -> list[Restriction]:
+        """Return those whose view is small enough to be held."""
+        parts = self.parts()
+        sizes = {
+            view: self._views.count(parts[view].files) for view in {r.view for r in restrictions}
+        }
+        return [each for each in restrictions if sizes[each.view] <= MOST_FILTERED]
+
+    def check(self) -> None:
+        """Ask the SQL of everything: whether it still gives what it gave."""
+        self._holds([], [])
+
+    def witness(self) -> Witness:
+        """Return what was found."""
+        return Witness(self.parts(), self._needed(), self.verified, list(self._left))
+
+    def _needed(self) -> list[Restriction]:
+        """Return what was kept without what the rest of it says too; short ones say it best."""
+        needed = [each for each in self._kept if each.view not in self._emptied]
+        for each in sorted(needed, key=lambda each: -len(each.columns)):
+            fewer = [other for other in needed if other is not each]
+            if each.of_labels and self._parts(fewer, self._emptied) == self.parts():
+                needed = fewer
+        return needed
+
+    def _may_empty(self) -> bool:
+        column = self._cells.column
+        return column is not None and all(_is_something(row[column]) for row in self._cells.rows)
+
+    def _parts(self, kept: Sequence[Restriction], emptied: Sequence[str]) -> dict[str, Part]:
+        chosen = len(self._cells.rows)
+        return {
+            view: Part([], []) if view in emptied else self._views.part(view, kept, chosen)
+            for view in self._views.names()
+        }
+
+    def _changes(self, restriction: Restriction) -> bool:
+        """Return whether a restriction would leave anything out that is still there."""
+        view = restriction.view
+        before = self.parts()[view]
+        after = self._parts([*self._kept, restriction], self._emptied)[view]
+        if restriction.of_labels or not before.files:
+            return after.passed != before.passed
+        return len(self._views.rows(view, after)) < len(self._views.rows(view, before))
+
+    def _holds(self, kept: Sequence[Restriction], emptied: Sequence[str]) -> bool:
+        """Return whether the SQL, asked of these parts alone, gives the asked cells."""
+        new = [each for each in kept if each not in self._kept]
+        words = [f"{each.view}, {each.words}" for each in new] or [
+            f"{view} left out" for view in emptied if view not in self._emptied
+        ]
+        parts = self._parts(kept, emptied)
+        if self._is_late() or self._is_dear(parts):
+            self._left += words or ["all rows"]
+            return False
+        try:
+            table = self._recomputing.table(parts)
+        except ClipauditError:  # an SQL may need what was left out
+            return False
+        holds = gives_again(table, self._cells, self._naming)
+        if holds or not (kept or emptied):
+            self.verified = holds
+        return holds
+
+    def _is_late(self) -> bool:
+        return time.process_time() > self._work_until or time.monotonic() > self._wait_until
+
+    def _is_dear(self, parts: Mapping[str, Part]) -> bool:
+        return (
+            sum(len(part.files) for part in parts.values()) > self._seconds * FILES_PER_SECOND
+            or sum(self._views.bytes(part) for part in parts.values())
+            > self._seconds * BYTES_PER_SECOND
+        )
+
+
+def _is_something(value: object) -> bool:
+    """Return whether a value is neither zero, false, nothing nor not a number."""
+    return bool(value) and value == value

@@ -1,0 +1,105 @@
+"""A run's tables and figures as an RO-Crate: the files, and how each came to be.
+
+By the Process Run Crate profile: each action is a CreateAction with the step and code that ran
+(instrument), what it read (object: files, and settings as PropertyValue) and what it gave
+(result). Files of tables and figures lie in the crate; all others are named by their SHA-256.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clipaudit.provenance.crate_actions import Entity, each_action
+from clipaudit.provenance.crate_summary import summed_actions
+from clipaudit.provenance.recorded import Recorded, Target, ended, needs_extra
+from clipaudit.store import Store
+
+if TYPE_CHECKING:
+    from rocrate.rocrate import ROCrate
+
+METADATA = "ro-crate-metadata.json"
+PROFILE = "https://w3id.org/ro/wfrun/process/0.6"
+CRATE_VERSION = "1.3"  # what that profile extends
+TERMS = "Not stated: ask whoever made this crate."  # a crate must say something of its licence
+
+_MEDIA_TYPES = {
+    ".csv": "text/csv",
+    ".md": "text/markdown",
+    ".parquet": "application/vnd.apache.parquet",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".tex": "application/x-tex",
+}
+
+
+def write_crate(
+    run: Recorded,
+    store: Store,
+    path: Path,
+    *,
+    summary: bool = False,
+    files: bool = True,
+    terms: str | None = None,
+    zipped: bool = False,
+) -> None:
+    """Write the crate as a folder at `path`, or as a zip file.
+
+    With `summary` there is one action for each step and code, and one collection for all files
+    of a kind: a crate then grows with the steps of a run, not with its jobs. Without `files` it
+    describes tables and figures but does not hold them, and no object is looked at. Raise
+    ConfigError where rocrate is not installed, StoreError for an object missing or altered.
+    """
+    try:
+        from rocrate.rocrate import ROCrate
+    except ImportError as error:
+        raise needs_extra("rocrate", error) from error
+    crate = ROCrate(version=CRATE_VERSION)
+    held = {target.name: target for target in run.targets} if files else {}
+    for target in held.values():
+        source = store.checked_path(target.pointer)
+        crate.add_file(source, target.name, properties=_about(target))
+    entities = summed_actions(run, held) if summary else each_action(run, held)
+    _describe(crate, run, entities, terms)
+    if zipped:
+        crate.write_zip(path)
+    else:
+        crate.write(path)
+
+
+def _about(target: Target) -> dict[str, str]:
+    """Return what the crate says of a file that lies in it."""
+    about = {
+        "name": target.name,
+        "sha256": target.pointer.digest,
+        "contentSize": str(target.pointer.bytes),
+    }
+    kind = _MEDIA_TYPES.get(Path(target.name).suffix)
+    return about | ({"encodingFormat": kind} if kind else {})
+
+
+def _describe(
+    crate: "ROCrate", run: Recorded, entities: Mapping[str, Entity], terms: str | None
+) -> None:
+    """Add the entities, the profile, and what the crate as a whole is."""
+    from rocrate.model.contextentity import ContextEntity
+
+    profile = {"@type": "CreativeWork", "name": "Process Run Crate", "version": "0.6"}
+    for identifier, entity in {PROFILE: profile, **entities}.items():
+        crate.add(ContextEntity(crate, identifier, properties=entity))
+    actions = [{"@id": name} for name, each in entities.items() if each["@type"] == "CreateAction"]
+    crate.name = "Tables and figures of a training data audit"
+    crate.description = (
+        f"{len(run.targets)} files that clipaudit made, and the {len(run.records)} actions that "
+        "they come from, down to the shards, settings and code."
+    )
+    crate.license = terms or TERMS
+    crate.datePublished = _last_end(run)
+    crate.root_dataset["conformsTo"] = {"@id": PROFILE}
+    crate.root_dataset["mentions"] = actions
+
+
+def _last_end(run: Recorded) -> str:
+    """Return when the last action ended: the same records give the same crate."""
+    ends: Iterable[str] = (ended(record) for record in run.records.values())
+    return max(ends, default=datetime.now(UTC).isoformat(timespec="seconds"))

@@ -1,0 +1,96 @@
+"""Actions as entities of an RO-Crate, as plain data: one for each execution."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from clipaudit.actions import ActionInput, ActionOutput
+from clipaudit.lineage.records import Record
+from clipaudit.provenance.recorded import Recorded, Target, ended, parameters, title
+
+Entity = dict[str, Any]
+Reference = dict[str, str]  # {"@id": ...}
+
+
+class Entities:
+    """The entities of a crate beside the files that it holds, by id, each added once."""
+
+    def __init__(self, held: Mapping[str, Target]) -> None:
+        """Start empty; `held` are files in the crate, by their places in the results."""
+        self.all: dict[str, Entity] = {}
+        self._held = held
+
+    def add(self, identifier: str, kind: str, /, **properties: object) -> Reference:
+        """Add an entity unless one of this id is there; return a reference to it."""
+        self.all.setdefault(identifier, {"@type": kind, **properties})
+        return {"@id": identifier}
+
+    def held(self, place: str) -> Reference | None:
+        """Return a file in the crate; None if it is not in it."""
+        return {"@id": quote(place)} if place in self._held else None
+
+    def made(self, place: str, output: ActionOutput) -> Reference:
+        """Return a file that an action made; that its id is local says that the crate lacks it."""
+        pointer = output.pointer
+        about = {"name": place, "sha256": pointer.digest, "contentSize": str(pointer.bytes)}
+        if output.extension == ".parquet":
+            about["description"] = f"{pointer.schema}: {pointer.rows:,} rows"
+        return self.held(place) or self.add(f"#results/{quote(place)}", "File", **about)
+
+    def read(self, run: Recorded, file: ActionInput) -> Reference:
+        """Return a file that an action read: of another action, or a user's."""
+        name = run.input_name(file)
+        if file.digest in run.names:
+            return self.held(name) or {"@id": f"#results/{quote(name)}"}
+        return self.add(f"#sha256-{file.digest}", "File", name=name, sha256=file.digest)
+
+    def tool(self, record: Record) -> Reference:
+        """Return what ran: a step of clipaudit, in the version that its code digest is."""
+        step, code = record.ingredients.step, record.ingredients.code
+        return self.add(
+            f"#{step}-{code[:12]}",
+            "SoftwareApplication",
+            name=f"clipaudit, step {step}",
+            description="The version is the SHA-256 of the code: script, modules, SQL.",
+            softwareVersion=code,
+        )
+
+    def parameter(self, name: str, value: str) -> Reference:
+        """Return a setting; equal settings of several actions are one entity."""
+        told = hashlib.sha256(f"{name}={value}".encode("utf-8", "surrogatepass")).hexdigest()
+        return self.add(f"#setting-{told[:24]}", "PropertyValue", name=name, value=value)
+
+
+def each_action(run: Recorded, held: Mapping[str, Target]) -> dict[str, Entity]:
+    """Return an entity for each action, in order of start, after what it refers to, by id."""
+    entities = Entities(held)
+    for key, record in run.records.items():
+        read = [
+            entities.read(run, file)
+            for _, files in sorted(record.ingredients.inputs.items())
+            for file in files
+        ]
+        asked = [entities.parameter(name, value) for name, value in parameters(record).items()]
+        made = [entities.made(place, given) for place, _, given in run.outputs(record)]
+        ran = record.execution
+        entities.add(
+            f"#action-{key}",
+            "CreateAction",
+            name=title(record),
+            description=(
+                f"{ran.seconds} s on {ran.host} with {ran.threads} threads and "
+                f"{ran.peak_memory_mb} MB of memory at most"
+            ),
+            startTime=ran.started,
+            endTime=ended(record),
+            instrument=entities.tool(record),
+            object=once([*read, *asked]),
+            result=once(made),
+        )
+    return entities.all
+
+
+def once(references: Iterable[Reference]) -> list[Reference]:
+    """Return references in order, each the first time only."""
+    return [{"@id": name} for name in dict.fromkeys(each["@id"] for each in references)]

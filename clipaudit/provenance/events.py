@@ -1,0 +1,199 @@
+"""A run's actions as OpenLineage events: one COMPLETE event each, for Marquez and its like."""
+
+import uuid
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clipaudit.actions import ActionInput, ActionOutput
+from clipaudit.lineage.code_records import read_code
+from clipaudit.lineage.records import Record
+from clipaudit.provenance.recorded import Recorded, ended, needs_extra, parameters, title
+from clipaudit.store import Store
+
+if TYPE_CHECKING:
+    from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent
+    from openlineage.client.facet_v2 import DatasetFacet, JobFacet, RunFacet
+    from openlineage.client.generated.schema_dataset import SchemaDatasetFacetFields
+
+NAMESPACE = "clipaudit"  # of jobs, and of what they made
+USER_FILES = "file"  # of what they were given
+RUN_IDS = uuid.uuid5(uuid.NAMESPACE_URL, "urn:clipaudit:executions")
+
+
+def write_events(run: Recorded, store: Store, path: Path) -> int:
+    """Write the events as JSON, one a line, in order of start; return how many.
+
+    Raise ConfigError where openlineage-python is not installed.
+    """
+    try:
+        from openlineage.client.serde import Serde
+    except ImportError as error:
+        raise needs_extra("openlineage-python", error) from error
+    count = 0
+    with path.open("w") as file:
+        for event in run_events(run, store):
+            file.write(Serde.to_json(event) + "\n")
+            count += 1
+    return count
+
+
+def run_events(run: Recorded, store: Store) -> "Iterator[RunEvent]":
+    """Yield one COMPLETE event for each action, in order of start.
+
+    A job is named after its step and what it is about, a data set after its path below the
+    results; its version is the SHA-256 of its content, and its columns are told where the store
+    has the object. The same records give the same events.
+    """
+    from openlineage.client.event_v2 import RunEvent, RunState, set_producer
+
+    producer = f"urn:clipaudit:{version('clipaudit')}"
+    set_producer(producer)
+    of = _Facets(run, store)
+    for key, record in run.records.items():
+        yield RunEvent(
+            eventType=RunState.COMPLETE,
+            eventTime=ended(record),
+            producer=producer,
+            run=of.run(key, record),
+            job=of.job(record),
+            outputs=[of.output(place, each, record) for place, _, each in run.outputs(record)],
+            inputs=[
+                of.input(file)
+                for _, files in sorted(record.ingredients.inputs.items())
+                for file in files
+            ],
+        )
+
+
+def run_id(key: str, record: Record) -> str:
+    """Return the id of an execution, a UUID of its action's key and its start."""
+    return str(uuid.uuid5(RUN_IDS, f"{key} {record.execution.started}"))
+
+
+class _Facets:
+    """What the events say of runs, jobs and data sets."""
+
+    def __init__(self, run: Recorded, store: Store) -> None:
+        self._recorded = run
+        self._store = store
+        # one for all actions: those that made what was asked for tell it
+        made = " ".join(sorted({target.action for target in run.targets}))
+        self._whole = str(uuid.uuid5(RUN_IDS, made))
+        self._texts: dict[str, dict[str, str]] = {}  # by code digest
+        # columns by step, code, output and table: what an action writes has one schema
+        self._columns: dict[tuple[str, ...], list[SchemaDatasetFacetFields]] = {}
+
+    def run(self, key: str, record: Record) -> "Run":
+        from openlineage.client.event_v2 import Run
+        from openlineage.client.facet_v2 import execution_parameters_run as execution
+        from openlineage.client.facet_v2 import nominal_time_run, parent_run
+        from openlineage.client.facet_v2 import processing_engine_run as engine
+
+        asked = [
+            execution.ExecutionParameter(key=name, name=name, value=value)
+            for name, value in parameters(record).items()
+        ]
+        facets: dict[str, RunFacet] = {
+            "nominalTime": nominal_time_run.NominalTimeRunFacet(
+                record.execution.started, ended(record)
+            ),
+            "parent": parent_run.ParentRunFacet(
+                run=parent_run.Run(self._whole), job=parent_run.Job(NAMESPACE, "audit")
+            ),
+            "executionParameters": execution.ExecutionParametersRunFacet(parameters=asked),
+        }
+        python = record.execution.versions.get("python")
+        if python:
+            facets["processing_engine"] = engine.ProcessingEngineRunFacet(python, name="python")
+        return Run(run_id(key, record), facets)
+
+    def job(self, record: Record) -> "Job":
+        from openlineage.client.event_v2 import Job
+        from openlineage.client.facet_v2 import job_type_job as kind
+        from openlineage.client.facet_v2 import source_code_location_job as source
+        from openlineage.client.facet_v2 import sql_job
+
+        code = record.ingredients.code
+        facets: dict[str, JobFacet] = {
+            "jobType": kind.JobTypeJobFacet("BATCH", "CLIPAUDIT", jobType="ACTION"),
+            "sourceCodeLocation": source.SourceCodeLocationJobFacet(
+                type="clipaudit", url=f"urn:clipaudit:code:{code}", version=code
+            ),
+        }
+        sql = self._code_texts(code).get(f"{record.ingredients.settings.get('sql')}.sql")
+        if sql is not None:
+            facets["sql"] = sql_job.SQLJobFacet(sql, dialect="duckdb")
+        return Job(NAMESPACE, title(record), facets)
+
+    def input(self, file: ActionInput) -> "InputDataset":
+        from openlineage.client.event_v2 import InputDataset
+
+        ours = file.digest in self._recorded.names or file.action is not None
+        # columns stand with the event that wrote them
+        return InputDataset(
+            NAMESPACE if ours else USER_FILES,
+            self._recorded.input_name(file),
+            facets=_dataset_facets(file.digest, None),
+        )
+
+    def output(self, name: str, given: ActionOutput, record: Record) -> "OutputDataset":
+        from openlineage.client.event_v2 import OutputDataset
+        from openlineage.client.facet_v2 import output_statistics_output_dataset as statistics
+
+        pointer = given.pointer
+        columns = self._columns_of(given, record)
+        counted = statistics.OutputStatisticsOutputDatasetFacet(
+            rowCount=pointer.rows if given.extension == ".parquet" else None,
+            size=pointer.bytes,
+            fileCount=1,
+        )
+        return OutputDataset(
+            NAMESPACE,
+            name,
+            facets=_dataset_facets(pointer.digest, columns),
+            outputFacets={"outputStatistics": counted},
+        )
+
+    def _columns_of(
+        self, given: ActionOutput, record: Record
+    ) -> "list[SchemaDatasetFacetFields] | None":
+        """Return an output's columns, of the object or of another that the same code wrote."""
+        if given.extension != ".parquet":
+            return None
+        made_of = record.ingredients
+        table = str(made_of.settings.get("table"))
+        kind = (made_of.step, made_of.code, given.pointer.schema, table)
+        if kind not in self._columns and self._store.has(given.pointer.digest):
+            self._columns[kind] = _columns(self._store.path(given.pointer.digest))
+        return self._columns.get(kind)
+
+    def _code_texts(self, code: str) -> dict[str, str]:
+        if code not in self._texts:
+            found = read_code(self._store, code)
+            self._texts[code] = dict(found.texts) if found else {}
+        return self._texts[code]
+
+
+def _columns(path: Path) -> "list[SchemaDatasetFacetFields]":
+    import pyarrow.parquet as pq
+    from openlineage.client.facet_v2 import schema_dataset
+
+    return [
+        schema_dataset.SchemaDatasetFacetFields(field.name, str(field.type), ordinal_position=place)
+        for place, field in enumerate(pq.read_schema(path), start=1)
+    ]
+
+
+def _dataset_facets(
+    digest: str, columns: "list[SchemaDatasetFacetFields] | None"
+) -> "dict[str, DatasetFacet]":
+    from openlineage.client.facet_v2 import dataset_version_dataset, schema_dataset
+
+    facets: dict[str, DatasetFacet] = {
+        "version": dataset_version_dataset.DatasetVersionDatasetFacet(digest)
+    }
+    if columns:
+        facets["schema"] = schema_dataset.SchemaDatasetFacet(fields=columns)
+    return facets

@@ -1,0 +1,207 @@
+"""What the report says of the run itself: its data, its models, its losses and what it cost."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from clipaudit.config.run import Run
+from clipaudit.plaintext import plain
+from clipaudit.reports.layouts import count
+
+Graph = Mapping[str, Any]  # of clipaudit.lineage.graph
+Line = tuple[object, ...]  # a line of a plain table
+
+EXAMPLES = 20  # samples listed of each reason to drop
+SLOWEST = 20  # jobs listed
+_TRAINING_STEPS = {"train": "CLIP", "train_supervised": "classifier"}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Run facts for the overview: lines of plain tables, and names with values."""
+
+    summary: Mapping[str, str]
+    corpora: tuple[Line, ...]
+    models: tuple[Line, ...]
+    versions: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Samples of one corpus that one stage could not use for one reason."""
+
+    view: str
+    stage: str
+    corpus: str
+    reason: str
+    samples: int
+    examples: tuple[Line, ...]  # shard, row, key, detail; the first by address
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the jobs of a run took when they were computed, in plain lines."""
+
+    totals: Mapping[str, str]
+    steps: tuple[Line, ...]
+    slowest: tuple[Line, ...]
+    epochs: tuple[Line, ...]
+
+
+# --- data and models ---------------------------------------------------------------------------
+
+
+def run_facts(run: Run, connection: duckdb.DuckDBPyConnection, graph: Graph) -> Facts:
+    """Return what a run is about; samples are those that could be indexed."""
+    actions = graph["actions"].values()
+    samples = _samples(connection)
+    corpora = tuple(
+        (run.title(name), name, len(run.shards(name)), samples[name])
+        for name in run.corpora
+        if name in samples
+    )
+    trained = [action for action in actions if action["step"] in _TRAINING_STEPS]
+    hosts = sorted({plain(action["host"]) for action in actions})
+    dates = sorted(action["started"][:10] for action in actions)
+    summary = {
+        "Audits": ", ".join(enabled(run)) or "none",
+        "Corpora": count(len(corpora)),
+        "Samples": count(sum(line[3] for line in corpora)),
+        "Models trained": count(len(trained)),
+        "Jobs": count(len(graph["actions"])),
+    }
+    if dates:
+        summary["Computed"] = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
+        summary["On"] = ", ".join(hosts)
+    return Facts(summary, corpora, tuple(sorted(map(_model, trained))), _versions(graph))
+
+
+def enabled(run: Run) -> list[str]:
+    """Return the names of the audits that a run asks for."""
+    audits = ("similarity", "memorization", "parrot")
+    return [name for name in audits if getattr(run, name) is not None]
+
+
+def _samples(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    if "corpus" not in columns_of(connection, "samples"):
+        return {}
+    query = "select corpus, count(*) from samples where corpus is not null group by corpus"
+    return dict(connection.execute(query).fetchall())
+
+
+def columns_of(connection: duckdb.DuckDBPyConnection, view: str) -> list[str]:
+    """Return the columns of a view of a catalog; none where it has no such view."""
+    query = "select column_name from duckdb_columns() where table_name = ? order by column_index"
+    return [name for (name,) in connection.execute(query, [view]).fetchall()]
+
+
+def _model(action: Mapping[str, Any]) -> tuple[str, str, str, float]:
+    labels = action["labels"]
+    recipe, manifest = labels.get("recipe", ""), labels.get("manifest", "")
+    return plain(recipe), plain(manifest), _TRAINING_STEPS[action["step"]], action["seconds"]
+
+
+def _versions(graph: Graph) -> dict[str, str]:
+    """Return the versions of the libraries that were loaded, all of them where they differ."""
+    found: dict[str, set[str]] = {}
+    for action in graph["actions"].values():
+        for name, version in action["versions"].items():
+            found.setdefault(name, set()).add(version)
+    return {name: ", ".join(sorted(versions)) for name, versions in sorted(found.items())}
+
+
+# --- drops -------------------------------------------------------------------------------------
+
+
+def drops(connection: duckdb.DuckDBPyConnection) -> list[Drop]:
+    """Return the samples that stages could not use, by stage, corpus and reason."""
+    query = "select view_name from duckdb_views() where not internal order by view_name"
+    views = [name for (name,) in connection.execute(query).fetchall()]
+    return [
+        drop for view in views if view.startswith("drops_") for drop in _drops(connection, view)
+    ]
+
+
+def _drops(connection: duckdb.DuckDBPyConnection, view: str) -> list[Drop]:
+    named = [name for name in ("corpus", "source") if name in columns_of(connection, view)]
+    corpus = f"coalesce({', '.join(named)})" if named else "''"
+    found = connection.execute(
+        f"select stage, {corpus} as of, reason, count(*), "
+        "list({'shard': shard, 'row': row, 'key': key, 'detail': detail} order by shard, row)"
+        f"[:{EXAMPLES}] from {view} group by all order by all"
+    ).fetchall()
+    return [
+        Drop(view, plain(stage), plain(of), plain(reason), number, tuple(map(_example, examples)))
+        for stage, of, reason, number, examples in found
+    ]
+
+
+def _example(sample: Mapping[str, Any]) -> Line:
+    key, detail = (plain(sample[name] or "") for name in ("key", "detail"))
+    return sample["shard"], sample["row"], key, detail
+
+
+# --- cost --------------------------------------------------------------------------------------
+
+
+def run_cost(graph: Graph, connection: duckdb.DuckDBPyConnection) -> Cost:
+    """Return what the jobs took, by step the dearest first."""
+    actions = list(graph["actions"].values())
+    steps: dict[str, list[Mapping[str, Any]]] = {}
+    for action in actions:
+        steps.setdefault(action["step"], []).append(action)
+    ordered = sorted(steps.items(), key=lambda step: (-_cpu_seconds(step[1]), step[0]))
+    slowest = sorted(actions, key=lambda action: -action["seconds"])[:SLOWEST]
+    return Cost(
+        {
+            "Jobs": count(len(actions)),
+            "Time, all jobs": _hours(sum(action["seconds"] for action in actions)),
+            "CPU time, all jobs": _hours(_cpu_seconds(actions)),
+            "Peak memory of a job": (
+                f"{count(max((action['peak_memory_mb'] for action in actions), default=0))} MB"
+            ),
+        },
+        tuple((name, *_step_cost(group)) for name, group in ordered),
+        tuple(map(_job, slowest)),
+        _epochs(connection),
+    )
+
+
+def _cpu_seconds(actions: Sequence[Mapping[str, Any]]) -> float:
+    return sum(float(action["seconds"] * action["threads"]) for action in actions)
+
+
+def _step_cost(actions: Sequence[Mapping[str, Any]]) -> Line:
+    seconds = [float(action["seconds"]) for action in actions]
+    memory = max(action["peak_memory_mb"] for action in actions)
+    times = (sum(seconds), _cpu_seconds(actions), max(seconds))
+    return len(actions), *(round(time, 1) for time in times), memory
+
+
+def _job(action: Mapping[str, Any]) -> Line:
+    what = ", ".join(f"{name} {plain(value)}" for name, value in action["labels"].items())
+    taken = (action["seconds"], action["threads"], action["peak_memory_mb"])
+    return action["step"], what, *taken, f"{action['started'][:19]}Z", plain(action["host"])
+
+
+def _hours(seconds: float) -> str:
+    """Return a time as people say it.
+
+    >>> _hours(42.34), _hours(800), _hours(7200)
+    ('42.3 s', '13.3 min', '2.0 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _epochs(connection: duckdb.DuckDBPyConnection) -> tuple[Line, ...]:
+    if "epoch" not in columns_of(connection, "epochs"):
+        return ()
+    query = (
+        "select recipe, manifest, count(*), round(avg(seconds), 2) from epochs "
+        "group by recipe, manifest order by recipe, manifest"
+    )
+    return tuple(connection.execute(query).fetchall())

@@ -1,0 +1,52 @@
+"""What an answer of the report is made of, and the words that the three answers share."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from clipaudit.plaintext import plain
+from clipaudit.reports.layouts import Row
+
+Tables = Mapping[str, Sequence[Row]]  # the rows of report tables, by the tables' names
+
+QUESTIONS = {
+    "similarity": "Is the benchmark accuracy just train-test similarity?",
+    "memorization": "Does the model remember objects of its training images?",
+    "parrot": "Do the captions merely spell the text in the image?",
+}
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence, and the report table that its numbers stand in."""
+
+    text: str
+    table: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one audit says to its question. `headline` alone answers; sentences give the numbers."""
+
+    audit: str
+    question: str
+    ran: bool
+    headline: str
+    sentences: tuple[Sentence, ...] = ()
+    heads: tuple[str, ...] = ()  # of a small table of the numbers; none where there are none
+    lines: tuple[tuple[str, ...], ...] = ()
+    note: str = ""  # what its words mean
+
+
+def cannot(why: str) -> str:
+    """Return the headline of a question whose numbers are not there."""
+    return f"Cannot be said: {why}."
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a list in prose.
+
+    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    names = [plain(name) for name in names]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

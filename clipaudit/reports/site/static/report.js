@@ -1,0 +1,374 @@
+// Sorting, searching, copying, and why a cell says what it says. Reading needs none of it.
+// A page opened from disk may not fetch: the lineage comes as a script that sets one constant.
+"use strict";
+
+const root = document.documentElement;
+const home = document.currentScript.getAttribute("src").replace("static/report.js", "");
+const THEMES = ["auto", "light", "dark"];
+const AT_ONCE = 50; // entries of a list that are shown before asking
+const MOST_OPENED = 400; // nodes that one press opens
+
+root.classList.add("js");
+setTheme(remembered());
+
+function remembered() {
+  try {
+    return localStorage.getItem("clipaudit-theme") || "auto";
+  } catch {
+    return "auto"; // storage may be refused to files
+  }
+}
+
+function setTheme(theme) {
+  if (theme === "auto") delete root.dataset.theme;
+  else root.dataset.theme = theme;
+}
+
+/** Make an element: make("a", {href: "#"}, "text", child). */
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  themeSwitch(document.getElementById("theme"));
+  const here = document.querySelector("nav [aria-current]");
+  here?.scrollIntoView({ block: "nearest", inline: "nearest" }); // narrow: the menu scrolls
+  document.querySelectorAll("table.sortable").forEach(sortable);
+  document.querySelectorAll("table.why").forEach(explained);
+  document.querySelectorAll("[data-search]").forEach(searching);
+  document.querySelectorAll("[data-copy]").forEach(copying);
+});
+
+function themeSwitch(button) {
+  let theme = remembered();
+  const show = () => (button.textContent = `Colours: ${theme}`);
+  button.addEventListener("click", () => {
+    theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+    setTheme(theme);
+    show();
+    try {
+      localStorage.setItem("clipaudit-theme", theme);
+    } catch {
+      // not remembered then
+    }
+  });
+  show();
+}
+
+// --- tables ------------------------------------------------------------------------------------
+
+/** Headings sort the printed rows, each a tbody, by true values; a third press restores them. */
+function sortable(table) {
+  const heads = [...table.tHead.rows[0].cells];
+  const written = [...table.tBodies];
+  heads.forEach((head, column) => {
+    const button = make("button", { type: "button" }, ...head.childNodes);
+    head.replaceChildren(button);
+    button.addEventListener("click", () => {
+      const order = { ascending: "descending", descending: "none" };
+      const next = order[head.getAttribute("aria-sort")] || "ascending";
+      heads.forEach((other) => other.removeAttribute("aria-sort"));
+      if (next !== "none") head.setAttribute("aria-sort", next);
+      table.append(...sorted(written, column, next));
+    });
+  });
+}
+
+function sorted(bodies, column, order) {
+  if (order === "none") return bodies;
+  const sign = order === "ascending" ? 1 : -1;
+  const keyed = bodies.map((body) => [sortKey(body.rows[0].cells[column]), body]);
+  // what is missing comes last either way; equal ones stay as they were written
+  keyed.sort(([a], [b]) => {
+    if (a === null || b === null) return (a === null) - (b === null);
+    if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
+    return sign * (typeof a === "number" ? a - b : a.localeCompare(b, undefined, { numeric: true }));
+  });
+  return keyed.map(([, body]) => body);
+}
+
+function sortKey(cell) {
+  const value = cell.dataset.v ?? cell.textContent.trim();
+  if (value === "" || value === "\u2013") return null;
+  const number = Number(value);
+  return Number.isNaN(number) ? value : number;
+}
+
+/** A search box hides what does not hold all of its words; the target is a table or a list. */
+function searching(input) {
+  const target = document.getElementById(input.dataset.search);
+  const entries = [...(target.tBodies || target.children)];
+  const said = document.getElementById(`${input.dataset.search}-found`);
+  input.addEventListener("input", () => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let found = 0;
+    for (const entry of entries) {
+      const text = entry.textContent.toLowerCase();
+      entry.hidden = !words.every((word) => text.includes(word));
+      found += !entry.hidden;
+    }
+    if (said) said.textContent = words.length ? `${found} of ${entries.length} shown` : "";
+  });
+}
+
+function copying(button) {
+  button.addEventListener("click", async () => {
+    const text = stored(button.dataset.of)[button.dataset.copy];
+    const label = button.textContent;
+    button.textContent = (await copy(text)) ? "Copied" : "Not copied";
+    setTimeout(() => (button.textContent = label), 1500);
+  });
+}
+
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = make("textarea", { class: "skip" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy"); // where a file may not use the clipboard
+    area.remove();
+    return done;
+  }
+}
+
+/** The stored table behind a printed one: columns, comments, rows, texts. */
+function stored(id) {
+  return JSON.parse(document.getElementById(`${id}-data`).textContent);
+}
+
+// --- cells that say why ------------------------------------------------------------------------
+
+/** Arrow keys move among cells, Enter or a click asks why. */
+function explained(table) {
+  table.setAttribute("role", "grid");
+  const cells = () =>
+    [...table.tBodies].filter((body) => !body.hidden)
+      .flatMap((body) => [...body.rows])
+      .map((row) => [...row.cells].filter((cell) => cell.dataset.r !== undefined))
+      .filter((row) => row.length);
+  for (const cell of table.querySelectorAll("td[data-r]")) cell.tabIndex = -1;
+  const first = table.querySelector("td[data-r]");
+  if (first) first.tabIndex = 0;
+  const focus = (cell) => {
+    table.querySelectorAll("td[tabindex='0']").forEach((other) => (other.tabIndex = -1));
+    cell.tabIndex = 0;
+    cell.focus();
+  };
+  table.addEventListener("click", (event) => {
+    const cell = event.target.closest("td[data-r]");
+    if (cell && !event.target.closest("a")) {
+      focus(cell);
+      why(table, cell);
+    }
+  });
+  table.addEventListener("keydown", (event) => {
+    const cell = event.target.closest("td[data-r]");
+    if (!cell || event.ctrlKey || event.metaKey || event.altKey) return;
+    const rows = cells();
+    const at = rows.findIndex((row) => row.includes(cell));
+    const place = at < 0 ? 0 : rows[at].indexOf(cell);
+    const moves = {
+      ArrowRight: () => rows[at][place + 1],
+      ArrowLeft: () => rows[at][place - 1],
+      ArrowDown: () => beside(rows[at + 1], cell),
+      ArrowUp: () => beside(rows[at - 1], cell),
+      Home: () => rows[at][0],
+      End: () => rows[at].at(-1),
+    };
+    if (event.key === "Enter" || event.key === " ") why(table, cell);
+    else if (moves[event.key]) {
+      const next = moves[event.key]();
+      if (next) focus(next);
+    } else return;
+    event.preventDefault();
+  });
+}
+
+function beside(row, cell) {
+  return row && (row.find((other) => other.cellIndex >= cell.cellIndex) || row.at(-1));
+}
+
+let lineage; // a promise of the graph of actions, loaded when the first panel opens
+
+function loadLineage() {
+  lineage ??= new Promise((done, failed) => {
+    const script = make("script", { src: `${home}data/lineage.js` });
+    script.addEventListener("load", () => done(LINEAGE));
+    script.addEventListener("error", () => failed(new Error("data/lineage.js cannot be read")));
+    document.head.append(script);
+  });
+  return lineage;
+}
+
+async function why(table, cell) {
+  const id = table.id;
+  const data = stored(id);
+  const row = Object.fromEntries(data.columns.map((name, i) => [name, data.rows[cell.dataset.r][i]]));
+  const columns = cell.dataset.c.split(" ").filter(Boolean).map((i) => data.columns[i]);
+  const body = panel(`${data.title}, ${where(table, cell)}`, cell);
+  body.append(make("p", { class: "value" }, full(row[columns[0]])));
+  body.append(make("h3", {}, "What is read"), meanings(columns, row, data.comments));
+  const rest = data.columns.filter((name) => !columns.includes(name) && row[name] !== null);
+  body.append(folded(`The whole row: ${rest.length} more columns`, () => meanings(rest, row, data.comments)));
+  const waiting = make("p", { class: "muted" }, "Reading the lineage\u2026");
+  body.append(waiting);
+  try {
+    const graph = await loadLineage();
+    const action = graph.tables[data.pointer];
+    const sql = graph.sql[action];
+    const text = sql && [make("p", { class: "muted" }, `${graph.origins[action]}.`), make("pre", { tabindex: "0" }, sql)];
+    waiting.replaceWith(
+      ...(sql ? [make("h3", {}, "The SQL that made it"), ...text] : []),
+      make("h3", {}, "What it was made from"),
+      make("p", { class: "muted" }, "Files about another model, test set or corpus than this row had no part in it and are left out."),
+      openAll(body),
+      node(graph, action, row),
+    );
+  } catch (error) {
+    waiting.textContent = `The lineage cannot be shown: ${error.message}.`;
+  }
+}
+
+function where(table, cell) {
+  const line = cell.closest("tr");
+  const name = cell.closest("tbody").rows[0].cells[0].textContent.trim().replace(/^\u2013 /, "");
+  const further = line.classList.contains("further") ? `, ${line.cells[0].textContent.trim()}` : "";
+  return `${name}: ${table.tHead.rows[0].cells[cell.cellIndex].textContent.trim()}${further}`;
+}
+
+function panel(title, cell) {
+  document.getElementById("why")?.remove();
+  const close = make("button", { type: "button" }, "Close");
+  const body = make("div", { class: "body" });
+  const dialog = make(
+    "dialog",
+    { id: "why", "aria-labelledby": "why-title" },
+    make("div", { class: "inside" },
+      make("div", { class: "head" }, make("h2", { id: "why-title" }, title), close), body),
+  );
+  close.addEventListener("click", () => dialog.close());
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    cell.focus();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  return body;
+}
+
+function full(value) {
+  return value === null || value === undefined ? "no value" : String(value);
+}
+
+function meanings(columns, row, comments) {
+  const table = make("table", {});
+  for (const name of columns) {
+    const line = make("tr", {}, make("th", { class: "mono" }, name), make("td", { class: "n" }, full(row[name])));
+    line.append(make("td", { class: "t muted" }, comments[name] ?? ""));
+    table.append(line);
+  }
+  return make("div", { class: "scroll" }, table);
+}
+
+/** Details whose content is made when they open. */
+function folded(summary, content) {
+  const details = make("details", {}, make("summary", {}, summary));
+  details.addEventListener("toggle", () => details.unfold());
+  details.unfold = () => {
+    if (details.open && details.children.length === 1) details.append(content());
+  };
+  return details;
+}
+
+// --- the tree of actions -----------------------------------------------------------------------
+
+/** Labels that contradict the row name another model, test set or corpus: no part of its number. */
+function concerns(labels, row) {
+  return Object.entries(labels).every(([name, value]) => !row[name] || text(row[name]) === value);
+}
+
+function text(value) {
+  return value === true ? "True" : String(value); // as Python writes it
+}
+
+function node(graph, key, row) {
+  const action = graph.actions[key];
+  const list = make("ul", { class: "tree" });
+  if (!action) return make("p", { class: "muted" }, `No record of action ${key}.`);
+  const facts = [
+    `${action.step}, ${action.seconds} s on ${action.host}, ${action.started.slice(0, 19)}Z`,
+    `action ${key.slice(0, 12)}, code ${action.code.slice(0, 12)}`,
+  ];
+  list.append(...facts.map((fact) => make("li", { class: "digest" }, fact)));
+  list.append(named("settings", action.settings), named("environment", action.environment));
+  for (const [view, files] of Object.entries(action.inputs).filter(([, files]) => files.length)) {
+    const used = files.filter((file) => concerns(file.labels, row));
+    const item = make("li", {}, folded(`${view}: ${used.length} of ${files.length} files`, () => inputs(graph, used, row)));
+    item.firstChild.classList.add("branch");
+    list.append(item);
+  }
+  return list;
+}
+
+function named(title, values) {
+  const names = Object.entries(values);
+  if (!names.length) return "";
+  const content = () => make("pre", { tabindex: "0" }, names.map(([name, value]) => `${name} = ${typeof value === "string" ? value : JSON.stringify(value)}`).join("\n"));
+  return make("li", {}, folded(`${title} (${names.length})`, content));
+}
+
+function inputs(graph, files, row) {
+  const list = make("ul", { class: "tree" });
+  const more = (start) => {
+    for (const file of files.slice(start, start + AT_ONCE)) list.append(make("li", {}, input(graph, file, row)));
+    const left = files.length - start - AT_ONCE;
+    if (left <= 0) return;
+    const button = make("button", { type: "button" }, `${left} more`);
+    button.addEventListener("click", () => {
+      button.parentNode.remove();
+      more(start + AT_ONCE);
+    });
+    list.append(make("li", {}, button));
+  };
+  more(0);
+  return list;
+}
+
+function input(graph, file, row) {
+  const title = [make("span", { class: "path" }, file.path), " ", make("span", { class: "digest" }, file.digest.slice(0, 12))];
+  if (!file.action) return make("span", { class: "shard" }, ...title, make("span", { class: "digest" }, " given to the run"));
+  const details = folded("", () => node(graph, file.action, row));
+  details.classList.add("branch");
+  details.dataset.action = file.action;
+  details.firstChild.append(...title);
+  return details;
+}
+
+/** Opens every branch; an action that several files come from once, the first time it is met. */
+function openAll(body) {
+  const button = make("button", { type: "button", id: "open-all" }, "Open all, down to the shards");
+  button.addEventListener("click", () => {
+    const met = new Set();
+    const left = () => body.querySelector("details.branch:not([open]):not(.met)");
+    for (let opened = 0, next = left(); next && opened < MOST_OPENED; next = left()) {
+      const action = next.dataset.action;
+      if (action && met.has(action)) {
+        next.classList.add("met");
+        continue;
+      }
+      met.add(action);
+      next.open = true;
+      next.unfold();
+      opened++;
+    }
+  });
+  return button;
+}

@@ -1,0 +1,1 @@
+"""Runs: what a run of Snakemake notes of itself, and how far it is."""

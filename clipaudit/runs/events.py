@@ -1,0 +1,86 @@
+"""Run events: what a run of Snakemake does, as lines of JSON that another process can read.
+
+    logs/runs/<start>-<process>.jsonl   one run; the first line says which process on which host
+
+Events are `run` (how many jobs each rule has), `job` (one that starts: rule, wildcards, logs),
+`started`, `finished`, `error`, `end`. Each has the time in seconds since 1970.
+"""
+
+import json
+import logging
+import os
+import platform
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+Event = dict[str, Any]
+
+
+class EventFile:
+    """The file of one run, appended to line by line."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file at `path`."""
+        self.path = path
+
+    @classmethod
+    def new(cls, folder: Path) -> "EventFile":
+        """Start the file of this process in `folder`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        start = time.strftime("%Y-%m-%dT%H%M%S", time.gmtime())
+        file = cls(folder / f"{start}-{os.getpid()}.jsonl")
+        host, process = platform.node(), os.getpid()
+        file.write({"event": "opened", "time": time.time(), "host": host, "process": process})
+        return file
+
+    def write(self, event: Event) -> None:
+        """Append one event, in one write, so that no reader sees half of it for long."""
+        with self.path.open("a") as file:
+            file.write(json.dumps(event, default=str) + "\n")
+
+    def events(self) -> Iterator[Event]:
+        """Yield the events written so far; a line that is not whole yet is left for later."""
+        with self.path.open() as file:
+            for line in file:
+                if line.endswith("\n"):
+                    yield json.loads(line)
+
+
+def newest(folder: Path) -> EventFile | None:
+    """Return the file of the run that started last, None where there is none."""
+    files = sorted(folder.glob("*.jsonl"))
+    return EventFile(files[-1]) if files else None
+
+
+def event_of(record: logging.LogRecord, now: float) -> Event | None:
+    """Return what a log record of Snakemake says about jobs; None where it says nothing.
+
+    >>> record = logging.makeLogRecord({"event": "job_finished", "job_id": 3})
+    >>> event_of(record, 5.0)
+    {'event': 'finished', 'time': 5.0, 'jobs': [3]}
+    >>> event_of(logging.makeLogRecord({"msg": "words"}), 5.0) is None
+    True
+    """
+    fields = record.__dict__
+    kind = str(fields.get("event", ""))
+    if kind == "run_info":
+        rules = {rule: n for rule, n in fields["stats"].items() if rule != "total"}
+        return {"event": "run", "time": now, "rules": rules}
+    if kind == "job_info":
+        about = {"job": fields["jobid"], "rule": fields["rule_name"], "threads": fields["threads"]}
+        wildcards = dict(fields["wildcards"] or {})
+        return {"event": "job", "time": now, **about, "wildcards": wildcards, "log": _logs(fields)}
+    if kind == "job_started":
+        return {"event": "started", "time": now, "jobs": [int(job) for job in fields["jobs"]]}
+    if kind == "job_finished":
+        return {"event": "finished", "time": now, "jobs": [int(fields["job_id"])]}
+    if kind == "job_error":
+        about = {"job": fields["jobid"], "rule": fields["rule_name"]}
+        return {"event": "error", "time": now, **about, "log": _logs(fields)}
+    return None
+
+
+def _logs(fields: dict[str, Any]) -> list[str]:
+    return [str(path) for path in fields["log"]]

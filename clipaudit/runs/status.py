@@ -1,0 +1,161 @@
+"""Run status: how far a run is, stage by stage, how fast it goes, and what failed.
+
+A stage is a rule, its parts are its jobs. The time left is an estimate: the jobs left of each
+stage, at the mean of those that finished (of all stages, where none of this one has), shared by as
+many as have run at once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from clipaudit.plaintext import plain
+
+
+@dataclass
+class Stage:
+    """One rule of a run: its jobs, how many are done, and the seconds that those took."""
+
+    total: int
+    done: int = 0
+    running: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class Job:
+    """A job that has started."""
+
+    rule: str
+    wildcards: Mapping[str, str]
+    log: list[str]
+    started: float
+
+
+@dataclass
+class RunStatus:
+    """What the events of a run add up to; `take` them in order."""
+
+    host: str = ""
+    process: int = 0
+    opened: float = 0.0
+    seen: float = 0.0  # time of the last event
+    ended: bool = False
+    lost: bool = False  # its process is gone without having ended
+    stages: dict[str, Stage] = field(default_factory=dict)
+    jobs: dict[int, Job] = field(default_factory=dict)  # those that run now
+    failures: list[Job] = field(default_factory=list)
+    at_once: int = 1  # the most jobs that ran together
+
+    def take(self, event: Mapping[str, Any]) -> None:
+        """Add one event of `clipaudit.runs.events`."""
+        self.seen = event["time"]
+        take = {
+            "opened": self._open,
+            "run": self._plan,
+            "job": self._start,
+            "finished": self._finish,
+            "error": self._fail,
+            "end": self._end,
+        }.get(event["event"])
+        if take is not None:
+            take(event)
+
+    @property
+    def total(self) -> int:
+        """How many jobs the run has."""
+        return sum(stage.total for stage in self.stages.values())
+
+    @property
+    def done(self) -> int:
+        """How many of them are done."""
+        return sum(stage.done for stage in self.stages.values())
+
+    def per_second(self, now: float) -> float:
+        """Return how many jobs were done a second since the run opened; 0 before the first."""
+        return self.done / max(now - self.opened, 1e-9)
+
+    def seconds_left(self, now: float) -> float | None:
+        """Return the estimate of the time left; None before any job is done."""
+        if not self.done:
+            return None
+        mean = sum(stage.seconds for stage in self.stages.values()) / self.done
+        work = 0.0
+        for stage in self.stages.values():
+            each = stage.seconds / stage.done if stage.done else mean
+            work += (stage.total - stage.done - stage.failed) * each
+        work -= sum(now - job.started for job in self.jobs.values())
+        return max(work, 0.0) / self.at_once
+
+    def _open(self, event: Mapping[str, Any]) -> None:
+        self.host, self.process, self.opened = event["host"], event["process"], event["time"]
+
+    def _plan(self, event: Mapping[str, Any]) -> None:
+        for rule, count in event["rules"].items():
+            self.stages.setdefault(rule, Stage(0)).total = count
+
+    def _start(self, event: Mapping[str, Any]) -> None:
+        job = Job(event["rule"], event["wildcards"], event["log"], event["time"])
+        if event["job"] not in self.jobs:  # a retry of a job that failed counts once
+            self._stage(job.rule).running += 1
+        self.jobs[event["job"]] = job
+        self.at_once = max(self.at_once, len(self.jobs))
+
+    def _finish(self, event: Mapping[str, Any]) -> None:
+        for number in event["jobs"]:
+            job = self.jobs.pop(number, None)
+            if job is not None:
+                stage = self._stage(job.rule)
+                stage.running -= 1
+                stage.done += 1
+                stage.seconds += event["time"] - job.started
+
+    def _fail(self, event: Mapping[str, Any]) -> None:
+        job = self.jobs.pop(event["job"], None)
+        if job is not None:
+            stage = self._stage(job.rule)
+            stage.running -= 1
+            stage.failed += 1
+            self.failures.append(job)
+
+    def _end(self, event: Mapping[str, Any]) -> None:
+        self.ended = True
+
+    def _stage(self, rule: str) -> Stage:
+        return self.stages.setdefault(rule, Stage(1))
+
+
+def live_line(status: RunStatus, now: float) -> str:
+    """Return the run in one line of at most 100 letters.
+
+    >>> status = RunStatus(opened=0.0, stages={"embed": Stage(4, 2, 1, 0, 10.0)})
+    >>> live_line(status, 20.0)
+    '2 of 4 jobs, 6 a minute, about 10 s left | embed 2/4'
+    """
+    left = status.seconds_left(now)
+    parts = [f"{status.done} of {status.total} jobs", f"{60 * status.per_second(now):.0f} a minute"]
+    parts.append("time left unknown" if left is None else f"about {duration(left)} left")
+    if status.failures:
+        parts.append(f"{len(status.failures)} FAILED")
+    running = [
+        f"{rule} {stage.done}/{stage.total}"
+        for rule, stage in status.stages.items()
+        if stage.running
+    ]
+    line = plain(", ".join(parts) + (f" | {', '.join(running)}" if running else ""))
+    return line if len(line) <= 100 else line[:99] + "…"
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people say it.
+
+    >>> duration(9.6), duration(200), duration(7320)
+    ('10 s', '3 min 20 s', '2 h 2 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -1,0 +1,106 @@
+"""What is said of the last run: its status as lines and as JSON."""
+
+import json
+import os
+import platform
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from clipaudit.errors import InputError
+from clipaudit.plaintext import plain
+from clipaudit.runs.events import newest
+from clipaudit.runs.status import Job, RunStatus, duration
+
+LOG_LINES = 8  # of a failed job's log
+_QUIET_SECONDS = 3600  # a run elsewhere that noted nothing for so long may be gone
+
+
+def run_status(runs: Path) -> RunStatus:
+    """Return the status of the run that started last; raises InputError where none was noted."""
+    file = newest(runs)
+    if file is None:
+        raise InputError(
+            f"{runs}: no run has noted anything here. Start one in this folder with a profile that "
+            "says `logger: clipaudit`, or name the folder by --runs."
+        )
+    status = RunStatus()
+    for event in file.events():
+        status.take(event)
+    here = status.host == platform.node()
+    status.lost = not status.ended and here and not _is_alive(status.process)
+    return status
+
+
+def status_lines(status: RunStatus, now: float) -> Iterator[str]:
+    """Yield the lines that people read: the whole, the stages, and the failures."""
+    yield _heading(status, now)
+    width = max((len(rule) for rule in status.stages), default=0)
+    for rule, stage in status.stages.items():
+        notes = [f"{stage.running} running"] if stage.running else []
+        notes += [f"{stage.failed} FAILED"] if stage.failed else []
+        if stage.done:
+            notes.append(f"{duration(stage.seconds / stage.done)} each")
+        counts = f"{stage.done:>5} of {stage.total:<5}"
+        yield f"  {plain(rule):<{width}} {counts} {', '.join(notes)}".rstrip()
+    for job in status.failures:
+        yield from _failure(job)
+
+
+def status_json(status: RunStatus, now: float) -> str:
+    """Return the status as one JSON object; times in seconds, `left` null while unknown."""
+    fields = asdict(status)
+    fields |= {"done": status.done, "total": status.total, "left": status.seconds_left(now)}
+    fields["per_second"] = status.per_second(now)
+    for job in fields["failures"]:
+        job["last_lines"] = _last_lines(job["log"])
+    return json.dumps(fields)
+
+
+def _heading(status: RunStatus, now: float) -> str:
+    share = f"{status.done} of {status.total} jobs done"
+    if status.failures:
+        share += f", {len(status.failures)} failed"
+    if status.ended:
+        return f"ended after {duration(status.seen - status.opened)}: {share}"
+    if status.lost:
+        return (
+            f"LOST: process {status.process} is gone since {duration(now - status.seen)}: {share}. "
+            "Start the same command again: what is done stays done."
+        )
+    left = status.seconds_left(now)
+    about = "time left unknown" if left is None else f"about {duration(left)} left"
+    rate = f"{60 * status.per_second(now):.0f} a minute"
+    quiet = now - status.seen
+    silent = f", silent for {duration(quiet)}" if quiet > _QUIET_SECONDS else ""
+    since = duration(now - status.opened)
+    return f"running for {since} on {plain(status.host)}: {share}, {rate}, {about}{silent}"
+
+
+def _failure(job: Job) -> Iterator[str]:
+    about = ", ".join(f"{name} {value}" for name, value in job.wildcards.items())
+    yield f"FAILED {plain(job.rule)} {plain(about)}".rstrip()
+    for line in _last_lines(job.log):
+        yield f"    {plain(line)}"
+
+
+def _last_lines(logs: list[str]) -> list[str]:
+    """Return where the logs lie, and the last lines of each that is there."""
+    lines = []
+    for log in logs:
+        lines.append(log)
+        try:
+            lines += Path(log).read_text(errors="replace").splitlines()[-LOG_LINES:]
+        except OSError as error:
+            lines.append(f"(cannot be read: {error.strerror})")
+    return lines
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's, but there
+        return True
+    return True

@@ -1,0 +1,29 @@
+"""The report that people open: results/report/index.html.
+
+Needs: every table, every figure, the catalog.
+Makes: report/, a folder of pages that opens from disk, without a server or a network.
+"""
+
+
+rule report:
+    """results/report: what the audits say, each number with what it was made of."""
+    input:
+        tables=table_pointers(),
+        figures=figure_pointers(),
+        catalog=f"{RESULTS}/audit.duckdb",
+    output:
+        report=report(
+            directory(f"{RESULTS}/report"),
+            caption="../clipaudit/reports/site/caption.rst",
+            category="Report",
+            htmlindex="index.html",
+        ),
+    log:
+        "logs/report.log",
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("report"),
+        settings=lambda wildcards: RUN.model_dump_json(),
+    script:
+        "../workflow_scripts/report.py"

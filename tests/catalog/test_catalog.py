@@ -1,0 +1,86 @@
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from catalogcases import make_catalog, sample
+
+from clipaudit.catalog.columns import meaning
+from clipaudit.catalog.views import CatalogFile, open_catalog, write_catalog
+from clipaudit.errors import InputError, StoreError
+
+SAMPLES = ("samples", {"corpus": "large"}, [sample(0, 0), sample(0, 1)])
+UNSAID = (
+    "select table_name, column_name from duckdb_columns() where not internal and comment is null"
+)
+
+
+def test_equal_content_under_two_labels_is_read_once_for_each(tmp_path):
+    """Two prunings of one order may keep the same samples: their pointers share an object."""
+    path = tmp_path / "object"
+    pq.write_table(pa.table({"row": [1, 2]}), path)
+    files = [CatalogFile("manifests", path, {"pruning": name}) for name in ("near", "core")]
+    write_catalog(files, {}, tmp_path / "audit.duckdb")
+
+    with open_catalog(tmp_path) as connection:
+        found = connection.execute("select * from manifests order by all").fetchall()
+
+    assert found == [("core", 1), ("core", 2), ("near", 1), ("near", 2)]
+
+
+def test_every_column_bears_a_comment(tmp_path):
+    results = make_catalog(tmp_path, SAMPLES, ("matches", {"corpus": "large", "part": "00000"}, []))
+
+    with open_catalog(results) as connection:
+        assert connection.execute(UNSAID).fetchall() == []
+
+
+def test_a_view_says_what_a_row_of_it_is(tmp_path):
+    results = make_catalog(tmp_path, SAMPLES)
+
+    with open_catalog(results) as connection:
+        found = dict(connection.execute("select view_name, comment from duckdb_views()").fetchall())
+
+    assert found["samples"].startswith("one row per usable sample")
+    assert found["audit"].startswith("one row per sample")
+
+
+def test_an_exact_line_goes_before_a_pattern():
+    assert meaning("manifests", "set") != meaning("nothing_known", "set")
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("select * from read_text('/etc/passwd')", "disabled by configuration"),
+        ("select * from read_csv('/etc/passwd')", "disabled by configuration"),
+        ("select * from glob('/etc/*')", "disabled by configuration"),
+        ("attach '/tmp/other.duckdb' as other", "disabled by configuration"),
+        ("install httpfs", "disabled"),
+        ("load httpfs", "disabled"),
+        ("create table x (a int)", "read-only"),
+        ("set enable_external_access = true", "locked"),
+        ("from results", "no table results"),  # a Python variable of this test
+    ],
+)
+def test_nothing_else_can_be_reached(tmp_path, query, message):
+    results = make_catalog(tmp_path, SAMPLES)
+
+    with pytest.raises(InputError, match=message), open_catalog(results) as connection:
+        connection.execute(query)
+
+
+def test_an_unknown_table_is_answered_by_the_nearest(tmp_path):
+    results = make_catalog(tmp_path, SAMPLES)
+
+    with (
+        pytest.raises(InputError, match=r"no table sample\. Did you mean samples"),
+        open_catalog(results) as connection,
+    ):
+        connection.execute("from sample")
+
+
+def test_no_catalog_is_told_with_the_command_that_makes_one(tmp_path):
+    with (
+        pytest.raises(StoreError, match=r"audit.duckdb: no such catalog. Run `snakemake"),
+        open_catalog(tmp_path),
+    ):
+        pass

@@ -1,0 +1,68 @@
+import fcntl
+
+import pytest
+from click.testing import CliRunner
+from maderecords import made, record_all
+
+from clipaudit.cli.compact import compact
+from clipaudit.cli.options import Group
+from clipaudit.store import Store
+
+group = Group(commands=[compact])
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store(tmp_path)
+    record_all(store, [made("a", 1), made("a", 2)])
+    return store
+
+
+def run(*arguments):
+    return CliRunner().invoke(group, ["compact", *map(str, arguments)])
+
+
+def test_compact_tells_what_it_packed(store):
+    answer = run("--store", store.root)
+
+    assert answer.exit_code == 0
+    assert answer.stdout.startswith("2 loose records of 2,")
+    assert "packed into 1 file of now " in answer.stdout
+    assert answer.stderr == ""
+
+
+def test_compact_again_has_nothing_to_do(store):
+    run("--store", store.root)
+
+    answer = run("--store", store.root)
+
+    assert answer.stdout == "no loose records\n"
+
+
+def test_compact_tells_of_files_that_are_no_records(store):
+    (path, _) = (store.root / "lineage").rglob("*.json")
+    path.write_text("")
+
+    answer = run("--store", store.root)
+
+    assert answer.exit_code == 0
+    assert answer.stdout.startswith("1 loose record of 1,")
+    assert f"{path}: not a lineage record" in answer.stderr
+
+
+def test_compact_gives_way_to_another_packer(store):
+    with (store.root / "lineage" / "packing.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+        answer = run("--store", store.root)
+
+    assert answer.exit_code == 1
+    assert "packing.lock: another process packs the records of this store" in answer.stderr
+    assert "Traceback" not in answer.output
+
+
+def test_a_store_that_is_not_there_is_wrong_usage():
+    answer = run("--store", "gone")
+
+    assert answer.exit_code == 2
+    assert "Directory 'gone' does not exist" in answer.stderr

@@ -1,0 +1,67 @@
+import pytest
+from click.testing import CliRunner
+from tworuns import two_runs
+
+from clipaudit.cli.options import Group
+from clipaudit.cli.pin import pin
+
+
+@pytest.fixture
+def call(tmp_path):
+    """A function: call `clipaudit pin` on a run of one table."""
+    run, _ = two_runs(tmp_path)
+    run.act("tables/t.json")
+    folders = ["--store", str(run.store.root), "--results", str(run.results)]
+
+    def call(*arguments):
+        return CliRunner().invoke(Group(commands=[pin]), ["pin", *folders, *arguments])
+
+    return call
+
+
+def test_a_run_is_kept_listed_and_forgotten(call):
+    kept = call("first")
+    listed = call("--list")
+    removed = call("--remove", "first")
+
+    assert kept.stderr.endswith("that first keeps: 1\n")
+    assert listed.stdout == "first\n"
+    assert removed.stderr == "first is removed: it keeps nothing any more\n"
+    assert call("--list").stdout == ""
+
+
+def test_a_name_is_not_given_twice(call):
+    call("first")
+
+    again = call("first")
+
+    assert again.exit_code == 1
+    assert "a pin first exists. Remove it first, or take another name." in again.stderr
+
+
+def test_an_unknown_pin_is_answered_by_the_nearest(call):
+    call("before-new-shards")
+
+    answer = call("--remove", "before-new-shard")
+
+    assert answer.exit_code == 1
+    assert "Did you mean before-new-shards?" in answer.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["a", "--list"], ["a", "--remove", "b"]])
+def test_one_thing_is_asked_at_a_time(call, arguments):
+    answer = call(*arguments)
+
+    assert answer.exit_code == 2
+    assert "Give a NAME to keep the run by, or --list, or --remove NAME." in answer.stderr
+
+
+def test_a_folder_without_a_run_cannot_be_kept(call, tmp_path):
+    answer = call("first", "--results", str(tmp_path))
+
+    assert answer.exit_code == 1
+    assert "no results folder of a run" in answer.stderr
+
+
+def test_pins_are_listed_where_there_is_no_results_folder(call):
+    assert call("--list", "--results", "nowhere").exit_code == 0

@@ -1,0 +1,181 @@
+"""What `clipaudit plan` prints, over a small workflow of its own."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from clipaudit.cli.options import Group
+from clipaudit.cli.plan import plan
+
+SNAKEFILE = """\
+from clipaudit.errors import ConfigError
+from clipaudit.workflow import code, stop_with
+
+config.setdefault("seed", 0)
+config.update(results="results", store="store")
+if config["seed"] == "many":
+    try:
+        raise ConfigError("seed: 'many' is not a number.")
+    except ConfigError as error:
+        stop_with(error)
+
+
+rule all:
+    input:
+        "results/kept.json",
+
+
+rule index:
+    input:
+        tars="user.tar",
+    output:
+        table="results/samples.json",
+    params:
+        code=code("index"),
+        seed=config["seed"],
+    script:
+        "workflow_scripts/index.py"
+
+
+rule prune:
+    input:
+        base="results/samples.json",
+    output:
+        table="results/kept.json",
+    params:
+        code=code("prune"),
+    script:
+        "workflow_scripts/prune.py"
+"""
+STEP = """\
+from clipaudit.workflow import run_step
+
+
+def compute(step):
+    step.write_bytes("table", b"the same for every seed", ".bin")
+
+
+run_step(snakemake, compute)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("Snakefile").write_text(SNAKEFILE)
+    Path("workflow_scripts").mkdir()
+    for name in ("index", "prune"):
+        Path("workflow_scripts", f"{name}.py").write_text(STEP)
+    Path("profile").mkdir()
+    Path("profile/config.yaml").write_text("cores: 1\nrerun-triggers: [mtime, params, input]\n")
+    Path("user.tar").write_text("content")
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(
+        Group(commands=[plan]), ["plan", *arguments], env={"SNAKEMAKE_PROFILE": "profile"}
+    )
+
+
+def test_a_first_run_computes_everything(folder):
+    answer = run()
+
+    assert answer.exit_code == 0
+    assert answer.output.splitlines() == [
+        "certain: 2 jobs, 0 CPU h, 0 GPU h, 0 B (2 never recorded)",
+        "  index: 1 job",
+        "    never computed before: 1 job",
+        "  prune: 1 job",
+        "    never computed before: 1 job",
+    ]
+
+
+def test_nothing_is_written(folder):
+    before = sorted(folder.rglob("*"))
+
+    run()
+
+    assert [path for path in sorted(folder.rglob("*")) if path not in before] == [
+        path for path in sorted(folder.rglob("*")) if path.is_relative_to(folder / "store")
+    ]
+
+
+def test_jobs_are_listed_with_their_outputs(folder):
+    answer = run("--jobs", "results/samples.json")
+
+    assert answer.output.splitlines()[1:] == [
+        "  index results/samples.json",
+        "    never computed before",
+    ]
+
+
+def test_json_has_every_job_and_what_each_fate_costs(folder):
+    answer = json.loads(run("--format", "json").output)
+
+    assert [job["fate"] for job in answer["jobs"]] == ["certain", "certain"]
+    assert answer["jobs"][1]["waits_for"] == ["results/samples.json"]
+    assert answer["summary"]["certain"]["jobs"] == 2
+    assert answer["summary"]["certain"]["unknown"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["resuls/kept.json"], "resuls/kept.json: no rule makes this."),
+        (["--config", "seed=many"], "seed: 'many' is not a number."),
+        (["--profile", "gone"], "profile directory given (gone)"),
+    ],
+)
+def test_what_cannot_be_planned_is_one_message(folder, arguments, message):
+    answer = run(*arguments)
+
+    assert answer.exit_code == 1
+    assert message in answer.output
+    assert "Traceback" not in answer.output
+
+
+def test_a_missing_input_is_named(folder):
+    Path("user.tar").unlink()
+
+    answer = run()
+
+    assert answer.exit_code == 1
+    assert "Missing input files for rule index" in answer.output
+    assert "user.tar" in answer.output
+
+
+def test_an_unknown_target_is_answered_with_the_nearest(folder):
+    Path("results/tables").mkdir(parents=True)
+    Path("results/tables/similarity_table1.json").write_text("{}")
+
+    answer = run("results/tables/similarity_table2.json")
+
+    assert "Did you mean results/tables/similarity_table1.json?" in answer.output
+
+
+def test_a_folder_without_a_workflow_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    answer = run()
+
+    assert answer.exit_code == 1
+    assert f"{os.getcwd()}: no Snakefile here." in answer.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--config", "seed"], "'seed' is not KEY=VALUE"),
+        (["--configfile", "gone.yaml"], "File 'gone.yaml' does not exist"),
+        (["--format", "xml"], "'xml' is not one of 'text', 'json'"),
+    ],
+)
+def test_wrong_usage_exits_with_2_and_says_why(arguments, message):
+    answer = run(*arguments)
+
+    assert answer.exit_code == 2
+    assert message in answer.output

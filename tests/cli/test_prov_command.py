@@ -1,0 +1,111 @@
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+from exportedrun import two_parts
+from rocrate.rocrate import ROCrate
+
+from clipaudit.cli.options import Group
+from clipaudit.cli.prov import prov
+
+group = Group(commands=[prov])
+
+
+@pytest.fixture
+def run(tmp_path):
+    run = two_parts(tmp_path)
+    run.report("tables", "similarity_table1", "large/pruned/00000")
+    run.report("figures", "parrot_fig1", "large/all/00000")
+    return run
+
+
+def ask(run, *arguments):
+    folders = ("--results", str(run.results), "--store", str(run.store.root))
+    return CliRunner().invoke(group, ["prov", *map(str, arguments), *folders])
+
+
+def test_help_has_an_example():
+    assert "Example:" in prov.help
+
+
+@pytest.mark.parametrize("form", ["ro-crate", "openlineage"])
+def test_every_format_says_what_it_wrote_on_standard_error(run, form):
+    output = run.folder / "out"
+
+    answer = ask(run, "--format", form, "--output", output)
+
+    assert (answer.exit_code, answer.stdout) == (0, "")
+    assert answer.stderr == f"{output}: 5 actions below 4 files\n"
+
+
+def test_a_table_is_told_of_alone(run):
+    output = run.folder / "events.jsonl"
+
+    ask(run, "--format", "openlineage", "--table", "parrot_fig1", "--output", output)
+
+    assert len(output.read_text().splitlines()) == 3
+
+
+def test_a_name_that_ends_in_zip_is_a_zip_file(run):
+    output = run.folder / "crate.zip"
+
+    ask(run, "--format", "ro-crate", "--output", output, "--license", "CC0-1.0")
+
+    assert ROCrate(output).license == "CC0-1.0"
+
+
+def test_force_replaces_a_crate(run):
+    output = run.folder / "crate"
+    ask(run, "--format", "ro-crate", "--output", output)
+
+    answer = ask(
+        run, "--format", "ro-crate", "--table", "parrot_fig1", "--output", output, "--force"
+    )  # fmt: skip
+
+    assert answer.exit_code == 0
+    assert len(ROCrate(output).data_entities) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--format", "ro-crate", "--table", "parot_fig1"], 1, "Did you mean parrot_fig1"),
+        (["--format", "openlineage", "--summary"], 2, "--license are for ro-crate"),
+        (["--format", "prov-o"], 2, "'prov-o' is not one of 'ro-crate', 'openlineage'"),
+    ],
+)
+def test_what_cannot_be_told_is_one_message(run, arguments, code, message):
+    answer = ask(run, *arguments, "--output", run.folder / "out")
+
+    assert answer.exit_code == code
+    assert message in answer.output
+    assert not (run.folder / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("form", "library", "package"),
+    [("ro-crate", "rocrate", "rocrate"), ("openlineage", "openlineage-python", "openlineage")],
+)
+def test_a_missing_library_is_answered_with_its_extra(run, form, library, package, monkeypatch):
+    for name in [package, *(each for each in sys.modules if each.startswith(f"{package}."))]:
+        monkeypatch.setitem(sys.modules, name, None)
+
+    answer = ask(run, "--format", form, "--output", run.folder / "out")
+
+    assert answer.exit_code == 1
+    assert f"{library} is not installed" in answer.stderr
+    assert "pip install 'clipaudit[prov]'" in answer.stderr
+    assert not (run.folder / "out").exists()
+
+
+def test_help_imports_nothing_heavy():
+    program = (
+        "import sys\nfrom clipaudit.cli.prov import prov\n"
+        "prov(['--help'], standalone_mode=False)\n"
+        "heavy = {'pyarrow', 'duckdb', 'numpy', 'rocrate', 'openlineage'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr

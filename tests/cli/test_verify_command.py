@@ -1,0 +1,93 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from clipaudit.cli.options import Group
+from clipaudit.cli.verify import verify
+from clipaudit.store import Store, replace_text
+
+GROUP = Group(commands=[verify])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A results folder of one pointer, which no record explains."""
+    pointer = Store(tmp_path / "store").put_bytes(b"content", schema="x")
+    replace_text(tmp_path / "results/here.json", pointer.to_json())
+    return tmp_path
+
+
+def run(folder, *arguments):
+    folders = ["--results", str(folder / "results"), "--store", str(folder / "store")]
+    return CliRunner().invoke(GROUP, ["verify", *folders, *arguments])
+
+
+def remove_object(folder):
+    for path in (folder / "store").glob("objects/??/*"):
+        path.unlink()
+
+
+def test_what_is_only_unverifiable_is_a_warning(folder):
+    done = run(folder)
+
+    assert done.exit_code == 0
+    assert "1 pointers, 1 objects, 7 bytes\nall as they were written\n" in done.stdout
+    assert "unverifiable: " in done.stdout
+    assert "Warning: 1 places are unverifiable." in done.stderr
+    assert "hashed 7 bytes in " in done.stderr
+
+
+def test_strict_makes_it_an_error(folder):
+    done = run(folder, "--strict")
+
+    assert done.exit_code == 1
+    assert "1 places are unverifiable: do what the lines above say." in done.stderr
+
+
+def test_what_cannot_be_trusted_is_an_error_with_a_remedy(folder):
+    remove_object(folder)
+
+    done = run(folder)
+
+    assert done.exit_code == 1
+    assert "missing: " in done.stdout
+    assert "the object is missing. `clipaudit verify --repair` makes it again.\n" in done.stdout
+    assert "Error: 1 places cannot be trusted: do what the lines above say." in done.stderr
+
+
+def test_faults_as_json(folder):
+    remove_object(folder)
+
+    report = json.loads(run(folder, "--format", "json").stdout)
+
+    assert (report["pointers"], report["objects"], report["repaired"]) == (1, 1, [])
+    assert [fault["kind"] for fault in report["faults"]] == ["missing", "unverifiable"]
+    assert report["faults"][0]["pointer"] == str(folder / "results/here.json")
+
+
+def test_a_hostile_file_name_stays_on_its_line(folder):
+    replace_text(folder / "results/\x1b[31mred\nline.json", "{")
+
+    lines = run(folder).stdout.splitlines()
+
+    assert r"results/\x1b[31mred\nline.json: not a pointer" in lines[0]
+
+
+def test_many_unverifiable_places_are_counted_not_listed(folder):
+    text = (folder / "results/here.json").read_text()
+    for number in range(30):
+        replace_text(folder / f"results/{number}.json", text)
+
+    assert "... and 11 more that are unverifiable: --format json" in run(folder).stdout
+
+
+def test_repair_away_from_the_workflow_touches_nothing(folder, monkeypatch):
+    remove_object(folder)
+    monkeypatch.chdir(folder)
+
+    done = run(folder, "--repair")
+
+    assert done.exit_code == 1
+    assert "no Snakefile here, so nothing can be made again" in done.stderr
+    assert (folder / "results/here.json").exists()

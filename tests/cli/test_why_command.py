@@ -1,0 +1,104 @@
+import json
+import shutil
+
+import pytest
+from click.testing import CliRunner
+from handmaderun import HandmadeRun
+
+from clipaudit.cli.options import Group
+from clipaudit.cli.why import why
+
+SQL = "select corpus, avg(score) as mean from scores group by corpus order by corpus"
+
+group = Group(commands=[why])
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Two corpora, a shard and a file of two scores each; `means` is made of both."""
+    run = HandmadeRun(tmp_path, monkeypatch)
+    files = []
+    for corpus, score in (("a", 0.25), ("b\x1b[31m", 0.75)):
+        labels = {"corpus": corpus}
+        rows = [{"score": score}, {"score": score}]
+        tars = [run.shard(f"data/{corpus}.tar")]
+        files += run.act("score", {f"scores/{score}.json": (labels, rows)}, {"tars": tars})
+    run.report("means", SQL, {"scores": files})
+    return run
+
+
+def ask(run, *arguments):
+    flags = ("--results", run.results, "--store", run.store.root, "--seconds", 20)
+    return CliRunner().invoke(group, [str(each) for each in ("why", *arguments, *flags)])
+
+
+def test_the_answer_goes_from_the_cell_to_the_shard(run):
+    answer = ask(run, "means", "--where", "corpus = 'a'", "--column", "mean")
+
+    assert (answer.exit_code, answer.stderr) == (0, "")
+    assert answer.stdout.startswith("mean = 0.25\ncorpus=a  mean=0.25\n")
+    assert "means.sql (recorded when it ran):\n  select corpus, avg(score)" in answer.stdout
+    assert "  scores: 2 of 4 rows, 1 of 2 files\n    corpus: a\n" in answer.stdout
+    assert "  | tars: 1 of 1 files\n    data/a.tar" in answer.stdout
+
+
+def test_rows_of_the_inputs_are_shown_if_asked_for(run):
+    answer = ask(run, "means", "--where", "corpus = 'a'", "--rows", 1)
+
+    assert answer.stdout.count("    corpus=a  score=0.25\n") == 1
+
+
+def test_json_is_one_object(run):
+    answer = ask(run, "means", "--where", "corpus = 'a'", "--format", "json")
+
+    found = json.loads(answer.stdout)
+    assert found["verified"]
+    assert {edge["to"] for edge in found["edges"]} == found["actions"].keys()
+
+
+def test_the_help_names_every_part_of_the_json(run):
+    found = json.loads(ask(run, "means", "--format", "json").stdout)
+
+    words = CliRunner().invoke(group, ["why", "--help"]).stdout.split()
+    assert found.keys() <= {word.strip(",.;()") for word in words}
+
+
+def test_mermaid_is_a_flow_chart(run):
+    answer = ask(run, "means", "--format", "mermaid")
+
+    assert answer.stdout.startswith('flowchart LR\n  a0["report_table<br/>')
+
+
+def test_nothing_of_the_data_steers_the_terminal(run):
+    for form in ("text", "json", "mermaid"):
+        answer = ask(run, "means", "--rows", 2, "--format", form, "--all", "--code")
+
+        assert answer.exit_code == 0
+        assert "\x1b" not in answer.stdout
+
+
+def test_a_copy_without_objects_gives_the_tree_alone(run):
+    shutil.rmtree(run.store.root / "objects")
+
+    answer = ask(run, "means", "--where", "corpus = 'a'")
+
+    assert answer.exit_code == 0
+    assert answer.stdout.count("The objects are not here") == 1
+    assert "data/a.tar" in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["mean"], "no table 'mean'. Did you mean means?"),
+        (["means", "--column", "meen"], "no column 'meen'. Did you mean mean?"),
+        (["means", "--where", "corps = 'a'"], "no column 'corps'. Did you mean corpus?"),
+        (["means", "--where", "corpus = 'c'"], "No corpus is 'c'. There are: a, b\\x1b[31m."),
+    ],
+)
+def test_what_is_not_there_is_answered_with_what_is(run, arguments, message):
+    answer = ask(run, *arguments)
+
+    assert (answer.exit_code, answer.stdout) == (1, "")
+    assert message in answer.stderr
+    assert "Traceback" not in answer.stderr

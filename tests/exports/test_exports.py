@@ -1,0 +1,382 @@
+import json
+import os
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from exportedrun import ExportedRun, picture, two_parts, uid
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clipaudit.caption_scores import SCORES
+from clipaudit.errors import InputError, StoreError
+from clipaudit.exports import formats as exports
+from clipaudit.exports.fiftyone import box
+from clipaudit.exports.formats import _halves, _sorted_set, export
+from clipaudit.memorization.recall import RECALLS
+from clipaudit.parrot.matching import MATCHES
+from clipaudit.parrot.spans import SPANS, Span, spans_table
+from clipaudit.similarity.nearest import SIMILARITIES
+
+HOSTILE = "=1+1\x1b[31m\n\u202e<script>"
+
+
+@pytest.fixture
+def run(tmp_path):
+    return two_parts(tmp_path)
+
+
+def write(run, asked, form, **options):
+    output = run.folder / f"out.{form}"
+    return export(run.results, run.store, asked, form, output, **options), output
+
+
+def documents(folder):
+    return json.loads((folder / "samples.json").read_text())["samples"]
+
+
+# --- which manifest ------------------------------------------------------------------------------
+
+
+def test_uids_of_kept_samples_stand_in_corpus_order(run):
+    tally, output = write(run, "large/pruned", "uids")
+
+    assert output.read_text().split() == [uid(9), uid(7), uid(4)]
+    assert tally.rows == 3
+
+
+def test_a_sealed_manifest_is_that_of_its_parts_in_their_order(run):
+    run.seal("both", "large/all/00001", "large/pruned/00000")
+
+    _, output = write(run, "both", "uids")
+
+    assert output.read_text().split() == [uid(5), uid(4), uid(9), uid(7)]
+
+
+@pytest.mark.parametrize("digits", [12, 64])
+def test_the_digest_of_a_sealed_manifest_names_it(run, digits):
+    digest = run.seal("one", "large/pruned/00001")
+
+    _, output = write(run, digest[:digits], "uids")
+
+    assert output.read_text().split() == [uid(4)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ("large/prunde", "no manifest 'large/prunde'. Did you mean large/pruned"),
+        ("xyz", "no manifest 'xyz'. There are: large/all, large/pruned, one."),
+        ("../manifests/large/all", "no manifest '../manifests/large/all'. There are: large/all"),
+    ],
+)
+def test_an_unknown_manifest_is_answered_with_those_that_there_are(run, asked, message):
+    run.seal("one", "large/pruned/00001")
+
+    with pytest.raises(InputError) as refusal:
+        write(run, asked, "uids")
+
+    assert message in str(refusal.value)
+
+
+def test_a_manifest_of_another_index_is_refused(run):
+    run.manifest("large", "stray", "00000", [(0, 7, None)])
+
+    with pytest.raises(StoreError, match=r"large/stray: has row 7 of shard 0, which .* has not"):
+        write(run, "large/stray", "uids")
+
+
+def test_a_lost_object_is_named(run):
+    path = run.store.path(
+        json.loads((run.results / "samples/large/00001.json").read_text())["digest"]
+    )
+    path.unlink()
+
+    with pytest.raises(StoreError, match=f"{path}: the object is missing"):
+        write(run, "large/all", "uids")
+
+
+# --- DataComp ------------------------------------------------------------------------------------
+
+
+def test_datacomp_reads_sorted_pairs_of_halves(run):
+    tally, output = write(run, "large/pruned", "datacomp")
+
+    read = np.load(output)
+    assert read.dtype == np.dtype("u8,u8")
+    assert read.tolist() == [(4, 0xABC), (7, 0xABC), (9, 0xABC)]
+    assert (tally.rows, tally.notes) == (3, [])
+
+
+def test_datacomp_has_a_repeated_uid_once_and_says_so(tmp_path):
+    run = ExportedRun(tmp_path)
+    run.index("small", "00000", [[(uid(3), "a", picture(1)), (uid(3), "b", picture(2))]])
+    run.manifest("small", "all", "00000", [(0, 0, None), (0, 1, None)])
+
+    tally, output = write(run, "small/all", "datacomp")
+
+    assert np.load(output).tolist() == [(3, 0xABC)]
+    assert tally.notes == ["1 of 2 kept samples repeat a uid: it is a set"]
+
+
+def test_datacomp_sorts_alike_over_many_files_of_uids(run, monkeypatch):
+    _, whole = write(run, "large/all", "datacomp")
+    content = whole.read_bytes()
+    monkeypatch.setattr(exports, "BUCKET_ROWS", 1)
+
+    _, spread = write(run, "large/all", "datacomp", force=True)
+
+    assert spread.read_bytes() == content
+
+
+@given(st.lists(st.integers(0, 2**128 - 1)))
+def test_any_uids_sort_as_numbers_of_128_bits(numbers):
+    pairs = _sorted_set(_halves([f"{number:032x}" for number in numbers]))
+
+    assert [(high << 64) + low for high, low in pairs.tolist()] == sorted(set(numbers))
+
+
+# --- Parquet -------------------------------------------------------------------------------------
+
+
+def test_parquet_tells_where_each_kept_sample_lies(run):
+    _, output = write(run, "large/pruned", "parquet")
+
+    rows = pq.read_table(output).to_pylist()
+    assert [(row["shard"], row["row"], row["shard_file"]) for row in rows] == [
+        (0, 0, "tars/large/0.tar"),
+        (1, 0, "tars/large/1.tar"),
+        (2, 1, "tars/large/2.tar"),
+    ]
+    assert rows[0]["caption"] == "caption 0"
+
+
+def test_all_rows_say_why_the_others_left(run):
+    _, output = write(run, "large/pruned", "parquet", all_rows=True)
+
+    table = pq.read_table(output)
+    assert table["kept"].to_pylist() == [True, False, True, False, False, True]
+    reasons = table["reason"].to_pylist()
+    assert reasons[:3] == [None, "too near", None]
+    assert reasons[3].startswith("index: no image: none of jpg")
+    assert table["uid"].to_pylist()[3] is None
+    assert table["key"].to_pylist()[3] == "0001"
+
+
+def test_scores_of_every_stage_are_columns(run):
+    rows = [(0, 0, "val", 0.5), (0, 0, "sketch", 0.25), (1, 0, "val", 0.75)]
+    run.rows(
+        "similarities/ViT-B.32/large/00000.json",
+        [
+            {"shard": s, "row": r, "testset": t, "similarity": x, "test_shard": 0, "test_row": 0}
+            for s, r, t, x in rows
+        ],
+        SIMILARITIES,
+    )
+
+    _, output = write(run, "large/pruned", "parquet")
+
+    table = pq.read_table(output)
+    assert table["similarity_ViT_B_32_val"].to_pylist() == [0.5, 0.75, None]
+    assert table["similarity_ViT_B_32_sketch"].to_pylist() == [0.25, None, None]
+    meaning = table.schema.field("similarity_ViT_B_32_val").metadata[b"meaning"].decode()
+    assert meaning == "highest similarity to a sample of test set val, by encoder ViT-B.32"
+
+
+def test_scores_of_what_was_drawn_of_a_corpus_are_its_own(run):
+    row = {"shard": 2, "row": 1, "spans": 3, "words_rate": 0.5, "plain_rate": 0.0}
+    row |= {"words_caption": 2, "plain_caption": 2, "words_fuzzy": 1, "plain_fuzzy": 0}
+    row |= {"words_co": ["a"], "plain_co": [], "words_fuzzy_rate": 0.5}
+    run.rows("matches/large.drawn/00000.json", [row], MATCHES)
+
+    _, output = write(run, "large/pruned", "parquet")
+
+    assert pq.read_table(output)["cotr"].to_pylist() == [None, None, 0.5]
+
+
+def test_captions_have_the_scores_of_each_encoder_held_out_ones_too(run):
+    row = {"shard": 0, "row": 0, "raw": 0.75, "all": 0.25, "co": None}
+    run.rows("caption_scores/own/large/00000.json", [row], SCORES, encoder="own")
+    run.rows("heldout_scores/own/large/00000.json", [row | {"raw": 0.5}], SCORES, encoder="own")
+    run.rows("heldout_scores/words/large/00000.json", [row | {"raw": 1.0}], SCORES, encoder="words")
+
+    _, output = write(run, "large/pruned", "parquet")
+
+    first = pq.read_table(output).to_pylist()[0]
+    assert (first["score_own"], first["rsa_own"], first["rsc_own"]) == (0.75, 0.5, None)
+    assert first["score_words"] == 1.0
+
+
+def test_recall_is_the_share_of_objects_found_with_each_k(run):
+    row = {"shard": 0, "row": 0, "truths": 4, "predicted": 9, "top_predicted": 0, "top_correct": 0}
+    found = [row | {"k": 10, "correct": 1}, row | {"k": 20, "correct": 3}]
+    nothing = row | {"row": 1, "k": 10, "truths": 0, "correct": 0}
+    run.rows("recalls/clip.set-a/public/large/00000.json", [*found, nothing], RECALLS)
+
+    _, output = write(run, "large/all", "parquet")
+
+    table = pq.read_table(output)
+    assert table["recall_clip_set_a_public_10"].to_pylist()[:2] == [0.25, None]
+    assert table["recall_clip_set_a_public_20"].to_pylist()[:2] == [0.75, None]
+
+
+def test_two_encoders_of_like_names_have_columns_of_their_own(run):
+    row = {"shard": 0, "row": 0, "testset": "val", "test_shard": 0, "test_row": 0}
+    for encoder, similarity in (("a-b", 0.25), ("a.b", 0.5)):
+        path = f"similarities/{encoder}/large/00000.json"
+        run.rows(path, [row | {"similarity": similarity}], SIMILARITIES, encoder=encoder)
+
+    _, output = write(run, "large/pruned", "parquet")
+
+    table = pq.read_table(output)
+    assert table["similarity_a_b_val"][0].as_py() == 0.25
+    assert table["similarity_a_b_val_2"][0].as_py() == 0.5
+
+
+# --- FiftyOne ------------------------------------------------------------------------------------
+
+
+def test_fiftyone_has_a_picture_and_a_document_for_each_sample(run):
+    _, output = write(run, "large/pruned", "fiftyone")
+
+    found = documents(output)
+    assert [each["filepath"] for each in found] == [
+        f"data/{uid(n)[:2]}/{uid(n)}.png" for n in (9, 7, 4)
+    ]
+    assert (output / found[2]["filepath"]).read_bytes() == picture(5)
+    assert found[0]["metadata"]["width"] == 8
+    assert {tag for each in found for tag in each["tags"]} == {"kept"}
+
+
+def test_fiftyone_tags_what_left_and_leaves_out_what_has_no_picture(run):
+    tally, output = write(run, "large/pruned", "fiftyone", all_rows=True)
+
+    tags = [each["tags"] for each in documents(output)]
+    assert tags == [["kept"], ["removed"], ["kept"], ["removed"], ["kept"]]
+    assert tally.notes == ["1 rows without a usable picture are not among them"]
+
+
+def test_fiftyone_without_pictures_names_their_places(run):
+    _, output = write(run, "large/pruned", "fiftyone", pictures=False)
+
+    assert len(documents(output)) == 3
+    assert list((output / "data").iterdir()) == []
+
+
+def test_fiftyone_describes_each_field_that_its_samples_have(run):
+    _, output = write(run, "large/pruned", "fiftyone", all_rows=True)
+
+    fields = json.loads((output / "metadata.json").read_text())["sample_fields"]
+    assert {each["db_field"] for each in fields} == set(documents(output)[0])
+
+
+def test_text_is_boxes_in_shares_of_the_picture(run):
+    square = (0.0, 0.0, 4.0, 0.0, 4.0, 2.0, 0.0, 2.0)
+    span = Span(HOSTILE, 0.5, square)
+    table = spans_table([(0, 0, [span]), (1, 0, [])])
+    pointer = run.put(table, SPANS)
+    run.act("spot", {"spans": ("spans/large/00000.json", pointer)})
+
+    _, output = write(run, "large/all", "fiftyone")
+
+    first, second, third, *_ = documents(output)
+    assert first["text"]["detections"][0]["bounding_box"] == [0.0, 0.0, 0.5, 0.5]
+    assert first["text"]["detections"][0]["label"] == HOSTILE
+    assert (second["text"], third["text"]["detections"]) == (None, [])
+
+
+def test_two_pictures_of_one_uid_are_two_files(tmp_path):
+    run = ExportedRun(tmp_path)
+    run.index("small", "00000", [[(uid(3), "a", picture(1)), (uid(3), "b", picture(2))]])
+    run.manifest("small", "all", "00000", [(0, 0, None), (0, 1, None)])
+
+    _, output = write(run, "small/all", "fiftyone")
+
+    assert [each["filepath"].rpartition("/")[2] for each in documents(output)] == [
+        f"{uid(3)}.png",
+        f"{uid(3)}-2.png",
+    ]
+
+
+def test_equal_exports_have_equal_bytes(run):
+    first, second = run.folder / "one", run.folder / "two"
+
+    for output in (first, second):
+        export(run.results, run.store, "large/all", "fiftyone", output)
+
+    for name in ("metadata.json", "samples.json"):
+        assert (first / name).read_bytes() == (second / name).read_bytes()
+
+
+@given(
+    st.lists(st.floats(-50, 150, width=32), min_size=6, max_size=12).filter(
+        lambda numbers: len(numbers) % 2 == 0
+    )
+)
+def test_a_box_never_leaves_its_picture(polygon):
+    left, top, width, height = box(polygon, 100, 50)
+
+    assert min(left, top, width, height) >= 0
+    assert max(left + width, top + height) <= 1 + 1e-12
+
+
+# --- whole or not at all -------------------------------------------------------------------------
+
+
+def test_an_export_that_fails_leaves_nothing(run):
+    run.manifest("large", "stray", "00001", [(2, 9, None)])
+    run.manifest("large", "stray", "00000", [(0, 0, None)])
+    before = sorted(os.listdir(run.folder))
+
+    with pytest.raises(StoreError):
+        write(run, "large/stray", "fiftyone")
+
+    assert sorted(os.listdir(run.folder)) == before
+
+
+def test_an_export_takes_what_lies_there_only_by_force(run):
+    _, output = write(run, "large/pruned", "uids")
+
+    with pytest.raises(InputError, match=r"out.uids: exists. Name another output, or .* --force"):
+        write(run, "large/all", "uids")
+    write(run, "large/all", "uids", force=True)
+
+    assert len(output.read_text().split()) == 5
+
+
+def test_force_replaces_no_folder_of_another_kind(run):
+    output = run.folder / "out.fiftyone"
+    output.mkdir()
+    (output / "thesis.tex").write_text("years of work")
+
+    with pytest.raises(InputError, match=r"a folder that holds no metadata\.json"):
+        write(run, "large/all", "fiftyone", force=True)
+
+    assert (output / "thesis.tex").read_text() == "years of work"
+
+
+def test_a_shard_that_changed_since_its_index_is_named(run):
+    tar = run.folder / "tars/large/0.tar"
+    tar.write_bytes(tar.read_bytes() + bytes(512))
+
+    with pytest.raises(InputError, match=r"0\.tar: its SHA-256 is now"):
+        write(run, "large/all", "fiftyone")
+
+
+def test_an_empty_manifest_is_an_empty_export(run):
+    run.manifest("large", "none", "00000", [(0, 0, "gone")])
+
+    assert pq.read_table(write(run, "large/none", "parquet")[1]).num_rows == 0
+    assert np.load(write(run, "large/none", "datacomp")[1]).shape == (0,)
+    assert write(run, "large/none", "uids")[1].read_text() == ""
+    assert documents(write(run, "large/none", "fiftyone")[1]) == []
+
+
+def test_parquet_keeps_its_columns_where_an_audit_did_not_run(run):
+    _, output = write(run, "large/all", "parquet", all_rows=True)
+
+    assert pq.read_schema(output).names[:8] == [
+        "corpus", "shard", "row", "shard_file", "uid", "key", "caption", "kept",
+    ]  # fmt: skip
+    assert isinstance(pq.read_table(output), pa.Table)

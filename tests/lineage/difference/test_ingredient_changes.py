@@ -1,0 +1,122 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clipaudit.actions import ActionInput, Ingredients
+from clipaudit.lineage.difference.ingredient_changes import (
+    Cause,
+    match_files,
+    own_causes,
+    unnamed_cause,
+)
+from clipaudit.store import Store
+
+PLAIN = Ingredients("step", "code", {}, {}, {})
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 2) | st.sampled_from(["1", "a"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner),
+    max_leaves=6,
+)
+settings = st.dictionaries(st.sampled_from("ab"), json_values)
+
+
+STORES = (Store(Path("no store")), Store(Path("no store")))
+
+
+def changes(before, after):
+    return own_causes(replace(PLAIN, settings=before), replace(PLAIN, settings=after), STORES)
+
+
+@given(settings, settings)
+def test_settings_that_make_another_key_differ_by_name(before, after):
+    keys = {replace(PLAIN, settings=each).key() for each in (before, after)}
+
+    assert bool(changes(before, after)) == (len(keys) == 2)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ({"a": 1}, {"a": True}, ("a", "1", "true")),
+        ({"a": "1"}, {"a": "one"}, ("a", "1", "one")),
+        ({}, {"a": None}, ("a", None, "null")),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}, ("a.c", "2", None)),
+        ({"a": [{"b": 1}, {"b": 2}]}, {"a": [{"b": 1}, {"b": 3}]}, ("a[1].b", "2", "3")),
+        ({"a": [{"b": 1}]}, {"a": [{"b": 1}, {"b": 2}]}, ("a", "1 item", '2 items, {"b": 2}')),
+        ({"a": [1, 2]}, {"a": [1]}, ("a", "[1, 2]", "[1]")),
+    ],
+)
+def test_a_setting_is_told_by_name_and_both_values(before, after, expected):
+    assert changes(before, after) == [Cause("settings", *expected)]
+
+
+def test_another_step_at_the_same_place_is_a_setting():
+    (cause,) = own_causes(PLAIN, replace(PLAIN, step="other"), STORES)
+
+    assert cause == Cause("settings", "step", "step", "other")
+
+
+def file(path, action="made", **labels):
+    return path, ActionInput("digest", path, labels, action)
+
+
+def names(pairs):
+    return [(old and old[0], new and new[0]) for old, new in pairs]
+
+
+def test_files_are_matched_by_path_then_labels_then_name():
+    before = [file("x/a"), file("x/old", part="1"), file("in/shard.tar", None), file("x/gone")]
+    after = [file("x/new"), file("out/shard.tar", None), file("y/now", part="1"), file("x/a")]
+
+    assert names(match_files(before, after)) == [
+        (None, "x/new"),
+        ("in/shard.tar", "out/shard.tar"),
+        ("x/old", "y/now"),
+        ("x/a", "x/a"),
+        ("x/gone", None),
+    ]
+
+
+def test_labels_that_several_files_bear_match_none():
+    before = [file("x/1", kind="a"), file("x/2", kind="a")]
+    after = [file("y/1", kind="a"), file("y/2", kind="a")]
+
+    assert names(match_files(before, after)) == [
+        (None, "y/1"),
+        (None, "y/2"),
+        ("x/1", None),
+        ("x/2", None),
+    ]
+
+
+def test_files_of_one_path_are_matched_in_their_order():
+    pairs = names(match_files([file("a"), file("a")], [file("a"), file("a"), file("a")]))
+
+    assert pairs == [("a", "a"), ("a", "a"), (None, "a")]
+
+
+@given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")))
+def test_each_file_is_matched_once(old, new):
+    pairs = names(match_files([file(name) for name in old], [file(name) for name in new]))
+
+    assert sorted(one for one, _ in pairs if one) == sorted(old)
+    assert [other for _, other in pairs if other] == new
+
+
+def test_inputs_that_are_only_called_otherwise_are_told():
+    before = replace(PLAIN, inputs={"x": [file("a", part="1")[1]]})
+    after = replace(PLAIN, inputs={"x": [file("a", part="2")[1]]})
+
+    cause = unnamed_cause(before, after)
+
+    assert (cause.kind, cause.name) == ("settings", "labels of input x")
+
+
+def test_inputs_in_another_order_are_told():
+    files = [file("a")[1], replace(file("b")[1], digest="other")]
+    before, after = (replace(PLAIN, inputs={"x": each}) for each in (files, files[::-1]))
+
+    assert unnamed_cause(before, after).name == "order of inputs of step step"

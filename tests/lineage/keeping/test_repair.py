@@ -1,0 +1,90 @@
+import os
+
+import pytest
+from test_verification import Run
+
+from clipaudit.lineage.keeping.repair import Outcome, mend, outcomes
+from clipaudit.lineage.placements import Placement, place
+from clipaudit.store import link_object
+
+
+@pytest.fixture
+def run(tmp_path):
+    return Run(tmp_path)
+
+
+def mended(run):
+    report = run.verify()
+    return {
+        path.name: digest for path, digest in mend(run.results, run.store, report.broken).items()
+    }
+
+
+def test_a_damaged_object_is_put_aside_and_its_pointer_removed(run):
+    digest = run.object("one").parent.name + run.object("one").name
+    run.alter("one", "xxx")
+
+    assert mended(run) == {"one.json": digest}
+    assert (run.store.root / "quarantine" / digest).read_text() == "xxx"
+    assert not run.store.has(digest)
+    assert not run.pointers["one"].exists()
+    assert run.pointers["two"].exists()
+
+
+def test_the_pointer_of_a_missing_object_is_removed(run):
+    run.object("one").unlink()
+
+    assert list(mended(run)) == ["one.json"]
+
+
+def test_a_link_is_made_anew_and_nothing_is_to_be_run(run):
+    link_object(run.pointers["one"].with_suffix(".txt"), run.object("two"))
+
+    assert mended(run) == {}
+    assert run.verify().faults == []
+
+
+def test_the_digest_of_an_unreadable_pointer_is_the_one_that_its_action_gave(run):
+    digest = run.object("one").parent.name + run.object("one").name
+    run.pointers["one"].write_text("")
+
+    assert mended(run) == {"one.json": digest}
+
+
+def test_an_epoch_is_made_again_by_the_model_that_it_is_of(run):
+    """Snakemake knows of the model only."""
+    epoch = run.act("a", "one.epochs/0000", output="epochs/0000")
+    place(run.results, run.pointers["one"], Placement("a" * 64, "table", {}))
+    os.remove(os.path.realpath(epoch.with_suffix(".txt")))
+
+    assert list(mended(run)) == ["one.json"]
+    assert not epoch.exists()
+
+
+def test_an_epoch_whose_model_is_gone_stays_a_fault(run):
+    epoch = run.act("d", "gone.epochs/0000", output="epochs/0000")
+    os.remove(os.path.realpath(epoch.with_suffix(".txt")))
+
+    assert mended(run) == {}
+    assert [fault.pointer for fault in run.verify().broken] == [epoch]
+
+
+def test_an_object_that_nothing_names_is_only_put_aside(run):
+    run.alter("one", "xxx")
+    run.pointers["one"].unlink()
+
+    report = run.verify(everything=True)
+
+    assert mend(run.results, run.store, report.broken) == {}
+    assert run.verify(everything=True).faults == []
+
+
+def test_what_came_back_is_told_from_what_differs_and_what_did_not(run):
+    one, two, three = run.pointers.values()
+    digest = run.object("one").parent.name + run.object("one").name
+    three.unlink()
+
+    told = outcomes({one: digest, two: digest, three: digest})
+
+    assert [outcome.word for outcome in told] == ["same", "other", "gone"]
+    assert Outcome(one, None, digest).word == "same"  # nothing tells what it was

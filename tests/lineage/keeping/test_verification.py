@@ -1,0 +1,182 @@
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from clipaudit.actions import ActionCache, ActionInput, ActionOutput, Ingredients
+from clipaudit.filedigests import FileDigests
+from clipaudit.lineage.keeping.verification import verify_results
+from clipaudit.lineage.placements import Placement, place
+from clipaudit.lineage.records import Execution, Record, write_record
+from clipaudit.lineage.snapshots import pin, snapshot
+from clipaudit.store import Store, link_object, replace_text
+
+NAMES = ("one", "two", "three")
+RAN = Execution("2026-01-01T00:00:00", 1.0, "host", 100, 1, {}, {})
+
+
+class Run:
+    """A results folder of three tables, made of one shard, as steps leave it."""
+
+    def __init__(self, folder):
+        self.results, self.store, self.shard = (
+            folder / "results",
+            Store(folder / "store"),
+            folder / "0.tar",
+        )
+        self.shard.write_text("shard")
+        self.pointers = {name: self.act(key, name) for key, name in zip("abc", NAMES, strict=True)}
+
+    def act(self, key, name, output="table"):
+        key, path = key * 64, self.results / f"stage/{name}.json"
+        shard = FileDigests(self.store.root / "files").digest(self.shard)
+        inputs = {"tars": [ActionInput(shard, str(self.shard))]}
+        pointer = self.store.put_bytes(name.encode(), schema="txt")
+        outputs = {output: ActionOutput(pointer, ".txt", {})}
+        ingredients = Ingredients("index", "code", {}, inputs, {})
+        write_record(self.store, Record(key, ingredients, outputs, {}, RAN))
+        ActionCache(self.store).record(key, outputs)
+        place(self.results, path, Placement(key, output, {}))
+        link_object(path.with_suffix(".txt"), self.store.path(pointer.digest))
+        replace_text(path, pointer.to_json())
+        return path
+
+    def object(self, name):
+        return Path(os.path.realpath(self.pointers[name].with_suffix(".txt")))
+
+    def alter(self, name, content):
+        os.chmod(self.object(name), 0o644)
+        self.object(name).write_text(content)
+
+    def verify(self, **options):
+        return verify_results(self.results, self.store, **options)
+
+
+@pytest.fixture
+def run(tmp_path):
+    return Run(tmp_path)
+
+
+def found(report):
+    """The kind and the place's name of every fault."""
+    return [(fault.kind, Path(fault.place).name) for fault in report.faults]
+
+
+def test_a_run_as_it_was_written_has_no_fault(run):
+    report = run.verify()
+
+    assert (report.pointers, report.objects, report.bytes) == (3, 3, len("onetwothree"))
+    assert report.faults == []
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"), [("eno", "corrupt"), ("on", "wrong size"), ("", "wrong size")]
+)
+def test_an_altered_object_is_told_from_a_cut_one(run, content, kind):
+    run.alter("one", content)
+
+    (fault,) = run.verify().faults
+
+    assert (fault.kind, fault.pointer) == (kind, run.pointers["one"])
+    assert "--repair" in fault.remedy
+
+
+def test_a_missing_object_is_told_once_and_not_as_a_dangling_link(run):
+    run.object("one").unlink()
+
+    assert found(run.verify()) == [("missing", "one.json")]
+
+
+def test_every_pointer_to_a_damaged_object_is_told(run):
+    shutil.copy(run.pointers["one"], run.results / "stage/same.json")
+    run.alter("one", "xxx")
+
+    report = run.verify()
+
+    assert [each for each in found(report) if each[0] == "corrupt"] == [
+        ("corrupt", "one.json"), ("corrupt", "same.json"),
+    ]  # fmt: skip
+    assert report.objects == 3
+
+
+@pytest.mark.parametrize("text", ["", '{"digest": 1}', "[]"])
+def test_a_pointer_that_cannot_be_read_is_told(run, text):
+    run.pointers["one"].write_text(text)
+
+    assert found(run.verify()) == [("pointer", "one.json")]
+
+
+def test_a_json_file_of_somebody_else_is_no_pointer(run):
+    (run.results / "report.json").write_text('{"mine": []}')
+
+    assert run.verify().faults == []
+
+
+def test_a_link_that_leads_elsewhere_or_is_gone_is_told(run):
+    link_object(run.pointers["one"].with_suffix(".txt"), run.object("two"))
+    run.pointers["two"].with_suffix(".txt").unlink()
+
+    report = run.verify()
+
+    assert found(report) == [("link", "one.txt"), ("link", "two.txt")]
+    assert "leads to " in report.faults[0].what
+
+
+def test_what_no_record_explains_is_unverifiable_but_not_broken(run):
+    (run.results / ".actions/stage/one.json").unlink()
+    shutil.rmtree(run.store.root / "lineage/bb")
+
+    report = run.verify()
+
+    assert found(report) == [("unverifiable", "one.json"), ("unverifiable", "two.json")]
+    assert report.broken == []
+
+
+@pytest.mark.parametrize("now", [None, "other"])
+def test_a_shard_that_changed_makes_what_came_of_it_unverifiable(run, now):
+    run.shard.unlink()
+    if now:
+        run.shard.write_text(now)
+
+    (fault,) = run.verify().faults
+
+    assert (fault.kind, fault.place) == ("unverifiable", str(run.shard))
+    assert "one.json and 2 more came of it as " in fault.what
+
+
+def test_a_relative_shard_is_found_from_beside_the_results(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run.shard = Path("0.tar")
+    run.act("d", "four")
+    monkeypatch.chdir("/")
+
+    assert run.verify().faults == []
+
+
+def test_what_only_a_pin_names_is_verified_too(run):
+    pin(run.store, "first", snapshot(run.results))
+    run.alter("one", "xxx")
+    run.pointers["one"].unlink()
+
+    (fault,) = run.verify().faults
+
+    assert (fault.kind, fault.place) == ("corrupt", "pin first, stage/one.json")
+    assert "unpin" in fault.remedy
+
+
+def test_what_nothing_names_is_verified_on_request(run):
+    run.alter("one", "xxx")
+    run.pointers["one"].unlink()
+
+    assert run.verify().faults == []
+    assert [fault.kind for fault in run.verify(everything=True).faults] == ["corrupt"]
+
+
+def test_progress_ends_at_the_total(run):
+    told = []
+
+    run.verify(progress=lambda done, total: told.append((done, total)))
+
+    assert told[-1] == (11, 11)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)

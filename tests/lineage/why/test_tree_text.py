@@ -1,0 +1,168 @@
+import pytest
+
+from clipaudit.lineage.why.tree_mermaid import why_mermaid
+from clipaudit.lineage.why.tree_text import why_text
+
+TABLE = {"path": "results/tables/t.json", "digest": "ab" * 32, "rows": 1, "action": "t" * 64}
+
+
+def node(step, inputs=(), **settings):
+    return {
+        "step": step, "labels": {"part": "0"}, "code": "c" * 64, "settings": settings,
+        "environment": {"torch": "2.15.0"}, "seconds": 1.5, "host": "vm",
+        "started": "2026-01-01T00:00:00.000", "inputs": {
+            name: {"files": 1, "of_files": 2} for name in inputs
+        },
+    }  # fmt: skip
+
+
+def edge(to, name, path, maker=None, more=None):
+    return {
+        "to": to, "input": name, "from": maker, "path": path, "digest": "d" * 64, "labels": {},
+        "more": more,
+    }  # fmt: skip
+
+
+def answered(actions, edges, **more):
+    return {
+        "table": TABLE, "where": None, "column": None, "rows": [], "count": 0, "sql": None,
+        "parts": None, "verified": None, "notes": [], "actions": actions, "edges": edges,
+        "code": {}, **more,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def answer():
+    """A table of two files of one step, each of shards."""
+    key, first, second = "t" * 64, "1" * 64, "2" * 64
+    shared = {"model": "x", "seed": 0, "size": 1}
+    actions = {
+        key: node("report", ["left", "right"]),
+        first: node("embed", ["tars"], **shared, shards=[0]),
+        second: node("embed", ["tars"], **shared, shards=[1]),
+    }
+    edges = [
+        edge(key, "left", "results/a.json", first),
+        edge(key, "right", "results/b.json", second, {"files": 1290, "last": "results/z.json"}),
+        edge(first, "tars", "data/0.tar", None, {"files": 3, "last": "data/3.tar"}),
+        edge(second, "tars", "data/4.tar"),
+    ]
+    return answered(actions, edges)
+
+
+def lines(answer, width=100, **options):
+    return list(why_text(answer, width, **options))
+
+
+def test_a_file_stands_above_its_maker_and_what_that_read(answer):
+    text = "\n".join(lines(answer))
+
+    assert "results/tables/t.json  abababababab\n| report  action tttttttttttt  code cccc" in text
+    assert "| left: 1 of 2 files\n  results/a.json  dddddddddddd\n  | embed  action 1111" in text
+    assert "  | tars: 1 of 2 files\n    data/0.tar  dddd" in text
+
+
+def test_what_is_folded_is_counted(answer):
+    assert "  ... and 1,290 more of embed, to results/z.json" in lines(answer)
+    assert "    ... and 3 more, to data/3.tar" in lines(answer)
+
+
+def test_of_a_step_that_was_told_only_what_differs_is(answer):
+    text = lines(answer)
+
+    second = text.index("  | all as action 111111111111, but")
+    assert text[second + 1] == "  | shards = [1]"
+    assert text.count("  | model = x") == 1
+
+
+def test_an_action_is_told_once(answer):
+    answer["edges"].append(edge("t" * 64, "right", "results/c.json", "1" * 64))
+
+    assert "  results/c.json  dddddddddddd  (told above)" in lines(answer)
+
+
+def test_cells_parts_and_notes_stand_above_the_tree(answer):
+    part = {"files": 1, "of_files": 3, "rows": 1200, "of_rows": None, "by": ["corpus: a"]}
+    answer |= {
+        "column": "mean", "rows": [{"corpus": "a", "mean": 0.1234567}], "count": 1,
+        "parts": {"scores": {**part, "sample": [{"score": 0.5}]}}, "notes": ["A note."],
+    }  # fmt: skip
+
+    assert lines(answer)[:9] == [
+        "mean = 0.1234567",
+        "corpus=a  mean=0.1235",
+        "",
+        "These rows alone, recomputed, give the same:",
+        "  scores: 1,200 rows, 1 of 3 files",
+        "    corpus: a",
+        "    score=0.5",
+        "A note.",
+        "",
+    ]
+
+
+def test_the_sql_is_told_unless_not_wanted(answer):
+    answer["sql"] = {"name": "t", "text": "select 1\n", "origin": "recorded when it ran"}
+
+    assert lines(answer)[:2] == ["t.sql (recorded when it ran):", "  select 1"]
+    assert "  select 1" not in lines(answer, sql=False)
+
+
+def test_modules_are_told_where_they_are_known(answer):
+    answer["code"] = {"c" * 64: {"module clipaudit.x": "e" * 64}}
+
+    assert "| of module clipaudit.x eeeeeeeeeeee" in lines(answer)
+
+
+def test_settings_are_cut_at_the_width_and_paths_are_not(answer):
+    answer["actions"]["t" * 64]["settings"] = {"caption": "x" * 200}
+    answer["edges"][0]["path"] = "results/" + "y" * 200
+
+    text = lines(answer, width=60)
+
+    assert f"| caption = {'x' * 45}..." in text
+    assert any("y" * 200 in line for line in text)
+
+
+def test_nothing_steers_the_terminal(answer):
+    evil = "\x1b[31m\n\u202e"
+    answer["rows"], answer["count"], answer["column"] = [{evil: evil}], 1, evil
+    answer["sql"] = {"name": "t", "text": "-- \x1b[31m\nselect 1", "origin": "x"}
+    answer["notes"] = [evil]
+    answer["actions"]["1" * 64]["settings"] = {evil: [evil]}
+    answer["edges"][0]["path"] = evil
+
+    text = "".join(lines(answer))
+
+    assert not {"\x1b", "\n", "\u202e"} & set(text)
+
+
+def test_a_chart_has_a_box_for_each_action_and_file(answer):
+    chart = list(why_mermaid(answer))
+
+    assert chart[0] == "flowchart LR"
+    assert '  a0["report<br/>part 0<br/>action tttttttttttt<br/>code cccccccccccc"]' in chart
+    assert '  f0[("data/0.tar<br/>dddddddddddd<br/>and 3 more, to data/3.tar")]' in chart
+    assert '  f0 -->|"tars"| a1' in chart
+    assert '  a1 -->|"left<br/>results/a.json"| a0' in chart
+    assert "  a0 --> t" in chart
+
+
+def test_a_file_that_two_actions_read_is_one_box(answer):
+    answer["edges"].append(edge("2" * 64, "tars", "data/0.tar"))
+
+    chart = list(why_mermaid(answer))
+
+    assert sum('[("data/0.tar' in line for line in chart) == 1
+    assert '  f0 -->|"tars"| a2' in chart
+
+
+@pytest.mark.parametrize("evil", ['"]', "|", "end\n%%{init}%%", "<script>", "`x`", "#quot;"])
+def test_nothing_escapes_its_box(answer, evil):
+    answer["actions"]["t" * 64]["labels"] = {"name": evil}
+
+    box = list(why_mermaid(answer))[1]
+
+    inside = box.removeprefix('  a0["').removesuffix('"]').replace("<br/>", "")
+    assert not set('"<>|`[]{}\n%') & set(inside)
+    assert "#quot" not in inside

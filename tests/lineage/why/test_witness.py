@@ -1,0 +1,240 @@
+import pytest
+from handmaderun import HandmadeRun
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clipaudit.lineage.why import witness
+from clipaudit.lineage.why.answer import Wish, why
+
+MEANS = "select corpus, avg(score) as mean from scores group by corpus order by corpus"
+CHANGES = """
+with accuracies as (
+    select manifest, count(*) filter (where right_rank = 0) / count(*) as accuracy,
+    from predictions
+    group by manifest
+)
+select rows.dataset, rows.manifest, rows.baseline, own.accuracy,
+    own.accuracy / base.accuracy - 1 as relative_change,
+from rows
+left join accuracies as own on own.manifest = rows.manifest
+left join accuracies as base on base.manifest = rows.baseline
+order by rows.dataset
+"""
+ROWS = [
+    {"dataset": "whole", "manifest": "all", "baseline": None},
+    {"dataset": "pruned", "manifest": "all.cut", "baseline": "all"},
+    {"dataset": "other", "manifest": "x", "baseline": None},
+]
+SIZES = """
+select members.manifest, count(*) filter (where kept) as size
+from members
+inner join manifest_rows
+    on manifest_rows.corpus = members.corpus and manifest_rows.pruning = members.pruning
+group by members.manifest order by members.manifest
+"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    return HandmadeRun(tmp_path, monkeypatch)
+
+
+def scores(run, **values):
+    """A file of scores for each corpus."""
+    return [
+        run.act("score", {f"scores/{corpus}.json": ({"corpus": corpus}, rows)})[0]
+        for corpus, rows in (
+            (corpus, [{"score": float(value)} for value in each]) for corpus, each in values.items()
+        )
+    ]
+
+
+def predictions(run):
+    """A file for each manifest: right in 1 of 2, in 1 of 4, in none of 2."""
+    ranks = {"all": [0, 3], "all.cut": [0, 1, 1, 1], "x": [5, 5]}
+    return [
+        run.act(
+            "evaluate",
+            {f"p/{name}.json": ({"manifest": name}, [{"right_rank": rank} for rank in each])},
+        )[0]
+        for name, each in ranks.items()
+    ]
+
+
+def asked(run, name, where, column=None, **wish):
+    return why(run.results, run.store, name, where, column, Wish(seconds=20, **wish))
+
+
+def test_a_mean_comes_from_the_rows_of_its_group(run):
+    run.report("probe", MEANS, {"scores": scores(run, a=[1, 2], b=[3, 4, 5])})
+
+    part = asked(run, "probe", "corpus = 'b'", "mean")["parts"]["scores"]
+
+    assert (part["files"], part["of_files"]) == (1, 2)
+    assert (part["rows"], part["of_rows"]) == (3, 5)
+    assert part["by"] == ["corpus: b"]
+
+
+def test_several_rows_come_from_what_any_of_them_comes_from(run):
+    run.report("probe", MEANS, {"scores": scores(run, a=[1], b=[2], c=[3])})
+
+    part = asked(run, "probe", "corpus <> 'b'")["parts"]["scores"]
+
+    assert part["files"] == 2
+    assert part["by"] == ["corpus: a, c"]
+
+
+def test_a_relative_change_comes_from_its_baseline_too(run):
+    run.report("probe", CHANGES, {"predictions": predictions(run)}, {"rows": ROWS})
+
+    answer = asked(run, "probe", "dataset = 'pruned'", "relative_change")
+
+    assert answer["parts"]["predictions"]["rows"] == 6
+    assert answer["parts"]["predictions"]["by"] == ["manifest: all, all.cut"]
+
+
+def test_the_accuracy_beside_it_does_not(run):
+    run.report("probe", CHANGES, {"predictions": predictions(run)}, {"rows": ROWS})
+
+    answer = asked(run, "probe", "dataset = 'pruned'", "accuracy")
+
+    assert answer["parts"]["predictions"]["by"] == ["manifest: all.cut"]
+
+
+def test_a_whole_row_comes_from_what_any_of_its_cells_comes_from(run):
+    run.report("probe", CHANGES, {"predictions": predictions(run)}, {"rows": ROWS})
+
+    answer = asked(run, "probe", "dataset = 'pruned'")
+
+    assert answer["parts"]["predictions"]["by"] == ["manifest: all, all.cut"]
+
+
+def test_nothing_right_comes_from_the_rows_that_were_wrong(run):
+    """No rows at all would give no accuracy; but of 0 it is not asked whether none would do."""
+    run.report("probe", CHANGES, {"predictions": predictions(run)}, {"rows": ROWS})
+
+    answer = asked(run, "probe", "dataset = 'other'", "accuracy")
+
+    assert answer["rows"][0]["accuracy"] == 0
+    assert answer["parts"]["predictions"]["rows"] == 2
+
+
+def test_a_name_is_followed_through_a_relation(run):
+    pairs = [("large", "all"), ("large", "cut"), ("small", "all"), ("small", "cut")]
+    files = [
+        run.act("prune", {f"m/{c}-{p}.json": ({"corpus": c, "pruning": p}, [{"kept": True}])})[0]
+        for c, p in pairs
+    ]
+    members = [
+        {"manifest": "both", "corpus": "large", "pruning": "cut"},
+        {"manifest": "both", "corpus": "small", "pruning": "all"},
+        {"manifest": "one", "corpus": "small", "pruning": "cut"},
+    ]
+    run.report("probe", SIZES, {"manifest_rows": files}, {"members": members})
+
+    part = asked(run, "probe", "manifest = 'both'", "size")["parts"]["manifest_rows"]
+
+    assert part["by"] == ["corpus and pruning: large cut, small all"]
+    assert part["files"] == 2
+
+
+def test_a_window_over_all_rows_keeps_all_rows(run):
+    ranks = f"select corpus, rank() over (order by mean) as place from ({MEANS}) order by corpus"
+    run.report("probe", ranks, {"scores": scores(run, a=[1], b=[2], c=[3])})
+
+    answer = asked(run, "probe", "corpus = 'c'", "place")
+
+    assert answer["verified"]
+    assert answer["parts"]["scores"]["files"] == 3
+
+
+def test_rows_inside_a_file_are_told_apart(run):
+    gaps = [{"measure": m, "k": k, "value": k + 0.5} for m in ("ppg", "prg") for k in (10, 20)]
+    files = run.act("measure", {"gaps/a.json": ({"point": "default"}, gaps)})
+    run.report("probe", "select * from gaps order by all", {"gaps": files})
+
+    answer = asked(run, "probe", "measure = 'prg' and k = 20", "value", sample=5)
+
+    part = answer["parts"]["gaps"]
+    assert (part["rows"], part["of_rows"]) == (1, 4)
+    assert part["sample"] == [{"point": "default", "measure": "prg", "k": 20, "value": 20.5}]
+
+
+def test_a_view_that_the_cell_does_not_come_from_is_left_out(run):
+    sql = """
+    select scores.corpus, avg(score) as mean, any_value(note) as note,
+    from scores left join notes on notes.corpus = scores.corpus
+    group by scores.corpus order by scores.corpus
+    """
+    notes = run.act("note", {"notes/a.json": ({"corpus": "a"}, [{"note": "x"}])})
+    run.report("probe", sql, {"scores": scores(run, a=[1], b=[2]), "notes": notes})
+
+    answer = asked(run, "probe", "corpus = 'a'", "mean")
+
+    assert answer["parts"]["scores"]["files"] == 1
+    assert answer["parts"]["notes"]["files"] == 0
+    assert [each["input"] for each in answer["edges"]] == ["scores"]
+
+
+def test_a_restriction_that_makes_the_sql_fail_is_not_kept(run):
+    sql = "select if(count(*) = 2, 'a', error('too few')) as corpus, 7 as seven from scores"
+    run.report("probe", sql, {"scores": scores(run, a=[1], b=[2])})
+
+    answer = asked(run, "probe", "corpus = 'a'", "seven")
+
+    assert answer["verified"]
+    assert answer["parts"]["scores"]["files"] == 2
+
+
+def test_what_is_not_a_number_is_the_same_as_itself(run):
+    sql = (
+        "select corpus, 'nan'::double * sum(score) as odd from scores group by corpus order by all"
+    )
+    run.report("probe", sql, {"scores": scores(run, a=[1], b=[2])})
+
+    answer = asked(run, "probe", "corpus = 'a'", "odd")
+
+    assert answer["rows"][0]["odd"] == "nan"
+    assert answer["parts"]["scores"]["by"] == ["corpus: a"]
+
+
+def test_without_time_files_are_told_apart_by_labels(run):
+    run.report("probe", MEANS, {"scores": scores(run, a=[1], b=[2])})
+
+    answer = why(run.results, run.store, "probe", "corpus = 'a'", "mean", Wish(seconds=0))
+
+    assert (answer["verified"], answer["parts"]) == (None, None)
+    assert [each["labels"] for each in answer["edges"]] == [{"corpus": "a"}]
+    assert "--seconds allows more time" in answer["notes"][0]
+
+
+def test_views_of_many_files_are_left_out_first(run, monkeypatch):
+    monkeypatch.setattr(witness, "MANY_FILES", 2)
+    monkeypatch.setattr(witness, "FILES_PER_SECOND", 3 / 20)  # 3 files at once
+    sql = """
+    select corpus, avg(score) as mean, (select count(*) from marks) as marks
+    from scores group by corpus order by corpus
+    """
+    outputs = {f"marks/{n}.json": ({"part": str(n)}, [{"mark": n}]) for n in range(5)}
+    marks = run.act("mark", outputs)
+    run.report("probe", sql, {"scores": scores(run, a=[1], b=[2]), "marks": marks})
+
+    parts = asked(run, "probe", "corpus = 'a'", "mean")["parts"]
+
+    assert (parts["marks"]["files"], parts["scores"]["by"]) == (0, ["corpus: a"])
+
+
+GROUPS = st.dictionaries(st.sampled_from("abcd"), st.lists(st.integers(1, 9), min_size=1))
+
+
+@given(GROUPS.filter(bool))
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_sum_comes_from_all_rows_of_its_group_alone(tmp_path_factory, monkeypatch, groups):
+    run = HandmadeRun(tmp_path_factory.mktemp("run"), monkeypatch)
+    sql = "select corpus, sum(score) as total from scores group by corpus order by corpus"
+    run.report("probe", sql, {"scores": scores(run, **groups)})
+    chosen = min(groups)
+
+    part = asked(run, "probe", f"corpus = '{chosen}'", "total")["parts"]["scores"]
+
+    assert (part["files"], part["rows"]) == (1, len(groups[chosen]))

@@ -1,0 +1,111 @@
+import subprocess
+import sys
+
+import pytest
+
+from clipaudit.errors import InputError
+from clipaudit.runs.events import EventFile
+from clipaudit.runs.status import RunStatus, live_line
+from clipaudit.runs.telling import run_status, status_lines
+
+
+def job(number, rule, time, log=()):
+    about = {"job": number, "rule": rule, "wildcards": {"part": "00000"}, "log": list(log)}
+    return {"event": "job", "time": time, "threads": 1, **about}
+
+
+def finished(number, time):
+    return {"event": "finished", "time": time, "jobs": [number]}
+
+
+PLAN = {"event": "run", "time": 0.0, "rules": {"index": 4, "embed": 2}}
+
+
+def taken(*events):
+    status = RunStatus()
+    for event in events:
+        status.take(event)
+    return status
+
+
+def test_stages_count_what_is_done_and_what_runs():
+    status = taken(PLAN, job(1, "index", 0.0), job(2, "index", 1.0), finished(1, 3.0))
+
+    index = status.stages["index"]
+
+    assert (index.total, index.done, index.running, index.seconds) == (4, 1, 1, 3.0)
+    assert (status.total, status.done, status.at_once) == (6, 1, 2)
+
+
+def test_the_time_left_is_each_stage_at_its_own_mean_and_at_once():
+    events = [PLAN, job(1, "index", 0.0), finished(1, 2.0), job(2, "embed", 2.0), finished(2, 12.0)]
+
+    left = taken(*events).seconds_left(12.0)
+
+    assert left == 3 * 2.0 + 1 * 10.0
+
+
+def test_before_a_job_is_done_the_time_left_is_unknown():
+    status = taken(PLAN, job(1, "index", 0.0))
+
+    assert status.seconds_left(5.0) is None
+    assert "time left unknown" in live_line(status, 5.0)
+
+
+def test_a_retried_job_counts_once():
+    status = taken(PLAN, job(1, "index", 0.0), job(1, "index", 4.0), finished(1, 5.0))
+
+    assert status.stages["index"].running == 0
+    assert status.stages["index"].seconds == 1.0
+
+
+@pytest.fixture
+def runs(tmp_path):
+    file = EventFile.new(tmp_path)
+    file.write(PLAN)
+    return tmp_path, file
+
+
+def test_a_failure_shows_the_last_lines_of_its_log_made_harmless(runs, tmp_path):
+    log = tmp_path / "job.log"
+    log.write_text("first\nthen \x1b[31mred\n")
+    runs[1].write(job(1, "index", 1.0, [str(log)]))
+    runs[1].write({"event": "error", "time": 2.0, "job": 1, "rule": "index", "log": []})
+
+    lines = list(status_lines(run_status(runs[0]), 3.0))
+
+    assert "FAILED index part 00000" in lines
+    assert "    then \\x1b[31mred" in lines
+
+
+def test_a_run_whose_process_is_gone_is_lost(runs):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    opened = next(iter(runs[1].events()))
+    runs[1].write({**opened, "process": gone.pid})
+
+    status = run_status(runs[0])
+
+    assert status.lost
+    assert next(iter(status_lines(status, status.seen))).startswith("LOST: process")
+
+
+def test_a_run_that_ended_says_how_long_it_took(runs):
+    opened = next(iter(runs[1].events()))
+    runs[1].write({"event": "end", "time": opened["time"] + 75})
+
+    (heading, *_) = status_lines(run_status(runs[0]), opened["time"] + 1000)
+
+    assert heading == "ended after 1 min 15 s: 0 of 6 jobs done"
+
+
+def test_a_line_that_is_being_written_is_left_for_later(runs):
+    with runs[1].path.open("a") as file:
+        file.write('{"event": "fini')
+
+    assert [event["event"] for event in runs[1].events()] == ["opened", "run"]
+
+
+def test_a_folder_without_a_run_says_what_to_do(tmp_path):
+    with pytest.raises(InputError, match=r"no run has noted anything here\. Start one"):
+        run_status(tmp_path / "runs")

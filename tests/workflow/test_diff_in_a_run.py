@@ -1,0 +1,77 @@
+"""What `clipaudit diff` says of real runs of which one thing was changed."""
+
+import io
+import json
+import tarfile
+
+import pytest
+
+DIFF = "from clipaudit.cli.diff import diff; diff()"
+PIN = "from clipaudit.cli.pin import pin; pin()"
+SHARD = "data/micro/large/00001.tar"
+
+
+@pytest.fixture
+def pinned(project):
+    """A finished project, kept as `before`."""
+    folders = ("--store", "store_micro", "--results", "results_micro")
+    project.python("-c", PIN, "before", *folders)
+    return project
+
+
+def differences(project, *arguments):
+    folders = ("--store", "store_micro", "--results", "results_micro")
+    return json.loads(
+        project.python("-c", DIFF, "before", *folders, "--format", "json", *arguments)
+    )
+
+
+def write_captions(project, captions):
+    """Change captions of a shard, by member name."""
+    path, copy = project.folder / SHARD, io.BytesIO()
+    with tarfile.open(path) as old, tarfile.open(fileobj=copy, mode="w") as new:
+        for member in old:
+            content = captions.get(member.name, old.extractfile(member).read())
+            member.size = len(content)
+            new.addfile(member, io.BytesIO(content))
+    path.write_bytes(copy.getvalue())
+
+
+def test_a_changed_setting_is_the_one_cause_and_explains_each_cell(pinned):
+    pinned.edit("config/micro.yaml", "sweep: [0.9999, 0.99999]", "sweep: [0.999, 0.99999]")
+    pinned.run(target="results_micro/tables/similarity_deduplication.json")
+
+    found = differences(pinned, "--attribute")
+
+    (cause,) = found["causes"]
+    assert (cause["kind"], cause["name"]) == ("settings", "parameters.thresholds")
+    assert cause["after"] == "[0.999, 0.99997, 0.99999]"
+    cells = [cell for row in found["tables"][0]["rows"] for cell in row["cells"]]
+    assert cells
+    assert all(list(cell["alone"].values()) == [cell["after"]] for cell in cells)
+
+
+def test_a_changed_caption_is_data_with_the_path_of_its_shard(pinned):
+    """Its bytes are no text, so that the sample leaves the counts, and nothing must be trained."""
+    write_captions(pinned, {"000003.txt": b"\xff\xfe"})
+    pinned.run(target="results_micro/tables/similarity_deduplication.json")
+
+    found = differences(pinned)
+
+    (cause,) = found["causes"]
+    assert (cause["kind"], cause["name"], cause["first"]) == ("data", SHARD, True)
+    assert [table["table"] for table in found["tables"]] == ["similarity_deduplication"]
+
+
+@pytest.mark.slow
+def test_other_words_in_captions_reach_what_was_trained_on_them(pinned):
+    names = ("000000.txt", "000001.txt", "000003.txt", "000008.txt")
+    write_captions(pinned, dict.fromkeys(names, b"the sea"))
+    pinned.run(target="results_micro/tables/similarity_table1.json")
+
+    found = differences(pinned, "--attribute")
+
+    assert [(cause["kind"], cause["name"]) for cause in found["causes"]] == [("data", SHARD)]
+    (table,) = found["tables"]
+    assert table["table"] == "similarity_table1"
+    assert all(cell["left_over"] in (0, None) for row in table["rows"] for cell in row["cells"])
