@@ -71,6 +71,7 @@ def _is_plumbing(name: str) -> bool:
     )
 
 
+@cache
 def _reachable(script: Path) -> set[str]:
     """Walk the imports from `script`; plumbing is neither counted nor entered."""
     found: set[str] = set()
@@ -97,6 +98,7 @@ def _imports(path: Path) -> tuple[str, ...]:
     return tuple(name for name in names if name.partition(".")[0] == "clipaudit")
 
 
+@cache
 def _module_file(name: str) -> Path | None:
     """Return the file of a clipaudit module or package, or None when `name` is not a module."""
     base = PACKAGE.joinpath(*name.split(".")[1:])
@@ -126,7 +128,7 @@ def _tree(path: Path) -> ast.Module:
 
 @cache
 def _tree_digest(path: Path) -> str:
-    return hashlib.sha256("".join(_serialise(_tree(path))).encode()).hexdigest()
+    return hashlib.sha256("".join(_serialise(_tree(path), [])).encode()).hexdigest()
 
 
 @cache
@@ -142,30 +144,35 @@ def _file_digest(path: Path) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _serialise(node: object) -> Iterator[str]:
-    """Yield a tree as text: node types and fields in name order, positions left out.
+def _serialise(node: object, parts: list[str]) -> list[str]:
+    """Append a tree as text: node types and fields in name order, positions left out.
 
     Fields that are empty or None are left out too: newer Pythons add such fields.
     """
     if isinstance(node, ast.AST):
-        yield f"({type(node).__name__}"
-        for field in sorted(node._fields):
-            value = getattr(node, field, None)
-            if field == "body":
-                value = _without_docstring(node)
-            if value is None or value == [] or field in {"kind", "type_comment"}:
+        kind = type(node)
+        parts.append(f"({kind.__name__}")
+        for field in _fields(kind):
+            value = _without_docstring(node) if field == "body" else getattr(node, field, None)
+            if value is None or value == []:
                 continue
-            yield f" {field}="
-            yield from _serialise(value)
-        yield ")"
+            parts.append(f" {field}=")
+            _serialise(value, parts)
+        parts.append(")")
     elif isinstance(node, list):
-        yield "["
+        parts.append("[")
         for item in node:
-            yield from _serialise(item)
-            yield ","
-        yield "]"
+            _serialise(item, parts)
+            parts.append(",")
+        parts.append("]")
     else:
-        yield repr(node)
+        parts.append(repr(node))
+    return parts
+
+
+@cache
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    return tuple(name for name in sorted(kind._fields) if name not in {"kind", "type_comment"})
 
 
 def _without_docstring(node: ast.AST) -> object:
