@@ -10,7 +10,7 @@ does not make them; it is listed in PLUMBING and left out.
 import ast
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
