@@ -150,9 +150,8 @@ def _serialise(node: object, parts: list[str]) -> list[str]:
     Fields that are empty or None are left out too: newer Pythons add such fields.
     """
     if isinstance(node, ast.AST):
-        kind = type(node)
-        parts.append(f"({kind.__name__}")
-        for field in _fields(kind):
+        parts.append(f"({type(node).__name__}")
+        for field in _counting(node._fields):
             value = _without_docstring(node) if field == "body" else getattr(node, field, None)
             if value is None or value == []:
                 continue
@@ -171,8 +170,8 @@ def _serialise(node: object, parts: list[str]) -> list[str]:
 
 
 @cache
-def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    return tuple(name for name in sorted(kind._fields) if name not in {"kind", "type_comment"})
+def _counting(fields: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in sorted(fields) if name not in {"kind", "type_comment"})
 
 
 def _without_docstring(node: ast.AST) -> object:
