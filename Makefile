@@ -15,7 +15,7 @@ digits: .venv/.synced
 	$(BIN)/snakemake --profile profiles/demo --configfile config/digits.yaml -- all_tables all_figures report
 
 test: .venv/.synced
-	$(BIN)/pytest -n 2 -m "not slow and not gpu"
+	$(BIN)/pytest -n 2 -m "not slow and not gpu and not browser"
 
 check: .venv/.synced
 	$(BIN)/ruff check .
@@ -44,10 +44,14 @@ lock: | $(UV)
 
 # --- slower, by name ---------------------------------------------------------------------------
 
-.PHONY: test-slow demo-full evidence schema
+.PHONY: test-slow test-browser demo-full evidence schema
 
 test-slow: .venv/.synced
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -m "slow and not browser"
+
+# Needs Chromium: apt-get install chromium, or CHROMIUM=/its/path
+test-browser: .venv/.synced
+	$(BIN)/pytest -m browser tests/reports
 
 demo-full: .venv/.synced
 	$(BIN)/snakemake --profile profiles/demo --configfile config/demo_full.yaml -- \

@@ -13,7 +13,7 @@ from clipaudit.reports.rendering import to_csv
 from clipaudit.reports.site.build import write_report
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m"
-SVG = '<svg width="75pt" height="150pt"></svg>'
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="75pt" height="150pt"></svg>'
 UIDS = ["00000000" + "0" * 24, "00000001" + "0" * 24]
 
 GAPS = pa.table(
@@ -40,7 +40,7 @@ class TinySite:
         self.tar = folder / "00000.tar"
         self.tar.write_bytes(_tar())
         tar = self.made.shard(str(self.tar))
-        self.made.act(
+        self.samples = self.made.act(
             "index", {"samples/web/00000.json": ({"corpus": "web"}, "rows")}, {"tars": [tar]}
         )
         self._act("report_table", "tables/similarity_gap_check", GAPS, tex="latex", caption="c")
@@ -53,7 +53,7 @@ class TinySite:
         forms = {"csv": to_csv(table), "md": "markdown", **texts}
         outputs = {f"{path}.{name}.json": ({}, text) for name, text in forms.items()}
         outputs[f"{path}.json"] = ({}, table)
-        self.made.act(step, outputs, caption=caption)
+        self.made.act(step, outputs, {"samples": self.samples}, caption=caption)
 
     def write(self, **settings):
         """Write the report with these settings of it; returns its folder."""

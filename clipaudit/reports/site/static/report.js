@@ -227,7 +227,7 @@ async function why(table, cell) {
     waiting.replaceWith(
       ...(sql ? [make("h3", {}, "The SQL that made it"), ...text] : []),
       make("h3", {}, "What it was made from"),
-      make("p", { class: "muted" }, "Files about another model, test set or corpus than this row had no part in it and are left out."),
+      make("p", { class: "muted" }, "Of what the table reads, files about another model, test set or corpus than this row are left out."),
       openAll(body),
       node(graph, action, row),
     );
@@ -290,7 +290,7 @@ function folded(summary, content) {
 
 // --- the tree of actions -----------------------------------------------------------------------
 
-/** Labels that contradict the row name another model, test set or corpus: no part of its number. */
+/** Labels that contradict the row: a file that the table reads for other rows. */
 function concerns(labels, row) {
   return Object.entries(labels).every(([name, value]) => !row[name] || text(row[name]) === value);
 }
@@ -311,7 +311,7 @@ function node(graph, key, row) {
   list.append(named("settings", action.settings), named("environment", action.environment));
   for (const [view, files] of Object.entries(action.inputs).filter(([, files]) => files.length)) {
     const used = files.filter((file) => concerns(file.labels, row));
-    const item = make("li", {}, folded(`${view}: ${used.length} of ${files.length} files`, () => inputs(graph, used, row)));
+    const item = make("li", {}, folded(`${view}: ${used.length} of ${files.length} files`, () => inputs(graph, used)));
     item.firstChild.classList.add("branch");
     list.append(item);
   }
@@ -325,10 +325,10 @@ function named(title, values) {
   return make("li", {}, folded(`${title} (${names.length})`, content));
 }
 
-function inputs(graph, files, row) {
+function inputs(graph, files) {
   const list = make("ul", { class: "tree" });
   const more = (start) => {
-    for (const file of files.slice(start, start + AT_ONCE)) list.append(make("li", {}, input(graph, file, row)));
+    for (const file of files.slice(start, start + AT_ONCE)) list.append(make("li", {}, input(graph, file)));
     const left = files.length - start - AT_ONCE;
     if (left <= 0) return;
     const button = make("button", { type: "button" }, `${left} more`);
@@ -342,10 +342,10 @@ function inputs(graph, files, row) {
   return list;
 }
 
-function input(graph, file, row) {
+function input(graph, file) {
   const title = [make("span", { class: "path" }, file.path), " ", make("span", { class: "digest" }, file.digest.slice(0, 12))];
   if (!file.action) return make("span", { class: "shard" }, ...title, make("span", { class: "digest" }, " given to the run"));
-  const details = folded("", () => node(graph, file.action, row));
+  const details = folded("", () => node(graph, file.action, {})); // deeper, all had a part
   details.classList.add("branch");
   details.dataset.action = file.action;
   details.firstChild.append(...title);

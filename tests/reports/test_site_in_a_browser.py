@@ -1,0 +1,160 @@
+"""The report opened from disk in headless Chromium, as a reader opens it: `make test-browser`."""
+
+import os
+import shutil
+
+import pytest
+from playwright.sync_api import sync_playwright
+from tinysite import TinySite
+
+pytestmark = pytest.mark.browser
+TABLE = "tables/similarity_gap_check.html"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    assert path, "no Chromium: apt-get install chromium, or name one by CHROMIUM=/its/path"
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Reader:
+    """A page of the report, and all that a reader would be troubled by."""
+
+    def __init__(self, browser, folder):
+        self.folder, self.troubles = folder, []
+        self.page = browser.new_page(viewport={"width": 1280, "height": 900})
+        self.page.on("console", lambda said: self.troubles.append(said.text))
+        self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.troubles.append("dialog"), dialog.dismiss()))
+        self.page.on("request", self._requested)
+
+    def _requested(self, request):
+        if not request.url.startswith(f"file://{self.folder}/"):
+            self.troubles.append(request.url)
+
+    def open(self, path):
+        self.page.goto(f"file://{self.folder}/{path}")
+        return self.page
+
+
+@pytest.fixture
+def reader(chromium, tmp_path, monkeypatch):
+    reader = Reader(chromium, TinySite(tmp_path, monkeypatch).write())
+    yield reader
+    reader.page.close()
+    assert reader.troubles == []
+
+
+def every_page(reader):
+    return sorted(str(path.relative_to(reader.folder)) for path in reader.folder.rglob("*.html"))
+
+
+def first_cells(page):
+    return [text.strip() for text in page.locator("tbody tr td:nth-child(3)").all_inner_texts()]
+
+
+def test_every_page_opens_without_a_word_on_the_console_or_a_request_that_leaves_it(reader):
+    for path in every_page(reader):
+        assert reader.open(path).locator("h1").count() == 1, path
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_page_is_wider_than_the_window(reader, width):
+    reader.page.set_viewport_size({"width": width, "height": 844})
+
+    for path in every_page(reader):
+        wide = reader.open(path).evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, path
+
+
+def test_nothing_moves_while_a_page_loads(reader):
+    reader.page.add_init_script(
+        "window.moved = 0; new PerformanceObserver(list => list.getEntries().forEach("
+        "entry => window.moved += entry.value)).observe({type: 'layout-shift', buffered: true})"
+    )
+
+    for path in every_page(reader):
+        assert reader.open(path).evaluate("window.moved") == 0, path
+
+
+def test_a_heading_sorts_by_true_values_and_restores(reader):
+    page = reader.open(TABLE)
+    written = first_cells(page)
+    heading = page.locator("thead th button").nth(2)
+
+    heading.click()
+    ascending = first_cells(page)
+    heading.click()
+    descending = first_cells(page)
+    heading.click()
+
+    assert ascending == descending[::-1] != descending
+    assert first_cells(page) == written
+
+
+def test_the_search_hides_rows_that_lack_a_word(reader):
+    page = reader.open(TABLE)
+
+    page.locator("input[data-search]").fill("sketch b-pruned")
+
+    shown = page.locator("tbody:not([hidden]) tr")
+    assert shown.count() == 1
+    assert "Sketch" in shown.inner_text()
+
+
+def test_a_cell_leads_to_the_shard_that_it_comes_from_by_keys_alone(reader):
+    page = reader.open(TABLE)
+    page.locator("td[data-r]").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+
+    page.locator("#open-all").press("Enter")
+
+    shard = page.locator("dialog .shard .path").inner_text()
+    assert shard == str(reader.folder.parents[1] / "00000.tar")
+    page.keyboard.press("Escape")
+    assert page.locator("dialog").count() == 0
+    assert page.evaluate("document.activeElement.matches('td[data-r]')")
+
+
+def test_the_samples_that_galleries_show_have_pages_with_their_pictures(reader):
+    page = reader.open("samples.html")
+
+    page.locator("main a[href^='samples/']").first.click()
+
+    assert page.locator("main img").first.evaluate("image => image.naturalWidth") == 8
+
+
+def test_a_table_can_be_copied(reader):
+    page = reader.open(TABLE)
+    button = page.locator("[data-copy]").first
+
+    button.click()
+
+    page.wait_for_function("button => button.textContent === 'Copied'", arg=button.element_handle())
+
+
+def test_colours_are_switched_and_remembered(reader):
+    page = reader.open("index.html")
+    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    for _ in range(2):  # auto, light, dark
+        page.locator("#theme").click()
+
+    page.reload()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+
+
+def test_without_scripts_a_table_can_be_read(chromium, tmp_path, monkeypatch):
+    folder = TinySite(tmp_path, monkeypatch).write()
+    page = chromium.new_context(java_script_enabled=False).new_page()
+
+    page.goto(f"file://{folder}/{TABLE}")
+
+    assert page.locator("tbody tr").count() == 2
+    assert not page.locator(".needs-js").first.is_visible()
