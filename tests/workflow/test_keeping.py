@@ -69,6 +69,7 @@ def test_what_is_made_again_otherwise_is_told_loudly(project):
     assert "pointers did not come back as they were" in output
 
 
+@pytest.mark.slow  # collection itself is tested in tests/lineage/keeping
 def test_gc_takes_what_only_removed_pointers_named(project):
     before = project.digests()
     shutil.rmtree(project.store / "roots")  # of the project that this one is a copy of
