@@ -8,7 +8,7 @@ from clipaudit.cli.options import store_option
 
 
 @click.command()
-@store_option
+@store_option()
 def compact(store: Path) -> None:
     """Pack the store's lineage records, a small file each, into at most 256 files.
 

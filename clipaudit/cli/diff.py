@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from clipaudit.cli.options import store_option
+from clipaudit.cli.options import results_option, store_option
 from clipaudit.plaintext import cell as csv_text
 from clipaudit.plaintext import plain
 
@@ -41,14 +41,8 @@ CSV_COLUMNS = (
     show_default=True,
     help="How to print; JSON and CSV have every row.",
 )
-@click.option(
-    "--results",
-    type=click.Path(path_type=Path, file_okay=False),
-    default="results",
-    show_default=True,
-    help="Folder of the run's results, where no B is given.",
-)
-@store_option
+@results_option("Folder of the run's results, where no B is given.", exists=False)
+@store_option()
 def diff(
     before: str,
     after: str | None,

@@ -35,8 +35,8 @@ from clipaudit.cli.options import results_option, store_option
     help="Leave the pictures out; their places in the folder stay empty (fiftyone).",
 )
 @click.option("--force", is_flag=True, help="Replace the output if it exists.")
-@results_option
-@store_option
+@results_option()
+@store_option()
 def export(
     manifest: str,
     form: Literal["datacomp", "uids", "parquet", "fiftyone"],

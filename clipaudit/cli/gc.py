@@ -67,7 +67,7 @@ class Duration(click.ParamType[float]):
     is_flag=True,
     help="Go on where the disk cannot lock files; never run two at once then.",
 )
-@store_option
+@store_option()
 def gc(
     delete: bool,
     grace: float,

@@ -1,5 +1,6 @@
 """What the commands share: the folders that they work on, and how our errors are printed."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,24 +20,25 @@ class Group(click.Group):
             raise click.ClickException(str(error)) from error
 
 
-def results_option(command: Any) -> Any:  # noqa: ANN401
-    """Add the option that names the folder of a run's results."""
-    return click.option(
-        "--results",
-        type=click.Path(path_type=Path, exists=True, file_okay=False),
-        default="results",
-        show_default=True,
-        help="Folder of the run's results.",
-    )(command)
+Decorator = Callable[[Any], Any]
 
 
-def store_option(command: Any) -> Any:  # noqa: ANN401
-    """Add the option that names the store."""
+def results_option(help: str = "Folder of the run's results.", *, exists: bool = True) -> Decorator:
+    """Add the option that names the folder of a run's results; without `exists` it need not be."""
+    folder = click.Path(path_type=Path, exists=exists, file_okay=False)
+    return click.option("--results", type=folder, default="results", show_default=True, help=help)
+
+
+def store_option(
+    help: str = "Folder of the content-addressed store.", *, exists: bool = True
+) -> Decorator:
+    """Add the option that names the store; without `exists` it need not be there."""
+    folder = click.Path(path_type=Path, exists=exists, file_okay=False)
     return click.option(
         "--store",
-        type=click.Path(path_type=Path, exists=True, file_okay=False),
+        type=folder,
         default="store",
         show_default=True,
         envvar="CLIPAUDIT_STORE",
-        help="Folder of the content-addressed store.",
-    )(command)
+        help=help,
+    )

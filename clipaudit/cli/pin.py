@@ -4,21 +4,15 @@ from pathlib import Path
 
 import click
 
-from clipaudit.cli.options import store_option
+from clipaudit.cli.options import results_option, store_option
 
 
 @click.command()
 @click.argument("name", required=False)
 @click.option("--list", "listed", is_flag=True, help="Show which runs are kept.")
 @click.option("--remove", metavar="NAME", help="Forget a run that is kept under this name.")
-@click.option(
-    "--results",
-    type=click.Path(path_type=Path, file_okay=False),
-    default="results",
-    show_default=True,
-    help="Folder of the run's results.",
-)
-@store_option
+@results_option(exists=False)
+@store_option()
 def pin(name: str | None, listed: bool, remove: str | None, results: Path, store: Path) -> None:
     """Keep what lies in a results folder now under NAME: a later run can be set against it.
 

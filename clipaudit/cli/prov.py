@@ -36,8 +36,8 @@ from clipaudit.cli.options import results_option, store_option
 )
 @click.option("--license", "terms", help="Licence of the crate: a URL or words (ro-crate).")
 @click.option("--force", is_flag=True, help="Replace the output if it exists.")
-@results_option
-@store_option
+@results_option()
+@store_option()
 def prov(
     form: str,
     output: Path,

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from clipaudit.cli.options import results_option
+from clipaudit.cli.options import results_option, store_option
 
 
 @click.command()
@@ -20,15 +20,8 @@ from clipaudit.cli.options import results_option
 )
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.")
 @click.option("--no-picture", is_flag=True, help="HTML: a placeholder instead of the picture.")
-@results_option
-@click.option(
-    "--store",
-    type=click.Path(path_type=Path, file_okay=False),
-    default="store",
-    show_default=True,
-    envvar="CLIPAUDIT_STORE",
-    help="Folder of the store, which knows shards that were moved.",
-)
+@results_option()
+@store_option("Folder of the store, which knows shards that were moved.", exists=False)
 def sample(
     corpus: str,
     name: str,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clipaudit.cli.options import results_option
+from clipaudit.cli.options import results_option, store_option
 from clipaudit.errors import ClipauditError, InputError
 
 if TYPE_CHECKING:
@@ -34,15 +34,8 @@ A statement ends with a semicolon. Besides SQL there are
     type=click.Path(path_type=Path, dir_okay=False),
     help="File to write; Parquet needs one.",
 )
-@results_option
-@click.option(
-    "--store",
-    type=click.Path(path_type=Path, file_okay=False),
-    default="store",
-    show_default=True,
-    envvar="CLIPAUDIT_STORE",
-    help="Folder of the content-addressed store, for the view `records`.",
-)
+@results_option()
+@store_option("Folder of the content-addressed store, for the view `records`.", exists=False)
 def sql(
     query: str | None, form: str | None, output: Path | None, results: Path, store: Path
 ) -> None:

@@ -48,8 +48,8 @@ _SHOWN_UNVERIFIABLE = 20  # lines; shards that were moved away are tens of thous
     show_default=True,
     help="How to print what was found.",
 )
-@results_option
-@store_option
+@results_option()
+@store_option()
 def verify(
     everything: bool,
     strict: bool,

@@ -39,8 +39,8 @@ PIPED_WIDTH = 120  # columns where standard output is no terminal
     type=click.FloatRange(min=0),
     help="Time for finding the rows that entered.  [default: 0.8]",
 )
-@results_option
-@store_option
+@results_option()
+@store_option()
 def why(
     table: str,
     where: str | None,

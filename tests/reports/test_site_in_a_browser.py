@@ -4,7 +4,7 @@ import os
 import shutil
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 from tinysite import TinySite
 
 pytestmark = pytest.mark.browser
@@ -135,7 +135,8 @@ def test_a_table_can_be_copied(reader):
 
     button.click()
 
-    page.wait_for_function("button => button.textContent === 'Copied'", arg=button.element_handle())
+    expect(button).to_have_text("Copied")
+    assert page.evaluate("document.querySelector('textarea')") is None
 
 
 def test_colours_are_switched_and_remembered(reader):
