@@ -115,7 +115,7 @@ def _one_line(error: Exception) -> str:
 
 
 def _meant(targets: Sequence[str]) -> str:
-    known = ["all_tables", "all_figures"]
+    known = ["all_tables", "all_figures", "report"]
     known += [str(path) for path in Path().glob("results*/*/*.json")]
     return "".join(did_you_mean(target, known) for target in targets if target not in known)
 

@@ -82,7 +82,7 @@ def plan(
 
     \b
     Example:
-      clipaudit plan all_tables all_figures --config seed=1
+      clipaudit plan all_tables all_figures --configfile my.yaml
     """
     from clipaudit.jobs import read_workflow
     from clipaudit.lineage.planning.forecasts import outlook

@@ -241,38 +241,7 @@ def _looked_up(run: Run, audit: Memorization, public: str) -> str:
 def _selections(run: Run, audit: Memorization) -> ReportFigure:
     """Figure 7: how often models choose the right one of several captions."""
     baselines = list(dict.fromkeys(audit.baselines))
-    trained_on = " + ".join(run.title(name) for name in audit.trained_on)
-    others = [
-        {
-            "group_title": run.encoders[name].title or name,
-            "is_default": False,
-            "in_grid": True,
-            "point": f"encoder {name}",  # no point has such a name
-        }
-        for name in baselines
-    ]
-    own = [
-        {**group, "group_title": f"{trained_on}, {group['group_title']}"}
-        for group in _groups(run, audit, _sized(run, audit))
-    ]
-    panels: list[tuple[int, int, str, Sequence[Mapping[str, object]]]] = [
-        (0, 0, "baselines and our models, by training samples", [*others, *own])
-    ]
-    for family, row, column in _PLACES:
-        varied = _groups(run, audit, _varied(run, audit, family))
-        panels.append((row, column, _FAMILIES[family], varied))
-    groups = [
-        {
-            "panel_row": row,
-            "panel_column": column,
-            "panel_title": title,
-            "scale": "selection",
-            **group,
-            "group_position": position,
-        }
-        for row, column, title, members in panels
-        for position, group in enumerate(members)
-    ]
+    groups = _selection_groups(run, audit, baselines)
     asked = {point.name: point for point in asked_points(run, audit)}
     shown = {str(group["point"]) for group in groups}
     encoders: list[dict[str, object]] = [
@@ -306,6 +275,44 @@ def _selections(run: Run, audit: Memorization) -> ReportFigure:
         f"95 % intervals of the models. A line across a bar is what chance gives. {_STAR}",
         {"group": "title", "alone": f"other values: {_NONE}"},
     )
+
+
+def _selection_groups(
+    run: Run, audit: Memorization, baselines: Sequence[str]
+) -> list[dict[str, object]]:
+    """Return the bars of Figure 7: baselines and our models, then the points of each family."""
+    trained_on = " + ".join(run.title(name) for name in audit.trained_on)
+    others = [
+        {
+            "group_title": run.encoders[name].title or name,
+            "is_default": False,
+            "in_grid": True,
+            "point": f"encoder {name}",  # no point has such a name
+        }
+        for name in baselines
+    ]
+    own = [
+        {**group, "group_title": f"{trained_on}, {group['group_title']}"}
+        for group in _groups(run, audit, _sized(run, audit))
+    ]
+    panels: list[tuple[int, int, str, Sequence[Mapping[str, object]]]] = [
+        (0, 0, "baselines and our models, by training samples", [*others, *own])
+    ]
+    for family, row, column in _PLACES:
+        varied = _groups(run, audit, _varied(run, audit, family))
+        panels.append((row, column, _FAMILIES[family], varied))
+    return [
+        {
+            "panel_row": row,
+            "panel_column": column,
+            "panel_title": title,
+            "scale": "selection",
+            **group,
+            "group_position": position,
+        }
+        for row, column, title, members in panels
+        for position, group in enumerate(members)
+    ]
 
 
 # --- points --------------------------------------------------------------------------------------

@@ -1,0 +1,125 @@
+import os
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from oldstore import DAY, World
+
+from clipaudit.lineage.keeping.condemned import Condemned
+from clipaudit.lineage.keeping.verification import verify_results
+from clipaudit.lineage.roots import register, roots
+from clipaudit.store import Store, replace_text
+
+CHURN = Path(__file__).with_name("churn.py")
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+def condemn(world, pointer):
+    """Leave an object where a collection that was killed at the worst moment leaves it."""
+    aside = world.store.root / "condemned/host-1-2/objects" / pointer.digest[:2]
+    aside.mkdir(parents=True)
+    os.rename(world.store.path(pointer.digest), aside / pointer.digest[2:])
+
+
+def test_a_reader_finds_what_a_killed_collection_had_put_aside(world):
+    pointer = world.put("needed")
+    condemn(world, pointer)
+
+    assert world.store.checked_path(pointer).read_text() == "needed"
+
+
+def test_the_next_collection_puts_back_what_a_killed_one_had_put_aside(world):
+    pointer = world.put("needed", days=30)
+    replace_text(world.results / "here.json", pointer.to_json())
+    condemn(world, pointer)
+
+    world.collect()
+
+    assert world.contents() == {"needed"}
+    assert list((world.store.root / "condemned").iterdir()) == []
+
+
+@pytest.mark.timeout(60)
+def test_a_file_that_is_made_young_in_time_is_never_put_aside(world):
+    """Whoever comes first: either the writer finds it gone, or the collection puts it back."""
+    pointer = world.put("wanted")
+    path, outcomes = world.store.path(pointer.digest), set()
+    condemned = Condemned(world.store, time.time_ns() - DAY * 10**9, now=1)
+
+    def make_young():
+        start.wait()
+        with suppress(FileNotFoundError):
+            os.utime(path)
+            made_young.append(True)
+
+    for _ in range(300):
+        world.age(path, 30)
+        start, made_young = threading.Barrier(2), []
+        writer = threading.Thread(target=make_young)
+        writer.start()
+        start.wait()
+        aside = condemned.put_aside("objects", pointer.digest)
+        writer.join()
+        outcomes.add((aside, bool(made_young)))
+        condemned.put_all_back()
+
+    assert outcomes == {(True, False), (False, True)}
+
+
+def start_churn(folder, seconds, count):
+    command = [sys.executable, str(CHURN), str(folder)]
+    return [
+        subprocess.Popen([*command, str(seed), str(seconds)], stdout=subprocess.PIPE, text=True)
+        for seed in range(count)
+    ]
+
+
+def start_gc(folder, *options):
+    code = (
+        "from clipaudit.cli.options import Group; from clipaudit.cli.gc import gc; "
+        "Group(commands=[gc])()"
+    )
+    command = [sys.executable, "-c", code, "gc", "--delete", "--store", str(folder / "store")]
+    return subprocess.Popen(
+        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def churn_beside_collections(folder, seconds, *options, count):
+    """Steps at random while collections come and go, two at once, some of them killed."""
+    steps, removed, troubles = start_churn(folder, seconds, count), 0, []
+    while any(step.poll() is None for step in steps):
+        pair = [start_gc(folder, "--grace", "2s", *options) for _ in range(2)]
+        if len(troubles) % 3 == 2:
+            time.sleep(0.3)
+            pair[0].kill()
+        for process in pair:
+            output, trouble = process.communicate()
+            removed += output.count("objects that nothing names")
+            troubles.append(trouble)
+    return [step.communicate()[0] for step in steps], removed, troubles
+
+
+@pytest.mark.parametrize("options", [(), pytest.param(("--no-lock",), marks=pytest.mark.slow)])
+@pytest.mark.timeout(120)
+def test_no_pointer_is_ever_broken_by_collections_beside_runs(tmp_path, options):
+    store = Store(tmp_path / "store")
+    (tmp_path / "results_0").mkdir()
+    register(store, tmp_path / "results_0")
+
+    told, removed, troubles = churn_beside_collections(tmp_path, 8, *options, count=4)
+
+    assert removed, "the collections removed nothing: the test shows nothing"
+    assert not [trouble for trouble in troubles if "Traceback" in trouble]
+    assert not [line for line in told if "BROKEN" in line]
+    assert sum(int(line.split()[0]) for line in told) > 10
+    reports = [verify_results(results, store) for results in roots(store)]
+    assert [fault for report in reports for fault in report.broken] == []
