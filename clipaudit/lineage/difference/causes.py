@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clipaudit.actions import ActionInput, Ingredients
+from clipaudit.lineage.changed import counted
 from clipaudit.lineage.difference.below import READ_AT_ONCE, Below
 from clipaudit.lineage.difference.ingredient_changes import (
     Cause,
     File,
-    counted,
     match_files,
     own_causes,
     unnamed_cause,

@@ -2,12 +2,13 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Literal
 
 from clipaudit.actions import ActionInput, Ingredients
+from clipaudit.lineage.changed import changed_entries, changed_settings
 from clipaudit.lineage.code_records import read_code
 from clipaudit.store import Store
 
@@ -17,8 +18,6 @@ KINDS: tuple[Kind, ...] = (
 )  # fmt: skip
 
 File = tuple[str, ActionInput]  # an input file and its path relative to the results folder
-
-_ABSENT = object()
 
 
 @dataclass(frozen=True)
@@ -38,18 +37,15 @@ class Cause:
 def own_causes(before: Ingredients, after: Ingredients, stores: tuple[Store, Store]) -> list[Cause]:
     """Return in which code, settings and environment two actions differ; inputs aside.
 
-    Code is told by module where both digests were recorded, settings by dotted name, items of
-    equally long lists by number. Values are as JSON writes them, texts without quotes.
+    Code is told by module where both digests were recorded, all else as `changed` tells it.
     """
     found = [] if before.code == after.code else list(_code(before, after, stores))
     if before.step != after.step:
         found.append(Cause("settings", "step", before.step, after.step))
-    found += [Cause("settings", *each) for each in _values(before.settings, after.settings)]
-    return found + [
-        Cause("environment", name, before.environment.get(name), after.environment.get(name))
-        for name in sorted(before.environment.keys() | after.environment.keys())
-        if before.environment.get(name) != after.environment.get(name)
-    ]
+    settings = changed_settings(before.settings, after.settings)
+    environment = changed_entries(before.environment, after.environment)
+    found += [Cause("settings", *changed) for changed in settings]
+    return found + [Cause("environment", *changed) for changed in environment]
 
 
 def unnamed_cause(before: Ingredients, after: Ingredients) -> Cause:
@@ -67,15 +63,6 @@ def unnamed_cause(before: Ingredients, after: Ingredients) -> Cause:
                 "settings", f"labels of input {name}", *(" ".join(each) for each in labels)
             )
     return Cause("settings", f"order of inputs of step {after.step}", None, None)
-
-
-def counted(number: int, thing: str) -> str:
-    """Return a number of things in words.
-
-    >>> counted(1, "file"), counted(0, "file")
-    ('1 file', '0 files')
-    """
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def match_files(
@@ -136,50 +123,5 @@ def _code(before: Ingredients, after: Ingredients, stores: tuple[Store, Store]) 
         name = f"of step {after.step}, its modules not recorded"
         yield Cause("code", name, before.code, after.code)
         return
-    for name in sorted(old.parts.keys() | new.parts.keys()):
-        if old.parts.get(name) != new.parts.get(name):
-            yield Cause("code", name, old.parts.get(name), new.parts.get(name))
-
-
-def _values(
-    before: object, after: object, name: str = ""
-) -> Iterator[tuple[str, str | None, str | None]]:
-    """Yield name and both values of each setting that differs, None where there is none."""
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
-        for key in sorted(before.keys() | after.keys()):
-            inner = f"{name}.{key}" if name else str(key)
-            yield from _values(before.get(key, _ABSENT), after.get(key, _ABSENT), inner)
-    elif _are_settings(before) and _are_settings(after) and _text(before) != _text(after):
-        yield from _items(before, after, name)  # type: ignore[arg-type]
-    elif _text(before) != _text(after):
-        yield name, _text(before), _text(after)
-
-
-def _are_settings(value: object) -> bool:
-    return isinstance(value, list) and any(isinstance(item, Mapping) for item in value)
-
-
-def _items(
-    before: list[Any], after: list[Any], name: str
-) -> Iterator[tuple[str, str | None, str | None]]:
-    """Compare lists of settings: item by item if equally long, else which items came and went."""
-    if len(before) == len(after):
-        for number, (old, new) in enumerate(zip(before, after, strict=True)):
-            yield from _values(old, new, f"{name}[{number}]")
-        return
-    old_texts, new_texts = [_text(item) for item in before], [_text(item) for item in after]
-    gone = [text for text in old_texts if text not in new_texts]
-    come = [text for text in new_texts if text not in old_texts]
-    yield (
-        name,
-        counted(len(before), "item") + (f", {' '.join(map(str, gone))}" if gone else ""),
-        counted(len(after), "item") + (f", {' '.join(map(str, come))}" if come else ""),
-    )
-
-
-def _text(value: object) -> str | None:
-    if value is _ABSENT:
-        return None
-    return (
-        value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
-    )
+    for changed in changed_entries(old.parts, new.parts):
+        yield Cause("code", *changed)

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from clipaudit.actions import ActionInput, Ingredients
+from clipaudit.lineage.changed import changed_entries, changed_settings
 from clipaudit.lineage.code_records import CodeRecord
 from clipaudit.plaintext import plain
 
 SHOWN_DIGITS = 12  # hex digits of a digest that people read
 _LONGEST_VALUE = 60  # characters of a setting's value; the rest is in the settings
-_MISSING = object()
 
 
 @dataclass(frozen=True)
@@ -62,38 +62,20 @@ def changes(
 
 
 def _settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Reason]:
-    old, new = dict(_flat(before)), dict(_flat(now))
-    for name in sorted({*old, *new}):
-        was, is_now = old.get(name, _MISSING), new.get(name, _MISSING)
-        if was != is_now:
-            yield Reason("setting", f"{plain(name)} {_change(was, is_now)}")
-
-
-def _change(was: object, is_now: object) -> str:
-    if was is _MISSING:
-        return f"added: {_short(is_now)}"
-    if is_now is _MISSING:
-        return f"removed: {_short(was)}"
-    return f"{_short(was)} -> {_short(is_now)}"
+    for name, was, is_now in changed_settings(before, now):
+        if was is None:
+            change = f"added: {_short(is_now)}"
+        elif is_now is None:
+            change = f"removed: {_short(was)}"
+        else:
+            change = f"{_short(was)} -> {_short(is_now)}"
+        yield Reason("setting", f"{plain(name)} {change}")
 
 
 def _environment(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Reason]:
-    for name in sorted({*before, *now}):
-        if before.get(name) != now.get(name):
-            was, is_now = before.get(name, "none"), now.get(name, "none")
-            yield Reason("environment", f"{plain(name)} {plain(was)} -> {plain(is_now)}")
-
-
-def _flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, object]]:
-    """Yield nested settings by dotted name; a list of settings by its positions."""
-    for name, value in settings.items():
-        if isinstance(value, list | tuple) and any(isinstance(each, Mapping) for each in value):
-            value = {str(position): each for position, each in enumerate(value)}
-        if isinstance(value, Mapping) and value:
-            yield from _flat(value, f"{above}{name}.")
-        else:
-            # a setting is a tuple in the rules and a list in a record of JSON
-            yield f"{above}{name}", list(value) if isinstance(value, tuple) else value
+    for name, was, is_now in changed_entries(before, now):
+        change = f"{plain(was or 'none')} -> {plain(is_now or 'none')}"
+        yield Reason("environment", f"{plain(name)} {change}")
 
 
 def _short(value: object) -> str:
@@ -113,11 +95,9 @@ def _code(
     if recorded is None:
         yield Reason("code", "code changed", f"{digests}, the old one not recorded by module")
         return
-    for name in sorted({*recorded.parts, *parts}):
-        was, is_now = recorded.parts.get(name), parts.get(name)
-        if was != is_now:
-            verb = "added" if was is None else "removed" if is_now is None else "changed"
-            yield Reason("code", f"{plain(name)} {verb}")
+    for name, was, is_now in changed_entries(recorded.parts, parts):
+        verb = "added" if was is None else "removed" if is_now is None else "changed"
+        yield Reason("code", f"{plain(name)} {verb}")
 
 
 # --- inputs ------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,42 +14,7 @@ from clipaudit.lineage.difference.ingredient_changes import (
 from clipaudit.store import Store
 
 PLAIN = Ingredients("step", "code", {}, {}, {})
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(0, 2) | st.sampled_from(["1", "a"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner),
-    max_leaves=6,
-)
-settings = st.dictionaries(st.sampled_from("ab"), json_values)
-
-
 STORES = (Store(Path("no store")), Store(Path("no store")))
-
-
-def changes(before, after):
-    return own_causes(replace(PLAIN, settings=before), replace(PLAIN, settings=after), STORES)
-
-
-@given(settings, settings)
-def test_settings_that_make_another_key_differ_by_name(before, after):
-    keys = {replace(PLAIN, settings=each).key() for each in (before, after)}
-
-    assert bool(changes(before, after)) == (len(keys) == 2)
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [
-        ({"a": 1}, {"a": True}, ("a", "1", "true")),
-        ({"a": "1"}, {"a": "one"}, ("a", "1", "one")),
-        ({}, {"a": None}, ("a", None, "null")),
-        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}, ("a.c", "2", None)),
-        ({"a": [{"b": 1}, {"b": 2}]}, {"a": [{"b": 1}, {"b": 3}]}, ("a[1].b", "2", "3")),
-        ({"a": [{"b": 1}]}, {"a": [{"b": 1}, {"b": 2}]}, ("a", "1 item", '2 items, {"b": 2}')),
-        ({"a": [1, 2]}, {"a": [1]}, ("a", "[1, 2]", "[1]")),
-    ],
-)
-def test_a_setting_is_told_by_name_and_both_values(before, after, expected):
-    assert changes(before, after) == [Cause("settings", *expected)]
 
 
 def test_another_step_at_the_same_place_is_a_setting():

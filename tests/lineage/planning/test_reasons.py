@@ -35,7 +35,7 @@ def test_equal_ingredients_have_no_reason():
     [
         ({"recipe": {"epochs": 12, "seed": 0}}, "recipe.epochs 10 -> 12"),
         ({"recipe": {"epochs": 10}}, "recipe.seed removed: 0"),
-        ({"recipe": {"epochs": 10, "seed": 0, "warm": True}}, "recipe.warm added: True"),
+        ({"recipe": {"epochs": 10, "seed": 0, "warm": True}}, "recipe.warm added: true"),
     ],
 )
 def test_a_changed_setting_is_named_with_both_values(settings, expected):
@@ -46,14 +46,7 @@ def test_a_setting_of_a_list_is_named_by_its_place():
     before = replace(PLAIN, settings={"tasks": [{"k": 1}, {"k": 2}]})
     now = replace(PLAIN, settings={"tasks": [{"k": 1}, {"k": 3}]})
 
-    assert told(now, before) == ["tasks.1.k 2 -> 3"]
-
-
-def test_a_tuple_is_the_list_that_its_record_holds():
-    before = replace(PLAIN, settings={"sets": ["val"]})
-    now = replace(PLAIN, settings={"sets": ("val",)})
-
-    assert told(now, before) == []
+    assert told(now, before) == ["tasks[1].k 2 -> 3"]
 
 
 def test_control_characters_of_a_setting_are_spelt_out():
@@ -125,6 +118,6 @@ def test_an_input_made_anew_is_neither_removed_nor_changed():
 
 @given(st.dictionaries(st.text(), st.none() | st.integers() | st.text() | st.booleans()))
 def test_every_other_setting_gives_a_reason(settings):
-    before, now = replace(PLAIN, settings={}), replace(PLAIN, settings={"s": settings})
+    before, now = replace(PLAIN, settings={"s": {}}), replace(PLAIN, settings={"s": settings})
 
-    assert len(told(now, before)) == max(1, len(settings))
+    assert len(told(now, before)) == len(settings)

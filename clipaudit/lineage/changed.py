@@ -1,0 +1,89 @@
+"""Changed: in which settings, parts of the code and libraries two actions differ, by name.
+
+What `plan` tells as reasons and `diff` as causes is found here, so that both tell the same.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+_ABSENT = object()
+
+
+class Changed(NamedTuple):
+    """One name with both values as text; None where it is absent."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+def changed_entries(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Changed]:
+    """Yield the entries that differ, by name: parts of a code digest, versions of libraries.
+
+    >>> list(changed_entries({"torch": "2.14"}, {"torch": "2.14", "pillow": "13"}))
+    [Changed(name='pillow', before=None, after='13')]
+    """
+    for name in sorted(before.keys() | after.keys()):
+        if before.get(name) != after.get(name):
+            yield Changed(name, before.get(name), after.get(name))
+
+
+def changed_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Changed]:
+    """Yield the settings that differ by dotted name, items of equally long lists by number.
+
+    Values are as JSON writes them, texts without quotes; a tuple is the list that its record holds.
+
+    >>> list(changed_settings({"sets": [{"k": 1}, {"k": 2}]}, {"sets": [{"k": 1}, {"k": 3}]}))
+    [Changed(name='sets[1].k', before='2', after='3')]
+    """
+    yield from _values(before, after, "")
+
+
+def counted(number: int, thing: str) -> str:
+    """Return a number of things in words.
+
+    >>> counted(1, "file"), counted(0, "file")
+    ('1 file', '0 files')
+    """
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def _values(before: object, after: object, name: str) -> Iterator[Changed]:
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in sorted(before.keys() | after.keys()):
+            inner = f"{name}.{key}" if name else str(key)
+            yield from _values(before.get(key, _ABSENT), after.get(key, _ABSENT), inner)
+    elif _text(before) != _text(after):
+        if _has_settings(before) and _has_settings(after):
+            yield from _items(before, after, name)  # type: ignore[arg-type]
+        else:
+            yield Changed(name, _text(before), _text(after))
+
+
+def _has_settings(value: object) -> bool:
+    return isinstance(value, list | tuple) and any(isinstance(item, Mapping) for item in value)
+
+
+def _items(before: list[Any], after: list[Any], name: str) -> Iterator[Changed]:
+    """Compare lists of settings: item by item if equally long, else which items came and went."""
+    if len(before) == len(after):
+        for number, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from _values(old, new, f"{name}[{number}]")
+        return
+    old_texts, new_texts = [_text(item) for item in before], [_text(item) for item in after]
+    gone = [text for text in old_texts if text not in new_texts]
+    come = [text for text in new_texts if text not in old_texts]
+    yield Changed(
+        name,
+        counted(len(before), "item") + (f", {' '.join(map(str, gone))}" if gone else ""),
+        counted(len(after), "item") + (f", {' '.join(map(str, come))}" if come else ""),
+    )
+
+
+def _text(value: object) -> str | None:
+    if value is _ABSENT:
+        return None
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
