@@ -10,6 +10,7 @@ include: "rules/train.smk"
 
 if AUDIT is not None:
 
+    include: "rules/similarity_files.smk"
     include: "rules/nearest.smk"
     include: "rules/prune.smk"
     include: "rules/evaluate.smk"
