@@ -126,6 +126,23 @@ def test_the_control_is_told_beside_the_gap():
     assert "neither model saw: PRG +0.010" in found.sentences[0].text
 
 
+@pytest.mark.parametrize(
+    ("value", "low", "told"),
+    [
+        (0.1, 0.02, "exclude 0 as well (1 of 1)"),
+        (-0.2, -0.3, "up to 0.200"),
+        (0.01, -0.1, "beyond"),
+    ],
+)
+def test_a_control_that_excludes_zero_from_either_side_tempers_the_headline(value, low, told):
+    rows = [gap(0.2, 0.1), gap(value, low, target="control")]
+
+    headline = answer("memorization", memorization_gaps=rows).headline
+
+    assert told in headline
+    assert ("But" in headline) == (told != "beyond")
+
+
 def test_other_settings_than_the_default_do_not_answer():
     row = {**gap(0.2, 0.1), "point": "masked"}
 

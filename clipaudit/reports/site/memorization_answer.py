@@ -30,7 +30,7 @@ def memorization_answer(tables: Tables) -> Answer:
         "memorization",
         QUESTIONS["memorization"],
         True,
-        _memorization_headline(seen),
+        _headline(seen) + _caveat(unseen),
         tuple(sentences),
         ("Public set, images looked up", *(metric.upper() for metric in _METRICS)),
         tuple(_attack_line(group) for group in [*_attacks(seen), *_attacks(unseen)]),
@@ -48,7 +48,7 @@ def _attacks(rows: Sequence[Row]) -> list[list[Row]]:
     return list(groups.values())
 
 
-def _memorization_headline(seen: Sequence[Row]) -> str:
+def _headline(seen: Sequence[Row]) -> str:
     known = [row for row in seen if row["value_low"] is not None]
     if not known:
         return cannot("no pair of models with an interval for its gap was asked for")
@@ -64,6 +64,21 @@ def _memorization_headline(seen: Sequence[Row]) -> str:
             "trained on a record and one that was not exclude 0."
         )
     return "Not that this run shows: no gap between the two models excludes 0."
+
+
+def _caveat(unseen: Sequence[Row]) -> str:
+    """Say where two models differ on records of neither: by that much trainings differ anyway."""
+    known = [
+        row for row in unseen if row["value_low"] is not None and row["value_high"] is not None
+    ]
+    apart = [row for row in known if row["value_low"] > 0 or row["value_high"] < 0]
+    if not apart:
+        return ""
+    widest = max(abs(row["value"]) for row in apart)
+    return (
+        " But on records that neither model saw gaps exclude 0 as well "
+        f"({len(apart)} of {len(known)}): up to {widest:.3f} is how two trainings differ anyway."
+    )
 
 
 def _attack(group: Sequence[Row], unseen: Sequence[Row]) -> str:
