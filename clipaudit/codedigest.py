@@ -10,7 +10,8 @@ does not make them; it is listed in PLUMBING and left out.
 import ast
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from clipaudit.errors import ConfigError
 
 PACKAGE = Path(__file__).parent
 SCRIPTS = Path("workflow_scripts")
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 PLUMBING = {
     "clipaudit",
     "clipaudit.actions",
@@ -50,12 +52,13 @@ def code_digest(script: Path, extra_files: Iterable[Path] = ()) -> str:
 
 def code_parts(script: Path, extra_files: Iterable[Path] = ()) -> dict[str, str]:
     """Return what `code_digest` digests: the digest of each script, module and file, by name."""
-    parts = {f"script {script.name}": _tree_digest(script)}
+    parts = {f"script {script.name}": _read(script).digest}
     for name in _reachable(script):
         path = _module_file(name)
         if path is not None:
-            parts[f"module {name}"] = _tree_digest(path)
-            parts |= {f"file {file.name}": _file_digest(file) for file in _declared_files(path)}
+            code = _read(path)
+            parts[f"module {name}"] = code.digest
+            parts |= {f"file {file.name}": _file_digest(file) for file in code.files}
     parts |= {f"file {file.name}": _file_digest(file) for file in extra_files}
     return parts
 
@@ -75,27 +78,15 @@ def _is_plumbing(name: str) -> bool:
 def _reachable(script: Path) -> set[str]:
     """Walk the imports from `script`; plumbing is neither counted nor entered."""
     found: set[str] = set()
-    waiting = list(_imports(script))
+    waiting = list(_read(script).modules)
     while waiting:
         name = waiting.pop()
         path = _module_file(name)
         if name in found or path is None or _is_plumbing(name):
             continue
         found.add(name)
-        waiting.extend(_imports(path))
+        waiting.extend(_read(path).modules)
     return found
-
-
-@cache
-def _imports(path: Path) -> tuple[str, ...]:
-    """Return the clipaudit modules that one file names in import statements, anywhere in it."""
-    names: list[str] = []
-    for node in ast.walk(_tree(path)):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return tuple(name for name in names if name.partition(".")[0] == "clipaudit")
 
 
 @cache
@@ -108,27 +99,45 @@ def _module_file(name: str) -> Path | None:
     return None
 
 
-def _declared_files(path: Path) -> list[Path]:
-    """Return the files that a module's READS tuple names, relative to the module's folder."""
-    for node in _tree(path).body:
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        if any(isinstance(target, ast.Name) and target.id == "READS" for target in targets):
-            assert isinstance(node, ast.Assign)
-            return [path.parent / name for name in ast.literal_eval(node.value)]
-    return []
+@dataclass(frozen=True)
+class _Code:
+    """What counts of a file of code. Its syntax tree is dropped: all of them are 50 MB."""
+
+    digest: str
+    modules: Sequence[str]  # of clipaudit, named in import statements anywhere in it
+    files: Sequence[Path]  # that its READS tuple names, relative to its folder
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
+def _read(path: Path) -> _Code:
     try:
-        return ast.parse(path.read_text(), filename=str(path))
+        tree = ast.parse(path.read_text(), filename=str(path))
     except (OSError, SyntaxError) as error:
         raise ConfigError(f"{path}: cannot be read as Python code: {error}") from error
+    parts: list[str] = []
+    imports: list[ast.Import | ast.ImportFrom] = []
+    _serialise(tree, parts, imports)
+    digest = hashlib.sha256("".join(parts).encode()).hexdigest()
+    return _Code(digest, _modules(imports), [path.parent / name for name in _reads(tree)])
 
 
-@cache
-def _tree_digest(path: Path) -> str:
-    return hashlib.sha256("".join(_serialise(_tree(path), [])).encode()).hexdigest()
+def _modules(imports: Sequence[ast.Import | ast.ImportFrom]) -> list[str]:
+    names: list[str] = []
+    for node in imports:
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif node.module and node.level == 0:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return [name for name in names if name.partition(".")[0] == "clipaudit"]
+
+
+def _reads(tree: ast.Module) -> Sequence[str]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and any(
+            isinstance(target, ast.Name) and target.id == "READS" for target in node.targets
+        ):
+            return tuple(ast.literal_eval(node.value))
+    return ()
 
 
 @cache
@@ -144,41 +153,43 @@ def _file_digest(path: Path) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _serialise(node: object, parts: list[str]) -> list[str]:
+def _serialise(node: object, parts: list[str], imports: list[ast.Import | ast.ImportFrom]) -> None:
     """Append a tree as text: node types and fields in name order, positions left out.
 
-    Fields that are empty or None are left out too: newer Pythons add such fields.
+    Fields that are empty or None are left out too: newer Pythons add such fields. Import statements
+    are gathered on the way: every job of a cluster reads all code, so trees are walked once.
     """
     if isinstance(node, ast.AST):
         parts.append(f"({type(node).__name__}")
         for field in _counting(node._fields):
-            value = _without_docstring(node) if field == "body" else getattr(node, field, None)
+            value = getattr(node, field, None)
+            if field == "body" and isinstance(node, _DOCUMENTED):
+                value = _without_docstring(node.body)
             if value is None or value == []:
                 continue
             parts.append(f" {field}=")
-            _serialise(value, parts)
+            _serialise(value, parts, imports)
         parts.append(")")
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imports.append(node)
     elif isinstance(node, list):
         parts.append("[")
         for item in node:
-            _serialise(item, parts)
+            _serialise(item, parts, imports)
             parts.append(",")
         parts.append("]")
     else:
         parts.append(repr(node))
-    return parts
 
 
 @cache
 def _counting(fields: tuple[str, ...]) -> tuple[str, ...]:
+    # `kind` says whether a text was written u"..."
     return tuple(name for name in sorted(fields) if name not in {"kind", "type_comment"})
 
 
-def _without_docstring(node: ast.AST) -> object:
-    body = getattr(node, "body", None)
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    if not (isinstance(node, documented) and isinstance(body, list) and body):
-        return body
-    first = body[0]
-    is_text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-    return body[1:] if is_text and isinstance(first.value.value, str) else body
+def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
+    match body:
+        case [ast.Expr(value=ast.Constant(value=str())), *rest]:
+            return rest
+    return body

@@ -6,6 +6,7 @@ all below it; a library that was updated starts none.
 """
 
 import contextlib
+import gc
 import io
 import os
 import tempfile
@@ -66,7 +67,7 @@ def read_workflow(targets: Sequence[str], arguments: Sequence[str] = ()) -> Work
         raise InputError(
             f"{Path.cwd()}: no Snakefile here. Run this in the folder from which snakemake is run."
         )
-    with _quiet(targets):
+    with _quiet(targets), _uncollected():
         from snakemake.cli import parse_args
 
         _, settings = parse_args([*arguments, "--", *targets])
@@ -75,6 +76,18 @@ def read_workflow(targets: Sequence[str], arguments: Sequence[str] = ()) -> Work
             jobs = [_job(job, graph) for job in _in_order(graph) if not job.rule.norun]
         config = workflow.globals["config"]
         return Workflow(Path(config["results"]), Path(config["store"]), jobs)
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Leave cycles uncollected: the graph only grows, and walking it again and again is a third."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 @contextlib.contextmanager

@@ -4,7 +4,9 @@
 but the standard library is imported.
 """
 
+import atexit
 import sys
+from gc import freeze  # `gc` is a command of ours
 
 
 def main() -> None:
@@ -15,4 +17,5 @@ def main() -> None:
         sys.exit(stream(sys.argv[2:]))
     from clipaudit.cli.commands import commands
 
+    atexit.register(freeze)  # else Python ends by looking through all that is left: .2 s of plan
     commands()
