@@ -14,7 +14,7 @@ import torch
 
 from clipaudit.errors import InputError
 from clipaudit.memorization.objects import vocabulary_table
-from clipaudit.slowimports import show_transformers
+from clipaudit.slowimports import show_slow_imports
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def load_detector(checkpoint: str, *, device: torch.device) -> Detector:
     torch.load(weights_only=True); no code of the checkpoint runs. Raises InputError for a
     checkpoint that is missing or damaged, that detects no objects, or that lacks weights.
     """
-    show_transformers()
+    show_slow_imports()
     from transformers import AutoImageProcessor, AutoModelForObjectDetection
 
     folder = checkpoint_folder(checkpoint)

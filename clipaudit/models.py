@@ -31,7 +31,7 @@ from safetensors.torch import load_file, save
 
 from clipaudit.config.training import Architecture, Encoder
 from clipaudit.errors import ConfigError, InputError
-from clipaudit.slowimports import show_transformers
+from clipaudit.slowimports import show_slow_imports
 
 Tokenizer = Callable[[list[str]], torch.Tensor]
 Definition = dict[str, Any]  # open_clip's JSON form: embed_dim, vision_cfg, text_cfg, ...
@@ -109,7 +109,7 @@ def _define(architecture: Architecture) -> tuple[Definition, Tokenizer]:
         return definition, _own_vocabulary(definition["text_cfg"], Path(architecture.vocabulary))
     if architecture.open_clip is not None:
         if definition["text_cfg"].get("hf_tokenizer_name"):
-            show_transformers()
+            show_slow_imports()
         return definition, open_clip.get_tokenizer(architecture.open_clip)
     return definition, _plain_tokenizer(definition["text_cfg"], None)
 
@@ -151,7 +151,7 @@ def _plain_tokenizer(text: Definition, directory: Path | None) -> Tokenizer:
     options = dict(text.get("tokenizer_kwargs") or {})
     tokenizer: Tokenizer
     if text.get("hf_tokenizer_name"):
-        show_transformers()
+        show_slow_imports()
         source = str(directory or text["hf_tokenizer_name"])
         mode = text.get("tokenizer_mode")
         tokenizer = HFTokenizer(source, context_length=length, tokenizer_mode=mode, **options)
@@ -168,7 +168,7 @@ def _assemble(
     """Make the module, as open_clip's create_model does, without its registry and its logging."""
     fields = copy.deepcopy(definition)
     if fields["text_cfg"].get("hf_model_name"):
-        show_transformers()
+        show_slow_imports()
         fields["text_cfg"]["hf_model_pretrained"] = False  # the checkpoint brings all weights
     custom = fields.pop("custom_text", False) or bool(fields["text_cfg"].get("hf_model_name"))
     if "multimodal_cfg" in fields:

@@ -1,24 +1,39 @@
-"""transformers, kept from open_clip until it is needed: importing it takes a second of every job.
+"""Libraries that others import wherever they are installed, and hardly use: kept from them.
 
-open_clip imports it wherever it is installed, though only Hugging Face text towers and tokenizers
-use it there; our own use of it is the detector.
+transformers: open_clip imports it for Hugging Face text towers; a second of every job that has a
+model. pandas: pyarrow imports it at the first array, to know a data frame if it saw one; a quarter
+of a second of every job. Our own use of transformers is the detector, of pandas none.
 """
 
 import importlib
 import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
 
-_NAME = "transformers"
+_HIDDEN = {"pandas", "transformers"}
 _OPEN_CLIP_USER = "open_clip.hf_model"
 
 
-def hide_transformers() -> None:
-    """Let open_clip be imported as if transformers were not installed; harmless when too late."""
-    sys.modules.setdefault(_NAME, None)  # type: ignore[arg-type]  # None: an import is refused
+class _WithoutSlow(PathFinder):
+    """Finds what Python's own finder finds, as if the slow libraries were not installed."""
+
+    @classmethod
+    def find_spec(
+        cls, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return None if fullname in _HIDDEN else super().find_spec(fullname, path, target)
 
 
-def show_transformers() -> None:
-    """Undo `hide_transformers`, also for an open_clip that was imported meanwhile."""
-    if _NAME in sys.modules and sys.modules[_NAME] is None:
-        del sys.modules[_NAME]
+def hide_slow_imports() -> None:
+    """Let libraries be imported as if the slow ones were not there; loaded ones stay."""
+    if PathFinder in sys.meta_path:
+        sys.meta_path[sys.meta_path.index(PathFinder)] = _WithoutSlow
+
+
+def show_slow_imports() -> None:
+    """Undo `hide_slow_imports`, also for an open_clip that was imported meanwhile."""
+    if _WithoutSlow in sys.meta_path:
+        sys.meta_path[sys.meta_path.index(_WithoutSlow)] = PathFinder
         if _OPEN_CLIP_USER in sys.modules:
             importlib.reload(sys.modules[_OPEN_CLIP_USER])

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from clipaudit.codedigest import SCRIPTS, code_digest
 from clipaudit.errors import ClipauditError, StepError
-from clipaudit.slowimports import hide_transformers
+from clipaudit.slowimports import hide_slow_imports
 from clipaudit.step import Step
 
 __all__ = ["Step", "code", "reporting", "run_step", "stop_with"]
@@ -34,7 +34,7 @@ def run_step(
     floating point; an exact step names none. A step to which it is all one what its inputs are
     called says `reads_labels=False`. Exit with 1 and one message on our own errors.
     """
-    hide_transformers()
+    hide_slow_imports()
     with reporting(job):
         Step(job, numeric, reads_labels=reads_labels).run(compute)
 

@@ -4,9 +4,7 @@
 but the standard library is imported.
 """
 
-import atexit
 import sys
-from gc import freeze  # `gc` is a command of ours
 
 
 def main() -> None:
@@ -16,6 +14,7 @@ def main() -> None:
 
         sys.exit(stream(sys.argv[2:]))
     from clipaudit.cli.commands import commands
+    from clipaudit.slowimports import hide_slow_imports
 
-    atexit.register(freeze)  # else Python ends by looking through all that is left: .2 s of plan
+    hide_slow_imports()
     commands()

@@ -1,5 +1,6 @@
 """`clipaudit plan`: what would run, why, and what it would cost."""
 
+import gc
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -90,7 +91,9 @@ def plan(
     arguments = ["--profile", profile]
     arguments += ["--configfile", *files] if files else []
     arguments += ["--config", *pairs] if pairs else []
-    outlooks = outlook(read_workflow(targets, arguments))
+    workflow = read_workflow(targets, arguments)
+    gc.freeze()  # its graph stays to the end, when Python would walk over it: a tenth of the time
+    outlooks = outlook(workflow)
     if form == "json":
         click.echo(_json(outlooks))
     else:
