@@ -7,12 +7,18 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from clipaudit.reports.layouts import MINUS, MISSING, THIN
+from clipaudit.reports.layouts import MISSING
 from clipaudit.reports.site.cells import PrintedCell
 from clipaudit.reports.site.content import FigureContent, TableContent, audit_of, title_of
 from clipaudit.reports.site.facts import Cost, Drop, Facts
+from clipaudit.reports.site.published_numbers import (
+    printed_tables,
+    published_lines,
+    published_pairs,
+)
 from clipaudit.reports.site.samples import SamplePage
 from clipaudit.reports.site.sentences import Answer
+from clipaudit.reports.site.values import shown
 
 READS = (
     "templates/base.html.j2",
@@ -96,7 +102,9 @@ def rendered(site: Site) -> Iterator[tuple[str, str]]:
     yield render("samples", samples=site.samples, left_out=site.samples_left_out)
     for sample in site.samples:
         yield render("samples", "sample", sample.page, sample=sample)
-    yield render("published", pairs=published_pairs(site.tables), contents=_printed(site.tables))
+    yield render(
+        "published", pairs=published_pairs(site.tables), contents=printed_tables(site.tables)
+    )
     counts = [(drop.stage, drop.corpus, drop.reason, drop.samples) for drop in site.drops]
     yield render("drops", drops=site.drops, counts=counts)
     yield render("settings", sections=site.settings)
@@ -223,72 +231,3 @@ def _link(
         return None
     row = content.rows[number]
     return pages.get((row.get("corpus") or row.get("source") or "", row["shard"], row["row"]))
-
-
-# --- published numbers -------------------------------------------------------------------------
-
-
-def published_pairs(tables: Sequence[TableContent]) -> list[dict[str, Any]]:
-    """Return the numbers of ours that have one of a paper beside them, in the tables' order."""
-    return [
-        {
-            "table": table.name,
-            "row": line.name,
-            "column": head,
-            "measure": name.removeprefix("published_").replace("_", " "),
-            "ours": row[ours],
-            "theirs": row[name],
-            "difference": row[ours] - row[name],
-        }
-        for table in tables
-        for name in table.columns
-        if name.startswith("published_") and (ours := name.removeprefix("published_"))
-        for line, head, row in _printed_rows(table)
-        if row[name] is not None and row.get(ours) is not None
-    ]
-
-
-def _printed_rows(table: TableContent) -> Iterator[tuple[Any, str, Mapping[str, Any]]]:
-    """Yield each stored row once, with the line and the heading that it is printed under."""
-    told: set[int] = set()
-    for lines in table.grid.rows:
-        for head, cell in zip(table.grid.heads[1:], lines[0].cells, strict=True):
-            if cell.row is not None and cell.row not in told:
-                told.add(cell.row)
-                yield lines[0], head, table.rows[cell.row]
-
-
-def _printed(tables: Sequence[TableContent]) -> list[dict[str, Any]]:
-    return [
-        {
-            "audit": table.audit,
-            "title": table.title,
-            "published": table.published,
-            "published_rows": published_lines(table),
-        }
-        for table in tables
-        if table.published
-    ]
-
-
-def published_lines(table: TableContent) -> list[tuple[object, ...]]:
-    """Return the numbers that a paper prints in a table: row, column, measure, number."""
-    return [
-        (line["row"], line["testset"], line["measure"].replace("_", " "), shown(line["value"]))
-        for line in table.published
-    ]
-
-
-def shown(value: object) -> str:
-    """Return a value as readers see it: counts in groups, six digits, words for true and false.
-
-    >>> shown(0.123456789), shown(True), shown(None) == MISSING
-    ('0.123457', 'yes', True)
-    """
-    if value is None:
-        return MISSING
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}".replace(",", THIN).replace("-", MINUS)
-    return f"{value:.6g}".replace("-", MINUS) if isinstance(value, float) else str(value)
