@@ -45,6 +45,7 @@ def reporting(job: Any) -> Iterator[None]:  # noqa: ANN401
     _set_threads(job.threads)
     _log_to(Path(job.log[0]) if job.log else None)
     try:
+        _refuse_absent_data(job)
         _refuse_changed_code(job)
         yield
     except ClipauditError as error:
@@ -61,6 +62,15 @@ def stop_with(error: ClipauditError, *, at: str = "settings") -> NoReturn:
 def code(rule: str, *extra_files: str) -> str:
     """Return the code digest of a rule, for its params: of `workflow_scripts/<rule>.py`."""
     return code_digest(SCRIPTS / f"{rule}.py", [Path(file) for file in extra_files])
+
+
+def _refuse_absent_data(job: Any) -> None:  # noqa: ANN401
+    """Stop where the user's files were left out of the inputs: a step would take them for none."""
+    if job.config.get("without_data"):
+        raise StepError(
+            "the settings say without_data, which is for plans: nothing is computed. Bring the "
+            "data that they name, remove without_data, and start again."
+        )
 
 
 def _refuse_changed_code(job: Any) -> None:  # noqa: ANN401

@@ -45,6 +45,15 @@ BLURRED = {
 
 
 DEDUPLICATIONS = RUN.deduplications()
+MADE = (*(f"data/{world}/" for world in RUN.worlds), "data/blurred/")
+
+
+def brought(*paths):
+    """Files that the user brings; only those that are made here where data is absent."""
+    named = [path for path in paths if path]
+    return (
+        [path for path in named if path.startswith(MADE)] if RUN.without_data else named
+    )
 
 
 def one_of(names):
@@ -78,7 +87,12 @@ def shard_numbers(wildcards):
 def part_tars(wildcards):
     """The tar files of a part."""
     shards = RUN.shards(wildcards.corpus)
-    return [shards[number] for number in shard_numbers(wildcards)]
+    return brought(*(shards[number] for number in shard_numbers(wildcards)))
+
+
+def corpora_tars(corpora):
+    """The tar files of some corpora."""
+    return brought(*(path for corpus in corpora for path in RUN.shards(corpus)))
 
 
 def part_truths(wildcards):
@@ -90,13 +104,12 @@ def part_truths(wildcards):
 
 def unblurred_tar(wildcards):
     """The shard that a shard of a blurred corpus is made of."""
-    return RUN.shards(BLURRED[wildcards.corpus].of)[int(wildcards.shard)]
+    return brought(RUN.shards(BLURRED[wildcards.corpus].of)[int(wildcards.shard)])
 
 
 def face_detector(wildcards):
     """The file of the detector that finds faces to blur; shards that state them need none."""
-    path = BLURRED[wildcards.corpus].detector
-    return [path] if path else []
+    return brought(BLURRED[wildcards.corpus].detector)
 
 
 def by_part(folder, corpus):
@@ -113,7 +126,7 @@ def of_source(folder, wildcards):
 def classes_file(corpus):
     """The file of class names that the labels of a corpus point into, if it has labels."""
     labels = RUN.corpora[corpus].labels
-    return [RUN.label_sets[labels].classes] if labels else []
+    return brought(RUN.label_sets[labels].classes) if labels else []
 
 
 def captioning(corpus):
@@ -144,8 +157,7 @@ def architecture(name):
 
 def vocabulary_file(name):
     """The BPE file of an architecture, if it brings its own."""
-    vocabulary = RUN.architectures[name].vocabulary if name else None
-    return [vocabulary] if vocabulary else []
+    return brought(RUN.architectures[name].vocabulary) if name else []
 
 
 def encoder_architecture(name):
@@ -161,6 +173,8 @@ def encoder_files(name):
     encoder = RUN.encoders[name]
     if encoder.model:
         return [trained(encoder.model, encoder.epoch)]
+    if encoder.directory and RUN.without_data:
+        return []
     if encoder.directory:
         return sorted(
             str(path) for path in Path(encoder.directory).iterdir() if path.is_file()
@@ -199,13 +213,15 @@ def label_sets(test_sets):
 def test_set_inputs(test_sets):
     """What evaluating on some test sets reads, besides the model."""
     return {
-        "tars": [path for test_set in test_sets for path in RUN.shards(test_set)],
+        "tars": corpora_tars(test_sets),
         "samples": [
             path
             for test_set in test_sets
             for path in by_part(f"samples/{test_set}", test_set)
         ],
-        "classes": [RUN.label_sets[name].classes for name in label_sets(test_sets)],
+        "classes": brought(
+            *(RUN.label_sets[name].classes for name in label_sets(test_sets))
+        ),
     }
 
 

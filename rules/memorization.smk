@@ -192,7 +192,7 @@ if MEMORY.selections:
     rule select:
         """Which of its candidate captions a model finds nearest to every picture."""
         input:
-            tars=[path for name in SELECTED for path in RUN.shards(name)],
+            tars=corpora_tars(SELECTED),
             samples=[
                 path for name in SELECTED for path in by_part(f"samples/{name}", name)
             ],

@@ -154,9 +154,7 @@ def example_inputs(wildcards):
 # --- objects -----------------------------------------------------------------------------------
 
 COCO = "coco"
-NAMES_FILES = [
-    path for path in [MEMORY.objects.names] if path is not None and path != COCO
-]
+NAMES_FILES = brought(MEMORY.objects.names if MEMORY.objects.names != COCO else None)
 
 
 def detector_files():

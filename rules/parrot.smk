@@ -120,7 +120,7 @@ rule probe:
             f"{RESULTS}/vocabularies/{PROFILED[0]}/{name}.json"
             for name in VOCABULARIES
         ],
-        font=[PARROT.probe.font] if PARROT.probe.font else [],
+        font=brought(PARROT.probe.font),
         weights=lambda wildcards: encoder_files(wildcards.encoder),
         vocabulary=lambda wildcards: vocabulary_file(
             encoder_architecture(wildcards.encoder)
@@ -147,7 +147,7 @@ if PROBED in VOCABULARIES:
     use rule probe as probe_trained with:
         input:
             grams=[f"{RESULTS}/vocabularies/{PROFILED[0]}/{PROBED}.json"],
-            font=[PARROT.probe.font] if PARROT.probe.font else [],
+            font=brought(PARROT.probe.font),
             weights=lambda wildcards: encoder_files(wildcards.encoder),
             vocabulary=lambda wildcards: vocabulary_file(
                 encoder_architecture(wildcards.encoder)

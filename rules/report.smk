@@ -114,7 +114,7 @@ rule report_spotted:
     """Pictures with text: what was spotted in them, and what their captions and scores say."""
     input:
         unpack(gallery_inputs),
-        font=[PARROT.probe.font] if PARROT and PARROT.probe.font else [],
+        font=brought(PARROT.probe.font) if PARROT else [],
     output:
         table=f"{RESULTS}/figures/{{figure}}.json",
         csv=f"{RESULTS}/figures/{{figure}}.csv.json",

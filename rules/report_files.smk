@@ -93,4 +93,5 @@ def gallery_inputs(wildcards):
         name: [f"{RESULTS}/{path}" for path in paths]
         for name, paths in gallery.inputs.items()
     }
-    return {**pointers, "tars": list(gallery.tars)} if gallery.tars else pointers
+    tars = brought(*gallery.tars)
+    return {**pointers, "tars": tars} if tars else pointers

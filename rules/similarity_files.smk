@@ -146,8 +146,7 @@ def classifier_weights(wildcards):
     """The file that a classifier's weights come from; a name of timm's has none."""
     if wildcards.recipe != "classifier":
         return trained(f"{wildcards.recipe}/{wildcards.manifest}")
-    path = RUN.classifiers[wildcards.manifest].checkpoint
-    return [path] if path else []
+    return brought(RUN.classifiers[wildcards.manifest].checkpoint)
 
 
 def classified_batch_size(wildcards):

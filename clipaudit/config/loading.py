@@ -79,7 +79,10 @@ def check_files(run: Run, *, root: Path = Path()) -> None:
     """Raise ConfigError unless every file that the user is to bring is there.
 
     What a world makes and what is blurred are left out: they do not exist before the first run.
+    Of settings `without_data` nothing is asked.
     """
+    if run.without_data:
+        return
     missing = [
         f"corpora.{name}.shards: {path}"
         for name, corpus in run.corpora.items()

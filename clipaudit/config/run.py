@@ -55,6 +55,10 @@ class Run(Settings):
     )
     parrot: Parrot | None = Field(None, description="the parrot-caption audit; off when absent")
     report: Report = Field(Report(), description="the report that people open")
+    without_data: bool = Field(
+        False,
+        description="plan only: no file that the user brings is asked for, and no step computes",
+    )
 
     @model_validator(mode="after")
     def _references(self) -> "Run":

@@ -1,0 +1,40 @@
+"""Plans of runs whose data is not here: what the papers' settings ask for, from any laptop."""
+
+import resource
+
+import pytest
+
+PLAN = ("--dry-run", "--config", "without_data=true")
+MOST_MEGABYTES = 2_000
+
+
+@pytest.fixture
+def absent(fresh):
+    """A project whose settings name a shard that is nowhere."""
+    fresh.use_own_shard(b"")
+    (fresh.folder / "own.tar").unlink()
+    return fresh
+
+
+def test_absent_data_is_named_unless_only_a_plan_is_asked_for(absent):
+    assert "corpora.large.shards: own.tar" in absent.run("--dry-run", ok=False)
+    assert "index" in absent.run(*PLAN)
+
+
+def test_a_run_without_data_computes_nothing(absent):
+    target = "results_micro/samples/large/00000.json"
+
+    output = absent.run("--config", "without_data=true", target=target, ok=False)
+
+    assert "without_data, which is for plans: nothing is computed" in output
+    assert not absent.computed()
+
+
+@pytest.mark.slow
+def test_the_similarity_papers_run_is_planned_within_two_gigabytes(fresh):
+    settings = "config/laion400m.yaml"
+
+    output = fresh.run(*PLAN, "--quiet", "rules", config=settings, target="all_tables")
+
+    assert "report_table" in output
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < MOST_MEGABYTES * 1024
