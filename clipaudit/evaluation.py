@@ -21,10 +21,11 @@ from clipaudit.classifiers import ImageClassifier
 from clipaudit.corpora.classes import read_classes
 from clipaudit.embedding import image_features
 from clipaudit.errors import InputError, StepError
-from clipaudit.models import Clip, Tokenizer
+from clipaudit.models import Clip
 from clipaudit.pictures import PictureBatch, PictureSource
 from clipaudit.preparation import Preparation, evaluation_preparation
 from clipaudit.progress import Progress
+from clipaudit.tokenizers import Tokenizer
 from clipaudit.workers import Workers
 
 TOP = 5  # predicted labels kept for each image

@@ -10,7 +10,7 @@ import gzip
 import json
 import os
 import pickle
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,6 @@ from open_clip.pretrained import (
     get_pretrained_cfg,
     list_pretrained_tags_by_model,
 )
-from open_clip.tokenizer import DEFAULT_CONTEXT_LENGTH, HFTokenizer, SimpleTokenizer
 from open_clip.transform import PreprocessCfg, merge_preprocess_dict
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
@@ -32,9 +31,13 @@ from safetensors.torch import load_file, save
 from clipaudit.config.training import Architecture, Encoder
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.slowimports import show_slow_imports
-
-Tokenizer = Callable[[list[str]], torch.Tensor]
-Definition = dict[str, Any]  # open_clip's JSON form: embed_dim, vision_cfg, text_cfg, ...
+from clipaudit.tokenizers import (
+    Definition,
+    Tokenizer,
+    own_vocabulary,
+    plain_tokenizer,
+    refuse_code,
+)
 
 DIRECTORY_CONFIG = "open_clip_config.json"
 DIRECTORY_WEIGHTS = (  # in order of preference; the names that open_clip writes
@@ -106,12 +109,12 @@ def _define(architecture: Architecture) -> tuple[Definition, Tokenizer]:
             "it needs embed_dim, vision_cfg and text_cfg, as in open_clip's model configs"
         )
     if architecture.vocabulary is not None:
-        return definition, _own_vocabulary(definition["text_cfg"], Path(architecture.vocabulary))
+        return definition, own_vocabulary(definition["text_cfg"], Path(architecture.vocabulary))
     if architecture.open_clip is not None:
         if definition["text_cfg"].get("hf_tokenizer_name"):
             show_slow_imports()
         return definition, open_clip.get_tokenizer(architecture.open_clip)
-    return definition, _plain_tokenizer(definition["text_cfg"], None)
+    return definition, plain_tokenizer(definition["text_cfg"], None)
 
 
 def _named_definition(name: str) -> Definition:
@@ -125,50 +128,13 @@ def _named_definition(name: str) -> Definition:
     return dict(definition)
 
 
-def _own_vocabulary(text: Definition, path: Path) -> SimpleTokenizer:
-    """Return the tokenizer of a BPE merges file; write its size into `text` if it has none."""
-    try:
-        tokenizer = SimpleTokenizer(
-            bpe_path=str(path), context_length=text.get("context_length", DEFAULT_CONTEXT_LENGTH)
-        )
-    except (OSError, EOFError, UnicodeDecodeError) as error:  # gzip.BadGzipFile is an OSError
-        raise InputError(
-            f"{path}: not a BPE vocabulary ({error}). It must be a gzipped text file of merges, "
-            "as open_clip's bpe_simple_vocab_16e6.txt.gz is."
-        ) from error
-    size = text.setdefault("vocab_size", tokenizer.vocab_size)
-    if size < tokenizer.vocab_size:
-        raise ConfigError(
-            f"text_cfg.vocab_size is {size}, but {path} has {tokenizer.vocab_size} tokens: "
-            "leave vocab_size out, and it is taken from the file"
-        )
-    return tokenizer
-
-
-def _plain_tokenizer(text: Definition, directory: Path | None) -> Tokenizer:
-    """Return the tokenizer that a text_cfg asks for; files are looked for in `directory`."""
-    length = text.get("context_length", DEFAULT_CONTEXT_LENGTH)
-    options = dict(text.get("tokenizer_kwargs") or {})
-    tokenizer: Tokenizer
-    if text.get("hf_tokenizer_name"):
-        show_slow_imports()
-        source = str(directory or text["hf_tokenizer_name"])
-        mode = text.get("tokenizer_mode")
-        tokenizer = HFTokenizer(source, context_length=length, tokenizer_mode=mode, **options)
-        return tokenizer
-    if directory is not None and "bpe_path" in options:
-        options["bpe_path"] = str(directory / options["bpe_path"])
-    tokenizer = SimpleTokenizer(context_length=length, **options)
-    return tokenizer
-
-
 def _assemble(
     definition: Definition, tokenizer: Tokenizer, preprocessing: Mapping[str, Any]
 ) -> Clip:
     """Make the module, as open_clip's create_model does, without its registry and its logging."""
     fields = copy.deepcopy(definition)
     if fields["text_cfg"].get("hf_model_name"):
-        show_slow_imports()
+        refuse_code(fields["text_cfg"]["hf_model_name"])
         fields["text_cfg"]["hf_model_pretrained"] = False  # the checkpoint brings all weights
     custom = fields.pop("custom_text", False) or bool(fields["text_cfg"].get("hf_model_name"))
     if "multimodal_cfg" in fields:
@@ -218,10 +184,7 @@ def from_directory(directory: Path) -> Clip:
     weights = [directory / name for name in DIRECTORY_WEIGHTS if (directory / name).is_file()]
     if not weights:
         raise InputError(f"{directory}: no weights. Put one of {', '.join(DIRECTORY_WEIGHTS)} in.")
-    try:
-        tokenizer = _plain_tokenizer(definition["text_cfg"], directory)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{directory}: its tokenizer cannot be read: {error}") from error
+    tokenizer = plain_tokenizer(definition["text_cfg"], directory)
     clip = _assemble(definition, tokenizer, preprocessing)
     _load_foreign(clip.model, weights[0])
     return clip

@@ -24,8 +24,8 @@ from clipaudit.corpora.reasons import Unusable
 from clipaudit.corpora.sealed import Sealed, SealedShard
 from clipaudit.corpora.shards import RawSample, first_image, raw_samples
 from clipaudit.errors import ClipauditError, InputError
-from clipaudit.models import Tokenizer
 from clipaudit.preparation import Pixels, Preparation
+from clipaudit.tokenizers import Tokenizer
 from clipaudit.training.masking import Tokens, mask_tokens
 from clipaudit.training.order import Plan, draw
 from clipaudit.workers import Workers

@@ -1,0 +1,122 @@
+"""What a stranger's checkpoint says is read; what it would run is refused."""
+
+import json
+import os
+import pickle
+from contextlib import nullcontext
+
+import pytest
+import torch
+
+from clipaudit.errors import InputError, StoreError
+from clipaudit.models import from_directory, from_pretrained, load_weights, weights_bytes
+from clipaudit.training.optimization import Optimization
+from clipaudit.training.state import FILE_NAME, load_state
+
+BRINGS_CODE = {
+    "tokenizer_config.json": {"auto_map": {"AutoTokenizer": ["theirs.Theirs", None]}},
+    "config.json": {"model_type": "theirs", "auto_map": {"AutoConfig": "theirs.Theirs"}},
+}
+
+
+class Hostile:
+    """A pickle that makes a folder when it is read."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+@pytest.fixture
+def trace(tmp_path):
+    """Where a checkpoint whose code ran leaves a folder."""
+    return tmp_path / "its code ran"
+
+
+@pytest.fixture
+def encoder(architecture, clip, tmp_path, trace, monkeypatch):
+    """A function: a folder with weights and a Python file, whose text_cfg says more."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
+
+    def make(**text):
+        folder = tmp_path / "encoder"
+        folder.mkdir()
+        definition = {**architecture.definition}
+        definition["text_cfg"] = {**definition["text_cfg"], **text}
+        (folder / "open_clip_model.safetensors").write_bytes(weights_bytes(clip.model))
+        for name, content in BRINGS_CODE.items():
+            (folder / name).write_text(json.dumps(content))
+        (folder / "theirs.py").write_text(
+            f"import os\nos.mkdir({str(trace)!r})\nclass Theirs: pass"
+        )
+        config = {"model_cfg": definition}
+        (folder / "open_clip_config.json").write_text(json.dumps(config))
+        return folder
+
+    return make
+
+
+def test_a_checkpoint_cannot_ask_for_its_code_to_be_run(encoder, trace):
+    folder = encoder(hf_tokenizer_name="any", tokenizer_kwargs={"trust_remote_code": True})
+
+    with pytest.raises(InputError, match="clipaudit runs no code of a checkpoint: take the key"):
+        from_directory(folder)
+
+    assert not trace.exists()
+
+
+def test_a_tokenizer_with_code_is_refused_without_a_question(encoder, trace):
+    folder = encoder(hf_tokenizer_name="any")
+
+    with pytest.raises(InputError, match=r"its tokenizer cannot be read: .*contains custom code"):
+        from_directory(folder)
+
+    assert not trace.exists()
+
+
+def test_a_text_model_with_code_is_refused_without_a_question(encoder, trace, tmp_path):
+    folder = encoder(hf_model_name=str(tmp_path / "encoder"))
+
+    with pytest.raises(InputError, match="needs code of its own, which clipaudit does not run"):
+        from_directory(folder)
+
+    assert not trace.exists()
+
+
+def pickled(content, path):
+    path.write_bytes(pickle.dumps(content, protocol=2))
+
+
+@pytest.mark.parametrize("name", ["theirs.pt", "theirs.bin", "theirs.safetensors"])
+@pytest.mark.parametrize("write", [torch.save, pickled])
+def test_a_pickle_is_refused_whatever_its_name(architecture, tmp_path, trace, name, write):
+    path = tmp_path / name
+    write(Hostile(trace), path)
+
+    with pytest.raises(InputError, match="not a checkpoint that holds only weights"):
+        from_pretrained(architecture, str(path))
+
+    assert not trace.exists()
+
+
+def test_what_we_store_ourselves_is_read_as_safetensors_alone(clip, tmp_path, trace):
+    torch.save(Hostile(trace), tmp_path / "model")
+
+    with pytest.raises(InputError, match="not a safetensors file"):
+        load_weights(clip.model, tmp_path / "model")
+
+    assert not trace.exists()
+
+
+def test_the_state_of_a_training_in_a_shared_store_runs_nothing(clip, tmp_path, trace):
+    torch.save(Hostile(trace), tmp_path / FILE_NAME)
+    optimizer = torch.optim.AdamW(clip.model.parameters())
+    work = Optimization(clip.model, optimizer, float, None, torch.nn.MSELoss(), nullcontext)
+
+    with pytest.raises(StoreError, match=r"(?s)is damaged .* Delete it"):
+        load_state(tmp_path, identity="any", work=work)
+
+    assert not trace.exists()
