@@ -16,6 +16,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
+from clipaudit.config.loading import read_settings
 from clipaudit.errors import ClipauditError, ConfigError, InputError
 from clipaudit.suggestions import did_you_mean
 
@@ -71,6 +72,8 @@ def read_workflow(targets: Sequence[str], arguments: Sequence[str] = ()) -> Work
         from snakemake.cli import parse_args
 
         _, settings = parse_args([*arguments, "--", *targets])
+        for path in settings.configfile or ():
+            read_settings(Path(path))  # first: Snakemake would run Python that stands in it
         with tempfile.TemporaryDirectory() as name, _parsed(settings, Path(name)) as workflow:
             graph = _graph(workflow, METADATA if METADATA.is_dir() else Path(name))
             jobs = [_job(job, graph) for job in _in_order(graph) if not job.rule.norun]

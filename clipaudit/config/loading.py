@@ -14,6 +14,8 @@ from pydantic import BaseModel, ValidationError
 from clipaudit.config.run import Run
 from clipaudit.errors import ConfigError
 
+RUNS_PYTHON = "__use_yte__"  # the YAML template engine, by which Snakemake reads --configfile
+
 
 def read_settings(path: Path, *, extended_by: tuple[Path, ...] = ()) -> dict[str, Any]:
     """Return the content of one YAML file; raise ConfigError if it cannot be read as a mapping."""
@@ -25,6 +27,11 @@ def read_settings(path: Path, *, extended_by: tuple[Path, ...] = ()) -> dict[str
         raise ConfigError(f"{path}: cannot be read as YAML: {error}") from error
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: holds {type(content).__name__}, not settings by name.")
+    if RUNS_PYTHON in content:
+        raise ConfigError(
+            f"{path}: `{RUNS_PYTHON}` makes Snakemake run Python that stands in this file. "
+            "Settings are plain YAML: take it out; if others wrote the file, read what would run."
+        )
     return extended(content, by=(*extended_by, path))
 
 
