@@ -34,5 +34,11 @@ def refusal(connection: duckdb.DuckDBPyConnection, query: str, error: duckdb.Err
         ).fetchall()
         guess = did_you_mean(name, [column for (column,) in columns])
         return InputError(f"no column {plain(name)}.{guess}")
+    if "disabled by configuration" in text:
+        return InputError(
+            f"{plain(text.splitlines()[0])}\nOnly the tables of the run can be read here. To join "
+            "them with other files open the catalog in DuckDB itself: "
+            "duckdb -readonly results/audit.duckdb"
+        )
     lines = text.splitlines()[:_SHOWN_LINES]
     return InputError("\n".join([*map(plain, lines), f"The catalog has: {', '.join(tables)}."]))

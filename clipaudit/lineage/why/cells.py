@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 
+from clipaudit.catalog.sqltext import literal
 from clipaudit.errors import InputError
 from clipaudit.lineage.why.conditions import columns_named, comparisons
 from clipaudit.plaintext import plain
@@ -39,7 +40,7 @@ def chosen_cells(table: Path, name: str, where: str | None, column: str | None) 
     that it does not have; with the database's words for a condition that cannot be asked; and, with
     the values that there are, if no row satisfies it.
     """
-    with duckdb.connect() as connection:
+    with _reading(table) as connection:
         rows = connection.from_parquet(str(table))
         columns = list(rows.columns)
         _check_columns(name, columns, [column] if column else [])
@@ -54,6 +55,19 @@ def chosen_cells(table: Path, name: str, where: str | None, column: str | None) 
         if where and not count:
             raise InputError(" ".join(_no_row(rows, name, where)))
     return Cells(columns, [dict(zip(columns, row, strict=True)) for row in found], count, column)
+
+
+def _reading(table: Path) -> duckdb.DuckDBPyConnection:
+    """Return a database that reads this file: a condition may hold subqueries, copied from others.
+
+    DuckDB opens the file a link leads to under the link's own name.
+    """
+    config: dict[str, str | bool | int | float | list[str]] = {"python_enable_replacements": False}
+    connection = duckdb.connect(config=config)
+    connection.execute(f"set allowed_paths = [{literal(str(table))}]")
+    connection.execute("set enable_external_access = false")
+    connection.execute("set lock_configuration = true")
+    return connection
 
 
 def _check_columns(name: str, columns: Sequence[str], named: Sequence[str]) -> None:
