@@ -26,6 +26,7 @@ PLUMBING = {
     "clipaudit.cli",
     "clipaudit.codedigest",
     "clipaudit.config",
+    "clipaudit.disks",
     "clipaudit.environment",
     "clipaudit.errors",
     "clipaudit.filedigests",

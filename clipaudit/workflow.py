@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from clipaudit.codedigest import SCRIPTS, code_digest
+from clipaudit.disks import disk_error
 from clipaudit.errors import ClipauditError, StepError
 from clipaudit.slowimports import hide_slow_imports
 from clipaudit.step import Step
@@ -51,6 +52,13 @@ def reporting(job: Any) -> Iterator[None]:  # noqa: ANN401
     except ClipauditError as error:
         logger.info("stopped: %s", error)
         stop_with(error, at=job.rule)
+    except OSError as error:
+        folders = f"{job.config['store']}, {job.config['results']} or the temporary folder"
+        refused = disk_error(error, among=folders)
+        if refused is None:
+            raise
+        logger.info("stopped: %s", refused)
+        stop_with(refused, at=job.rule)
 
 
 def stop_with(error: ClipauditError, *, at: str = "settings") -> NoReturn:

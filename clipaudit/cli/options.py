@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from clipaudit.disks import disk_error
 from clipaudit.errors import ClipauditError
 
 
@@ -18,6 +19,11 @@ class Group(click.Group):
             return super().invoke(ctx)
         except ClipauditError as error:
             raise click.ClickException(str(error)) from error
+        except OSError as error:
+            refused = disk_error(error, among="the store, the results or the output")
+            if refused is None:
+                raise
+            raise click.ClickException(str(refused)) from error
 
 
 Decorator = Callable[[Any], Any]

@@ -1,0 +1,32 @@
+"""What a disk refuses, as an error of ours: it is full, for reading only, broken, or not ours."""
+
+import errno
+
+from clipaudit.errors import StoreError
+
+_AGAIN = "and start the same command again: what is done stays done."
+_NEXT_STEP = {
+    errno.ENOSPC: f"Free some space there, {_AGAIN}",
+    errno.EDQUOT: f"Free some space of this user's there, {_AGAIN}",
+    errno.EROFS: f"Mount it for writing, or name folders elsewhere as results and store, {_AGAIN}",
+    errno.EACCES: f"Give this user the right to it, {_AGAIN}",
+    errno.EPERM: f"Give this user the right to it, {_AGAIN}",
+    errno.EIO: f"Look after the disk, {_AGAIN}",
+    errno.ESTALE: f"The file server lost the file: wait until it is well, {_AGAIN}",
+}
+
+
+def disk_error(error: OSError, *, among: str) -> StoreError | None:
+    """Return what to tell of a disk's refusal; None for an error that is no disk's.
+
+    Of an error without a path, `among` says which folders it may be about: a write that finds no
+    space does not say where.
+
+    >>> print(disk_error(OSError(errno.ENOSPC, "No space left on device"), among="the store"))
+    the store: No space left on device. Free some space there, and start the same command \
+again: what is done stays done.
+    >>> disk_error(FileNotFoundError(errno.ENOENT, "No such file", "x"), among="store")
+    """
+    if error.errno not in _NEXT_STEP:
+        return None
+    return StoreError(f"{error.filename or among}: {error.strerror}. {_NEXT_STEP[error.errno]}")

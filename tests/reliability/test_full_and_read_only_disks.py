@@ -1,0 +1,119 @@
+"""Full disks and disks for reading only: nothing half-written, and a message with the next step."""
+
+import errno
+import sys
+from types import SimpleNamespace
+
+import click
+import pytest
+from click.testing import CliRunner
+from smalldisks import needs_mounts, on_a_small_disk, read_only
+
+from clipaudit.cli.options import Group
+from clipaudit.disks import disk_error
+from clipaudit.store import Store, link_object, replace_text
+from clipaudit.workflow import code, reporting
+
+FILL = """
+import errno, os, sys
+from pathlib import Path
+from clipaudit.store import Store
+
+store = Store(Path(sys.argv[1]))
+first = store.put_bytes(b"first", schema="x")
+for _ in range(100):
+    try:
+        store.put_bytes(os.urandom(20_000), schema="x")
+    except OSError as error:
+        assert error.errno == errno.ENOSPC
+        break
+assert not list(store.root.glob("unfinished/*")), "something half-written stayed"
+assert store.fault(first, rehash=True) is None
+next(path for path in store.root.glob("objects/*/*") if path.stat().st_size > 5).unlink()
+again = store.put_bytes(b"again" * 1000, schema="x")
+assert store.fault(again, rehash=True) is None
+print("whole")
+"""
+
+
+@needs_mounts
+def test_a_full_store_has_whole_objects_and_takes_more_when_there_is_room(tmp_path):
+    done = on_a_small_disk(
+        tmp_path / "disk", 500_000, sys.executable, "-c", FILL, tmp_path / "disk"
+    )
+
+    assert (done.stdout, done.returncode) == ("whole\n", 0), done.stderr
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A results folder of one pointer, and its store."""
+    store = Store(tmp_path / "store")
+    pointer = store.put_bytes(b"content", schema="x")
+    link_object(tmp_path / "results/here.bin", store.path(pointer.digest))
+    replace_text(tmp_path / "results/here.json", pointer.to_json())
+    (tmp_path / "results/.actions").mkdir()
+    return tmp_path
+
+
+def clipaudit(run, *arguments):
+    program = "from clipaudit.cli import main; main()"
+    return [sys.executable, "-c", program, *arguments, "--store", run / "store"]
+
+
+@needs_mounts
+def test_a_store_for_reading_only_can_be_verified(run):
+    command = clipaudit(run, "verify", "--results", run / "results")
+
+    done = read_only(run / "store", *command)
+
+    assert done.returncode == 0, done.stderr
+    assert "all as they were written" in done.stdout
+
+
+@needs_mounts
+def test_a_store_for_reading_only_is_one_message_for_who_would_write(run):
+    command = clipaudit(run, "pin", "mine", "--results", run / "results")
+
+    done = read_only(run / "store", *command)
+
+    assert done.returncode == 1
+    assert "Read-only file system. Mount it for writing, or name folders elsewhere" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_step_on_a_full_disk_ends_with_one_message(capsys):
+    config = {"store": "my-store", "results": "my-results"}
+    params = SimpleNamespace(code=code("keep_all"), get=lambda name, default: default)
+    job = SimpleNamespace(threads=1, log=[], rule="keep_all", params=params, config=config)
+
+    with pytest.raises(SystemExit, match="1"), reporting(job):
+        raise FULL
+
+    said = capsys.readouterr().err
+    assert said.startswith("clipaudit: keep_all: my-store, my-results or the temporary folder: No ")
+    assert "Free some space there, and start the same command again" in said
+
+
+def test_a_command_on_a_full_disk_ends_with_one_message():
+    @click.command()
+    def fill():
+        raise FULL
+
+    done = CliRunner().invoke(Group(commands=[fill]), ["fill"])
+
+    assert done.exit_code == 1
+    assert "No space left on device. Free some space" in done.stderr
+
+
+def test_an_error_that_is_no_disks_stays_a_bug():
+    assert disk_error(FileNotFoundError(errno.ENOENT, "No such file", "x"), among="x") is None
+
+
+def test_the_path_is_told_where_the_error_has_one():
+    told = disk_error(PermissionError(errno.EACCES, "Permission denied", "/a/b"), among="x")
+
+    assert str(told).startswith("/a/b: Permission denied. Give this user the right to it, and")
