@@ -118,6 +118,12 @@ def copy_project(folder):
 
 
 @pytest.fixture(scope="session")
+def copied():
+    """A function: a copy of the project in a folder of the caller's."""
+    return copy_project
+
+
+@pytest.fixture(scope="session")
 def made_once(tmp_path_factory, worker_id):
     """A function: a project that the first test worker makes and all of them read."""
     shared = tmp_path_factory.getbasetemp()
