@@ -36,6 +36,7 @@ PLUMBING = {
     "clipaudit.step",
     "clipaudit.store",
     "clipaudit.suggestions",
+    "clipaudit.visibility",
     "clipaudit.workflow",
 }
 

@@ -33,6 +33,7 @@ from clipaudit.lineage.placements import Placement, place, placement
 from clipaudit.lineage.records import Execution, Record, write_record
 from clipaudit.lineage.roots import register
 from clipaudit.store import Pointer, Store, link_object, replace_text
+from clipaudit.visibility import awaited_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -293,7 +294,7 @@ class Step:
 
     def _content(self, path: Path) -> Path:
         pointer = is_pointer(path, self.results)
-        return self.store.checked_path(Pointer.read(path)) if pointer else path
+        return awaited_path(self.store, Pointer.read(path)) if pointer else path
 
     @property
     def processes(self) -> int:

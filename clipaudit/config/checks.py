@@ -20,6 +20,18 @@ def known(name: str | None, names: Iterable[str], where: str, room: str) -> None
         raise ValueError(f"{where}: {name!r} is not among {room} ({listed})")
 
 
+def differ_beyond_case(names: Iterable[str], section: str) -> None:
+    """Refuse two names that a case-insensitive disk takes for one: they become folders."""
+    folded: dict[str, str] = {}
+    for name in names:
+        other = folded.setdefault(name.casefold(), name)
+        if other != name:
+            raise ValueError(
+                f"{section}: {other!r} and {name!r} differ in case alone, and some disks take them "
+                "for one folder. Rename one."
+            )
+
+
 def check_memorization(run: "Run", audit: Memorization) -> None:
     """Refuse a memorization audit that the other sections do not fit."""
     for name in audit.sources:

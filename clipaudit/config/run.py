@@ -5,7 +5,7 @@ from functools import cache
 from pydantic import Field, model_validator
 
 from clipaudit.config.base import Name, Settings
-from clipaudit.config.checks import check_memorization, check_parrot, known
+from clipaudit.config.checks import check_memorization, check_parrot, differ_beyond_case, known
 from clipaudit.config.corpora import Corpus, LabelSet
 from clipaudit.config.curated import curated_manifests, derived_model_encoders
 from clipaudit.config.memorization import Memorization
@@ -64,6 +64,9 @@ class Run(Settings):
     def _references(self) -> "Run":
         if "blurred" in self.worlds:
             raise ValueError("worlds.blurred: data/blurred/ is for blurred corpora; rename it")
+        for section in ("worlds", "corpora", "recipes", "supervised_recipes"):
+            differ_beyond_case(getattr(self, section), section)
+        differ_beyond_case([*self.encoders, *self.classifiers], "encoders and classifiers")
         for name, corpus in self.corpora.items():
             known(corpus.labels, self.label_sets, f"corpora.{name}.labels", "label_sets")
             known(corpus.world, self.worlds, f"corpora.{name}.world", "worlds")
