@@ -1,0 +1,114 @@
+"""What no code of the project may call, whatever it is given: read off its syntax trees."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from clipaudit.config.loading import _Loader
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("clipaudit", "workflow_scripts", "snakemake_logger_plugin_clipaudit")
+NEVER = {
+    "eval", "exec", "compile", "__import__", "os.system", "os.popen", "tempfile.mktemp",
+    "pickle.load", "pickle.loads", "pickle.Unpickler", "marshal.load", "marshal.loads",
+    "shelve.open", "pd.read_pickle", "torch.jit.load", "torch.hub.load", "yaml.unsafe_load",
+    "yaml.full_load", "yaml.load_all", "tarfile.open", "zipfile.ZipFile", "shutil.unpack_archive",
+    "np.memmap",
+}  # fmt: skip
+NEVER_METHODS = {"extractall", "extract"}
+MODULES = {"pickle", "marshal", "shelve", "joblib", "dill", "socket", "requests", "urllib.request"}
+SAFE = {  # a call, and the argument with the value that makes it safe
+    "torch.load": ("weights_only", True),
+    "load_checkpoint": ("weights_only", True),
+    "load_state_dict": ("weights_only", True),
+    "AutoConfig.from_pretrained": ("trust_remote_code", False),
+    "AutoImageProcessor.from_pretrained": ("trust_remote_code", False),
+    "AutoModelForObjectDetection.from_pretrained": ("trust_remote_code", False),
+    "HFTokenizer": ("trust_remote_code", False),
+}
+EXCEPTIONS = {
+    ("clipaudit/config/loading.py", "yaml.load"),  # by a SafeLoader: see below
+    ("clipaudit/demo/shard_writer.py", "tarfile.open"),  # writes
+}
+
+
+@cache
+def nodes():
+    """Every node of the project's code, with the file that it stands in."""
+    files = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
+    return [
+        (str(path.relative_to(ROOT)), node)
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text()))
+    ]
+
+
+@cache
+def calls():
+    return [
+        (path, ast.unparse(node.func), node) for path, node in nodes() if isinstance(node, ast.Call)
+    ]
+
+
+def test_nothing_that_runs_data_or_unpacks_it_by_its_names_is_called():
+    found = {
+        (path, name)
+        for path, name, _ in calls()
+        if name in NEVER | {"yaml.load"} or name.rpartition(".")[2] in NEVER_METHODS
+    }
+
+    assert found - EXCEPTIONS == set()
+
+
+def test_every_exception_is_needed():
+    assert EXCEPTIONS <= {(path, name) for path, name, _ in calls()}
+
+
+def test_settings_are_read_by_a_safe_loader():
+    assert issubclass(_Loader, yaml.SafeLoader)
+
+
+def test_what_reads_checkpoints_is_told_to_run_nothing():
+    seen = set()
+    for path, name, node in calls():
+        if name in SAFE:
+            argument, value = SAFE[name]
+            given = {word.arg: getattr(word.value, "value", None) for word in node.keywords}
+            assert given.get(argument) is value, f"{path}:{node.lineno}: {name} lacks {argument}"
+            seen.add(name)
+
+    assert seen == SAFE.keys()
+
+
+def test_no_other_way_leads_to_a_checkpoint_of_transformers():
+    named = {name for _, name, _ in calls() if name.endswith("from_pretrained")}
+
+    assert {name for name in named if name.startswith("Auto")} <= SAFE.keys()
+
+
+@pytest.mark.parametrize("word", ["shell", "allow_pickle"])
+def test_no_call_has_an_argument_that_makes_it_dangerous(word):
+    assert [path for path, _, node in calls() if word in {each.arg for each in node.keywords}] == []
+
+
+def test_of_modules_that_unpickle_or_reach_the_network_only_an_error_is_used():
+    imported, used = set(), set()
+    for path, node in nodes():
+        if isinstance(node, ast.Import):
+            imported |= {(path, each.name) for each in node.names if each.name in MODULES}
+        elif isinstance(node, ast.ImportFrom) and node.module in MODULES:
+            imported.add((path, node.module))
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "pickle":
+            used.add(node.attr)
+
+    assert {name for _, name in imported} == {"pickle"}
+    assert used == {"UnpicklingError"}
+
+
+def test_no_rule_has_a_shell_command_or_code_of_its_own():
+    for path in [ROOT / "Snakefile", *(ROOT / "rules").glob("*.smk")]:
+        assert not re.search(r"^ *(shell|run|notebook|wrapper):", path.read_text(), re.MULTILINE)
