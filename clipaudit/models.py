@@ -31,13 +31,7 @@ from safetensors.torch import load_file, save
 from clipaudit.config.training import Architecture, Encoder
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.slowimports import show_slow_imports
-from clipaudit.tokenizers import (
-    Definition,
-    Tokenizer,
-    own_vocabulary,
-    plain_tokenizer,
-    refuse_code,
-)
+from clipaudit.tokenizers import Definition, Tokenizer, own_vocabulary, plain_tokenizer, refuse_code
 
 DIRECTORY_CONFIG = "open_clip_config.json"
 DIRECTORY_WEIGHTS = (  # in order of preference; the names that open_clip writes
@@ -136,6 +130,8 @@ def _assemble(
     if fields["text_cfg"].get("hf_model_name"):
         refuse_code(fields["text_cfg"]["hf_model_name"])
         fields["text_cfg"]["hf_model_pretrained"] = False  # the checkpoint brings all weights
+    if "timm_model_name" in fields.get("vision_cfg", {}):
+        fields["vision_cfg"]["timm_model_pretrained"] = False  # or it would be downloaded
     custom = fields.pop("custom_text", False) or bool(fields["text_cfg"].get("hf_model_name"))
     if "multimodal_cfg" in fields:
         raise ConfigError("CoCa models (multimodal_cfg) are not supported: name a CLIP model")

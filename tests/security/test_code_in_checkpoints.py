@@ -120,3 +120,17 @@ def test_the_state_of_a_training_in_a_shared_store_runs_nothing(clip, tmp_path, 
         load_state(tmp_path, identity="any", work=work)
 
     assert not trace.exists()
+
+
+def test_a_folder_cannot_ask_for_a_download(encoder, monkeypatch):
+    folder = encoder()
+    config = json.loads((folder / "open_clip_config.json").read_text())
+    asks = {"timm_model_name": "resnet18", "timm_model_pretrained": True, "image_size": 32}
+    config["model_cfg"]["vision_cfg"] = asks
+    (folder / "open_clip_config.json").write_text(json.dumps(config))
+    monkeypatch.setattr(
+        "timm.models._builder.load_pretrained", lambda *_, **__: pytest.fail("asked")
+    )
+
+    with pytest.raises(InputError, match="do not fit the architecture"):
+        from_directory(folder)
