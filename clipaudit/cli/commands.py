@@ -9,6 +9,7 @@ from clipaudit.cli.compact import compact
 from clipaudit.cli.diff import diff
 from clipaudit.cli.export import export
 from clipaudit.cli.gc import gc
+from clipaudit.cli.imports import imports
 from clipaudit.cli.options import Group
 from clipaudit.cli.pin import pin
 from clipaudit.cli.plan import plan
@@ -47,6 +48,6 @@ def stream(manifest_digest: str, shard_number: int) -> None:
 
 
 for command in (
-    compact, diff, export, gc, pin, plan, prov, sample, sql, status, verify, why,
+    compact, diff, export, gc, imports, pin, plan, prov, sample, sql, status, verify, why,
 ):  # fmt: skip
     commands.add_command(command)

@@ -16,10 +16,24 @@ START, END = "<!-- help -->\n", "<!-- end of help -->\n"
 
 
 def help_block(command: click.Command) -> str:
-    """Return what `clipaudit COMMAND --help` prints, as a block of code between the marks."""
-    context = click.Context(command, info_name=f"clipaudit {command.name}", max_content_width=100)
+    """Return what `clipaudit COMMAND --help` prints, as a block of code between the marks.
+
+    What the commands of a group print follows, in the order of their names.
+    """
+    helps = [_help(command, f"clipaudit {command.name}")]
+    if isinstance(command, click.Group):
+        helps += [
+            _help(each, f"clipaudit {command.name} {name}")
+            for name, each in sorted(command.commands.items())
+        ]
+    text = "\n\n\n".join(helps)
+    return f"{START}```\n{text}\n```\n{END}"
+
+
+def _help(command: click.Command, called: str) -> str:
+    context = click.Context(command, info_name=called, max_content_width=100)
     context.terminal_width = 100
-    return f"{START}```\n{command.get_help(context)}\n```\n{END}"
+    return command.get_help(context)
 
 
 def page_with_help(page: str, command: click.Command) -> str:

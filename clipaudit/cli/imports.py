@@ -1,0 +1,150 @@
+"""`clipaudit import`: data of other tools, checked and described as blocks of the settings."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clipaudit.cli.options import Decorator
+
+if TYPE_CHECKING:
+    from clipaudit.imports.blocks import Imported
+
+_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+
+
+@click.group("import")
+def imports() -> None:
+    """Describe data of other tools for the settings, after checking it.
+
+    The block of the corpus is printed; with --output it is added to a file of settings, which keeps
+    its comments. Paths are written as given: relative to the folder that snakemake runs in.
+
+    \b
+    Example:
+      clipaudit import img2dataset data/web --name web --output my.yaml
+      clipaudit import clip-benchmark data/wds_imagenet_sketch --name sketch --output my.yaml
+    """
+
+
+def block_options(command: Any) -> Decorator:  # noqa: ANN401
+    """Add what all importers share: the folder, the name, and where the block goes."""
+    for decorator in (
+        click.option("--force", is_flag=True, help="Replace what differs."),
+        click.option(
+            "--output",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="YAML file of settings to add the block to; made if it is not there.",
+        ),
+        click.option("--name", required=True, help="Name of the corpus in the settings."),
+        click.argument("folder", type=_FOLDER),
+    ):
+        command = decorator(command)
+    return command  # type: ignore[no-any-return]
+
+
+@imports.command()
+@block_options
+@click.option(
+    "--compare",
+    "compared",
+    type=click.IntRange(min=1),
+    help="Compare the tars of so many shards, evenly spaced, instead of all.",
+)
+def img2dataset(
+    folder: Path, name: str, output: Path | None, force: bool, compared: int | None
+) -> None:
+    """Tars and Parquet that img2dataset wrote; the rows with status success are the samples.
+
+    \b
+    Example:
+      clipaudit import img2dataset data/laion400m --name laion --compare 100 --output my.yaml
+    """
+    from clipaudit.imports.img2dataset import import_img2dataset
+
+    _put(import_img2dataset(folder, name, compared=compared), output, force)
+
+
+@imports.command("clip-benchmark")
+@block_options
+@click.option(
+    "--label-set", help="Name of the label set: one for sets of equal classes. [default: --name]"
+)
+def clip_benchmark(
+    folder: Path, name: str, output: Path | None, force: bool, label_set: str | None
+) -> None:
+    """A webdataset of CLIP_benchmark as a test set: shards, class names, prompts.
+
+    \b
+    Example:
+      clipaudit import clip-benchmark data/wds_imagenetv2 --name v2 --label-set imagenet
+    """
+    from clipaudit.imports.clip_benchmark import import_clip_benchmark
+
+    _put(import_clip_benchmark(folder, name, label_set=label_set), output, force)
+
+
+@imports.command("folder")
+@block_options
+@click.option(
+    "--write-shards",
+    "shards",
+    type=click.Path(path_type=Path),
+    help="Folder to write tars with a copy of every picture to.",
+)
+@click.option("--classes", is_flag=True, help="The uppermost folders are classes.")
+@click.option(
+    "--per-shard",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="Pictures of a tar.",
+)
+def picture_folder(
+    folder: Path,
+    name: str,
+    output: Path | None,
+    force: bool,
+    shards: Path | None,
+    classes: bool,
+    per_shard: int,
+) -> None:
+    """A folder of pictures, with captions in .txt beside them or classes as folders.
+
+    clipaudit reads pictures from tars: --write-shards copies them, and nothing is copied without.
+
+    \b
+    Example:
+      clipaudit import folder photos --name photos --classes --write-shards data/photos
+    """
+    from clipaudit.imports.picture_folder import find_pictures, import_folder
+
+    if shards is None:
+        count, size = 0, 0
+        for path in find_pictures(folder):
+            count, size = count + 1, size + path.stat().st_size
+        raise click.UsageError(
+            f"--write-shards is missing: {count:,} pictures of {size:,} bytes are to be copied "
+            "into tars, since clipaudit reads no loose pictures. Name the folder for them."
+        )
+    _put(
+        import_folder(folder, name, shards, classes=classes, per_shard=per_shard, force=force),
+        output,
+        force,
+    )
+
+
+def _put(imported: "Imported", output: Path | None, force: bool) -> None:
+    """Print the blocks or add them to a file; what was counted goes to standard error."""
+    from clipaudit.imports.blocks import block_text
+    from clipaudit.imports.settings_file import add_blocks
+    from clipaudit.plaintext import plain
+
+    for note in imported.notes:
+        click.echo(note, err=True)
+    if output is None:
+        click.echo(block_text(imported.blocks), nl=False)
+        return
+    add_blocks(output, imported.blocks, force=force)
+    names = [f"{section}.{name}" for section, named in imported.blocks.items() for name in named]
+    click.echo(f"{plain(output)}: {', '.join(names)}", err=True)

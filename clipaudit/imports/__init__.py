@@ -1,0 +1,1 @@
+"""Imports: data of other tools, checked and described as blocks of the settings."""

@@ -1,0 +1,87 @@
+"""What an importer gives: blocks of the settings, checked, and what there is to say of the data."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from clipaudit.config.run import Run
+from clipaudit.corpora.parts import expand_shards
+from clipaudit.errors import ConfigError, InputError
+
+Blocks = Mapping[str, Mapping[str, Mapping[str, Any]]]  # section, name, settings
+
+_NUMBERED = re.compile(r"(.*?)(\d+)(\.\w+)", re.ASCII | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """Blocks by section and name, and lines for people: what was counted and compared."""
+
+    blocks: Blocks
+    notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Refuse a block that the settings would refuse; references are checked in a whole file."""
+        for section, named in self.blocks.items():
+            annotation: Any = Run.model_fields[section].annotation
+            try:
+                TypeAdapter(annotation).validate_python(named)
+            except ValidationError as error:
+                fault = error.errors()[0]
+                where = ".".join([section, *(str(part) for part in fault["loc"])])
+                message = fault["msg"].removeprefix("Value error, ")
+                raise ConfigError(f"{where}: {message}. Give another name or value.") from error
+
+
+def block_text(content: Mapping[str, Any], *, indent: int = 0) -> str:
+    """Return settings by name as YAML, each line indented by so many spaces.
+
+    >>> print(block_text({"corpora": {"web": {"shards": "{0..1}.tar"}}}), end="")
+    corpora:
+      web:
+        shards: '{0..1}.tar'
+    """
+    text: str = yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True, width=100)
+    return "".join(" " * indent + line for line in text.splitlines(keepends=True))
+
+
+def file_patterns(paths: Sequence[str]) -> str | list[str]:
+    """Return patterns that expand to exactly these files, in their order; one alone is no list.
+
+    Raise InputError where a name would be read as a pattern itself.
+
+    >>> file_patterns(["a/08.tar", "a/09.tar", "a/10.tar", "a/12.tar"])
+    ['a/{08..10}.tar', 'a/12.tar']
+    """
+    runs = groupby(enumerate(paths), key=lambda pair: _run_of(*pair))
+    patterns = [_pattern([path for _, path in run]) for _, run in runs]
+    try:
+        same = expand_shards(patterns) == list(paths)
+    except ConfigError as error:
+        raise InputError(f"{error} Rename the folder or its files, or link to them.") from error
+    if not same:
+        raise InputError(
+            f"{paths[0]}: a name of braces would be read as a pattern. Rename or link the files."
+        )
+    return patterns[0] if len(patterns) == 1 else patterns
+
+
+def _run_of(place: int, path: str) -> tuple[object, ...]:
+    """Return what consecutive numbers of one width, in one folder, have in common."""
+    found = _NUMBERED.fullmatch(path)
+    if found is None:
+        return (place,)
+    before, number, after = found.groups()
+    return (before, after, len(number), int(number) - place)
+
+
+def _pattern(paths: Sequence[str]) -> str:
+    first, last = _NUMBERED.fullmatch(paths[0]), _NUMBERED.fullmatch(paths[-1])
+    if first is None or last is None or len(paths) == 1:
+        return paths[0]
+    return f"{first[1]}{{{first[2]}..{last[2]}}}{first[3]}"

@@ -1,0 +1,87 @@
+"""CLIP_benchmark's webdatasets as test sets: their shards, class names and prompts, as they lie."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from clipaudit.errors import InputError
+from clipaudit.imports.blocks import Imported, file_patterns
+from clipaudit.suite_folders import (
+    CLASS_FILE,
+    KIND_FILE,
+    TEMPLATE_FILE,
+    TaskSamples,
+    read_captions,
+    read_labels,
+    read_names,
+    read_templates,
+)
+
+
+def import_clip_benchmark(folder: Path, name: str, *, label_set: str | None = None) -> Imported:
+    """Return the blocks of test set `name`, and of its label set unless it is one of retrieval.
+
+    Every sample is read: each has a label among the classes, or captions. The label set has the
+    test set's name where no other is given; sets of the same classes and prompts share one. Raise
+    InputError for a folder that is not whole.
+    """
+    kind = _kind(folder)
+    if kind == "retrieval":
+        samples = read_captions(folder)
+        captions = sum(len(texts) for texts in samples.targets)
+        corpus = {**_shards(samples), "captions": "texts"}
+        return Imported(
+            {"corpora": {name: corpus}}, [f"{_counted(samples)}, {captions:,} captions"]
+        )
+    classes, templates = read_names(folder), read_templates(folder)
+    samples = read_labels(folder, classes)
+    labels = label_set or name
+    used = len(set(samples.targets))
+    note = (
+        f"{_counted(samples)}, {used:,} of {len(classes):,} classes occur, {len(templates)} prompts"
+    )
+    return Imported(
+        {
+            "label_sets": {
+                labels: {
+                    "classes": str(folder / CLASS_FILE),
+                    "templates": _prompts(folder, templates),
+                }
+            },
+            "corpora": {name: {**_shards(samples), "captions": "none", "labels": labels}},
+        },
+        [note],
+    )
+
+
+def _kind(folder: Path) -> str:
+    """Return the kind that the folder states; a missing file means classification."""
+    path = folder / KIND_FILE
+    try:
+        kind = path.read_text(encoding="utf-8").strip().lower() if path.exists() else None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}. Fetch it again.") from error
+    if kind not in (None, "classification", "zeroshot_classification", "retrieval"):
+        raise InputError(
+            f"{path}: says {kind[:50]!r}; classification and retrieval can be imported."
+        )
+    return kind or "classification"
+
+
+def _prompts(folder: Path, templates: Sequence[str]) -> list[str]:
+    """Return prompts with `{}` for the class, as the settings have it, where these say `{c}`."""
+    for number, template in enumerate(templates, 1):
+        if template.count("{c}") != 1 or template.count("{") != 1:
+            raise InputError(
+                f"{folder / TEMPLATE_FILE}: line {number} is {template!r}; a prompt has {{c}}, the "
+                "class, exactly once. Take the line out of a copy of the folder."
+            )
+    return [template.replace("{c}", "{}") for template in templates]
+
+
+def _shards(samples: TaskSamples) -> dict[str, Any]:
+    return {"shards": file_patterns([str(path) for _, path in samples.shards])}
+
+
+def _counted(samples: TaskSamples) -> str:
+    return f"{len(samples.shards):,} shards, {len(samples.targets):,} samples"

@@ -1,0 +1,73 @@
+import subprocess
+import sys
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from clipaudit.cli.imports import imports
+from clipaudit.cli.options import Group
+
+group = Group(commands=[imports])
+
+
+def ask(*arguments):
+    return CliRunner().invoke(group, ["import", *map(str, arguments)])
+
+
+@pytest.fixture
+def photos(tmp_path):
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos/a.jpg").write_bytes(b"picture")
+    return tmp_path / "photos"
+
+
+@pytest.mark.parametrize("name", imports.commands)
+def test_every_importer_has_help_and_an_example(name):
+    assert "Example:" in imports.commands[name].help
+
+
+def test_the_block_is_printed_and_counts_go_to_standard_error(photos, tmp_path):
+    tars = tmp_path / "tars"
+
+    answer = ask("folder", photos, "--name", "photos", "--write-shards", tars)
+
+    block = {"shards": f"{tars}/00000.tar", "captions": "none"}
+    assert yaml.safe_load(answer.stdout) == {"corpora": {"photos": block}}
+    assert answer.stderr == "1 pictures in 1 tars, 0 with a caption\n"
+
+
+def test_the_block_is_added_to_a_file(photos, tmp_path):
+    asked = ("folder", photos, "--name", "photos", "--write-shards", tmp_path / "tars")
+
+    answer = ask(*asked, "--output", tmp_path / "my.yaml")
+
+    assert answer.stdout == ""
+    assert answer.stderr.endswith(f"{tmp_path}/my.yaml: corpora.photos\n")
+    assert list(yaml.safe_load((tmp_path / "my.yaml").read_text())["corpora"]) == ["photos"]
+
+
+def test_nothing_is_copied_unasked(photos, tmp_path):
+    answer = ask("folder", photos, "--name", "photos")
+
+    assert answer.exit_code == 2
+    assert "--write-shards is missing: 1 pictures of 7 bytes are to be copied" in answer.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["photos"]
+
+
+def test_wrong_data_is_one_message(photos):
+    answer = ask("img2dataset", photos, "--name", "web")
+
+    assert answer.exit_code == 1
+    assert answer.stderr.startswith(f"Error: {photos}: no tar of img2dataset")
+
+
+def test_help_imports_nothing_heavy():
+    program = (
+        "import sys\nfrom clipaudit.cli.imports import imports\n"
+        "imports(['folder', '--help'], standalone_mode=False)\n"
+        "print(sorted({'torch', 'pyarrow', 'duckdb', 'numpy', 'pydantic'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr

@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+from tinyclip import picture, write_shard
+
+from clipaudit.errors import InputError
+from clipaudit.imports.clip_benchmark import import_clip_benchmark
+
+
+def wds(folder, texts, **members):
+    """A test set of two samples in two shards, with these texts beside it."""
+    (folder / "test").mkdir(parents=True)
+    for name, text in {"test/nshards.txt": "2", **texts}.items():
+        (folder / name).write_text(text)
+    image = picture(np.random.default_rng(0))
+    for number in range(2):
+        own = {extension: values[number] for extension, values in members.items()}
+        write_shard(folder / f"test/{number}.tar", [{"png": image, **own}])
+    return folder
+
+
+def classified(folder, templates="a photo of a {c}.\na {c}", labels=(b"0", b"2")):
+    texts = {"classnames.txt": "cat\ndog\nfish", "zeroshot_classification_templates.txt": templates}
+    return wds(folder, texts, cls=labels)
+
+
+def test_a_classification_set_becomes_a_corpus_and_its_label_set(tmp_path):
+    folder = classified(tmp_path / "pets")
+
+    imported = import_clip_benchmark(folder, "pets")
+
+    assert imported.blocks == {
+        "label_sets": {
+            "pets": {
+                "classes": f"{folder}/classnames.txt",
+                "templates": ["a photo of a {}.", "a {}"],
+            }
+        },
+        "corpora": {
+            "pets": {
+                "shards": f"{folder}/test/{{0..1}}.tar",
+                "captions": "none",
+                "labels": "pets",
+            }
+        },
+    }
+    assert imported.notes == ["2 shards, 2 samples, 2 of 3 classes occur, 2 prompts"]
+
+
+def test_sets_of_equal_classes_may_share_a_label_set(tmp_path):
+    blocks = import_clip_benchmark(classified(tmp_path / "v2"), "v2", label_set="imagenet").blocks
+
+    assert list(blocks["label_sets"]) == ["imagenet"]
+    assert blocks["corpora"]["v2"]["labels"] == "imagenet"
+
+
+def test_a_retrieval_set_has_captions_and_no_classes(tmp_path):
+    texts = {"dataset_type.txt": "retrieval\n"}
+    folder = wds(tmp_path / "coco", texts, txt=(b"a cat\na red cat", b"a dog"))
+
+    imported = import_clip_benchmark(folder, "coco")
+
+    assert imported.blocks == {
+        "corpora": {"coco": {"shards": f"{folder}/test/{{0..1}}.tar", "captions": "texts"}}
+    }
+    assert imported.notes == ["2 shards, 2 samples, 3 captions"]
+
+
+def test_a_label_outside_of_the_classes_is_refused(tmp_path):
+    folder = classified(tmp_path / "pets", labels=(b"0", b"3"))
+
+    with pytest.raises(InputError, match=r"1\.tar: row 0, 00000: bad label: 3 is outside 0 to 2"):
+        import_clip_benchmark(folder, "pets")
+
+
+def test_a_prompt_that_names_the_class_twice_is_refused(tmp_path):
+    folder = classified(tmp_path / "pets", templates="a {c}\na {c} or a {c}")
+
+    with pytest.raises(InputError, match=r"line 2 is 'a \{c\} or a \{c\}'; a prompt has"):
+        import_clip_benchmark(folder, "pets")
+
+
+def test_a_kind_that_no_audit_reads_is_refused(tmp_path):
+    folder = wds(tmp_path / "other", {"dataset_type.txt": "captioning"})
+
+    with pytest.raises(InputError, match=r"dataset_type\.txt: says 'captioning'; classification"):
+        import_clip_benchmark(folder, "other")

@@ -1,0 +1,96 @@
+import pytest
+import yaml
+
+from clipaudit.errors import ConfigError
+from clipaudit.imports.settings_file import add_blocks
+
+BLOCK = {"corpora": {"web": {"shards": "web/{0..1}.tar", "captions": "text"}}}
+TEXT = """\
+# our run
+corpora:
+  a: &ours # the first
+    shards: a.tar
+  b:
+    <<: *ours
+    shards:
+      - b.tar # of March
+
+    # a comment at the end
+
+results: out
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "my.yaml"
+    path.write_text(TEXT)
+    return path
+
+
+def test_a_new_file_holds_the_block_alone(tmp_path):
+    add_blocks(tmp_path / "new.yaml", BLOCK, force=False)
+
+    assert yaml.safe_load((tmp_path / "new.yaml").read_text()) == BLOCK
+
+
+def test_every_other_line_stays_as_it_was(path):
+    add_blocks(path, BLOCK, force=False)
+
+    added = "  web:\n    shards: web/{0..1}.tar\n    captions: text\n"
+    assert path.read_text() == TEXT.replace("of March\n", f"of March\n{added}")
+
+
+def test_a_section_that_is_not_there_goes_to_the_end(path):
+    add_blocks(path, {"label_sets": {"web": {"classes": "c.txt"}}}, force=False)
+
+    assert path.read_text() == f"{TEXT}\nlabel_sets:\n  web:\n    classes: c.txt\n"
+
+
+def test_adding_twice_changes_nothing(path):
+    add_blocks(path, BLOCK, force=False)
+    once = path.read_text()
+
+    add_blocks(path, BLOCK, force=False)
+
+    assert path.read_text() == once
+
+
+def test_another_block_of_the_name_is_replaced_by_force_alone(path):
+    other = {"corpora": {"b": {"shards": "c.tar"}}}
+    with pytest.raises(ConfigError, match=r"corpora\.b is there and says something else"):
+        add_blocks(path, other, force=False)
+    assert path.read_text() == TEXT
+
+    add_blocks(path, other, force=True)
+
+    assert yaml.safe_load(path.read_text())["corpora"]["b"] == {"shards": "c.tar"}
+    assert "# a comment at the end\n\nresults: out\n" in path.read_text()
+
+
+def test_a_block_that_another_needs_as_an_anchor_is_not_replaced(path):
+    with pytest.raises(ConfigError, match=r"Paste it by hand:\ncorpora:\n  a:\n    shards: c\.tar"):
+        add_blocks(path, {"corpora": {"a": {"shards": "c.tar"}}}, force=True)
+    assert path.read_text() == TEXT
+
+
+def test_a_section_in_braces_is_pasted_by_hand(path):
+    path.write_text("corpora: {a: {shards: a.tar}}\n")
+
+    with pytest.raises(ConfigError, match="Paste it by hand"):
+        add_blocks(path, BLOCK, force=False)
+
+
+def test_settings_that_would_be_wrong_are_not_written(path):
+    with pytest.raises(ConfigError, match=r"corpora\.web\.labels: 'gone' is not among label_sets"):
+        add_blocks(path, {"corpora": {"web": {"shards": "w.tar", "labels": "gone"}}}, force=False)
+    assert path.read_text() == TEXT
+
+
+@pytest.mark.parametrize("last", ["a.tar", "'a.tar'", ">-\n      a.tar\n", "[a.tar]", "[\n a.tar]"])
+def test_the_end_of_a_file_without_a_line_end_is_found(path, last):
+    path.write_text(f"corpora:\n  a:\n    shards: {last}")
+
+    add_blocks(path, BLOCK, force=False)
+
+    assert list(yaml.safe_load(path.read_text())["corpora"]) == ["a", "web"]
