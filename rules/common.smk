@@ -45,6 +45,7 @@ BLURRED = {
 
 
 DEDUPLICATIONS = RUN.deduplications()
+GIVEN = RUN.given_embeddings()
 MADE = (*(f"data/{world}/" for world in RUN.worlds), "data/blurred/")
 
 
@@ -59,6 +60,19 @@ def brought(*paths):
 def one_of(names):
     """A wildcard constraint: exactly one of these names; of none, nothing matches."""
     return "|".join(re.escape(name) for name in names) or r"(?!)"
+
+
+def given_encoders():
+    """A wildcard constraint: encoders before a corpus whose embeddings by them others computed."""
+    pairs = [
+        rf"{re.escape(encoder)}(?=/{re.escape(corpus)}/)" for encoder, corpus in GIVEN
+    ]
+    return "|".join(pairs) or one_of([])
+
+
+def own_encoders():
+    """A wildcard constraint: encoders before a corpus that we embed by them."""
+    return rf"(?!{given_encoders()})(?:{one_of(RUN.encoders)})"
 
 
 wildcard_constraints:
@@ -189,6 +203,11 @@ def encoder_settings(name):
         "encoder": RUN.encoders[name].model_dump(mode="json"),
         "architecture": architecture(used) if used else None,
     }
+
+
+def given_embeddings(wildcards):
+    """The embeddings that others computed of a corpus by an encoder."""
+    return GIVEN[wildcards.encoder, wildcards.corpus]
 
 
 # --- test sets ---------------------------------------------------------------------------------

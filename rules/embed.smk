@@ -1,6 +1,6 @@
 """Samples -> embeddings.
 
-Needs: `encoders`; a trained encoder needs its model.
+Needs: `encoders`; a trained encoder needs its model; `embeddings` that others computed.
 Makes: embeddings/<encoder>/<corpus>/, drops/embed/<encoder>/<corpus>/ by part.
 """
 
@@ -21,6 +21,7 @@ rule embed:
         "logs/embed/{encoder}/{corpus}/{part}.log",
     wildcard_constraints:
         corpus=one_of(INDEXED + DRAWN),
+        encoder=own_encoders(),
     conda:
         "../envs/cpu.yaml"
     params:
@@ -30,6 +31,31 @@ rule embed:
         model=lambda wildcards: encoder_settings(wildcards.encoder),
     script:
         "../workflow_scripts/embed.py"
+
+
+rule take_embeddings:
+    """The embeddings of a part that others computed, joined to its samples."""
+    input:
+        samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+        arrays=lambda wildcards: given_embeddings(wildcards).array_files,
+        metadata=lambda wildcards: given_embeddings(wildcards).metadata_files,
+    output:
+        embeddings=f"{RESULTS}/embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
+        drops=f"{RESULTS}/drops/embed/{{encoder}}/{{corpus}}/{{part}}.json",
+    log:
+        "logs/take_embeddings/{encoder}/{corpus}/{part}.log",
+    wildcard_constraints:
+        encoder=given_encoders(),
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("take_embeddings"),
+        name=lambda wildcards: wildcards.encoder,
+        join=lambda wildcards: given_embeddings(wildcards).model_dump(
+            include={"array", "column", "join_on", "may_lack"}
+        ),
+    script:
+        "../workflow_scripts/take_embeddings.py"
 
 
 rule split_embeddings:

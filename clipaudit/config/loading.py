@@ -116,6 +116,12 @@ def check_files(run: Run, *, root: Path = Path()) -> None:
         for where, path in named.items()
         if not path.startswith(made) and not (root / path).is_file()
     ]
+    missing += [
+        f"embeddings.{name}: {path}"
+        for name, given in run.embeddings.items()
+        for path in [*given.array_files, *given.metadata_files]
+        if not (root / path).is_file()
+    ]
     suite = run.parrot.suite if run.parrot is not None else None
     if suite is not None and not (root / suite.folder).is_dir():
         missing.append(f"parrot.suite.folder: {suite.folder}")

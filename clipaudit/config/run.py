@@ -8,6 +8,7 @@ from clipaudit.config.base import Name, Settings
 from clipaudit.config.checks import check_memorization, check_parrot, differ_beyond_case, known
 from clipaudit.config.corpora import Corpus, LabelSet
 from clipaudit.config.curated import curated_manifests, derived_model_encoders
+from clipaudit.config.embeddings import GivenEmbeddings, check_embeddings
 from clipaudit.config.memorization import Memorization
 from clipaudit.config.memorized import (
     derived_corpora,
@@ -43,6 +44,9 @@ class Run(Settings):
     architectures: dict[Name, Architecture] = Field({}, description="models to build")
     recipes: dict[Name, Recipe] = Field({}, description="how models are trained")
     encoders: dict[Name, Encoder] = Field({}, description="models that embed")
+    embeddings: dict[Name, GivenEmbeddings] = Field(
+        {}, description="embeddings that others computed, taken instead of embedding again"
+    )
     supervised_recipes: dict[Name, SupervisedRecipe] = Field(
         {}, description="how classifiers are trained on labelled corpora"
     )
@@ -73,6 +77,7 @@ class Run(Settings):
             self._check_split(name, corpus)
             self._check_shards(name, corpus)
             self._check_blurred(name, corpus)
+        check_embeddings(self)
         if self.similarity is not None:
             self._check_similarity(self.similarity)
         if self.memorization is not None:
@@ -225,6 +230,10 @@ class Run(Settings):
     def _part_shards(self, corpus: str) -> list[range]:
         source = self.source(corpus)
         return parts(len(self.shards(source)), self.corpora[source].shards_per_part)
+
+    def given_embeddings(self) -> dict[tuple[str, str], GivenEmbeddings]:
+        """Return the embeddings that others computed, by encoder and corpus."""
+        return {(given.encoder, given.corpus): given for given in self.embeddings.values()}
 
     def title(self, corpus: str) -> str:
         """Return what tables call a corpus."""

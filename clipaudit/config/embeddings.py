@@ -1,0 +1,100 @@
+"""Settings of embeddings that others computed, and their checks against the other sections."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field, model_validator
+
+from clipaudit.config.base import Name, Settings
+from clipaudit.config.checks import known
+from clipaudit.corpora.parts import expand_shards
+from clipaudit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from clipaudit.config.run import Run
+
+
+class GivenEmbeddings(Settings):
+    """Embeddings of a corpus by an encoder that others computed: arrays, and metadata beside them.
+
+    Row n of an array is row n of the Parquet file at the same place of the list.
+    """
+
+    corpus: Name = Field(description="the corpus whose pictures they are of")
+    encoder: Name = Field(
+        description="the name under `encoders` of the model that made them; test sets are embedded "
+        "by it here"
+    )
+    arrays: str | list[str] = Field(
+        description="`.npy` or `.npz` files, a row an embedding; `{0..3}` stands for a range"
+    )
+    array: str | None = Field(None, description="`.npz`: the name of the array (DataComp: l14_img)")
+    metadata: str | list[str] = Field(description="Parquet files, one for each array, in its order")
+    column: str = Field(description="the column of the metadata that tells which sample a row is")
+    join_on: Literal["key", "uid", "url"] = Field(
+        "key", description="what of a sample the column holds; `url` is that of its JSON"
+    )
+    may_lack: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="share of a part's samples that may lack an embedding: they are dropped with "
+        "their reason; more are refused",
+    )
+
+    @property
+    def array_files(self) -> list[str]:
+        """The paths of the arrays."""
+        return _files(self.arrays)
+
+    @property
+    def metadata_files(self) -> list[str]:
+        """The paths of the metadata, one for each array."""
+        return _files(self.metadata)
+
+    @model_validator(mode="after")
+    def _pairs_of_files(self) -> "GivenEmbeddings":
+        try:
+            arrays, metadata = self.array_files, self.metadata_files
+        except ConfigError as error:
+            raise ValueError(str(error)) from error
+        if len(arrays) != len(metadata):
+            raise ValueError(
+                f"{len(arrays)} arrays but {len(metadata)} files of metadata: row n of an array is "
+                "row n of its file, so give as many"
+            )
+        endings = {path.rpartition(".")[2] for path in arrays}
+        if endings not in ({"npy"}, {"npz"}):
+            raise ValueError(f"arrays end in {', '.join(sorted(endings))}, not all in npy or npz")
+        if (self.array is None) != (endings == {"npy"}):
+            raise ValueError("`array` names one of the arrays of .npz files; .npy files have one")
+        return self
+
+
+def check_embeddings(run: "Run") -> None:
+    """Refuse embeddings that the other sections do not fit."""
+    taken: dict[tuple[str, str], str] = {}
+    for name, given in run.embeddings.items():
+        where = f"embeddings.{name}"
+        known(given.corpus, run.corpora, f"{where}.corpus", "corpora")
+        known(given.encoder, run.encoders, f"{where}.encoder", "encoders")
+        if run.corpora[given.corpus].is_split:
+            raise ValueError(f"{where}.corpus: {given.corpus} is a split; name its corpus")
+        if run.encoders[given.encoder].model is not None:
+            raise ValueError(f"{where}.encoder: {given.encoder} is trained here; name another")
+        first = taken.setdefault((given.encoder, given.corpus), name)
+        if first != name:
+            raise ValueError(
+                f"{where}: embeddings.{first} are of the same corpus and encoder; keep one of them"
+            )
+
+
+def _files(patterns: str | Sequence[str]) -> list[str]:
+    return _expanded((patterns,) if isinstance(patterns, str) else tuple(patterns))
+
+
+@cache
+def _expanded(patterns: tuple[str, ...]) -> list[str]:
+    """Expand once: rules ask again for each part."""
+    return expand_shards(patterns)
