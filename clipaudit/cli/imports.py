@@ -1,7 +1,7 @@
 """`clipaudit import`: data of other tools, checked and described as blocks of the settings."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -132,6 +132,83 @@ def picture_folder(
         output,
         force,
     )
+
+
+@imports.command("clip-retrieval")
+@block_options
+@click.option("--corpus", required=True, help="Corpus in the settings that they are of.")
+@click.option("--encoder", required=True, help="Encoder in the settings that made them.")
+@click.option(
+    "--column", default="image_path", show_default=True, help="Column that says whose a row is."
+)
+@click.option(
+    "--join-on",
+    type=click.Choice(["key", "uid", "url"]),
+    default="key",
+    show_default=True,
+    help="What of a sample the column holds.",
+)
+def clip_retrieval(
+    folder: Path,
+    name: str,
+    output: Path | None,
+    force: bool,
+    corpus: str,
+    encoder: str,
+    column: str,
+    join_on: Literal["key", "uid", "url"],
+) -> None:
+    """Embeddings that clip-retrieval computed, taken instead of embedding the pictures again.
+
+    FOLDER holds img_emb/ and metadata/; --name is that of the block under `embeddings`.
+
+    \b
+    Example:
+      clipaudit import clip-retrieval data/embeddings --name web-b32 --corpus web --encoder b32
+    """
+    from clipaudit.imports.given_embeddings import import_clip_retrieval
+
+    imported = import_clip_retrieval(
+        folder, name, corpus=corpus, encoder=encoder, column=column, join_on=join_on
+    )
+    _put(imported, output, force)
+
+
+@imports.command()
+@block_options
+@click.option("--metadata", type=_FOLDER, required=True, help="Folder of .parquet with uids.")
+@click.option(
+    "--encoder", help="Encoder in the settings that made the features in .npz: take them."
+)
+@click.option("--array", default="l14_img", show_default=True, help="Array of the .npz to take.")
+@click.option(
+    "--compare",
+    "compared",
+    type=click.IntRange(min=1),
+    help="Compare the tars of so many shards, evenly spaced, instead of all.",
+)
+def datacomp(
+    folder: Path,
+    name: str,
+    output: Path | None,
+    force: bool,
+    metadata: Path,
+    encoder: str | None,
+    array: str,
+    compared: int | None,
+) -> None:
+    """A pool of DataComp: its shards, uids and, with --encoder, its features.
+
+    \b
+    Example:
+      clipaudit import datacomp pool/shards/small --metadata pool/metadata/small --name pool
+    """
+    from clipaudit.imports.datacomp import import_datacomp
+
+    imported = import_datacomp(
+        folder, metadata, name, encoder=encoder, array=array, compared=compared
+    )
+    _put(imported, output, force)
 
 
 def _put(imported: "Imported", output: Path | None, force: bool) -> None:

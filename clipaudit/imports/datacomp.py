@@ -1,0 +1,78 @@
+"""DataComp's pools: shards that img2dataset wrote, beside metadata with uids and features.
+
+shards/<scale>/00000000.tar, .parquet, _stats.json    as download_upstream.py leaves them
+metadata/<scale>/<hash>.parquet, <hash>.npz           uid, url, text; b32_img, l14_img
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from clipaudit.errors import InputError
+from clipaudit.imports.blocks import Imported
+from clipaudit.imports.given_embeddings import checked_embeddings
+from clipaudit.imports.img2dataset import complete_shards, import_img2dataset, read_rows
+from clipaudit.plaintext import plain
+
+
+def import_datacomp(
+    shards: Path,
+    metadata: Path,
+    name: str,
+    *,
+    encoder: str | None = None,
+    array: str = "l14_img",
+    compared: int | None = None,
+) -> Imported:
+    """Return the block of corpus `name`, and with `encoder` that of its features.
+
+    Shards are checked as img2dataset's; the uid of every success must stand in the metadata. With
+    `encoder`, the array `array` of the `.npz` beside each metadata file is taken as its embeddings,
+    joined by uid. Raise InputError for what does not agree.
+    """
+    corpus = import_img2dataset(shards, name, compared=compared)
+    files = sorted(metadata.rglob("*.parquet"))
+    if not files:
+        raise InputError(f"{metadata}: no .parquet below it. Name DataComp's folder of metadata.")
+    uids = _metadata_uids(files)
+    note = _compared_uids(shards, uids, metadata)
+    if encoder is None:
+        return Imported(corpus.blocks, [*corpus.notes, note])
+    block = {"corpus": name, "encoder": encoder, "column": "uid", "join_on": "uid", "array": array}
+    pairs = [(path.with_suffix(".npz"), path) for path in files]
+    features = checked_embeddings(f"{name}-{encoder}", pairs, block)
+    return Imported({**corpus.blocks, **features.blocks}, [*corpus.notes, note, *features.notes])
+
+
+def _metadata_uids(files: Sequence[Path]) -> pa.Array:
+    chunks = []
+    for path in files:
+        try:
+            chunks.append(pq.read_table(path, columns=["uid"])["uid"].cast(pa.string()))
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(
+                f"{path}: no column uid to be read: {error}. Fetch it again."
+            ) from error
+    return pa.concat_arrays([chunk for column in chunks for chunk in column.chunks])
+
+
+def _compared_uids(shards: Path, uids: pa.Array, metadata: Path) -> str:
+    """Return how many successes stand in the metadata; InputError where one does not."""
+    found, strange, first = 0, 0, ""
+    for tar in complete_shards(shards):
+        rows = read_rows(tar, ["uid", "status"])
+        kept = rows.filter(pc.equal(rows["status"], "success"))["uid"].cast(pa.string())
+        known = pc.is_in(kept, value_set=uids)
+        unknown = kept.filter(pc.invert(known))
+        if len(unknown) and not strange:
+            first = f"{tar.name}: {plain(unknown[0])}"
+        found, strange = found + len(kept), strange + len(unknown)
+    if strange:
+        raise InputError(
+            f"{metadata}: {strange} of {found} downloaded uids are not among its {len(uids)}, "
+            f"first {first}. Name the metadata that the shards were downloaded by."
+        )
+    return f"{found:,} downloaded uids, all among the {len(uids):,} of the metadata"

@@ -1,0 +1,70 @@
+"""Embeddings that clip-retrieval or DataComp's authors computed, as blocks of the settings."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from clipaudit.embedding_files import EmbeddingFiles
+from clipaudit.errors import InputError
+from clipaudit.imports.blocks import Imported, file_patterns
+
+_TRIED_ROWS = 1000  # of each file, evenly spaced: the workflow checks every row that it takes
+
+
+def import_clip_retrieval(
+    folder: Path,
+    name: str,
+    *,
+    corpus: str,
+    encoder: str,
+    column: str = "image_path",
+    join_on: Literal["key", "uid", "url"] = "key",
+) -> Imported:
+    """Return the block of embeddings `name` for the output folder of clip-retrieval's inference.
+
+    Its `img_emb/img_emb_0.npy` belongs to `metadata/metadata_0.parquet`, and so on; `image_path`
+    there is the key of a webdataset's sample. Raise InputError for files that do not agree.
+    """
+    arrays = _numbered(folder / "img_emb", "img_emb_", ".npy")
+    metadata = _numbered(folder / "metadata", "metadata_", ".parquet")
+    if arrays.keys() != metadata.keys() or not arrays:
+        alone = sorted(arrays.keys() ^ metadata.keys())
+        raise InputError(
+            f"{folder}: {len(arrays)} files img_emb/img_emb_*.npy and {len(metadata)} "
+            f"metadata/metadata_*.parquet{f', first alone number {alone[0]}' if alone else ''}. "
+            "Name the output folder of clip-retrieval's inference, or let it end."
+        )
+    pairs = [(arrays[number], metadata[number]) for number in sorted(arrays)]
+    block = {"corpus": corpus, "encoder": encoder, "column": column, "join_on": join_on}
+    return checked_embeddings(name, pairs, block)
+
+
+def checked_embeddings(
+    name: str, pairs: Sequence[tuple[Path, Path]], block: dict[str, Any]
+) -> Imported:
+    """Return the block of embeddings `name` with these files, after opening and trying them all.
+
+    `block` is the rest of the block. Raise InputError for what `EmbeddingFiles` refuses.
+    """
+    files = EmbeddingFiles(pairs, column=block["column"], array=block.get("array"))
+    for number, count in enumerate(files.rows):
+        tried = np.unique(np.linspace(0, count - 1, min(count, _TRIED_ROWS)).astype(np.int64))
+        files.read(np.full(len(tried), number, np.int64), tried)
+    paths = {
+        "arrays": file_patterns([str(array) for array, _ in pairs]),
+        "metadata": file_patterns([str(metadata) for _, metadata in pairs]),
+    }
+    notes = [
+        f"{len(pairs):,} files, {sum(files.rows):,} embeddings of {files.dimension} numbers",
+        f"up to {_TRIED_ROWS:,} rows of each file were tried: of unit length",
+    ]
+    return Imported({"embeddings": {name: {**block, **paths}}}, notes)
+
+
+def _numbered(folder: Path, before: str, after: str) -> dict[int, Path]:
+    pattern = re.compile(rf"{before}(\d+){re.escape(after)}", re.ASCII)
+    found = [(pattern.fullmatch(path.name), path) for path in folder.glob("*")]
+    return {int(match[1]): path for match, path in found if match}
