@@ -4,8 +4,7 @@ Row n of an array belongs to row n of its Parquet file. What is opened here is c
 rows in both, floating-point matrices of one width, rows of unit length.
 """
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from jaxtyping import Bool, Float32, Int64
 
+from clipaudit.arrays import array_header, read_array
 from clipaudit.errors import InputError
 from clipaudit.plaintext import plain
 
@@ -36,22 +36,23 @@ class EmbeddingFiles:
         self.column = column
         self.pairs = list(pairs)
         self._array = array
+        self._held = (-1, np.empty((0, 0)))  # the array read last, and its number
         self.rows: list[int] = []
         widths: dict[int, Path] = {}
         for path, metadata in self.pairs:
-            matrix = _opened(path, array)
-            if matrix.ndim != 2 or matrix.dtype not in (np.float16, np.float32, np.float64):
+            shape, dtype = array_header(path, array)
+            if len(shape) != 2 or dtype not in (np.float16, np.float32, np.float64):
                 raise InputError(
-                    f"{path}: an array of shape {matrix.shape} and type {matrix.dtype}, where a "
-                    "floating-point row for each sample should be. Name the image embeddings."
+                    f"{path}: an array of shape {shape} and type {dtype}, where a floating-point "
+                    "row for each sample should be. Name the image embeddings."
                 )
             count = _rows_of(metadata, column)
-            if count != len(matrix):
+            if count != shape[0]:
                 raise InputError(
-                    f"{path}: {len(matrix)} embeddings but {count} rows in {metadata}. They are "
+                    f"{path}: {shape[0]} embeddings but {count} rows in {metadata}. They are "
                     "matched by position: compute this file again, or drop both."
                 )
-            widths.setdefault(matrix.shape[1], path)
+            widths.setdefault(shape[1], path)
             self.rows.append(count)
         if len(widths) > 1:
             (one, first), (other, second) = list(widths.items())[:2]
@@ -67,19 +68,24 @@ class EmbeddingFiles:
         Raise InputError for a wanted value that stands in two rows: either could be meant.
         """
         files, rows = (np.full(len(wanted), -1, np.int64) for _ in range(2))
+        known = wanted.drop_null()
+        if not len(known):
+            return files, rows
+        bounds = pc.min_max(known).as_py()
         for number, (_, metadata) in enumerate(self.pairs):
-            values = pq.read_table(metadata, columns=[self.column])[self.column].cast(pa.string())
-            found = pc.index_in(values, value_set=wanted, skip_nulls=True).combine_chunks()
-            at = np.flatnonzero(np.asarray(found.is_valid()))
-            places = np.asarray(found.drop_null()).astype(np.int64)
-            twice = np.flatnonzero((files[places] >= 0) | _repeated(places))
-            if len(twice):
-                value = plain(str(wanted[int(places[twice[0]])])[:200])
-                raise InputError(
-                    f"{metadata}: {len(twice)} samples have two embeddings, first {self.column} "
-                    f"{value!r}. Join on a column whose values are unique, or drop a copy."
-                )
-            files[places], rows[places] = number, at
+            for start, values in _groups(metadata, self.column, bounds["min"], bounds["max"]):
+                found = pc.index_in(values, value_set=wanted, skip_nulls=True)
+                at = np.flatnonzero(np.asarray(found.is_valid()))
+                places = np.asarray(found.drop_null()).astype(np.int64)
+                twice = np.flatnonzero((files[places] >= 0) | _repeated(places))
+                if len(twice):
+                    value = plain(str(wanted[int(places[twice[0]])])[:200])
+                    raise InputError(
+                        f"{metadata}: {len(twice)} samples have two embeddings, first "
+                        f"{self.column} {value!r}. Join on a column whose values are unique, or "
+                        "drop a copy."
+                    )
+                files[places], rows[places] = number, start + at
         return files, rows
 
     def read(self, files: Places, rows: Places) -> Float32[np.ndarray, "n d"]:
@@ -88,9 +94,36 @@ class EmbeddingFiles:
         for number in np.unique(files):
             path, _ = self.pairs[number]
             here = files == number
-            features[here] = _opened(path, self._array)[rows[here]]
+            if number != self._held[0]:
+                self._held = (int(number), read_array(path, self._array))
+            features[here] = self._held[1][rows[here]]
             _refuse_lengths(path, rows[here], features[here])
         return features
+
+
+def _groups(path: Path, column: str, low: str, high: str) -> Iterator[tuple[int, pa.Array]]:
+    """Yield the row groups of a column that may hold texts in `low` to `high`, after their place.
+
+    Keys that number shards ascend, so a part's job reads few of a large corpus's groups.
+    """
+    start = 0
+    with pq.ParquetFile(path) as file:
+        for group in range(file.num_row_groups):
+            held = file.metadata.row_group(group)
+            if not _outside(held, column, low, high):
+                texts = file.read_row_group(group, columns=[column])[column].cast(pa.string())
+                yield start, pa.concat_arrays(texts.chunks)
+            start += held.num_rows
+
+
+def _outside(group: pq.RowGroupMetaData, column: str, low: str, high: str) -> bool:
+    """Return whether the statistics of a row group exclude texts in `low` to `high`."""
+    for number in range(group.num_columns):
+        chunk = group.column(number)
+        if chunk.path_in_schema == column and chunk.is_stats_set and chunk.statistics.has_min_max:
+            least, most = chunk.statistics.min, chunk.statistics.max
+            return isinstance(least, str) and (most < low or least > high)
+    return False
 
 
 def _refuse_lengths(path: Path, rows: Places, features: Float32[np.ndarray, "n d"]) -> None:
@@ -111,23 +144,6 @@ def _repeated(places: Places) -> Bool[np.ndarray, " n"]:
     repeated = np.ones(len(places), bool)
     repeated[first] = False
     return repeated
-
-
-@lru_cache(maxsize=2)
-def _opened(path: Path, array: str | None) -> np.ndarray:
-    """Return an array, mapped from its file; one of a `.npz` is read whole."""
-    try:
-        if array is None:
-            return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-        with np.load(path, allow_pickle=False) as held:
-            if array in held:
-                return np.asarray(held[array])
-            names = ", ".join(held)
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(
-            f"{path}: cannot be read as an array: {str(error).rstrip('.')}. Fetch it again."
-        ) from error
-    raise InputError(f"{path}: no array {array!r}, but {plain(names)}. Name one of them.")
 
 
 def _rows_of(path: Path, column: str) -> int:

@@ -2,6 +2,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from clipaudit.embedding_files import EmbeddingFiles
 from clipaudit.errors import InputError
@@ -36,6 +38,23 @@ def test_values_are_found_in_whatever_file_and_order(pair):
     found = files.find(pa.array(["a", "b", "c", "d", None]))
 
     assert [places.tolist() for places in found] == [[0, 1, 0, -1, -1], [1, 1, 0, -1, -1]]
+
+
+@given(
+    st.lists(st.text(max_size=3), unique=True, max_size=30),
+    st.lists(st.text(max_size=3), unique=True, min_size=1, max_size=10),
+    st.integers(1, 5),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_row_groups_that_statistics_exclude_hold_nothing_wanted(tmp_path, keys, wanted, size):
+    np.save(tmp_path / "0.npy", unit_rows(len(keys)))
+    table = pa.table({"key": pa.array(keys, pa.string())})
+    pq.write_table(table, tmp_path / "0.parquet", row_group_size=size)
+    files = opened((tmp_path / "0.npy", tmp_path / "0.parquet"))
+
+    _, rows = files.find(pa.array(wanted))
+
+    assert rows.tolist() == [keys.index(key) if key in keys else -1 for key in wanted]
 
 
 def test_rows_are_read_in_the_order_asked(pair):
@@ -96,7 +115,23 @@ def test_a_column_that_is_not_there_is_refused_with_those_that_are(pair):
 
 
 def test_pickled_arrays_are_refused(pair):
-    with pytest.raises(
-        InputError, match=r"cannot be read as an array: .*Python objects in dtype\. Fetch"
-    ):
+    with pytest.raises(InputError, match=r"an array of shape \(1,\) and type object"):
         opened(pair("0", np.array([None]), ["a"]))
+
+
+def test_a_cut_array_is_refused(pair):
+    path, metadata = pair("0", unit_rows(3), ["a", "b", "c"])
+    path.write_bytes(path.read_bytes()[:-2])
+
+    with pytest.raises(InputError, match=r"0\.npy: cannot be read as an array: .* Fetch it again"):
+        opened((path, metadata)).read(np.array([0]), np.array([0]))
+
+
+@pytest.mark.parametrize("content", [b"", b"no array at all", b"\x93NUMPY\x01\x00"])
+@pytest.mark.parametrize("array", [None, "l14_img"])
+def test_what_is_no_array_is_refused(tmp_path, pair, content, array):
+    _, metadata = pair("0", unit_rows(1), ["a"])
+    (tmp_path / "bad").write_bytes(content)
+
+    with pytest.raises(InputError, match="bad: cannot be read as an array"):
+        EmbeddingFiles([(tmp_path / "bad", metadata)], column="key", array=array)
