@@ -37,8 +37,8 @@ rule take_embeddings:
     """The embeddings of a part that others computed, joined to its samples."""
     input:
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
-        arrays=lambda wildcards: given_embeddings(wildcards).array_files,
-        metadata=lambda wildcards: given_embeddings(wildcards).metadata_files,
+        arrays=lambda wildcards: brought(*given_embeddings(wildcards).array_files),
+        metadata=lambda wildcards: brought(*given_embeddings(wildcards).metadata_files),
     output:
         embeddings=f"{RESULTS}/embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
         drops=f"{RESULTS}/drops/embed/{{encoder}}/{{corpus}}/{{part}}.json",
