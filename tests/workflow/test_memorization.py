@@ -8,7 +8,7 @@ from fractions import Fraction
 import pandas as pd
 import pytest
 import torch
-from conftest import Project
+from microproject import Project
 from tinydetector import NAMES, write_detr
 
 SETTINGS = "config/micro_memorization.yaml"

@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from conftest import Project
+from microproject import Project
 from parrotworld import MADE, SETTINGS, heldout_members, pictures, read, scored
 from tinyclip import picture, write_shard
 

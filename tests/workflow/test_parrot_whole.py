@@ -5,7 +5,7 @@ import shutil
 
 import pandas as pd
 import pytest
-from conftest import Project
+from microproject import Project
 from parrotworld import ADDRESS, SETTINGS, members, pictures, read
 
 from clipaudit.config.loading import parse_settings, read_settings

@@ -4,7 +4,7 @@ import json
 import shutil
 
 import pytest
-from conftest import Project
+from microproject import Project
 from parrotworld import SETTINGS
 
 OPEN = "results: results_micro\n"

@@ -1,0 +1,113 @@
+"""Copies of the project with the micro world's settings, in which runs are real subprocesses."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+COPIED = ("Snakefile", "rules", "workflow_scripts", "clipaudit", "config", "envs", "profiles")
+SNAKEMAKE = (sys.executable, "-m", "snakemake", "--profile", "profiles/demo", "--cores", "2")
+
+
+class Project:
+    """A copy of the project, with the micro world's settings."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.results = folder / "results_micro"
+        self.store = folder / "store_micro"
+
+    def command(self, *arguments, target="all_tables all_figures", config="config/micro.yaml"):
+        return [*SNAKEMAKE, "--configfile", config, *arguments, "--", *target.split()]
+
+    def environment(self):
+        return {**os.environ, "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def start(self, *arguments, **options):
+        """Start a run as the leader of its own process group."""
+        return subprocess.Popen(
+            self.command(*arguments, **options),
+            cwd=self.folder,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, *arguments, ok=True, **options):
+        """Run to the end; return what was printed."""
+        process = self.start(*arguments, **options)
+        output, _ = process.communicate(timeout=300)
+        assert (process.returncode == 0) == ok, output
+        return output
+
+    def clipaudit(self, *arguments, ok=True):
+        return self.python("-c", "from clipaudit.cli import main; main()", *arguments, ok=ok)
+
+    def stream(self, digest, shard):
+        """The bytes of one shard of a sealed manifest."""
+        command = [sys.executable, "-m", "clipaudit.cli.stream", digest, str(shard)]
+        environment = {**self.environment(), "CLIPAUDIT_STORE": str(self.store)}
+        return subprocess.run(
+            command, cwd=self.folder, env=environment, capture_output=True, check=True
+        ).stdout
+
+    def python(self, *arguments, ok=True):
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self.folder,
+            env=self.environment(),
+            text=True,
+            capture_output=True,
+        )
+        assert (done.returncode == 0) == ok, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def digests(self):
+        """The digest that every pointer names, by the pointer's path."""
+        return {
+            str(path.relative_to(self.results)): json.loads(path.read_text())["digest"]
+            for path in sorted(self.results.rglob("*.json"))
+            if ".actions" not in path.parts
+        }
+
+    def computed(self):
+        """The lineage records: one for each action that was computed."""
+        return set((self.store / "lineage").glob("??/*/*.json"))
+
+    def computed_steps(self, before):
+        """The steps that were computed since `before`, with their wildcards' paths."""
+        new = sorted(self.computed() - before)
+        return sorted(json.loads(path.read_text())["ingredients"]["step"] for path in new)
+
+    def edit(self, file, old, new):
+        path = self.folder / file
+        text = path.read_text()
+        assert old in text, f"{file} has no {old!r}"
+        path.write_text(text.replace(old, new))
+
+    def use_own_shard(self, content):
+        """Replace the shards of the large set by one of a user's."""
+        (self.folder / "own.tar").write_bytes(content)
+        self.edit(
+            "config/micro.yaml",
+            'large: {shards: "data/micro/large/{00000..00003}.tar", shards_per_part: 2, '
+            "world: micro}",
+            "large: {shards: own.tar}",
+        )
+
+
+def copy_project(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(source, folder / name, ignore=ignored, symlinks=True)
+        else:
+            shutil.copy2(source, folder / name)
+    return Project(folder)
