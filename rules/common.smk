@@ -90,6 +90,21 @@ wildcard_constraints:
     table=r"[a-z0-9_]+",
 
 
+# --- what jobs ask for -------------------------------------------------------------------------
+
+
+def memory(gigabytes):
+    """The `mem_mb` of a rule, for clusters: as much again at each further attempt.
+
+    Amounts are for the papers' scale; other rules ask for what the profile says.
+    """
+
+    def megabytes(wildcards, attempt):
+        return 1000 * gigabytes * attempt
+
+    return megabytes
+
+
 # --- corpora -----------------------------------------------------------------------------------
 
 

@@ -19,6 +19,8 @@ if CURATIONS is not None:
             "logs/cut_curation/{corpus}/{curated}.log",
         conda:
             "../envs/cpu.yaml"
+        resources:
+            mem_mb=memory(32),
         params:
             code=code("cut_curation"),
             curation=curation,
@@ -149,6 +151,8 @@ if PARROT.test_sets:
             "logs/evaluate_tasks/{encoder}.log",
         conda:
             "../envs/cpu.yaml"
+        resources:
+            mem_mb=memory(16),
         params:
             code=code("evaluate"),
             script="evaluate",
@@ -177,6 +181,8 @@ rule retrieve_pairs:
         "logs/retrieve_pairs/{encoder}/{corpus}.log",
     conda:
         "../envs/cpu.yaml"
+    resources:
+        mem_mb=memory(16),
     params:
         code=code("retrieve_pairs"),
         model=lambda wildcards: encoder_settings(wildcards.encoder),
@@ -205,6 +211,8 @@ if PARROT.suite is not None:
             suite_task=one_of(SUITE),
         conda:
             "../envs/cpu.yaml"
+        resources:
+            mem_mb=memory(16),
         params:
             code=code("run_suite"),
             task=lambda wildcards: SUITE[wildcards.suite_task].task,

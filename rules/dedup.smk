@@ -18,6 +18,8 @@ rule centroids:
         "logs/centroids/{encoder}/{corpus}.log",
     conda:
         "../envs/cpu.yaml"
+    resources:
+        mem_mb=memory(96),
     params:
         code=code("centroids"),
         clusters=lambda wildcards: deduplication(wildcards).clusters,
@@ -41,6 +43,8 @@ rule assign:
         "logs/assign/{encoder}/{corpus}/{part}.log",
     conda:
         "../envs/cpu.yaml"
+    resources:
+        mem_mb=memory(16),
     params:
         code=code("assign"),
     script:
@@ -59,6 +63,8 @@ rule duplicates:
         "logs/duplicates/{encoder}/{corpus}/{group}.log",
     conda:
         "../envs/cpu.yaml"
+    resources:
+        mem_mb=memory(16),
     params:
         code=code("duplicates"),
         clusters=group_clusters,

@@ -24,6 +24,8 @@ rule embed:
         encoder=own_encoders(),
     conda:
         "../envs/cpu.yaml"
+    resources:
+        mem_mb=memory(16),
     params:
         code=code("embed"),
         name=lambda wildcards: wildcards.encoder,

@@ -22,6 +22,8 @@ rule evaluate:
         recipe=one_of(["pretrained", *RUN.recipes]),
     conda:
         "../envs/cpu.yaml"
+    resources:
+        mem_mb=memory(16),
     params:
         code=code("evaluate"),
         model=evaluated_model,
@@ -69,6 +71,8 @@ if classified():
             recipe=one_of(["classifier", *RUN.supervised_recipes]),
         conda:
             "../envs/cpu.yaml"
+        resources:
+            mem_mb=memory(16),
         params:
             code=code("classify"),
             model=classified_model,

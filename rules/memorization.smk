@@ -43,6 +43,8 @@ else:
             "logs/detect/{corpus}/{part}.log",
         conda:
             "../envs/cpu.yaml"
+        resources:
+            mem_mb=memory(16),
         params:
             code=code("detect"),
             shards=shard_numbers,
@@ -66,6 +68,8 @@ rule embed_captions:
         "logs/embed_captions/{encoder}/{corpus}/{part}.log",
     conda:
         "../envs/cpu.yaml"
+    resources:
+        mem_mb=memory(16),
     params:
         code=code("embed_captions"),
         name=lambda wildcards: wildcards.encoder,
@@ -107,6 +111,8 @@ rule retrieve:
         "logs/retrieve/{encoder}/{public}/{source}/{part}.log",
     conda:
         "../envs/cpu.yaml"
+    resources:
+        mem_mb=memory(32),
     params:
         code=code("retrieve"),
         neighbors=max(MEMORY.neighbors),
@@ -176,6 +182,8 @@ if MEMORY.utility:
             "logs/evaluate_utility/{encoder}.log",
         conda:
             "../envs/cpu.yaml"
+        resources:
+            mem_mb=memory(16),
         params:
             code=code("evaluate"),
             script="evaluate",
@@ -209,6 +217,8 @@ if MEMORY.selections:
             "logs/select/{encoder}.log",
         conda:
             "../envs/cpu.yaml"
+        resources:
+            mem_mb=memory(16),
         params:
             code=code("select"),
             model=lambda wildcards: encoder_settings(wildcards.encoder),

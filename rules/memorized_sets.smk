@@ -76,6 +76,8 @@ rule overlaps:
         "logs/overlaps/{source}/{part}.log",
     conda:
         "../envs/cpu.yaml"
+    resources:
+        mem_mb=memory(32),
     params:
         code=code("overlaps"),
         source=lambda wildcards: wildcards.source,

@@ -24,6 +24,8 @@ rule nearest:
         "logs/nearest/{encoder}/{corpus}/{part}.log",
     conda:
         "../envs/cpu.yaml"
+    resources:
+        mem_mb=memory(16),
     params:
         code=code("nearest"),
         test_sets=AUDIT.test_sets,
@@ -68,6 +70,8 @@ rule nearest_kept:
         "logs/nearest_kept/{encoder}/{search}/{corpus}/{part}.log",
     conda:
         "../envs/cpu.yaml"
+    resources:
+        mem_mb=memory(16),
     params:
         code=code("nearest_kept"),
         test_sets=lambda wildcards: list(SEARCHES[wildcards.search].test_sets),

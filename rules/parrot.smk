@@ -27,6 +27,8 @@ rule score_captions:
         "logs/score_captions/{encoder}/{corpus}/{part}.log",
     conda:
         "../envs/cpu.yaml"
+    resources:
+        mem_mb=memory(16),
     params:
         code=code("score_captions"),
         shards=shard_numbers,
@@ -49,6 +51,8 @@ rule fit_clusters:
         "logs/fit_clusters/{encoder}/{corpus}.log",
     conda:
         "../envs/cpu.yaml"
+    resources:
+        mem_mb=memory(32),
     params:
         code=code("fit_clusters"),
         clusters=PARROT.clusters.model_dump(mode="json"),
@@ -106,6 +110,8 @@ rule merge_grams:
         "logs/merge_grams/{corpus}/{vocabulary}.log",
     conda:
         "../envs/cpu.yaml"
+    resources:
+        mem_mb=memory(16),
     params:
         code=code("merge_grams"),
         most=PARROT.probe.most,
@@ -133,6 +139,8 @@ rule probe:
         encoder=one_of(PARROT.inspected),
     conda:
         "../envs/cpu.yaml"
+    resources:
+        mem_mb=memory(16),
     params:
         code=code("probe"),
         model=lambda wildcards: encoder_settings(wildcards.encoder),

@@ -37,6 +37,8 @@ rule cut:
         "logs/cut/{corpus}/{base}.{pruning}.log",
     conda:
         "../envs/cpu.yaml"
+    resources:
+        mem_mb=memory(32),
     params:
         code=code("cut"),
         name=lambda wildcards: f"{wildcards.corpus}, {wildcards.base}.{wildcards.pruning}",

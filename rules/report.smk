@@ -19,6 +19,8 @@ rule report_table:
         "logs/report_table/{table}.log",
     conda:
         "../envs/cpu.yaml"
+    resources:
+        mem_mb=memory(16),
     params:
         code=lambda wildcards: code("report_table", *table_files(wildcards)),
         code_files=table_files,
@@ -147,6 +149,8 @@ rule catalog:
         "logs/catalog.log",
     conda:
         "../envs/cpu.yaml"
+    resources:
+        mem_mb=memory(16),
     params:
         code=code("catalog"),
     script:

@@ -22,6 +22,8 @@ if PARROT.spotting.spotter == "rapidocr":
         conda:
             "../envs/cpu.yaml"
         threads: PARROT.spotting.threads
+        resources:
+            mem_mb=memory(16),
         params:
             code=code("spot"),
             shards=shard_numbers,

@@ -23,6 +23,8 @@ rule train:
         recipe=one_of(RUN.recipes),
     conda:
         "../envs/cpu.yaml"
+    resources:
+        mem_mb=memory(32),
     params:
         code=code("train"),
         recipe=lambda wildcards: RUN.recipes[wildcards.recipe].model_dump(mode="json"),
@@ -47,6 +49,8 @@ rule train_supervised:
         recipe=one_of(RUN.supervised_recipes),
     conda:
         "../envs/cpu.yaml"
+    resources:
+        mem_mb=memory(32),
     params:
         code=code("train_supervised"),
         recipe=lambda wildcards: RUN.supervised_recipes[wildcards.recipe].model_dump(
