@@ -15,7 +15,7 @@ digits: .venv/.synced
 	$(BIN)/snakemake --profile profiles/demo --configfile config/digits.yaml -- all_tables all_figures report
 
 test: .venv/.synced
-	$(BIN)/pytest -n 2 -m "not slow and not gpu and not browser"
+	$(BIN)/pytest -n 2 -m "not slow and not gpu and not browser and not slurm"
 
 check: .venv/.synced
 	$(BIN)/ruff check .
@@ -39,15 +39,32 @@ check: .venv/.synced
 lock: | $(UV)
 	for kind in cpu gpu; do \
 	  $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	    --no-emit-package clipaudit --extra $$kind --extra dev pyproject.toml -o envs/$$kind.lock; \
+	    --no-emit-package clipaudit --extra $$kind --extra dev --extra slurm pyproject.toml \
+	    -o envs/$$kind.lock; \
 	done
+
+# --- a cluster ---------------------------------------------------------------------------------
+
+.PHONY: slurm-profile test-slurm
+
+SLURM_PROFILE = $${XDG_CONFIG_HOME:-$$HOME/.config}/snakemake/slurm/config.yaml
+
+# A copy, for the site to fill in; one that is there already is the site's own.
+slurm-profile:
+	@mkdir -p "$$(dirname "$(SLURM_PROFILE)")"
+	@test -e "$(SLURM_PROFILE)" || cp profiles/slurm/config.yaml "$(SLURM_PROFILE)"
+	@echo "Your account and partitions: the first lines of $(SLURM_PROFILE)"
+
+# Needs root and SLURM: apt-get install slurmctld slurmd slurm-client munge
+test-slurm: .venv/.synced
+	$(BIN)/pytest -m slurm tests/slurm
 
 # --- slower, by name ---------------------------------------------------------------------------
 
 .PHONY: test-slow test-browser demo-full evidence schema
 
 test-slow: .venv/.synced
-	$(BIN)/pytest -m "slow and not browser"
+	$(BIN)/pytest -m "slow and not browser and not slurm"
 
 # Needs Chromium: apt-get install chromium, or CHROMIUM=/its/path
 test-browser: .venv/.synced
