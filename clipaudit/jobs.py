@@ -18,6 +18,7 @@ from typing import Any
 
 from clipaudit.config.loading import read_settings
 from clipaudit.errors import ClipauditError, ConfigError, InputError
+from clipaudit.slowimports import slow_imports_shown
 from clipaudit.suggestions import did_you_mean
 
 METADATA = Path(".snakemake")
@@ -69,7 +70,8 @@ def read_workflow(targets: Sequence[str], arguments: Sequence[str] = ()) -> Work
             f"{Path.cwd()}: no Snakefile here. Run this in the folder from which snakemake is run."
         )
     with _quiet(targets), _uncollected():
-        from snakemake.cli import parse_args
+        with slow_imports_shown():  # plugins of Snakemake, SLURM's for one, import pandas
+            from snakemake.cli import parse_args
 
         _, settings = parse_args([*arguments, "--", *targets])
         for path in settings.configfile or ():

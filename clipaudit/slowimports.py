@@ -7,7 +7,8 @@ of a second of every job. Our own use of transformers is the detector, of pandas
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
@@ -37,3 +38,15 @@ def show_slow_imports() -> None:
         sys.meta_path[sys.meta_path.index(_WithoutSlow)] = PathFinder
         if _OPEN_CLIP_USER in sys.modules:
             importlib.reload(sys.modules[_OPEN_CLIP_USER])
+
+
+@contextmanager
+def slow_imports_shown() -> Iterator[None]:
+    """Let the slow libraries be found for a while; afterwards they are hidden if they were."""
+    hidden = _WithoutSlow in sys.meta_path
+    show_slow_imports()
+    try:
+        yield
+    finally:
+        if hidden:
+            hide_slow_imports()

@@ -46,3 +46,14 @@ def test_what_is_imported_already_stays():
         "hide_slow_imports()\n"
         "assert sys.modules['transformers'] is transformers\n"
     )
+
+
+def test_what_is_shown_for_a_while_is_hidden_again():
+    run(
+        "from clipaudit.slowimports import slow_imports_shown\n"
+        "from importlib.util import find_spec\n"
+        "hide_slow_imports()\n"
+        "with slow_imports_shown():\n"
+        "    assert find_spec('pandas') is not None\n"
+        "assert find_spec('pandas') is None\n"
+    )
