@@ -39,9 +39,10 @@ check: .venv/.synced
 lock: | $(UV)
 	for kind in cpu gpu; do \
 	  $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	    --no-emit-package clipaudit --extra $$kind --extra dev --extra slurm pyproject.toml \
-	    -o envs/$$kind.lock; \
+	    --no-emit-package clipaudit --extra $$kind --extra dev pyproject.toml -o envs/$$kind.lock; \
 	done
+	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-deps \
+	  --group slurm -o envs/slurm.lock
 
 # --- a cluster ---------------------------------------------------------------------------------
 
@@ -50,13 +51,18 @@ lock: | $(UV)
 SLURM_PROFILE = $${XDG_CONFIG_HOME:-$$HOME/.config}/snakemake/slurm/config.yaml
 
 # A copy, for the site to fill in; one that is there already is the site's own.
-slurm-profile:
+slurm-profile: .venv/.slurm
 	@mkdir -p "$$(dirname "$(SLURM_PROFILE)")"
 	@test -e "$(SLURM_PROFILE)" || cp profiles/slurm/config.yaml "$(SLURM_PROFILE)"
 	@echo "Your account and partitions: the first lines of $(SLURM_PROFILE)"
 
+# Apart from the rest: with it each start of Snakemake takes half as long again.
+.venv/.slurm: .venv/.synced envs/slurm.lock
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --requirement envs/slurm.lock
+	touch $@
+
 # Needs root and SLURM: apt-get install slurmctld slurmd slurm-client munge
-test-slurm: .venv/.synced
+test-slurm: .venv/.slurm
 	$(BIN)/pytest -m slurm tests/slurm
 
 # --- slower, by name ---------------------------------------------------------------------------

@@ -30,7 +30,8 @@ def scripts():
 def install(folder):
     """Run `make slurm-profile` with a configuration folder of its own; the file it installs."""
     environment = {**os.environ, "XDG_CONFIG_HOME": str(folder)}
-    subprocess.run(["make", "--silent", "slurm-profile"], cwd=ROOT, env=environment, check=True)
+    make = ["make", "--silent", "--old-file", ".venv/.slurm", "slurm-profile"]
+    subprocess.run(make, cwd=ROOT, env=environment, check=True)
     return folder / "snakemake/slurm/config.yaml"
 
 
