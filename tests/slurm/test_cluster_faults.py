@@ -1,0 +1,77 @@
+"""Whatever ends jobs or the run on a cluster: the end is that of an undisturbed local run."""
+
+import re
+import time
+
+import pytest
+from clusterproject import EMBEDDED
+from slurmcluster import command
+
+pytestmark = [pytest.mark.slurm, pytest.mark.timeout(1200)]
+
+
+@pytest.fixture
+def embedding(cluster, project):
+    """The jobs of a run that has come to embedding, with their nodes."""
+    project.start(target=EMBEDDED)
+    cluster.running()
+    time.sleep(5)  # both are, and inside one of the two Snakemakes before the script
+    return dict(cluster.queue("RUNNING"))
+
+
+def assert_same(project, local):
+    digests = project.digests()
+    assert "embeddings/own/sketch/00000.json" in digests
+    assert digests.items() <= local.digests().items()
+    assert "all as they were written" in project.clipaudit(
+        "verify", "--results", "results_micro", "--store", "store_micro"
+    )
+
+
+def test_jobs_that_are_cancelled_are_tried_again(cluster, local, project, embedding):
+    command("scancel", *embedding)
+
+    project.finish()
+
+    assert {cluster.states()[job] for job in embedding} == {"CANCELLED"}
+    assert_same(project, local)
+
+
+def test_jobs_of_a_node_that_crashed_are_tried_again(cluster, local, project, embedding):
+    job, node = next(iter(embedding.items()))
+    cluster.crash(node)
+
+    try:
+        project.finish()
+    finally:
+        cluster.revive(node)
+
+    assert cluster.states()[job] == "NODE_FAIL"
+    assert_same(project, local)
+
+
+@pytest.mark.parametrize("cancelled", [False, True], ids=["beside its jobs", "after scancel"])
+def test_a_run_that_was_killed_is_started_again(cluster, local, project, embedding, cancelled):
+    project.kill()
+    (name,) = set(command("squeue", "-h", "-o", "%j").split())
+    if cancelled:
+        command("scancel", "--name", name)
+
+    project.start(target=EMBEDDED)
+    project.finish()
+
+    assert name.startswith("clipaudit_")
+    states = {cluster.states()[job] for job in embedding}
+    assert states == {"CANCELLED" if cancelled else "COMPLETED"}
+    assert_same(project, local)
+
+
+def test_a_job_out_of_memory_gets_more_at_the_next_attempt(local, project):
+    """At first 600 MB, of which Snakemake takes 200 and PyTorch more than the rest."""
+    project.start("--set-resources", "embed:mem_mb=600 * attempt", target=EMBEDDED)
+    output = project.finish()
+
+    logs = [path.read_text() for path in (project.folder / "logs/slurm/rule_embed").rglob("*.log")]
+    assert any(re.search("oom-kill|exceeded memory limit", log) for log in logs), output
+    assert any("mem_mb=1200" in log for log in logs)
+    assert_same(project, local)

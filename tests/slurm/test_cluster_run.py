@@ -1,0 +1,35 @@
+"""`snakemake --profile slurm all_tables` gives what the same run on one machine gives."""
+
+import json
+
+import pytest
+from slurmcluster import command
+
+pytestmark = [pytest.mark.slurm, pytest.mark.timeout(1200)]
+
+
+def test_a_run_on_the_cluster_gives_the_digests_of_a_local_run(local, fresh):
+    fresh.start()
+    fresh.finish()
+
+    assert "tables/similarity_table2.json" in fresh.digests()
+    assert fresh.digests() == local.digests()
+    status = json.loads(fresh.clipaudit("status", "--format", "json"))
+    assert (status["ended"], status["done"], status["failures"]) == (True, status["total"], [])
+    assert status["stages"]["train"]["done"] == 1
+
+
+def test_a_job_that_asks_for_a_gpu_gets_one_of_a_node_that_has_some(cluster, local, project):
+    """`index` asks, of these tests' profile, for what the profile has trainings ask for."""
+    pointer = "results_micro/samples/sketch/00000.json"
+    (project.folder / pointer).unlink()
+    before = set(cluster.states())
+
+    project.start(target=pointer)
+    project.finish()
+
+    (job,) = set(cluster.states()) - before
+    shown = command("scontrol", "show", "job", job)
+    assert "gres/gpu=1" in shown
+    assert "NodeList=gpu1" in shown
+    assert project.digests().items() <= local.digests().items()
