@@ -29,11 +29,13 @@ def package(tmp_path, monkeypatch):
         "from clipaudit.similarity.gap import prune\nimport clipaudit.store\nprune(1)\n"
     )
     monkeypatch.setattr(codedigest, "PACKAGE", root)
-    return root, script
+    forget()
+    yield root, script
+    forget()
 
 
-def digest(package):
-    """Digest afresh: one process reads each file once."""
+def forget():
+    """One process reads each file once: let it read again, here and in the tests that follow."""
     for cached in (
         codedigest._read,
         codedigest._file_digest,
@@ -41,6 +43,10 @@ def digest(package):
         codedigest._module_file,
     ):
         cached.cache_clear()
+
+
+def digest(package):
+    forget()
     return code_digest(package[1])
 
 
