@@ -70,7 +70,7 @@ test-slurm: .venv/.slurm
 .PHONY: test-slow test-browser demo-full evidence schema
 
 test-slow: .venv/.synced
-	$(BIN)/pytest -m "slow and not browser and not slurm"
+	$(BIN)/pytest -m "slow and not browser"
 
 # Needs Chromium: apt-get install chromium, or CHROMIUM=/its/path
 test-browser: .venv/.synced

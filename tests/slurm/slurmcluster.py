@@ -44,10 +44,12 @@ class Cluster:
         missing = [name for name in PROGRAMS if shutil.which(name, path=_path()) is None]
         assert not missing, f"no {missing}: apt-get install slurmctld slurmd slurm-client munge"
         assert os.geteuid() == 0, "slurmd starts jobs as root only"
-        target = CONFIGURED / FILES[0]
-        if target.is_symlink() and PREFIX in os.readlink(target):
-            cls(Path(os.readlink(target)).parent).down()
-        assert not target.exists(), f"{target} is of another cluster: its jobs are none of ours"
+        links = [path for path in map(CONFIGURED.joinpath, FILES) if path.is_symlink()]
+        for folder in {link.readlink().parent for link in links}:
+            if folder.name.startswith(PREFIX) and cls(folder)._owner_has_ended():
+                cls(folder).down()
+        taken = [name for name in FILES if os.path.lexists(CONFIGURED / name)]
+        assert not taken, f"{CONFIGURED} has {taken} of another cluster: its jobs are none of ours"
         cluster = cls(tempfile.mkdtemp(prefix=PREFIX))
         try:
             cluster.up()
@@ -58,6 +60,7 @@ class Cluster:
 
     def up(self):
         """Write the configuration, start every daemon, and wait for idle nodes."""
+        (self.folder / "owner").write_text(str(os.getpid()))
         self.folder.chmod(0o755)  # munged refuses a socket where others cannot reach it
         self._configure()
         key = self.folder / "munge.key"
@@ -79,10 +82,14 @@ class Cluster:
             self._stop(name, signal.SIGTERM)
         for name in FILES:
             link = CONFIGURED / name
-            if link.is_symlink() and os.readlink(link) == str(self.folder / name):
+            if link.is_symlink() and link.readlink() == self.folder / name:
                 link.unlink()
         _remove_cgroups()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _owner_has_ended(self):
+        owner = self.folder / "owner"
+        return not (owner.exists() and Path(f"/proc/{owner.read_text()}").exists())
 
     def _configure(self):
         for folder in ("state", *(f"spool-{node}" for node in NODES)):
@@ -102,7 +109,6 @@ class Cluster:
         CONFIGURED.mkdir(exist_ok=True)
         for name, content in contents.items():
             (self.folder / name).write_text(content)
-            (CONFIGURED / name).unlink(missing_ok=True)
             (CONFIGURED / name).symlink_to(self.folder / name)
 
     def _munge_files(self):
