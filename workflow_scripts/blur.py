@@ -11,7 +11,7 @@ with reporting(snakemake):
     settings = snakemake.params.settings
     detector = settings["detector"]
     blur_shard(
-        Path(snakemake.input.tar),
+        Path(snakemake.input.tar[0]),
         Path(snakemake.output.tar),
         face_finder(
             Path(detector) if detector else None,

@@ -16,6 +16,7 @@ from clipaudit.memorization.membership import MEMBERS
 from clipaudit.memorization.objects import OBJECTS
 from clipaudit.memorization.overlaps import OVERLAPS
 from clipaudit.memorization.recall import RECALLS
+from clipaudit.parrot.matching import MATCHES
 from clipaudit.reports.memorization import memorization_tables
 from clipaudit.reports.rendering import to_csv, to_latex, to_markdown
 from clipaudit.reports.tables import published_values, report_table
@@ -32,6 +33,7 @@ STORED = {
     "overlaps": (OVERLAPS, ("source", "part")),
     "remaining_overlaps": (OVERLAPS, ("source", "part")),
     "drawn": (MEMBERS, ("source", "part")),
+    "matches": (MATCHES, ("corpus", "part")),
     "members": (MEMBERS, ("source", "part")),
     "objects": (OBJECTS, ("corpus", "part")),
     "manifests": (MANIFEST, ("corpus", "set", "part")),

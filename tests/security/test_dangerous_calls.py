@@ -31,8 +31,10 @@ SAFE = {  # a call, and the argument with the value that makes it safe
     "HFTokenizer": ("trust_remote_code", False),
 }
 EXCEPTIONS = {
+    ("clipaudit/arrays.py", "zipfile.ZipFile"),  # reads a member's bytes; nothing lands on disk
     ("clipaudit/config/loading.py", "yaml.load"),  # by a SafeLoader: see below
     ("clipaudit/demo/shard_writer.py", "tarfile.open"),  # writes
+    ("clipaudit/imports/picture_folder.py", "tarfile.open"),  # writes
 }
 
 
@@ -92,7 +94,11 @@ def test_no_other_way_leads_to_a_checkpoint_of_transformers():
 
 @pytest.mark.parametrize("word", ["shell", "allow_pickle"])
 def test_no_call_has_an_argument_that_makes_it_dangerous(word):
-    assert [path for path, _, node in calls() if word in {each.arg for each in node.keywords}] == []
+    given = [(path, each) for path, _, node in calls() for each in node.keywords]
+
+    said = [(path, ast.unparse(each.value)) for path, each in given if each.arg == word]
+
+    assert {value for _, value in said} <= {"False"}, said
 
 
 def test_of_modules_that_unpickle_or_reach_the_network_only_an_error_is_used():
