@@ -10,7 +10,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 COPIED = ("Snakefile", "rules", "workflow_scripts", "clipaudit", "config", "envs", "profiles")
 SNAKEMAKE = (sys.executable, "-m", "snakemake", "--profile", "profiles/demo", "--cores", "2")
-_MOST_SECONDS = 900  # a tenth would do, were nothing else at work on the machine
 
 
 class Project:
@@ -42,7 +41,7 @@ class Project:
     def run(self, *arguments, ok=True, **options):
         """Run to the end; return what was printed."""
         process = self.start(*arguments, **options)
-        output, _ = process.communicate(timeout=_MOST_SECONDS)
+        output, _ = process.communicate(timeout=300)
         assert (process.returncode == 0) == ok, output
         return output
 

@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from clipaudit.imports.blocks import Imported
 
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+_compare = click.option(
+    "--compare",
+    "compared",
+    type=click.IntRange(min=1),
+    help="Compare the tars of so many shards, evenly spaced, instead of all.",
+)
 
 
 @click.group("import")
@@ -45,12 +51,7 @@ def block_options(command: Any) -> Decorator:  # noqa: ANN401
 
 @imports.command()
 @block_options
-@click.option(
-    "--compare",
-    "compared",
-    type=click.IntRange(min=1),
-    help="Compare the tars of so many shards, evenly spaced, instead of all.",
-)
+@_compare
 def img2dataset(
     folder: Path, name: str, output: Path | None, force: bool, compared: int | None
 ) -> None:
@@ -166,7 +167,7 @@ def clip_retrieval(
     Example:
       clipaudit import clip-retrieval data/embeddings --name web-b32 --corpus web --encoder b32
     """
-    from clipaudit.imports.given_embeddings import import_clip_retrieval
+    from clipaudit.imports.clip_retrieval import import_clip_retrieval
 
     imported = import_clip_retrieval(
         folder, name, corpus=corpus, encoder=encoder, column=column, join_on=join_on
@@ -181,12 +182,7 @@ def clip_retrieval(
     "--encoder", help="Encoder in the settings that made the features in .npz: take them."
 )
 @click.option("--array", default="l14_img", show_default=True, help="Array of the .npz to take.")
-@click.option(
-    "--compare",
-    "compared",
-    type=click.IntRange(min=1),
-    help="Compare the tars of so many shards, evenly spaced, instead of all.",
-)
+@_compare
 def datacomp(
     folder: Path,
     name: str,

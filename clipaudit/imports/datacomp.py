@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported
-from clipaudit.imports.given_embeddings import checked_embeddings
+from clipaudit.imports.clip_retrieval import checked_embeddings
 from clipaudit.imports.img2dataset import complete_shards, import_img2dataset, read_rows
 from clipaudit.plaintext import plain
 

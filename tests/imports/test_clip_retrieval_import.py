@@ -4,7 +4,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from clipaudit.errors import InputError
-from clipaudit.imports.given_embeddings import import_clip_retrieval
+from clipaudit.imports.clip_retrieval import import_clip_retrieval
 
 
 @pytest.fixture

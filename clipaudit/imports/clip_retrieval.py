@@ -1,4 +1,4 @@
-"""Embeddings that clip-retrieval or DataComp's authors computed, as blocks of the settings."""
+"""clip-retrieval's embeddings as a block of the settings; DataComp's features are checked alike."""
 
 import re
 from collections.abc import Sequence
