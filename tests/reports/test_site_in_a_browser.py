@@ -117,8 +117,8 @@ def test_a_cell_leads_to_the_shard_that_it_comes_from_by_keys_alone(reader):
     shard = page.locator("dialog .shard .path").inner_text()
     assert shard == str(reader.folder.parents[1] / "00000.tar")
     page.keyboard.press("Escape")
-    assert page.locator("dialog").count() == 0
-    assert page.evaluate("document.activeElement.matches('td[data-r]')")
+    expect(page.locator("dialog")).to_have_count(0)
+    expect(page.locator("td[data-r]:focus")).to_have_count(1)
 
 
 def test_the_samples_that_galleries_show_have_pages_with_their_pictures(reader):
