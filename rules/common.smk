@@ -46,6 +46,7 @@ BLURRED = {
 
 DEDUPLICATIONS = RUN.deduplications()
 GIVEN = RUN.given_embeddings()
+ENVIRONMENT = f"../envs/{RUN.software.environment}.yaml"
 MADE = (*(f"data/{world}/" for world in RUN.worlds), "data/blurred/")
 
 
@@ -73,6 +74,11 @@ def given_encoders():
 def own_encoders():
     """A wildcard constraint: encoders before a corpus that we embed by them."""
     return rf"(?!{given_encoders()})(?:{one_of(RUN.encoders)})"
+
+
+if RUN.software.container is not None:
+
+    container: RUN.software.container
 
 
 wildcard_constraints:

@@ -20,7 +20,7 @@ rule index:
     wildcard_constraints:
         corpus=one_of(INDEXED),
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("index"),
         shards=shard_numbers,
@@ -42,7 +42,7 @@ rule split:
     wildcard_constraints:
         corpus=one_of(SPLITS),
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("split"),
         name=lambda wildcards: wildcards.corpus,
@@ -61,7 +61,7 @@ rule keep_all:
     log:
         "logs/keep_all/{corpus}/{part}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("keep_all"),
     script:
@@ -79,7 +79,7 @@ rule seal:
     log:
         "logs/seal/{manifest}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("seal"),
         captionings=manifest_captionings,

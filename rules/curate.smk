@@ -18,7 +18,7 @@ if CURATIONS is not None:
         log:
             "logs/cut_curation/{corpus}/{curated}.log",
         conda:
-            "../envs/cpu.yaml"
+            ENVIRONMENT
         resources:
             mem_mb=memory(32),
         params:
@@ -40,7 +40,7 @@ if CURATIONS is not None:
         log:
             "logs/curate/{corpus}/{curated}/{part}.log",
         conda:
-            "../envs/cpu.yaml"
+            ENVIRONMENT
         params:
             code=code("curate"),
             shards=shard_numbers,
@@ -63,7 +63,7 @@ if CURATIONS is not None:
             log:
                 "logs/pass_candidates/{encoder}/{corpus}/{part}.log",
             conda:
-                "../envs/cpu.yaml"
+                ENVIRONMENT
             params:
                 code=code("pass_candidates"),
                 curation=curation_settings(PARROT, DEBIASED),
@@ -102,7 +102,7 @@ if CURATIONS is not None:
         log:
             "logs/heldout/{corpus}/{part}.log",
         conda:
-            "../envs/cpu.yaml"
+            ENVIRONMENT
         params:
             code=code("heldout"),
         script:
@@ -150,7 +150,7 @@ if PARROT.test_sets:
         log:
             "logs/evaluate_tasks/{encoder}.log",
         conda:
-            "../envs/cpu.yaml"
+            ENVIRONMENT
         resources:
             mem_mb=memory(16),
         params:
@@ -180,7 +180,7 @@ rule retrieve_pairs:
     log:
         "logs/retrieve_pairs/{encoder}/{corpus}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=memory(16),
     params:
@@ -210,7 +210,7 @@ if PARROT.suite is not None:
         wildcard_constraints:
             suite_task=one_of(SUITE),
         conda:
-            "../envs/cpu.yaml"
+            ENVIRONMENT
         resources:
             mem_mb=memory(16),
         params:
@@ -232,7 +232,7 @@ rule task_results:
     log:
         "logs/task_results/{encoder}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("task_results", "clipaudit/reports/sql/parrot_task_results.sql"),
         code_files=["clipaudit/reports/sql/parrot_task_results.sql"],

@@ -17,7 +17,7 @@ rule centroids:
     log:
         "logs/centroids/{encoder}/{corpus}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=memory(96),
     params:
@@ -42,7 +42,7 @@ rule assign:
     log:
         "logs/assign/{encoder}/{corpus}/{part}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=memory(16),
     params:
@@ -62,7 +62,7 @@ rule duplicates:
     log:
         "logs/duplicates/{encoder}/{corpus}/{group}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=memory(16),
     params:
@@ -84,7 +84,7 @@ rule deduplicate:
     log:
         "logs/deduplicate/{corpus}/{part}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("deduplicate"),
         shards=shard_numbers,

@@ -23,7 +23,7 @@ rule embed:
         corpus=one_of(INDEXED + DRAWN),
         encoder=own_encoders(),
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=memory(16),
     params:
@@ -49,7 +49,7 @@ rule take_embeddings:
     wildcard_constraints:
         encoder=given_encoders(),
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("take_embeddings"),
         name=lambda wildcards: wildcards.encoder,
@@ -74,7 +74,7 @@ rule split_embeddings:
     wildcard_constraints:
         corpus=one_of(SPLITS),
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("split_embeddings"),
     script:

@@ -21,7 +21,7 @@ rule evaluate:
     wildcard_constraints:
         recipe=one_of(["pretrained", *RUN.recipes]),
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=memory(16),
     params:
@@ -70,7 +70,7 @@ if classified():
         wildcard_constraints:
             recipe=one_of(["classifier", *RUN.supervised_recipes]),
         conda:
-            "../envs/cpu.yaml"
+            ENVIRONMENT
         resources:
             mem_mb=memory(16),
         params:

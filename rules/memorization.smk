@@ -20,7 +20,7 @@ if MEMORY.objects.annotator == "dataset":
         log:
             "logs/annotate/{corpus}/{part}.log",
         conda:
-            "../envs/cpu.yaml"
+            ENVIRONMENT
         params:
             code=code("annotate"),
             names=MEMORY.objects.names,
@@ -42,7 +42,7 @@ else:
         log:
             "logs/detect/{corpus}/{part}.log",
         conda:
-            "../envs/cpu.yaml"
+            ENVIRONMENT
         resources:
             mem_mb=memory(16),
         params:
@@ -67,7 +67,7 @@ rule embed_captions:
     log:
         "logs/embed_captions/{encoder}/{corpus}/{part}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=memory(16),
     params:
@@ -89,7 +89,7 @@ rule order_public:
     log:
         "logs/order_public/{public}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("order_public"),
     script:
@@ -110,7 +110,7 @@ rule retrieve:
     log:
         "logs/retrieve/{encoder}/{public}/{source}/{part}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=memory(32),
     params:
@@ -134,7 +134,7 @@ rule recall:
     log:
         "logs/recall/{encoder}/{public}/{source}/{part}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("recall"),
         neighbors=MEMORY.neighbors,
@@ -153,7 +153,7 @@ rule measure:
     log:
         "logs/measure/{public}/{point}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("measure"),
         neighbors=MEMORY.neighbors,
@@ -181,7 +181,7 @@ if MEMORY.utility:
         log:
             "logs/evaluate_utility/{encoder}.log",
         conda:
-            "../envs/cpu.yaml"
+            ENVIRONMENT
         resources:
             mem_mb=memory(16),
         params:
@@ -216,7 +216,7 @@ if MEMORY.selections:
         log:
             "logs/select/{encoder}.log",
         conda:
-            "../envs/cpu.yaml"
+            ENVIRONMENT
         resources:
             mem_mb=memory(16),
         params:
@@ -246,7 +246,7 @@ rule examples:
     log:
         "logs/examples/{public}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("examples"),
         neighbors=MEMORY.neighbors[0],

@@ -17,7 +17,7 @@ rule draw_lots:
     log:
         "logs/draw_lots/{source}/{part}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("draw_lots"),
         group=group_of,
@@ -35,7 +35,7 @@ rule allot:
     log:
         "logs/allot/{source}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("allot"),
         place=lambda wildcards: f"memorization.sources.{wildcards.source}",
@@ -55,7 +55,7 @@ rule draw:
     log:
         "logs/draw/{source}/{part}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("draw"),
         shards=part_of_source,
@@ -75,7 +75,7 @@ rule overlaps:
     log:
         "logs/overlaps/{source}/{part}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=memory(32),
     params:
@@ -99,7 +99,7 @@ rule members:
     log:
         "logs/members/{source}/{part}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("members"),
     script:
@@ -136,7 +136,7 @@ rule set_samples:
     wildcard_constraints:
         kind="public|records",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("set_samples"),
         kind=lambda wildcards: wildcards.kind,
@@ -157,7 +157,7 @@ rule set_manifest:
     wildcard_constraints:
         corpus=one_of(MEMORY.sources),
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("set_manifest"),
         shards=shard_numbers,

@@ -23,7 +23,7 @@ rule nearest:
     log:
         "logs/nearest/{encoder}/{corpus}/{part}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=memory(16),
     params:
@@ -45,7 +45,7 @@ rule merge_neighbors:
     log:
         "logs/merge_neighbors/{encoder}/{corpus}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("merge_neighbors"),
         test_sets=AUDIT.test_sets,
@@ -69,7 +69,7 @@ rule nearest_kept:
     log:
         "logs/nearest_kept/{encoder}/{search}/{corpus}/{part}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=memory(16),
     params:

@@ -26,7 +26,7 @@ rule score_captions:
     log:
         "logs/score_captions/{encoder}/{corpus}/{part}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=memory(16),
     params:
@@ -50,7 +50,7 @@ rule fit_clusters:
     log:
         "logs/fit_clusters/{encoder}/{corpus}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=memory(32),
     params:
@@ -70,7 +70,7 @@ rule place:
     log:
         "logs/place/{encoder}/{corpus}/{part}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("place"),
     script:
@@ -88,7 +88,7 @@ rule count_grams:
     log:
         "logs/count_grams/{corpus}/{vocabulary}/{part}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("count_grams"),
         source=lambda wildcards: wildcards.vocabulary.rpartition("-")[0],
@@ -109,7 +109,7 @@ rule merge_grams:
     log:
         "logs/merge_grams/{corpus}/{vocabulary}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=memory(16),
     params:
@@ -138,7 +138,7 @@ rule probe:
     wildcard_constraints:
         encoder=one_of(PARROT.inspected),
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=memory(16),
     params:

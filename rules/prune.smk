@@ -18,7 +18,7 @@ rule gap:
     log:
         "logs/gap/{corpus}/{base}.{pruning}/{part}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("gap"),
         pruning=lambda wildcards: f"{wildcards.base}.{wildcards.pruning}-pruned",
@@ -36,7 +36,7 @@ rule cut:
     log:
         "logs/cut/{corpus}/{base}.{pruning}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=memory(32),
     params:
@@ -65,7 +65,7 @@ rule prune_at_cut:
     wildcard_constraints:
         pruning=r"(?![^/.]*-pruned[/.])[^/.]+",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("prune_at_cut"),
         pruning=lambda wildcards: f"{wildcards.base}.{wildcards.pruning}",

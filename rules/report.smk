@@ -18,7 +18,7 @@ rule report_table:
     log:
         "logs/report_table/{table}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=memory(16),
     params:
@@ -47,7 +47,7 @@ rule report_figure:
     wildcard_constraints:
         figure=one_of(FIGURES),
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=lambda wildcards: code("report_figure", *figure_files(wildcards)),
         code_files=figure_files,
@@ -77,7 +77,7 @@ rule report_gallery:
     wildcard_constraints:
         figure=one_of(GALLERIES),
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("report_gallery"),
         gallery=lambda wildcards: GALLERIES[wildcards.figure].settings,
@@ -102,7 +102,7 @@ rule report_memorized:
     wildcard_constraints:
         figure=one_of(MEMORIZED),
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("report_memorized"),
         gallery=lambda wildcards: MEMORIZED[wildcards.figure].settings,
@@ -128,7 +128,7 @@ rule report_spotted:
     wildcard_constraints:
         figure=one_of(SPOTTED),
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("report_spotted"),
         gallery=lambda wildcards: SPOTTED[wildcards.figure].settings,
@@ -148,7 +148,7 @@ rule catalog:
     log:
         "logs/catalog.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=memory(16),
     params:

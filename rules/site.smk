@@ -21,7 +21,7 @@ rule report:
     log:
         "logs/report.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("report"),
         settings=lambda wildcards: RUN.model_dump_json(),

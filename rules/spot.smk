@@ -20,7 +20,7 @@ if PARROT.spotting.spotter == "rapidocr":
         wildcard_constraints:
             corpus=one_of(PROFILED),
         conda:
-            "../envs/cpu.yaml"
+            ENVIRONMENT
         threads: PARROT.spotting.threads
         resources:
             mem_mb=memory(16),
@@ -45,7 +45,7 @@ else:
         wildcard_constraints:
             corpus=one_of(PROFILED),
         conda:
-            "../envs/cpu.yaml"
+            ENVIRONMENT
         params:
             code=code("read_spans"),
             field=PARROT.spotting.field,
@@ -63,7 +63,7 @@ rule match:
     log:
         "logs/match/{corpus}/{part}.log",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("match"),
         fuzzy_threshold=PARROT.fuzzy_threshold,
@@ -84,7 +84,7 @@ rule compare_spotted:
     wildcard_constraints:
         corpus=one_of(name for name in PROFILED if RUN.corpora[name].world),
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("compare_spotted"),
     script:

@@ -22,7 +22,7 @@ rule train:
     wildcard_constraints:
         recipe=one_of(RUN.recipes),
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=memory(32),
     params:
@@ -48,7 +48,7 @@ rule train_supervised:
     wildcard_constraints:
         recipe=one_of(RUN.supervised_recipes),
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=memory(32),
     params:
@@ -72,7 +72,7 @@ rule checkpoint:
         recipe=one_of(RUN.recipes),
         epochs=r"\d+",
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("checkpoint"),
         epochs=lambda wildcards: int(wildcards.epochs),

@@ -17,7 +17,7 @@ rule generate_shard:
     wildcard_constraints:
         world=one_of(RUN.worlds),
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("generate_shard"),
         world=lambda wildcards: RUN.worlds[wildcards.world].model_dump(mode="json"),
@@ -35,7 +35,7 @@ rule generate_words:
     wildcard_constraints:
         world=one_of(RUN.worlds),
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("generate_words"),
         world=lambda wildcards: RUN.worlds[wildcards.world].model_dump(mode="json"),
@@ -55,7 +55,7 @@ rule blur:
     wildcard_constraints:
         corpus=one_of(BLURRED),
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("blur"),
         settings=lambda wildcards: BLURRED[wildcards.corpus].model_dump(mode="json"),

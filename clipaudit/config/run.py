@@ -26,6 +26,7 @@ from clipaudit.config.prunings import (
 )
 from clipaudit.config.report import Report
 from clipaudit.config.similarity import Deduplication, Similarity
+from clipaudit.config.software import Software
 from clipaudit.config.supervised import Classifier, SupervisedRecipe
 from clipaudit.config.training import Architecture, Encoder, Recipe
 from clipaudit.corpora.parts import expand_shards, part_name, parts
@@ -59,6 +60,9 @@ class Run(Settings):
     )
     parrot: Parrot | None = Field(None, description="the parrot-caption audit; off when absent")
     report: Report = Field(Report(), description="the report that people open")
+    software: Software = Field(
+        Software(), description="what jobs run with, where Snakemake deploys it"
+    )
     without_data: bool = Field(
         False,
         description="plan only: no file that the user brings is asked for, and no step computes",

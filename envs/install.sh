@@ -1,0 +1,13 @@
+#!/bin/sh
+# What both images hold: Debian's Python and what a lock pins, in /opt/clipaudit.
+# The code is not among it: jobs run that of the folder they are started in.
+set -eu
+lock=$1
+apt-get update
+apt-get install --yes --no-install-recommends ca-certificates python3 python3-venv
+rm -rf /var/lib/apt/lists/*
+python3 -m venv /opt/uv
+/opt/uv/bin/pip install --no-cache-dir uv
+/opt/uv/bin/uv venv /opt/clipaudit
+/opt/uv/bin/uv pip sync --no-cache --compile-bytecode --python /opt/clipaudit/bin/python "$lock"
+rm -rf /opt/uv
