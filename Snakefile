@@ -41,6 +41,10 @@ include: "rules/report.smk"
 include: "rules/site.smk"
 
 
+onstart:
+    refuse_excess_of(workflow.dag, config)
+
+
 rule all_figures:
     """Every figure of the enabled audits."""
     input:

@@ -145,7 +145,7 @@ class ActionCache:
 
         A file that a crash of the machine left cut is logged and counts as none.
         """
-        path = self._file(key)
+        path = self.file(key)
         try:
             outputs = json.loads(path.read_text())["outputs"]
             return {name: ActionOutput.from_json(output) for name, output in outputs.items()}
@@ -168,14 +168,18 @@ class ActionCache:
                     key, old, name, new,
                 )  # fmt: skip
         text = {"outputs": {name: asdict(output) for name, output in sorted(outputs.items())}}
-        replace_text(self._file(key), json.dumps(text, sort_keys=True, indent=1) + "\n")
+        replace_text(self.file(key), json.dumps(text, sort_keys=True, indent=1) + "\n")
+
+    def file(self, key: str) -> Path:
+        """Return where the record of `key` lies, whether it is there or not."""
+        return self.store.root / "actions" / key[:2] / f"{key[2:]}.json"
 
     def _freshen(self, key: str) -> bool:
         """Make the file of a key young, so that no collection takes it; False where there is none.
 
         Before it is read: read first, it could be collected, objects and all, in between.
         """
-        path = self._file(key)
+        path = self.file(key)
         try:
             os.utime(path)
         except FileNotFoundError:
@@ -186,6 +190,3 @@ class ActionCache:
                 return True
             return False
         return True
-
-    def _file(self, key: str) -> Path:
-        return self.store.root / "actions" / key[:2] / f"{key[2:]}.json"

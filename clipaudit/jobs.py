@@ -56,6 +56,7 @@ class Workflow:
     results: Path
     store: Path
     jobs: Sequence[Job]
+    shared_store: Mapping[str, Any] | None = None  # the settings' section
 
 
 def read_workflow(targets: Sequence[str], arguments: Sequence[str] = ()) -> Workflow:
@@ -78,9 +79,14 @@ def read_workflow(targets: Sequence[str], arguments: Sequence[str] = ()) -> Work
             read_settings(Path(path))  # first: Snakemake would run Python that stands in it
         with tempfile.TemporaryDirectory() as name, _parsed(settings, Path(name)) as workflow:
             graph = _graph(workflow, METADATA if METADATA.is_dir() else Path(name))
-            jobs = [_job(job, graph) for job in _in_order(graph) if not job.rule.norun]
-        config = workflow.globals["config"]
-        return Workflow(Path(config["results"]), Path(config["store"]), jobs)
+            return workflow_of(graph, workflow.globals["config"])
+
+
+def workflow_of(graph: Any, config: Mapping[str, Any]) -> Workflow:  # noqa: ANN401
+    """Return the jobs of a graph of Snakemake's, and the folders that its settings name."""
+    jobs = [_job(job, graph) for job in _in_order(graph) if not job.rule.norun]
+    results, store = Path(config["results"]), Path(config["store"])
+    return Workflow(results, store, jobs, config.get("shared_store"))
 
 
 @contextlib.contextmanager

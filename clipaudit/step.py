@@ -32,6 +32,8 @@ from clipaudit.lineage.code_records import CodeRecord, write_code
 from clipaudit.lineage.placements import Placement, place, placement
 from clipaudit.lineage.records import Execution, Record, write_record
 from clipaudit.lineage.roots import register
+from clipaudit.runs.allowance import Allowance
+from clipaudit.sharing import GroupStore, group_rights, user_name
 from clipaudit.store import Pointer, Store, link_object, replace_text
 from clipaudit.visibility import awaited_path
 
@@ -62,6 +64,8 @@ class Step:
         self._written_at: dict[str, float] = {}
         self.results = Path(job.config["results"])
         self.store = Store(Path(job.config["store"]))
+        self._allowance = Allowance(job.config.get("limits"), self.results, self.store.root)
+        self._group_store = GroupStore.of_settings(job.config.get("shared_store"))
         self.file_digests = FileDigests(self.store.root / "files")
         self.threads: int = job.threads
         self.device = device_of(job.resources)
@@ -204,26 +208,36 @@ class Step:
 
     def run(self, compute: Callable[["Step"], None]) -> None:
         """Put the outputs in place: from the store if it has them, else by computing them."""
-        register(self.store, self.results)
-        cache = ActionCache(self.store)
-        outputs = cache.find(self.key)
+        with group_rights(self.store.root):
+            register(self.store, self.results)
+            outputs = ActionCache(self.store).find(self.key)
+            if outputs is None:
+                with _alone(self.store.root / "unfinished" / f"{self.key}.lock"):
+                    outputs = self._find_or_execute(compute)
+            else:
+                logger.info("from the store: action %s", self.key)
+            self._clear_undeclared(outputs)
+            for name, output in outputs.items():
+                self._place(self._output_path(name), name, output)
+
+    def _find_or_execute(self, compute: Callable[["Step"], None]) -> dict[str, ActionOutput]:
+        cache, group = ActionCache(self.store), self._group_store
+        outputs = cache.find(self.key)  # what another process computed meanwhile
+        if outputs is None and group is not None:
+            outputs = group.take(self.store, self.key)
         if outputs is None:
-            with _alone(self.store.root / "unfinished" / f"{self.key}.lock"):
-                outputs = cache.find(self.key)  # what another process computed meanwhile
-                if outputs is None:
-                    outputs = self._execute(compute)
-                    cache.record(self.key, outputs)
-                    shutil.rmtree(self.store.root / "unfinished" / self.key, ignore_errors=True)
-        else:
-            logger.info("from the store: action %s", self.key)
-        self._clear_undeclared(outputs)
-        for name, output in outputs.items():
-            self._place(self._output_path(name), name, output)
+            outputs = self._execute(compute)
+            cache.record(self.key, outputs)
+            shutil.rmtree(self.store.root / "unfinished" / self.key, ignore_errors=True)
+            if group is not None and group.write:
+                group.give(self.store, self.key, self.results)
+        return outputs
 
     def _execute(self, compute: Callable[["Step"], None]) -> dict[str, ActionOutput]:
         started, clock = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
         self._take_up()
-        compute(self)
+        with self._allowance.spent(self.key, int(self._job.resources.get("gpu", 0))):
+            compute(self)
         missing = [name for name, _ in self._named(self._job.output) if name not in self._outputs]
         assert not missing, f"step {self._job.rule} wrote no {missing}"
         execution = Execution(
@@ -234,6 +248,7 @@ class Step:
             threads=self.threads,
             versions=_versions_of_loaded_libraries(),
             written={name: round(when - clock, 3) for name, when in self._written_at.items()},
+            owner=user_name(os.getuid()),
         )
         record = Record(self.key, self.ingredients, self._outputs, self._wildcards, execution)
         write_record(self.store, record)

@@ -202,7 +202,7 @@ class Store:
         if not path.exists() or self.flaw(pointer):
             return False
         try:
-            os.utime(path)
+            os.utime(path, follow_symlinks=False)  # of a link to a group's object: the link
             self._mark_seen(pointer.digest, path.stat().st_mtime_ns)
         except (FileNotFoundError, PermissionError):  # collected meanwhile; another user's
             return False
@@ -266,7 +266,7 @@ def put_back(aside: Path, path: Path) -> bool:
     False
     """
     try:
-        os.link(aside, path)
+        os.link(aside, path, follow_symlinks=False)
     except FileExistsError:
         pass
     except FileNotFoundError:

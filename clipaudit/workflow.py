@@ -7,7 +7,7 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,7 +17,7 @@ from clipaudit.errors import ClipauditError, StepError
 from clipaudit.slowimports import hide_slow_imports
 from clipaudit.step import Step
 
-__all__ = ["Step", "code", "reporting", "run_step", "stop_with"]
+__all__ = ["Step", "code", "refuse_excess_of", "reporting", "run_step", "stop_with"]
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +65,21 @@ def stop_with(error: ClipauditError, *, at: str = "settings") -> NoReturn:
     """End the process with one of our own errors as a message, without a traceback."""
     print(f"clipaudit: {at}: {error}", file=sys.stderr)
     sys.exit(1)
+
+
+def refuse_excess_of(graph: Any, config: Mapping[str, Any]) -> None:  # noqa: ANN401
+    """Stop before a run that would take more than the section `limits` of its settings allows."""
+    if config["limits"] is None:
+        return
+    from clipaudit.jobs import workflow_of
+    from clipaudit.lineage.planning.forecasts import outlook
+    from clipaudit.lineage.planning.limits import needs, refuse_excess, room_of
+
+    try:
+        workflow = workflow_of(graph, config)
+        refuse_excess(needs(outlook(workflow)), config["limits"], room_of(workflow.store))
+    except ClipauditError as error:
+        stop_with(error)
 
 
 def code(rule: str, *extra_files: str) -> str:

@@ -14,7 +14,8 @@ from clipaudit.config.loading import (
 )
 from clipaudit.config.training import Encoder
 from clipaudit.errors import ClipauditError
-from clipaudit.workflow import code, stop_with
+from clipaudit.runs.allowance import name_run
+from clipaudit.workflow import code, refuse_excess_of, stop_with
 
 DEFAULT_SETTINGS = Path("config/demo.yaml")
 
@@ -33,6 +34,9 @@ except ClipauditError as error:
 
 RESULTS = config["results"] = RUN.results
 STORE = config["store"] = RUN.store
+config["shared_store"] = RUN.shared_store and RUN.shared_store.model_dump()
+config["limits"] = RUN.limits and RUN.limits.model_dump()
+name_run()
 AUDIT = RUN.similarity
 MEMORY = RUN.memorization
 PARROT = RUN.parrot

@@ -24,6 +24,6 @@ rule report:
         ENVIRONMENT
     params:
         code=code("report"),
-        settings=lambda wildcards: RUN.model_dump_json(),
+        settings=lambda wildcards: RUN.settings_of_results(),
     script:
         "../workflow_scripts/report.py"

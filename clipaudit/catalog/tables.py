@@ -26,6 +26,7 @@ TABLES = {
             "peak_memory_mb": pa.int64(),
             "threads": pa.int32(),
             "host": _TEXT,
+            "owner": _TEXT,
         }
     ),
     "epochs": pa.schema(
@@ -99,7 +100,8 @@ def _shard_files(samples: Sequence[tuple[CatalogFile, Record]]) -> list[tuple[ob
 
 def _execution(key: str, record: Record) -> tuple[object, ...]:
     ran, step = record.execution, record.ingredients.step
-    return key, step, ran.started, ran.seconds, ran.peak_memory_mb, ran.threads, ran.host
+    given = ran.started, ran.seconds, ran.peak_memory_mb, ran.threads, ran.host, ran.owner
+    return key, step, *given
 
 
 def _epochs(record: Record) -> Iterator[tuple[str, str, int, float]]:

@@ -9,6 +9,7 @@ from clipaudit.config.checks import check_memorization, check_parrot, differ_bey
 from clipaudit.config.corpora import Corpus, LabelSet
 from clipaudit.config.curated import curated_manifests, derived_model_encoders
 from clipaudit.config.embeddings import GivenEmbeddings, check_embeddings
+from clipaudit.config.limits import Limits
 from clipaudit.config.memorization import Memorization
 from clipaudit.config.memorized import (
     derived_corpora,
@@ -25,6 +26,7 @@ from clipaudit.config.prunings import (
     small_prunings,
 )
 from clipaudit.config.report import Report
+from clipaudit.config.sharing import GroupStore
 from clipaudit.config.similarity import Deduplication, Similarity
 from clipaudit.config.software import Software
 from clipaudit.config.supervised import Classifier, SupervisedRecipe
@@ -39,6 +41,9 @@ class Run(Settings):
 
     results: str = Field("results", description="folder of pointers, tables and figures")
     store: str = Field("store", description="folder of the content-addressed store")
+    shared_store: GroupStore | None = Field(
+        None, description="a group's store, to take results from; none when absent"
+    )
     worlds: dict[Name, World] = Field({}, description="data that the project makes by itself")
     label_sets: dict[Name, LabelSet] = Field({}, description="classes and prompts of tasks")
     corpora: dict[Name, Corpus] = Field(min_length=1, description="lists of shards")
@@ -63,6 +68,7 @@ class Run(Settings):
     software: Software = Field(
         Software(), description="what jobs run with, where Snakemake deploys it"
     )
+    limits: Limits | None = Field(None, description="what a run may take; no limits when absent")
     without_data: bool = Field(
         False,
         description="plan only: no file that the user brings is asked for, and no step computes",
@@ -270,6 +276,10 @@ class Run(Settings):
         if parrot is not None and parrot.deduplication is not None and parrot.curations is not None:
             found[parrot.curations.corpus] = (parrot.deduplication, parrot.encoder)
         return found
+
+    def settings_of_results(self) -> str:
+        """Return as JSON the settings that results depend on: not who makes them where."""
+        return self.model_dump_json(exclude={"shared_store", "software", "limits"})
 
     def with_derived(self) -> "Run":
         """Return these settings with the corpora, recipes and encoders that audits derive.

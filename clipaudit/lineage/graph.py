@@ -56,6 +56,7 @@ def described(record: Record) -> dict[str, Any]:
         "started": ran.started,
         "seconds": ran.seconds,
         "host": ran.host,
+        "owner": ran.owner,
         "threads": ran.threads,
         "peak_memory_mb": ran.peak_memory_mb,
         "versions": dict(ran.versions),

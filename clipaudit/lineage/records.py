@@ -1,8 +1,8 @@
 """Lineage records: what each execution of an action was made of, gave and took.
 
     store/lineage/ab/cdef.../<start>-<process>.json   one execution of the action `abcdef...`: its
-        ingredients in the clear, the pointers it gave, library versions, start, seconds, host and
-        peak memory
+        ingredients in the clear, the pointers it gave, library versions, start, seconds, host,
+        owner and peak memory
 
 Never an input of a rule. Together with the placements beside a run's results they are the graph
 that the commands walk. A loose file like this may be moved into a packed one at any time
@@ -34,6 +34,7 @@ class Execution:
     threads: int
     versions: Mapping[str, str]
     written: Mapping[str, float]  # output -> seconds after the start: an epoch's end, for one
+    owner: str = ""  # name of the user that ran it; "" in records older than this field
 
 
 @dataclass(frozen=True)

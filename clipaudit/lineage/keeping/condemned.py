@@ -61,10 +61,10 @@ class Condemned:
         path, aside = self._store.root / _inside(kind, name), self._folder / _inside(kind, name)
         try:
             aside.parent.mkdir(parents=True, exist_ok=True)
-            if path.stat().st_mtime_ns >= self._cutoff:
+            if path.lstat().st_mtime_ns >= self._cutoff:
                 return False
             os.rename(path, aside)
-            if aside.stat().st_mtime_ns < self._cutoff:
+            if aside.lstat().st_mtime_ns < self._cutoff:
                 return True
         except FileNotFoundError:  # removed; or another collection has tidied up `aside`
             return False

@@ -20,6 +20,7 @@ from clipaudit.filedigests import FileDigests
 from clipaudit.jobs import Job, Workflow
 from clipaudit.lineage.placements import Placement, placement
 from clipaudit.lineage.planning.stepcalls import step_call
+from clipaudit.sharing import GroupStore
 from clipaudit.step import is_pointer, settings_of
 from clipaudit.store import Pointer, Store
 
@@ -69,6 +70,7 @@ class Forecast:
         self.store = Store(workflow.store)
         self._makers: dict[str, Job] = {}
         self._cache = ActionCache(self.store)
+        self._group_store = GroupStore.of_settings(workflow.shared_store)
         self._digests = FileDigests(workflow.store / "files")
         self._call = cache(lambda script: step_call(scripts / f"{script}.py"))
         self._lying = cache(self._read)
@@ -221,12 +223,14 @@ class Forecast:
     # --- the store ------------------------------------------------------------------------------
 
     def _stored(self, key: str) -> tuple[dict[str, ActionOutput] | None, str]:
-        """Return the outputs that a step would take from the store, or what is wrong with one."""
+        """Return the outputs that a step would take from a store, or what is wrong with one."""
         outputs = self._cache.recorded(key)
         for output in (outputs or {}).values():
             fault = self.store.fault(output.pointer)
             if fault:
                 return None, fault
+        if outputs is None and self._group_store is not None:
+            outputs = self._group_store.offer(key)
         return outputs, ""
 
     def _visible_fault(self, pointer: Pointer) -> str:

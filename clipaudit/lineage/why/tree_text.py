@@ -90,7 +90,8 @@ class _Tree:
         node, indent = self._answer["actions"][key], "  " * depth
         yield (
             f"{indent}| {plain(node['step'])}  action {key[:SHOWN_DIGITS]}  "
-            f"code {node['code'][:SHOWN_DIGITS]}  ({node['seconds']} s on {plain(node['host'])}, "
+            f"code {node['code'][:SHOWN_DIGITS]}  ({node['seconds']} s on {plain(node['host'])}"
+            f"{_by(node)}, "
             f"{node['started'][:19]}Z)"
         )
         facts = self._facts(key)
@@ -157,3 +158,7 @@ def _cut(text: object, width: int) -> str:
     """Return a text as one harmless line of at most `width` characters, 40 at least."""
     line, width = plain(text), max(width, 40)
     return line if len(line) <= width else f"{line[: width - 3]}..."
+
+
+def _by(node: Mapping[str, Any]) -> str:
+    return f" by {plain(node['owner'])}" if node["owner"] else ""

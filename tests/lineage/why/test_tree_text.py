@@ -9,7 +9,7 @@ TABLE = {"path": "results/tables/t.json", "digest": "ab" * 32, "rows": 1, "actio
 def node(step, inputs=(), **settings):
     return {
         "step": step, "labels": {"part": "0"}, "code": "c" * 64, "settings": settings,
-        "environment": {"torch": "2.15.0"}, "seconds": 1.5, "host": "vm",
+        "environment": {"torch": "2.15.0"}, "seconds": 1.5, "host": "vm", "owner": "ada",
         "started": "2026-01-01T00:00:00.000", "inputs": {
             name: {"files": 1, "of_files": 2} for name in inputs
         },

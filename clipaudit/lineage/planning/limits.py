@@ -1,0 +1,94 @@
+"""Limits: what a run needs by forecast, set against what it may take, before it starts."""
+
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clipaudit.errors import StepError
+from clipaudit.lineage.keeping.condemned import listed
+from clipaudit.lineage.planning.costs import NOTHING, Cost
+from clipaudit.lineage.planning.forecasts import Outlook
+from clipaudit.store import Store
+
+_GIGABYTE = 10**9
+_NAMED = 4  # stages in a message
+
+
+@dataclass(frozen=True)
+class Room:
+    """What there is: bytes of the store's objects, and bytes free on its disk."""
+
+    store: str
+    held: int
+    free: int
+
+
+def room_of(store: Path) -> Room:
+    """Return what the objects of a store hold, and what is free beside them."""
+    there = next(folder for folder in [store, *store.absolute().parents] if folder.is_dir())
+    held = sum(file.bytes for file in listed(Store(store), "objects").values())
+    return Room(str(store), held, shutil.disk_usage(there).free)
+
+
+def needs(outlooks: Iterable[Outlook]) -> dict[str, Cost]:
+    """Return by rule what the jobs take that compute for certain or possibly, in their order."""
+    found: dict[str, Cost] = {}
+    for each in outlooks:
+        if each.planned.fate in ("certain", "possible"):
+            rule = each.planned.job.rule
+            found[rule] = found.get(rule, NOTHING) + each.cost
+    return found
+
+
+def refuse_excess(needed: Mapping[str, Cost], limits: Mapping[str, Any], room: Room) -> None:
+    """Raise StepError where a run would take more than the section `limits` lets it.
+
+    Jobs of rules that were never recorded count for nothing; the message names them.
+    """
+    total = sum(needed.values(), NOTHING)
+    spared = round(limits["keep_free_gigabytes"] * _GIGABYTE)
+    most, hours = limits["store_gigabytes"], limits["gpu_hours"]
+    stages = _largest(needed, "bytes", _gigabytes)
+    if total.bytes > room.free - spared:
+        raise StepError(
+            f"limits.keep_free_gigabytes: the run needs {_gigabytes(total.bytes)} more{stages}, "
+            f"and the disk of {room.store} has {_gigabytes(room.free)} free, of which "
+            f"{_gigabytes(spared)} must stay{_unknown(needed)}. Free "
+            f"{_gigabytes(total.bytes - room.free + spared)} there, or name fewer targets."
+        )
+    if most is not None and room.held + total.bytes > most * _GIGABYTE:
+        raise StepError(
+            f"limits.store_gigabytes: {room.store} holds {_gigabytes(room.held)} and the run needs "
+            f"{_gigabytes(total.bytes)} more{stages}; the limit is {most:g} GB{_unknown(needed)}. "
+            "Run `clipaudit gc`, raise the limit, or name fewer targets."
+        )
+    if hours is not None and total.gpu_hours > hours:
+        raise StepError(
+            f"limits.gpu_hours: the run needs {_hours(total.gpu_hours)}"
+            f"{_largest(needed, 'gpu_hours', _hours)}; the limit is {hours:g}{_unknown(needed)}. "
+            "Raise the limit, or name fewer targets."
+        )
+
+
+def _largest(needed: Mapping[str, Cost], what: str, told: Any) -> str:  # noqa: ANN401
+    """Name the stages that take most, `` (embed 2 GB, train 1 GB)``."""
+    stages: Sequence[tuple[str, float]] = sorted(
+        ((rule, getattr(cost, what)) for rule, cost in needed.items()), key=lambda each: -each[1]
+    )
+    named = [f"{rule} {told(amount)}" for rule, amount in stages if amount][:_NAMED]
+    return f" ({', '.join(named)})" if named else ""
+
+
+def _unknown(needed: Mapping[str, Cost]) -> str:
+    never = [f"{cost.unknown} of {rule}" for rule, cost in needed.items() if cost.unknown]
+    return f"; never recorded, so not counted: jobs {', '.join(never)}" if never else ""
+
+
+def _gigabytes(count: float) -> str:
+    return f"{count / _GIGABYTE:.3g} GB"
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:.3g} GPU h"

@@ -1,0 +1,53 @@
+import pytest
+
+from clipaudit.errors import StepError
+from clipaudit.lineage.planning.costs import Cost
+from clipaudit.lineage.planning.limits import Room, refuse_excess, room_of
+from clipaudit.store import Store
+
+NONE = {"keep_free_gigabytes": 0.0, "store_gigabytes": None, "gpu_hours": None}
+NEEDED = {
+    "embed": Cost(jobs=2, gpu_hours=3.0, bytes=6_000_000_000),
+    "nearest": Cost(jobs=1, bytes=2_000_000_000),
+    "train": Cost(jobs=4, gpu_hours=20.0, bytes=500_000_000, unknown=1),
+}
+ROOM = Room("store", held=10_000_000_000, free=9_000_000_000)
+
+
+def test_a_run_within_its_limits_is_let_go():
+    limits = {"keep_free_gigabytes": 0.5, "store_gigabytes": 18.5, "gpu_hours": 23.0}
+
+    refuse_excess(NEEDED, limits, ROOM)
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        (
+            {"keep_free_gigabytes": 1.0},
+            r"needs 8\.5 GB more \(embed 6 GB, nearest 2 GB, train 0\.5 GB\), and the disk of "
+            r"store has 9 GB free, of which 1 GB must stay; never recorded, so not counted: "
+            r"jobs 1 of train\. Free 0\.5 GB there",
+        ),
+        (
+            {"store_gigabytes": 18.0},
+            r"store holds 10 GB and the run needs 8\.5 GB more \(embed 6 GB, .*\); the limit is "
+            r"18 GB; never recorded.* Run `clipaudit gc`",
+        ),
+        (
+            {"gpu_hours": 22.5},
+            r"limits\.gpu_hours: the run needs 23 GPU h \(train 20 GPU h, embed 3 GPU h\); the "
+            r"limit is 22\.5; never recorded.* Raise the limit",
+        ),
+    ],
+)
+def test_what_is_too_much_is_told_by_stage(limits, said):
+    with pytest.raises(StepError, match=said):
+        refuse_excess(NEEDED, {**NONE, **limits}, ROOM)
+
+
+def test_the_room_of_a_store_is_what_its_objects_hold(tmp_path):
+    Store(tmp_path / "store").put_bytes(b"12345", schema="x")
+
+    assert room_of(tmp_path / "store").held == 5
+    assert room_of(tmp_path / "not yet").held == 0
