@@ -47,6 +47,8 @@ lock: | $(UV)
 	done
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-deps \
 	  --group slurm -o envs/slurm.lock
+	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --group img2dataset -o envs/img2dataset.lock
 
 # --- a cluster ---------------------------------------------------------------------------------
 
@@ -71,9 +73,17 @@ test-slurm: .venv/.slurm
 
 # --- slower, by name ---------------------------------------------------------------------------
 
-.PHONY: test-slow test-browser demo-full evidence schema
+.PHONY: img2dataset test-slow test-browser demo-full evidence schema
 
-test-slow: .venv/.synced
+# The test that downloads by img2dataset itself is skipped where this was not made.
+img2dataset: .uv/img2dataset/.synced
+
+.uv/img2dataset/.synced: envs/img2dataset.lock | $(UV)
+	$(UV) venv --quiet --clear --python $(PYTHON) .uv/img2dataset
+	$(UV) pip sync --quiet --python .uv/img2dataset/bin/python envs/img2dataset.lock
+	touch $@
+
+test-slow: .venv/.synced img2dataset
 	$(BIN)/pytest -m "slow and not browser"
 
 # Needs Chromium: apt-get install chromium, or CHROMIUM=/its/path

@@ -1,6 +1,8 @@
 """What a disk refuses, as an error of ours: it is full, for reading only, broken, or not ours."""
 
 import errno
+import os
+import sys
 
 from clipaudit.errors import StoreError
 
@@ -16,17 +18,22 @@ _NEXT_STEP = {
 }
 
 
-def disk_error(error: OSError, *, among: str) -> StoreError | None:
+def disk_error(error: Exception, *, among: str) -> StoreError | None:
     """Return what to tell of a disk's refusal; None for an error that is no disk's.
 
-    Of an error without a path, `among` says which folders it may be about: a write that finds no
-    space does not say where.
+    DuckDB's errors have no number: theirs are known by their words. Of an error without a path,
+    `among` says which folders it may be about: a write that finds no space does not say where.
 
     >>> print(disk_error(OSError(errno.ENOSPC, "No space left on device"), among="the store"))
     the store: No space left on device. Free some space there, and start the same command \
 again: what is done stays done.
     >>> disk_error(FileNotFoundError(errno.ENOENT, "No such file", "x"), among="store")
     """
-    if error.errno not in _NEXT_STEP:
+    if isinstance(error, OSError) and error.errno in _NEXT_STEP:
+        return StoreError(f"{error.filename or among}: {error.strerror}. {_NEXT_STEP[error.errno]}")
+    duckdb = sys.modules.get("duckdb")  # not imported for this
+    if duckdb is None or not isinstance(error, duckdb.IOException):
         return None
-    return StoreError(f"{error.filename or among}: {error.strerror}. {_NEXT_STEP[error.errno]}")
+    said = str(error).splitlines()[0]
+    number = next((each for each in _NEXT_STEP if os.strerror(each) in said), None)
+    return None if number is None else StoreError(f"{said}. {_NEXT_STEP[number]}")

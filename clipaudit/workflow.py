@@ -52,7 +52,7 @@ def reporting(job: Any) -> Iterator[None]:  # noqa: ANN401
     except ClipauditError as error:
         logger.info("stopped: %s", error)
         stop_with(error, at=job.rule)
-    except OSError as error:
+    except Exception as error:
         folders = f"{job.config['store']}, {job.config['results']} or the temporary folder"
         refused = disk_error(error, among=folders)
         if refused is None:

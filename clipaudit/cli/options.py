@@ -19,7 +19,7 @@ class Group(click.Group):
             return super().invoke(ctx)
         except ClipauditError as error:
             raise click.ClickException(str(error)) from error
-        except OSError as error:
+        except Exception as error:
             refused = disk_error(error, among="the store, the results or the output")
             if refused is None:
                 raise

@@ -16,10 +16,11 @@ from clipaudit.corpora.parts import expand_shards
 from clipaudit.corpora.samples import index_shards
 from clipaudit.imports.img2dataset import import_img2dataset
 
-PROGRAM = shutil.which("img2dataset")
+OWN = Path(__file__).parents[2] / ".uv/img2dataset/bin/img2dataset"
+PROGRAM = str(OWN) if OWN.exists() else shutil.which("img2dataset")
 
 pytestmark = pytest.mark.skipif(
-    PROGRAM is None, reason="no program img2dataset: `uv tool install img2dataset` brings it"
+    PROGRAM is None, reason="no program img2dataset: `make img2dataset` brings it"
 )
 
 

@@ -5,6 +5,7 @@ import sys
 from types import SimpleNamespace
 
 import click
+import duckdb
 import pytest
 from click.testing import CliRunner
 from smalldisks import needs_mounts, on_a_small_disk, read_only
@@ -109,8 +110,38 @@ def test_a_command_on_a_full_disk_ends_with_one_message():
     assert "No space left on device. Free some space" in done.stderr
 
 
-def test_an_error_that_is_no_disks_stays_a_bug():
-    assert disk_error(FileNotFoundError(errno.ENOENT, "No such file", "x"), among="x") is None
+FILL_BY_DUCKDB = """
+import sys
+import duckdb
+from clipaudit.disks import disk_error
+
+try:
+    with duckdb.connect(sys.argv[1] + "/audit.duckdb") as catalog:
+        catalog.execute("create table t as select hash(range) from range(1000000)")
+except duckdb.Error as error:
+    print(disk_error(error, among="the catalog"))
+"""
+
+
+@needs_mounts
+def test_duckdb_on_a_full_disk_ends_with_one_message(tmp_path):
+    disk = tmp_path / "disk"
+
+    done = on_a_small_disk(disk, 300_000, sys.executable, "-c", FILL_BY_DUCKDB, disk)
+
+    assert f'"{disk}/audit.duckdb": No space left on device. Free some space there' in done.stdout
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        FileNotFoundError(errno.ENOENT, "No such file", "x"),
+        duckdb.IOException("IO Error: no such file x"),
+        ValueError("No space left on device"),
+    ],
+)
+def test_an_error_that_is_no_disks_stays_a_bug(error):
+    assert disk_error(error, among="x") is None
 
 
 def test_the_path_is_told_where_the_error_has_one():

@@ -1,4 +1,6 @@
 import fcntl
+import os
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,8 @@ from clipaudit.lineage.keeping.leftovers import Amount
 from clipaudit.lineage.roots import roots
 from clipaudit.lineage.snapshots import pin, snapshot
 from clipaudit.store import Store, replace_text
+
+YEAR = 365 * 86_400  # seconds
 
 
 @pytest.fixture
@@ -85,6 +89,38 @@ def test_a_pointer_without_a_placement_still_keeps_its_object(world):
     world.collect()
 
     assert world.contents() == {"bare"}
+
+
+@pytest.mark.parametrize("jump", [-50 * YEAR, 50 * YEAR])
+def test_a_clock_that_jumps_takes_nothing_that_is_named(world, monkeypatch, jump):
+    named = world.act(key(1), "named", days=30)
+    pinned = world.act(key(2), "pinned", days=30)
+    gone = world.point("gone", key(2), pinned["0"])
+    pin(world.store, "before", snapshot(world.results))
+    gone.unlink()
+    world.point("here", key(1), named["0"])
+    now = time.time_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: now + jump * 1_000_000_000)
+
+    world.collect()
+
+    assert world.contents() == {"named", "pinned"}
+
+
+def test_a_link_to_a_groups_object_is_as_old_as_the_link(world, tmp_path):
+    group = Store(tmp_path / "group")
+    pointer = group.put_bytes(b"theirs", schema="txt")
+    world.age(group.path(pointer.digest), 30)
+    link = world.store.path(pointer.digest)
+    link.parent.mkdir(parents=True)
+    link.symlink_to(group.path(pointer.digest))
+
+    world.collect()
+    young = link.is_symlink()
+    os.utime(link, (0, 0), follow_symlinks=False)
+    world.collect()
+
+    assert (young, link.is_symlink(), group.has(pointer.digest)) == (True, False, True)
 
 
 @settings(max_examples=40)
