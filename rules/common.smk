@@ -12,6 +12,7 @@ from clipaudit.config.loading import (
     parse_settings,
     read_settings,
 )
+from clipaudit.config.pictures import left_out, pictured, require_pictures
 from clipaudit.config.training import Encoder
 from clipaudit.errors import ClipauditError
 from clipaudit.runs.allowance import name_run
@@ -42,7 +43,8 @@ MEMORY = RUN.memorization
 PARROT = RUN.parrot
 SPLITS = [name for name, corpus in RUN.corpora.items() if corpus.where is not None]
 DRAWN = [name for name, corpus in RUN.corpora.items() if corpus.sets is not None]
-INDEXED = [name for name in RUN.corpora if name not in SPLITS + DRAWN]
+LISTED = [name for name, corpus in RUN.corpora.items() if corpus.metadata is not None]
+INDEXED = [name for name in RUN.corpora if name not in SPLITS + DRAWN + LISTED]
 BLURRED = {
     name: corpus.blurred for name, corpus in RUN.corpora.items() if corpus.blurred
 }
@@ -123,14 +125,30 @@ def shard_numbers(wildcards):
     return RUN.part_shards(wildcards.corpus, wildcards.part)
 
 
-def part_tars(wildcards):
-    """The tar files of a part."""
+def part_files(wildcards):
+    """The files of a part: tars, or of a corpus without pictures those that list its samples."""
     shards = RUN.shards(wildcards.corpus)
     return brought(*(shards[number] for number in shard_numbers(wildcards)))
 
 
+def with_pictures(corpora):
+    """These corpora; the run stops where one of them has no pictures."""
+    try:
+        require_pictures(RUN, corpora)
+    except ClipauditError as error:
+        stop_with(error)
+    return corpora
+
+
+def part_tars(wildcards):
+    """The tar files of a part."""
+    with_pictures([wildcards.corpus])
+    return part_files(wildcards)
+
+
 def corpora_tars(corpora):
     """The tar files of some corpora."""
+    with_pictures(corpora)
     return brought(*(path for corpus in corpora for path in RUN.shards(corpus)))
 
 
@@ -235,6 +253,13 @@ def given_embeddings(wildcards):
     return GIVEN[wildcards.encoder, wildcards.corpus]
 
 
+def given_files(wildcards, files):
+    """Those of some files of given embeddings that a part reads: all, unless rows tell."""
+    if given_embeddings(wildcards).join_on == "row":
+        files = [files[number] for number in shard_numbers(wildcards)]
+    return brought(*files)
+
+
 # --- test sets ---------------------------------------------------------------------------------
 
 
@@ -279,9 +304,11 @@ def zero_shot_tasks(test_sets):
 
 def manifest_parts(wildcards):
     """The parts of a manifest, over all corpora that its rows come from."""
+    members = RUN.manifests()[wildcards.manifest]
+    with_pictures(list(members))
     return [
         path
-        for corpus, pruning in RUN.manifests()[wildcards.manifest].items()
+        for corpus, pruning in members.items()
         for path in by_part(f"manifests/{corpus}/{pruning}", corpus)
     ]
 

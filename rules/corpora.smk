@@ -2,6 +2,7 @@
 
 Needs: the shards and class names that `corpora` and `label_sets` name.
 Makes: samples/, drops/index/, shards/ by part; manifests/<corpus>/all/ by part; sealed/<manifest>.
+A corpus without pictures has files that list its samples where others have tars.
 A split has the samples that its predicate chooses, and nothing else of its own.
 """
 
@@ -27,6 +28,32 @@ rule index:
         captioning=lambda wildcards: captioning(wildcards.corpus),
     script:
         "../workflow_scripts/index.py"
+
+
+rule list_samples:
+    """The samples of a part of a corpus without pictures, and why other rows are none."""
+    input:
+        files=part_files,
+        classes=lambda wildcards: classes_file(wildcards.corpus),
+    output:
+        samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+        drops=f"{RESULTS}/drops/index/{{corpus}}/{{part}}.json",
+        shards=f"{RESULTS}/shards/{{corpus}}/{{part}}.json",
+    log:
+        "logs/list_samples/{corpus}/{part}.log",
+    wildcard_constraints:
+        corpus=one_of(LISTED),
+    conda:
+        "../envs/cpu.yaml"
+    params:
+        code=code("list_samples"),
+        shards=shard_numbers,
+        columns=lambda wildcards: RUN.corpora[wildcards.corpus].metadata.model_dump(
+            exclude={"files"}
+        ),
+        captioning=lambda wildcards: captioning(wildcards.corpus),
+    script:
+        "../workflow_scripts/list_samples.py"
 
 
 rule split:

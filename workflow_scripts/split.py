@@ -5,10 +5,10 @@ from clipaudit.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Choose the samples."""
-    from clipaudit.corpora.samples import SAMPLES
     from clipaudit.corpora.splits import select_samples
 
-    step.write_table("samples", select_samples(step.table("samples"), **step.settings), SAMPLES)
+    samples = step.table("samples")
+    step.write_table("samples", select_samples(samples, **step.settings), samples.schema)
 
 
 run_step(snakemake, compute)

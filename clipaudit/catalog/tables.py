@@ -80,17 +80,17 @@ def _table_rows(
 
 
 def _shard_files(samples: Sequence[tuple[CatalogFile, Record]]) -> list[tuple[object, ...]]:
-    """Return the tars of each corpus; those of a split are the ones of its corpus."""
+    """Return the shards of each corpus; those of a split are the ones of its corpus."""
     tars: dict[str, list[tuple[int, str, str]]] = {}
     splits: dict[str, str] = {}
     for file, record in samples:
         inputs = record.ingredients.inputs
         corpus = file.labels.get("corpus", "")
-        if "tars" in inputs:
+        if shards := inputs.get("tars") or inputs.get("files"):  # files list what has no tars
             numbers = record.ingredients.settings["shards"]
             tars.setdefault(corpus, []).extend(
-                (int(number), tar.path, tar.digest)
-                for number, tar in zip(numbers, inputs["tars"], strict=True)
+                (int(number), shard.path, shard.digest)
+                for number, shard in zip(numbers, shards, strict=True)
             )
         elif corpus and "samples" in inputs:
             splits[corpus] = inputs["samples"][0].labels.get("corpus", "")

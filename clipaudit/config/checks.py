@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from clipaudit.config.corpora import Corpus
 from clipaudit.config.curated import curated_sets
 from clipaudit.config.memorization import Memorization
 from clipaudit.config.memorized import points
@@ -30,6 +31,24 @@ def differ_beyond_case(names: Iterable[str], section: str) -> None:
                 f"{section}: {other!r} and {name!r} differ in case alone, and some disks take them "
                 "for one folder. Rename one."
             )
+
+
+def check_blurred(run: "Run", name: str, corpus: Corpus) -> None:
+    """Refuse a blurred corpus that the corpus that it is made of does not fit."""
+    if corpus.blurred is None:
+        return
+    where, source = f"corpora.{name}.blurred.of", corpus.blurred.of
+    known(source, run.corpora, where, "corpora")
+    if run.corpora[source].is_split:
+        raise ValueError(f"{where}: {source} is a split; blur its corpus, then split that")
+    if run.corpora[source].blurred is not None:
+        raise ValueError(f"{where}: {source} is blurred itself; name the corpus it is made of")
+    own, count = run.shards(name), len(run.shards(source))
+    if own != [f"data/blurred/{name}/{number:05d}.tar" for number in range(count)]:
+        raise ValueError(
+            f"corpora.{name}.shards: {len(own)} shards from {own[0]} on, but the shards of "
+            f"{source} are blurred into data/blurred/{name}/{{00000..{count - 1:05d}}}.tar"
+        )
 
 
 def check_memorization(run: "Run", audit: Memorization) -> None:

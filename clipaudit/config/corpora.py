@@ -67,11 +67,44 @@ class Blurred(Settings):
         return self
 
 
+class Metadata(Settings):
+    """The samples of a corpus without pictures: rows of Parquet files, by what columns hold.
+
+    A file is a shard, a row of it is a row of that shard.
+    """
+
+    files: str | list[str] = Field(
+        description="Parquet files; `{0..3}` stands for a range; new ones go to the end"
+    )
+    key: str | None = Field(
+        None, description="column of a sample's key, once in a file; that of `uid` when absent"
+    )
+    uid: str | None = Field(
+        None,
+        description="column of uids of 32 hex digits; when absent, from URL (else key) and caption",
+    )
+    caption: str | None = Field(None, description="column of captions: a text, or a list of texts")
+    url: str | None = Field(None, description="column of the picture's URL")
+    label: str | None = Field(None, description="column of the number of the class")
+    fields: list[str] = Field(
+        [], description="further columns, for the `where` of splits: metadata->>'NSFW' = 'UNLIKELY'"
+    )
+
+    @model_validator(mode="after")
+    def _named_samples(self) -> "Metadata":
+        if self.key is None and self.uid is None:
+            raise ValueError("give `key` or `uid`: the column that tells one sample from another")
+        return self
+
+
 class Corpus(Settings):
-    """A named list of webdataset shards, or a split: some samples of another corpus."""
+    """A named list of shards, of rows without pictures, or a split: some of another's samples."""
 
     shards: str | list[str] | None = Field(
         None, description="tar files; `{00000..00019}` stands for a range; new ones go to the end"
+    )
+    metadata: Metadata | None = Field(
+        None, description="instead of shards: Parquet files that list samples without pictures"
     )
     of: Name | None = Field(None, description="a split: the corpus that it takes samples of")
     where: str | None = Field(
@@ -114,10 +147,19 @@ class Corpus(Settings):
         """Whether its samples are some of another corpus's."""
         return self.of is not None
 
+    @property
+    def shard_patterns(self) -> tuple[str, ...]:
+        """What its shards are called: its tars, or the files that list its samples; no split's."""
+        named = self.metadata.files if self.metadata is not None else self.shards
+        assert named is not None, "a corpus that is no split has shards"
+        return (named,) if isinstance(named, str) else tuple(named)
+
     @model_validator(mode="after")
     def _one_source(self) -> "Corpus":
-        if (self.shards is None) == (self.of is None):
-            raise ValueError("give either `shards` or, for a split, `of`")
+        if sum(source is not None for source in (self.shards, self.metadata, self.of)) != 1:
+            raise ValueError(
+                "give either `shards` or, for a split, `of`, or without pictures `metadata`"
+            )
         chosen_by = [way for way in (self.where, self.sets) if way is not None]
         if len(chosen_by) != int(self.is_split):
             raise ValueError(
@@ -131,6 +173,23 @@ class Corpus(Settings):
     def _one_maker(self) -> "Corpus":
         if self.blurred is not None and (self.is_split or self.world is not None):
             raise ValueError("a corpus with `blurred` is no split and not made by a world")
+        if self.metadata is not None and (self.blurred is not None or self.world is not None):
+            raise ValueError(
+                "a corpus of `metadata` has no pictures to blur, and no world makes it"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _listed_columns(self) -> "Corpus":
+        if self.metadata is None:
+            return self
+        if self.captions in ("text", "texts") and self.metadata.caption is None:
+            raise ValueError(
+                f"`captions: {self.captions}` needs `metadata.caption`; write `captions: none` "
+                "where there are none"
+            )
+        if self.labels is not None and self.metadata.label is None:
+            raise ValueError("`labels` needs `metadata.label`")
         return self
 
     @model_validator(mode="after")

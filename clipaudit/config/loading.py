@@ -91,7 +91,7 @@ def check_files(run: Run, *, root: Path = Path()) -> None:
     if run.without_data:
         return
     missing = [
-        f"corpora.{name}.shards: {path}"
+        f"corpora.{name}.{'metadata' if corpus.metadata else 'shards'}: {path}"
         for name, corpus in run.corpora.items()
         if corpus.world is None and corpus.blurred is None and not corpus.is_split
         for path in run.shards(name)

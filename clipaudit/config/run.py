@@ -5,7 +5,13 @@ from functools import cache
 from pydantic import Field, model_validator
 
 from clipaudit.config.base import Name, Settings
-from clipaudit.config.checks import check_memorization, check_parrot, differ_beyond_case, known
+from clipaudit.config.checks import (
+    check_blurred,
+    check_memorization,
+    check_parrot,
+    differ_beyond_case,
+    known,
+)
 from clipaudit.config.corpora import Corpus, LabelSet
 from clipaudit.config.curated import curated_manifests, derived_model_encoders
 from clipaudit.config.embeddings import GivenEmbeddings, check_embeddings
@@ -18,6 +24,7 @@ from clipaudit.config.memorized import (
     set_manifests,
 )
 from clipaudit.config.parrot import Parrot
+from clipaudit.config.pictures import check_pictures
 from clipaudit.config.prunings import (
     ALL,
     Prunings,
@@ -86,7 +93,7 @@ class Run(Settings):
             known(corpus.world, self.worlds, f"corpora.{name}.world", "worlds")
             self._check_split(name, corpus)
             self._check_shards(name, corpus)
-            self._check_blurred(name, corpus)
+            check_blurred(self, name, corpus)
         check_embeddings(self)
         if self.similarity is not None:
             self._check_similarity(self.similarity)
@@ -114,6 +121,7 @@ class Run(Settings):
                         f"{epochs} epochs; name one of them"
                     )
                 known(manifest, self.manifests(), f"{where}.model", "the manifests of this run")
+        check_pictures(self)
         return self
 
     def _check_architecture(self, name: str | None, where: str) -> None:
@@ -123,7 +131,8 @@ class Run(Settings):
         try:
             paths = self.shards(name)
         except ConfigError as error:
-            raise ValueError(f"corpora.{name}.shards: {error}") from error
+            where = "shards" if corpus.metadata is None else "metadata.files"
+            raise ValueError(f"corpora.{name}.{where}: {error}") from error
         if corpus.world is None or corpus.is_split:
             return
         folder = f"data/{corpus.world}/{name}/"
@@ -133,22 +142,6 @@ class Run(Settings):
                     f"corpora.{name}.shards: {path} is not {folder}<number>.tar, where the world "
                     f"`{corpus.world}` puts the shards of this corpus"
                 )
-
-    def _check_blurred(self, name: str, corpus: Corpus) -> None:
-        if corpus.blurred is None:
-            return
-        where, source = f"corpora.{name}.blurred.of", corpus.blurred.of
-        known(source, self.corpora, where, "corpora")
-        if self.corpora[source].is_split:
-            raise ValueError(f"{where}: {source} is a split; blur its corpus, then split that")
-        if self.corpora[source].blurred is not None:
-            raise ValueError(f"{where}: {source} is blurred itself; name the corpus it is made of")
-        own, count = self.shards(name), len(self.shards(source))
-        if own != [f"data/blurred/{name}/{number:05d}.tar" for number in range(count)]:
-            raise ValueError(
-                f"corpora.{name}.shards: {len(own)} shards from {own[0]} on, but the shards of "
-                f"{source} are blurred into data/blurred/{name}/{{00000..{count - 1:05d}}}.tar"
-            )
 
     def _check_split(self, name: str, corpus: Corpus) -> None:
         known(corpus.of, self.corpora, f"corpora.{name}.of", "corpora")
@@ -219,11 +212,10 @@ class Run(Settings):
     def shards(self, corpus: str) -> list[str]:
         """Return the paths of a corpus's shards; a shard's number is its position.
 
-        A split has those of the corpus that it takes samples of.
+        They are tars or, without pictures, the files that list samples. A split has those of the
+        corpus that it takes samples of.
         """
-        patterns = self.corpora[self.source(corpus)].shards
-        assert patterns is not None, "a corpus that is no split has shards"
-        return _expanded((patterns,) if isinstance(patterns, str) else tuple(patterns))
+        return _expanded(self.corpora[self.source(corpus)].shard_patterns)
 
     def source(self, corpus: str) -> str:
         """Return the corpus that a split takes samples of; any other corpus itself."""

@@ -14,6 +14,9 @@ TOO_LARGE = "sample too large"  # more bytes than one sample may have
 TRUNCATED = "truncated tar"  # the tar ends within the sample or without its end marker
 DAMAGED = "damaged tar"  # what follows the sample's last readable member is no tar
 
+# found while reading rows that list samples without pictures, where keys may repeat, too
+NO_KEY = "no key"
+
 # found while reading the sample
 NO_IMAGE = "no image"
 CORRUPT_IMAGE = "corrupt image"

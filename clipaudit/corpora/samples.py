@@ -93,6 +93,31 @@ def sample_uid(image: bytes, caption: str | None) -> str:
     return digest.hexdigest()[:32]
 
 
+def stated_uid(stated: object) -> str | None:
+    """Return a uid that is stated as 32 hex digits, in lower case; None for anything else."""
+    return stated.lower() if isinstance(stated, str) and _UID.fullmatch(stated) else None
+
+
+def caption_and_label(
+    members: Mapping[str, bytes], captioning: Captioning, needs_caption: bool, needs_label: bool
+) -> tuple[str | None, int | None]:
+    """Return a sample's caption and label; raises Unusable where one that is needed lacks."""
+    label = _label(members, captioning, needs_label)
+    caption = captioning.caption(members)
+    if caption is None and needs_caption:
+        raise Unusable(NO_LABEL if captioning.source == "class" else NO_CAPTION)
+    return caption, label
+
+
+def refuse_long_texts(members: Mapping[str, bytes]) -> None:
+    """Raise Unusable for a text of more than MAX_TEXT_BYTES."""
+    for extension in ("txt", "json", "cls"):
+        length = len(members.get(extension, b""))
+        if length > MAX_TEXT_BYTES:
+            detail = f".{extension} of {length} bytes, the limit is {MAX_TEXT_BYTES}"
+            raise Unusable(TEXT_TOO_LONG, detail)
+
+
 def _columns(
     sample: RawSample,
     captioning: Captioning,
@@ -108,18 +133,12 @@ def _columns(
     if image is None:
         held = ", ".join(sorted(members)) or "nothing"
         raise Unusable(NO_IMAGE, f"none of {', '.join(IMAGE_EXTENSIONS)}; it holds {held}")
-    _refuse_long_texts(members)
+    refuse_long_texts(members)
     fields = json_object(members)
-    label = _label(members, captioning, needs_label)
-    caption = captioning.caption(members)
-    if caption is None and needs_caption:
-        raise Unusable(NO_LABEL if captioning.source == "class" else NO_CAPTION)
+    caption, label = caption_and_label(members, captioning, needs_caption, needs_label)
     picture = open_picture(image, max_pixels=max_pixels)
-    uid = fields.get("uid")
-    if not isinstance(uid, str) or not _UID.fullmatch(uid):
-        uid = sample_uid(image, caption)
     return (
-        uid.lower(),
+        stated_uid(fields.get("uid")) or sample_uid(image, caption),
         caption,
         label,
         hashlib.sha256(image).hexdigest(),
@@ -141,11 +160,3 @@ def _label(members: Mapping[str, bytes], captioning: Captioning, needed: bool) -
     if label is None and needed:
         raise Unusable(NO_LABEL)
     return label
-
-
-def _refuse_long_texts(members: Mapping[str, bytes]) -> None:
-    for extension in ("txt", "json", "cls"):
-        length = len(members.get(extension, b""))
-        if length > MAX_TEXT_BYTES:
-            detail = f".{extension} of {length} bytes, the limit is {MAX_TEXT_BYTES}"
-            raise Unusable(TEXT_TOO_LONG, detail)

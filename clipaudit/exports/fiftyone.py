@@ -43,7 +43,7 @@ def write_fiftyone(rows: Rows, folder: Path, *, pictures: bool = True) -> Tally:
 
     Rows that were dropped before they were samples have no picture and are left out, which a note
     says. Without `pictures` the paths are the same and nothing lies there. Raise InputError where
-    a shard is no longer as it was indexed.
+    a shard is no longer as it was indexed, and for a corpus without pictures.
     """
     (folder / "data").mkdir(parents=True)
     fields = _value_fields(rows.schema)
@@ -55,6 +55,11 @@ def write_fiftyone(rows: Rows, folder: Path, *, pictures: bool = True) -> Tally:
         tables = rows.tables(*_SAMPLE_COLUMNS, "spans")
         for part, table in zip(rows.manifest.parts, tables, strict=True):
             usable = table.filter(table["uid"].is_valid())
+            if usable["image_format"].null_count:
+                raise InputError(
+                    f"{rows.manifest.name}: {part.corpus} has no pictures, which FiftyOne is for. "
+                    "Export it as parquet, uids or datacomp."
+                )
             left_out += len(table) - len(usable)
             for row, path in _placed(rows, part, usable, folder if pictures else None):
                 document = json.dumps(_document(row, path, fields), allow_nan=False)

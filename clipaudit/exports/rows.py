@@ -159,8 +159,9 @@ class Rows:
         """Return the path of each tar of a part as it was indexed, by shard."""
         samples = self._path("samples", part)
         ingredients = read_record(self.store, placement(self.results, samples).action).ingredients
-        tars = [file.path for file in ingredients.inputs.get("tars", ())]
-        return dict(zip(ingredients.settings.get("shards", ()), tars, strict=False))
+        inputs = ingredients.inputs
+        shards = [file.path for file in inputs.get("tars") or inputs.get("files", ())]
+        return dict(zip(ingredients.settings.get("shards", ()), shards, strict=False))
 
     def _finished(self, part: ManifestPart, table: pa.Table) -> pa.Table:
         """Put the shards' paths in; a kept row that is no sample of the run is refused."""

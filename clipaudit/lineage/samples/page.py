@@ -43,8 +43,13 @@ def read_picture(sample: Mapping[str, Any], store: Store | None) -> bytes:
     """Return the image file of a sample (`sample_fate(...)["sample"]`), as its shard holds it.
 
     The shard is looked for where the run had it, then where the store saw its bytes. InputError
-    where it is gone, or holds another picture now.
+    where it is gone, or holds another picture now, and for a corpus without pictures.
     """
+    if sample.get("image_sha256", "") is None:  # a dropped row has no such column
+        raise InputError(
+            f"{sample['corpus']} has no pictures: its samples are listed without. "
+            "Ask without the picture."
+        )
     path = _shard(sample, store)
     address = sample["shard"] << 32 | sample["row"]
     image = read_pictures({sample["shard"]: path}, [address])[address]

@@ -1,0 +1,198 @@
+"""Samples without pictures: rows of Parquet files, listed as the samples of a corpus.
+
+A file is a shard, a row of it is a row of that shard. Of the picture nothing is known, so those
+columns are null; all else is as the index of tars has it.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clipaudit.corpora.captions import Captioning
+from clipaudit.corpora.drops import Drops, table_of_rows
+from clipaudit.corpora.reasons import DUPLICATE_KEY, NO_KEY, Unusable
+from clipaudit.corpora.samples import (
+    SAMPLES,
+    caption_and_label,
+    refuse_long_texts,
+    sample_uid,
+    stated_uid,
+)
+from clipaudit.corpora.shards import shown
+from clipaudit.errors import InputError
+from clipaudit.plaintext import plain
+
+_OF_PICTURES = {"image_sha256", "image_format", "width", "height", "image_bytes"}
+LISTED = pa.schema(
+    [field.with_nullable(field.nullable or field.name in _OF_PICTURES) for field in SAMPLES]
+)
+_TEXTS = ("key", "uid", "url")  # columns that are read as texts, whatever their type
+_NOTHING: dict[str, Any] = dict.fromkeys(LISTED.names)
+
+
+def list_samples(
+    files: Sequence[tuple[int, Path]],
+    columns: Mapping[str, Any],
+    captioning: Captioning,
+    *,
+    needs_caption: bool,
+    needs_label: bool,
+    drops: Drops,
+) -> Iterator[pa.Table]:
+    """Yield the LISTED of some files, given with their numbers, in that order.
+
+    One table a row group is held at a time. `columns` are those of the settings' `metadata`: the
+    names of `key`, `uid`, `caption`, `url` and `label`, or None, and the list `fields`. Every row
+    of each file is yielded or added to `drops`: it has no key, or one of an earlier row of the
+    file; or, as for tars, it lacks a caption or label that is needed. The column `metadata` is an
+    object of the URL and the fields that are not null, or null where all are.
+
+    The uid is that of the column `uid` where this holds 32 hex digits. Otherwise it is the
+    `sample_uid` of caption and URL, whose bytes stand for the picture's, or of caption and key
+    where there is no URL. Raise InputError for a file that cannot be read or lacks a column.
+    """
+    for number, path in files:
+        rows: dict[str, int] = {}  # of each key, the first row that has it
+        for start, batch in _batches(path, columns):
+            listed = []
+            for row, fields in enumerate(_rows(path, batch, columns), start):
+                key = fields["key"] or ""
+                try:
+                    first = rows.setdefault(key, row)
+                    if not key:
+                        raise Unusable(NO_KEY)
+                    if first != row:
+                        raise Unusable(DUPLICATE_KEY, f"first in row {first}")
+                    found = _columns(fields, captioning, needs_caption, needs_label)
+                except Unusable as unusable:
+                    drops.add(number, row, key, unusable.reason, unusable.detail)
+                else:
+                    listed.append({**_NOTHING, "shard": number, "row": row, **found})
+            yield table_of_rows([tuple(each.values()) for each in listed], LISTED)
+
+
+def rows_in_file(path: Path) -> int:
+    """Return how many rows a Parquet file has; InputError for one that cannot be read."""
+    with _opened(path) as file:
+        return int(file.metadata.num_rows)
+
+
+def _columns(
+    fields: Mapping[str, Any], captioning: Captioning, needs_caption: bool, needs_label: bool
+) -> dict[str, Any]:
+    """Return what LISTED says of a row besides its address; raises Unusable."""
+    members = _members(fields["caption"], fields["label"])
+    refuse_long_texts(members)
+    caption, label = caption_and_label(members, captioning, needs_caption, needs_label)
+    named = fields["url"] or fields["key"]
+    return {
+        "key": fields["key"],
+        "uid": stated_uid(fields["uid"]) or sample_uid(named.encode("utf-8"), caption),
+        "caption": caption,
+        "label": label,
+        "metadata": _metadata(fields),
+    }
+
+
+def _members(caption: object, label: object) -> dict[str, bytes]:
+    """Return a row's texts as the members of a tar that say the same."""
+    members = {}
+    if isinstance(caption, list):
+        members["json"] = json.dumps({"captions": caption}, default=str).encode()
+    elif caption is not None:
+        members["txt"] = str(caption).encode("utf-8")
+    if isinstance(label, float):  # integers beside nulls, by way of pandas
+        label = int(label) if label.is_integer() else _finite(label)
+    if label is not None:
+        members["cls"] = str(label).encode("utf-8")
+    return members
+
+
+def _metadata(fields: Mapping[str, Any]) -> str | None:
+    held = {"url": fields["url"], **fields["fields"]}
+    known = {name: value for name, value in held.items() if value is not None}
+    return json.dumps(known, ensure_ascii=False, default=str) if known else None
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+def _opened(path: Path) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(path)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path}: cannot be read as Parquet: {error}. Fetch it again.") from error
+
+
+def _batches(path: Path, columns: Mapping[str, Any]) -> Iterator[tuple[int, pa.Table]]:
+    """Yield the row groups of a file, each after the number of its first row."""
+    single = [columns[name] for name in (*_TEXTS, "caption", "label")]
+    wanted = list(dict.fromkeys([name for name in single if name is not None] + columns["fields"]))
+    start = 0
+    with _opened(path) as file:
+        has = file.schema_arrow.names
+        for name in wanted:
+            if name not in has:
+                raise InputError(
+                    f"{path}: no column {name!r}, but {', '.join(map(plain, has))}. Name one of "
+                    "them in the corpus's `metadata`."
+                )
+        for group in range(file.num_row_groups):
+            try:
+                table = file.read_row_group(group, columns=wanted)
+            except (OSError, pa.ArrowException) as error:
+                raise InputError(
+                    f"{path}: row group {group} cannot be read: {error}. Fetch it again."
+                ) from error
+            yield start, table
+            start += len(table)
+
+
+def _rows(path: Path, table: pa.Table, columns: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table: key, uid, url, caption, label, and the further `fields`."""
+    count = len(table)
+    held = {name: _texts(path, table, columns[name]) for name in _TEXTS}
+    held |= {name: _values(path, table, columns[name]) for name in ("caption", "label")}
+    others = {name: _values(path, table, name) for name in columns["fields"]}
+    for at in range(count):
+        row: dict[str, Any] = {name: values[at] for name, values in held.items()}
+        key = row["key"] if columns["key"] is not None else row["uid"]
+        row["key"] = None if key is None else shown(key.encode("utf-8"))
+        row["fields"] = {name: _finite(values[at]) for name, values in others.items()}
+        yield row
+
+
+def _texts(path: Path, table: pa.Table, name: str | None) -> list[str | None]:
+    if name is None:
+        return [None] * len(table)
+    try:
+        texts = table[name].cast(pa.string())
+        texts.validate(full=True)
+    except pa.ArrowException as error:
+        raise InputError(
+            f"{path}: column {name!r} of type {table[name].type} holds no texts: {error}. "
+            "Name another."
+        ) from error
+    return texts.to_pylist()  # type: ignore[no-any-return]
+
+
+def _values(path: Path, table: pa.Table, name: str | None) -> list[Any]:
+    if name is None:
+        return [None] * len(table)
+    if pa.types.is_dictionary(table[name].type) or pa.types.is_large_string(table[name].type):
+        return _texts(path, table, name)
+    try:
+        table[name].validate(full=True)
+    except pa.ArrowException as error:
+        raise InputError(f"{path}: column {name!r}: {error}. Write the file again.") from error
+    return table[name].to_pylist()  # type: ignore[no-any-return]
+
+
+def _finite(value: object) -> object:
+    """Return what JSON can hold: it knows no NaN and no infinity."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

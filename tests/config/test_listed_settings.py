@@ -1,0 +1,112 @@
+import pytest
+import yaml
+
+from clipaudit.config.loading import check_files, parse_settings
+from clipaudit.config.pictures import left_out, pictured, require_pictures
+from clipaudit.errors import ConfigError
+
+SETTINGS = """
+corpora:
+  web: {metadata: {files: "meta/{0..1}.parquet", key: image_path}, captions: none, title: The web}
+  half: {of: web, where: "row < 2", captions: none}
+  own: {shards: own.tar}
+  val: {shards: val.tar, captions: none, labels: pets}
+  seen: {metadata: {files: seen.parquet, uid: uid, label: label}, captions: none, labels: pets}
+label_sets: {pets: {classes: pets.txt}}
+architectures: {b32: {open_clip: ViT-B-32}}
+recipes: {brief: {architecture: b32}}
+encoders: {b32: {architecture: b32, pretrained: openai}}
+embeddings:
+  web-b32: &given
+    corpus: web
+    encoder: b32
+    arrays: emb/{0..1}.npy
+    metadata: meta/{0..1}.parquet
+    column: image_path
+    join_on: row
+  seen-b32: {<<: *given, corpus: seen, arrays: seen.npy, metadata: seen.parquet}
+similarity:
+  {encoder: b32, recipe: brief, large: web, small: own, test_sets: [val, seen]}
+"""
+
+
+def parsed(*place, value=None):
+    """The settings, with the value at a place, or nothing there if it is None."""
+    settings = inner = yaml.safe_load(SETTINGS)
+    for name in place[:-1]:
+        inner = inner.setdefault(name, {})
+    if place:
+        inner.pop(place[-1], None)
+        inner |= {place[-1]: value} if value is not None else {}
+    return parse_settings(settings)
+
+
+def test_shards_are_the_files_that_list_samples():
+    run = parsed()
+
+    assert run.shards("web") == run.shards("half") == ["meta/0.parquet", "meta/1.parquet"]
+    assert pictured(run, list(run.corpora)) == ["own", "val"]
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (["corpora", "web", "shards"], "a.tar", "give either `shards` or, for a split, `of`"),
+        (["corpora", "web", "metadata", "key"], None, "web.metadata: give `key` or `uid`"),
+        (["corpora", "web", "captions"], "text", "`captions: text` needs `metadata.caption`"),
+        (["corpora", "web", "labels"], "pets", "`labels` needs `metadata.label`"),
+        (["corpora", "faceless"], {"shards": "data/blurred/faceless/{00000..00001}.tar"}
+            | {"blurred": {"of": "web"}}, "corpora.faceless.blurred.of: web has no pictures"),
+        (["encoders", "trained"], {"model": "brief/web"},
+            "encoders.trained.model: no model is trained on web, since web has no pictures"),
+        (["recipes", "later"], {"architecture": "b32"}
+            | {"start_from": {"recipe": "brief", "manifest": "web-and-own"}},
+            "recipes.later.start_from: no model is trained on web-and-own, since web has no"),
+        (["embeddings", "web-b32"], None,
+            "similarity.encoder: b32 cannot embed web, which has no pictures"),
+        (["similarity", "pairs", "p"], {"small": "own", "test": "seen2"}, "'seen2' is not among"),
+        (["parrot"], {"encoder": "b32", "corpora": ["web"]}, "parrot.corpora: corpora.web.capt"),
+        (["embeddings", "web-b32", "arrays"], "emb/0.npy", "1 arrays but 2 files"),
+        (["embeddings", "web-b32", "corpus"], "own", "join_on: row is for a corpus whose `metada"),
+    ],
+)  # fmt: skip
+def test_what_needs_pictures_is_refused_by_name(place, value, message):
+    with pytest.raises(ConfigError) as refused:
+        parsed(*place, value=value)
+
+    assert message in str(refused.value)
+
+
+def test_a_corpus_of_the_parrot_audit_needs_pictures():
+    settings = yaml.safe_load(SETTINGS)
+    settings["corpora"]["web"]["captions"] = "text"
+    settings["corpora"]["web"]["metadata"]["caption"] = "caption"
+    settings["parrot"] = {"encoder": "b32", "corpora": ["web"]}
+
+    with pytest.raises(ConfigError, match=r"parrot\.corpora: web has no pictures, since corpora\."):
+        parse_settings(settings)
+
+
+def test_what_is_left_out_is_said_by_the_corpora_that_lack_pictures():
+    assert left_out(parsed()) == [
+        "The web has no pictures: no model is trained on it, so none is in this grid.",
+        "seen has no pictures: no model is evaluated on it.",
+    ]
+
+
+def test_evidence_is_left_out_with_the_models_that_it_compares():
+    evidence = {"recipes": ["brief", "brief"], "pruning": "val", "reference": "seen"}
+
+    run = parsed("similarity", "evidence", value=evidence)
+
+    assert left_out(run)[-1] == "So the evidence over several seeds is left out."
+
+
+def test_pictures_of_a_split_are_those_of_its_corpus():
+    with pytest.raises(ConfigError, match=r"half has no pictures: it is listed by corpora\.web\."):
+        require_pictures(parsed(), ["own", "half"])
+
+
+def test_files_of_metadata_that_are_not_there_are_named(tmp_path):
+    with pytest.raises(ConfigError, match=r"corpora\.web\.metadata: meta/0\.parquet"):
+        check_files(parsed(), root=tmp_path)
