@@ -26,24 +26,31 @@ def take_embeddings(
     given: EmbeddingFiles,
     *,
     encoder: str,
-    join_on: Literal["key", "uid", "url"],
+    join_on: Literal["key", "uid", "url", "row"],
     may_lack: float,
+    shards: Sequence[int],
     drops: Drops,
 ) -> Iterator[pa.Table]:
     """Yield the EMBEDDINGS of `samples`, a table a shard, ordered by (shard, row) as these are.
 
     Each row is scaled to unit length in float32 and rounded to float16, as our own are. A sample
     without a row, or whose row is not finite, is added to `drops`: rows in `samples` = rows out +
-    drops. Raise InputError where more than the share `may_lack` have no row, where two samples or
-    two rows share a value, and for rows whose norm is not 1.
+    drops. Joined on "row", the files `given` are those of `shards`, in their ascending order, and a
+    sample's row is that of its file; any other join looks into all files. Raise InputError where
+    more than the share `may_lack` have no row, where two samples or two rows share a value, and for
+    rows whose norm is not 1.
     """
-    wanted = _values(samples, join_on)
-    files, rows = given.find(wanted)
-    _refuse_losses(samples, wanted, files, given, join_on, may_lack)
+    if join_on == "row":  # the files are the corpus's own: a shard is a file
+        files = np.searchsorted(np.asarray(shards), np.asarray(samples["shard"]))
+        rows = np.asarray(samples["row"]).astype(np.int64)
+    else:
+        wanted = _values(samples, join_on)
+        files, rows = given.find(wanted)
+        _refuse_losses(samples, wanted, files, given, join_on, may_lack)
     schema = embeddings_schema(encoder, given.dimension)
-    shards = np.asarray(samples["shard"])
-    for shard in np.unique(shards):
-        own = np.flatnonzero(shards == shard)
+    addressed = np.asarray(samples["shard"])
+    for shard in np.unique(addressed):
+        own = np.flatnonzero(addressed == shard)
         numbers, keys = samples["row"].take(own).to_pylist(), samples["key"].take(own).to_pylist()
         yield _shard_rows(int(shard), numbers, keys, files[own], rows[own], given, schema, drops)
 

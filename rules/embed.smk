@@ -20,7 +20,7 @@ rule embed:
     log:
         "logs/embed/{encoder}/{corpus}/{part}.log",
     wildcard_constraints:
-        corpus=one_of(INDEXED + DRAWN),
+        corpus=one_of(INDEXED + LISTED + DRAWN),
         encoder=own_encoders(),
     conda:
         ENVIRONMENT
@@ -39,8 +39,12 @@ rule take_embeddings:
     """The embeddings of a part that others computed, joined to its samples."""
     input:
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
-        arrays=lambda wildcards: brought(*given_embeddings(wildcards).array_files),
-        metadata=lambda wildcards: brought(*given_embeddings(wildcards).metadata_files),
+        arrays=lambda wildcards: given_files(
+            wildcards, given_embeddings(wildcards).array_files
+        ),
+        metadata=lambda wildcards: given_files(
+            wildcards, given_embeddings(wildcards).metadata_files
+        ),
     output:
         embeddings=f"{RESULTS}/embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
         drops=f"{RESULTS}/drops/embed/{{encoder}}/{{corpus}}/{{part}}.json",
@@ -53,6 +57,7 @@ rule take_embeddings:
     params:
         code=code("take_embeddings"),
         name=lambda wildcards: wildcards.encoder,
+        shards=shard_numbers,
         join=lambda wildcards: given_embeddings(wildcards).model_dump(
             include={"array", "column", "join_on", "may_lack"}
         ),

@@ -44,7 +44,13 @@ def given(tmp_path):
 def taken(samples, given, join_on="url", may_lack=0.0):
     drops = Drops("embed")
     tables = take_embeddings(
-        samples, given, encoder="b32", join_on=join_on, may_lack=may_lack, drops=drops
+        samples,
+        given,
+        encoder="b32",
+        join_on=join_on,
+        may_lack=may_lack,
+        shards=[0, 1],
+        drops=drops,
     )
     return pa.concat_tables(tables), drops.table()
 
@@ -70,6 +76,18 @@ def test_a_uid_joins_too(samples, given):
     table, _ = taken(samples, files, join_on="uid")
 
     assert embedding_array(table, "")[:, 0].tolist() == [1, 0, 1, 0]
+
+
+def test_rows_of_the_files_that_list_a_corpus_are_its_samples(samples, tmp_path):
+    pairs = []
+    for number in range(2):
+        pairs.append((tmp_path / f"{number}.npy", tmp_path / f"{number}.parquet"))
+        np.save(pairs[-1][0], np.array([direction(0.5 - number / 4), [1, 0]], np.float32))
+        pq.write_table(pa.table({"key": ["same", "same"]}), pairs[-1][1])
+
+    table, _ = taken(samples.slice(1), EmbeddingFiles(pairs, column="key"), join_on="row")
+
+    assert embedding_array(table, "")[:, 0].tolist() == [1, 0.25, 1]
 
 
 def test_a_sample_without_embedding_is_refused_with_the_numbers(samples, given):

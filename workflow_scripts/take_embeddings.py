@@ -19,6 +19,7 @@ def compute(step: Step) -> None:
         encoder=name,
         join_on=join["join_on"],
         may_lack=join["may_lack"],
+        shards=step.settings["shards"],
         drops=drops,
     )
     step.write_tables("embeddings", tables, embeddings_schema(name, files.dimension))

@@ -137,7 +137,13 @@ def picture_folder(
 
 @imports.command("clip-retrieval")
 @block_options
-@click.option("--corpus", required=True, help="Corpus in the settings that they are of.")
+@click.option("--corpus", help="Corpus in the settings that they are of.")
+@click.option(
+    "--as-corpus",
+    metavar="NAME",
+    help="Instead of --corpus: write this corpus, too. It has no pictures: its samples are the "
+    "rows of the metadata.",
+)
 @click.option("--encoder", required=True, help="Encoder in the settings that made them.")
 @click.option(
     "--column", default="image_path", show_default=True, help="Column that says whose a row is."
@@ -154,7 +160,8 @@ def clip_retrieval(
     name: str,
     output: Path | None,
     force: bool,
-    corpus: str,
+    corpus: str | None,
+    as_corpus: str | None,
     encoder: str,
     column: str,
     join_on: Literal["key", "uid", "url"],
@@ -166,18 +173,36 @@ def clip_retrieval(
     \b
     Example:
       clipaudit import clip-retrieval data/embeddings --name web-b32 --corpus web --encoder b32
+      clipaudit import clip-retrieval data/laion --name laion-b32 --as-corpus laion --encoder b32
     """
     from clipaudit.imports.clip_retrieval import import_clip_retrieval
 
+    named = corpus or as_corpus
+    if named is None or (corpus and as_corpus):
+        raise click.UsageError(
+            "give either --corpus, of which there are pictures, or --as-corpus, of which there are "
+            "none."
+        )
     imported = import_clip_retrieval(
-        folder, name, corpus=corpus, encoder=encoder, column=column, join_on=join_on
+        folder,
+        name,
+        corpus=named,
+        encoder=encoder,
+        column=column,
+        join_on=join_on,
+        as_corpus=as_corpus is not None,
     )
     _put(imported, output, force)
 
 
 @imports.command()
 @block_options
-@click.option("--metadata", type=_FOLDER, required=True, help="Folder of .parquet with uids.")
+@click.option("--metadata", type=_FOLDER, help="Folder of .parquet with uids, beside shards.")
+@click.option(
+    "--without-pictures",
+    is_flag=True,
+    help="FOLDER is that of the metadata; its rows are the samples of the corpus.",
+)
 @click.option(
     "--encoder", help="Encoder in the settings that made the features in .npz: take them."
 )
@@ -188,7 +213,8 @@ def datacomp(
     name: str,
     output: Path | None,
     force: bool,
-    metadata: Path,
+    metadata: Path | None,
+    without_pictures: bool,
     encoder: str | None,
     array: str,
     compared: int | None,
@@ -198,9 +224,18 @@ def datacomp(
     \b
     Example:
       clipaudit import datacomp pool/shards/small --metadata pool/metadata/small --name pool
+      clipaudit import datacomp pool/metadata/small --without-pictures --name pool
     """
-    from clipaudit.imports.datacomp import import_datacomp
+    from clipaudit.imports.datacomp import import_datacomp, import_listed_datacomp
 
+    if without_pictures == (metadata is not None):
+        raise click.UsageError(
+            "give either --metadata, where FOLDER has shards, or --without-pictures, where it has "
+            "metadata."
+        )
+    if metadata is None:
+        _put(import_listed_datacomp(folder, name, encoder=encoder, array=array), output, force)
+        return
     imported = import_datacomp(
         folder, metadata, name, encoder=encoder, array=array, compared=compared
     )

@@ -32,8 +32,10 @@ class GivenEmbeddings(Settings):
     array: str | None = Field(None, description="`.npz`: the name of the array (DataComp: l14_img)")
     metadata: str | list[str] = Field(description="Parquet files, one for each array, in its order")
     column: str = Field(description="the column of the metadata that tells which sample a row is")
-    join_on: Literal["key", "uid", "url"] = Field(
-        "key", description="what of a sample the column holds; `url` is that of its JSON"
+    join_on: Literal["key", "uid", "url", "row"] = Field(
+        "key",
+        description="what of a sample the column holds; `url` is that of its JSON; `row`: nothing "
+        "is compared, since the corpus is listed by the same files of metadata",
     )
     may_lack: float = Field(
         0.0,
@@ -83,6 +85,14 @@ def check_embeddings(run: "Run") -> None:
             raise ValueError(f"{where}.corpus: {given.corpus} is a split; name its corpus")
         if run.encoders[given.encoder].model is not None:
             raise ValueError(f"{where}.encoder: {given.encoder} is trained here; name another")
+        listed = run.corpora[given.corpus].metadata
+        if given.join_on == "row" and (
+            listed is None or run.shards(given.corpus) != given.metadata_files
+        ):
+            raise ValueError(
+                f"{where}.join_on: row is for a corpus whose `metadata` lists the same "
+                f"{len(given.metadata_files)} files in their order; join {given.corpus} on another"
+            )
         first = taken.setdefault((given.encoder, given.corpus), name)
         if first != name:
             raise ValueError(

@@ -10,6 +10,7 @@ import numpy as np
 from clipaudit.embedding_files import EmbeddingFiles
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns
+from clipaudit.imports.listed import listed_corpus
 
 _TRIED_ROWS = 1000  # of each file, evenly spaced: the workflow checks every row that it takes
 
@@ -22,11 +23,14 @@ def import_clip_retrieval(
     encoder: str,
     column: str = "image_path",
     join_on: Literal["key", "uid", "url"] = "key",
+    as_corpus: bool = False,
 ) -> Imported:
     """Return the block of embeddings `name` for the output folder of clip-retrieval's inference.
 
     Its `img_emb/img_emb_0.npy` belongs to `metadata/metadata_0.parquet`, and so on; `image_path`
-    there is the key of a webdataset's sample. Raise InputError for files that do not agree.
+    there is the key of a webdataset's sample. With `as_corpus` the block of `corpus` comes too: its
+    samples, without pictures, are the rows of the metadata. Raise InputError for files that do not
+    agree.
     """
     arrays = _numbered(folder / "img_emb", "img_emb_", ".npy")
     metadata = _numbered(folder / "metadata", "metadata_", ".parquet")
@@ -39,7 +43,11 @@ def import_clip_retrieval(
         )
     pairs = [(arrays[number], metadata[number]) for number in sorted(arrays)]
     block = {"corpus": corpus, "encoder": encoder, "column": column, "join_on": join_on}
-    return checked_embeddings(name, pairs, block)
+    if not as_corpus:
+        return checked_embeddings(name, pairs, block)
+    embeddings = checked_embeddings(name, pairs, {**block, "join_on": "row"})
+    listed = listed_corpus(corpus, [path for _, path in pairs], column, join_on)
+    return Imported({**listed.blocks, **embeddings.blocks}, [*listed.notes, *embeddings.notes])
 
 
 def checked_embeddings(

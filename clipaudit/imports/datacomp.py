@@ -15,6 +15,7 @@ from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported
 from clipaudit.imports.clip_retrieval import checked_embeddings
 from clipaudit.imports.img2dataset import complete_shards, import_img2dataset, read_rows
+from clipaudit.imports.listed import listed_corpus
 from clipaudit.plaintext import plain
 
 
@@ -34,9 +35,7 @@ def import_datacomp(
     joined by uid. Raise InputError for what does not agree.
     """
     corpus = import_img2dataset(shards, name, compared=compared)
-    files = sorted(metadata.rglob("*.parquet"))
-    if not files:
-        raise InputError(f"{metadata}: no .parquet below it. Name DataComp's folder of metadata.")
+    files = _metadata_files(metadata)
     uids = _metadata_uids(files)
     note = _compared_uids(shards, uids, metadata)
     if encoder is None:
@@ -45,6 +44,30 @@ def import_datacomp(
     pairs = [(path.with_suffix(".npz"), path) for path in files]
     features = checked_embeddings(f"{name}-{encoder}", pairs, block)
     return Imported({**corpus.blocks, **features.blocks}, [*corpus.notes, note, *features.notes])
+
+
+def import_listed_datacomp(
+    metadata: Path, name: str, *, encoder: str | None = None, array: str = "l14_img"
+) -> Imported:
+    """Return the block of corpus `name` without pictures: the rows of a pool's metadata.
+
+    With `encoder` the block of its features comes too, as for `import_datacomp`.
+    """
+    files = _metadata_files(metadata)
+    listed = listed_corpus(name, files, "uid", "uid")
+    if encoder is None:
+        return listed
+    block = {"corpus": name, "encoder": encoder, "column": "uid", "join_on": "row", "array": array}
+    pairs = [(path.with_suffix(".npz"), path) for path in files]
+    features = checked_embeddings(f"{name}-{encoder}", pairs, block)
+    return Imported({**listed.blocks, **features.blocks}, [*listed.notes, *features.notes])
+
+
+def _metadata_files(metadata: Path) -> list[Path]:
+    files = sorted(metadata.rglob("*.parquet"))
+    if not files:
+        raise InputError(f"{metadata}: no .parquet below it. Name DataComp's folder of metadata.")
+    return files
 
 
 def _metadata_uids(files: Sequence[Path]) -> pa.Array:

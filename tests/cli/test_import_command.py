@@ -71,3 +71,13 @@ def test_help_imports_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
 
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+def test_a_corpus_is_named_or_written_but_not_both(tmp_path):
+    asked = ("clip-retrieval", tmp_path, "--name", "web-b32", "--encoder", "b32")
+
+    for more in ((), ("--corpus", "web", "--as-corpus", "web")):
+        answer = ask(*asked, *more)
+
+        assert answer.exit_code == 2
+        assert "give either --corpus, of which there are pictures, or --as-corpus" in answer.stderr

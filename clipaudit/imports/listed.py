@@ -1,0 +1,60 @@
+"""A corpus without pictures: the rows of metadata files, as a block of the settings."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clipaudit.config.corpora import Corpus
+from clipaudit.errors import InputError
+from clipaudit.imports.blocks import Imported, file_patterns
+from clipaudit.plaintext import plain
+
+ROWS_PER_PART = 1_000_000  # some minutes of a job, as the parts of corpora of tars are
+# what img2dataset, clip-retrieval, LAION and DataComp call their columns
+_USUAL = {"uid": ("uid",), "caption": ("caption", "text", "TEXT"), "url": ("url", "URL")}
+
+
+def listed_corpus(
+    name: str, files: Sequence[Path], column: str, join_on: Literal["key", "uid", "url"]
+) -> Imported:
+    """Return the block of the corpus `name` whose samples are the rows of Parquet files.
+
+    `column` holds their keys or their uids, as `join_on` says. Captions, URLs and uids are taken
+    where all files have a column of a usual name for them. Raise InputError for a file that cannot
+    be read, and where samples are named by URL.
+    """
+    if join_on == "url":
+        raise InputError(
+            f"{files[0]}: samples named by URL: a corpus needs a key or a uid for each row. Name "
+            "that column, joined on key or uid."
+        )
+    schemas = [_metadata(path) for path in files]
+    shared = set.intersection(*(set(schema.names) for _, schema in schemas))
+    counts = [count for count, _ in schemas]
+    columns = {kind: _first(names, shared) for kind, names in _USUAL.items()} | {join_on: column}
+    used = {kind: each for kind, each in columns.items() if each is not None}
+    block: dict[str, Any] = {
+        "metadata": {"files": file_patterns([str(path) for path in files]), **used},
+        "captions": "text" if "caption" in used else "none",
+    }
+    parts = max(1, ROWS_PER_PART // max(1, *counts))
+    if parts < Corpus.model_fields["shards_per_part"].default:
+        block["shards_per_part"] = parts
+    named = ", ".join(f"{kind} from {plain(each)}" for kind, each in used.items())
+    note = f"{len(files):,} files list {sum(counts):,} samples without pictures: {named}"
+    return Imported({"corpora": {name: block}}, [note])
+
+
+def _metadata(path: Path) -> tuple[int, pa.Schema]:
+    try:
+        found = pq.read_metadata(path)
+        return found.num_rows, found.schema.to_arrow_schema()
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path}: cannot be read as Parquet: {error}. Fetch it again.") from error
+
+
+def _first(names: Sequence[str], present: set[str]) -> str | None:
+    return next((name for name in names if name in present), None)
