@@ -13,7 +13,10 @@ if AUDIT is not None:
     include: "rules/similarity_files.smk"
     include: "rules/nearest.smk"
     include: "rules/prune.smk"
-    include: "rules/evaluate.smk"
+
+    if EVALUATED:
+
+        include: "rules/evaluate.smk"
 
 
 if DEDUPLICATIONS:
@@ -34,6 +37,11 @@ if PARROT is not None:
     include: "rules/spot.smk"
     include: "rules/parrot.smk"
     include: "rules/curate.smk"
+
+
+onstart:
+    for sentence in left_out(RUN):
+        logger.info(f"Left out: {sentence}", extra={"left_out": sentence})
 
 
 include: "rules/report_files.smk"

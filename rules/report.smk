@@ -28,6 +28,7 @@ rule report_table:
         sql=lambda wildcards: TABLES[wildcards.table].sql,
         relations=lambda wildcards: TABLES[wildcards.table].relations,
         parameters=lambda wildcards: TABLES[wildcards.table].parameters,
+        notes=lambda wildcards: TABLES[wildcards.table].notes,
     script:
         "../workflow_scripts/report_table.py"
 

@@ -3,7 +3,8 @@
 from clipaudit.config.prunings import kept_searches
 
 SEARCHES = kept_searches(AUDIT)
-EVALUATED = [*AUDIT.test_sets, *AUDIT.control_sets]
+PAIR_TESTS = pictured(RUN, [pair.test for pair in AUDIT.pairs.values()])
+EVALUATED = pictured(RUN, [*AUDIT.test_sets, *AUDIT.control_sets]) or PAIR_TESTS
 
 
 # --- prunings ----------------------------------------------------------------------------------
@@ -123,14 +124,17 @@ def prediction_outputs(test_sets):
 
 def pair_test_sets():
     """The test sets of the further pairs that are not evaluated anyway."""
-    tests = [pair.test for pair in AUDIT.pairs.values()]
-    return [name for name in dict.fromkeys(tests) if name not in EVALUATED]
+    return [name for name in dict.fromkeys(PAIR_TESTS) if name not in EVALUATED]
 
 
 def classified():
     """The test sets with the classes of the small set: those that classifiers know."""
     labels = RUN.corpora[AUDIT.small].labels
-    return [name for name in AUDIT.test_sets if RUN.corpora[name].labels == labels]
+    return [
+        name
+        for name in pictured(RUN, AUDIT.test_sets)
+        if RUN.corpora[name].labels == labels
+    ]
 
 
 def classified_model(wildcards):

@@ -10,7 +10,7 @@ def compute(step: Step) -> None:
     from clipaudit.reports.rendering import to_csv, to_latex, to_markdown
     from clipaudit.reports.tables import published_values, report_table
 
-    name, sql = step.settings["table"], step.settings["sql"]
+    name, sql, notes = (step.settings[key] for key in ("table", "sql", "notes"))
     views = {view: step.labelled(view) for view in step.ingredients.inputs}
     relations = {
         view: pa.Table.from_pylist(rows) for view, rows in step.settings["relations"].items()
@@ -22,8 +22,8 @@ def compute(step: Step) -> None:
     )
     step.write_table("table", table, table.schema)
     step.write_bytes("csv", to_csv(table).encode(), ".csv")
-    step.write_bytes("markdown", to_markdown(name, table).encode(), ".md")
-    step.write_bytes("latex", to_latex(name, table).encode(), ".tex")
+    step.write_bytes("markdown", to_markdown(name, table, notes).encode(), ".md")
+    step.write_bytes("latex", to_latex(name, table, notes).encode(), ".tex")
 
 
 run_step(snakemake, compute)

@@ -7,6 +7,7 @@ series of which panel. Models that are not in the grid stay in the list, without
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from clipaudit.config.pictures import has_pictures
 from clipaudit.config.prunings import pruned, size_label, web
 from clipaudit.config.run import Run
 from clipaudit.config.similarity import NearFar, Similarity, Size, Supervised
@@ -137,7 +138,8 @@ def _panel(
                 "recipe": family.recipe,
                 "manifest": manifest,
                 "baseline": family.baseline,
-                "in_grid": in_grid(run, audit, family.recipe, manifest),
+                "in_grid": has_pictures(run, test_set)
+                and in_grid(run, audit, family.recipe, manifest),
             }
             for manifest in (family.baseline, *manifests)
         ]

@@ -78,8 +78,11 @@ def to_csv(table: pa.Table) -> str:
     return stream.getvalue()
 
 
-def to_markdown(name: str, table: pa.Table) -> str:
-    """Return the report table `name` as a Markdown table under its caption, aligned as text."""
+def to_markdown(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
+    """Return the report table `name` as a Markdown table, aligned as text.
+
+    It stands under its caption, of which `notes` are the last sentences.
+    """
     layout = LAYOUTS[name]
     heads, lines = _printed(table, layout)
     grid = [[_markdown_text(head) for head in heads]]
@@ -89,11 +92,14 @@ def to_markdown(name: str, table: pa.Table) -> str:
     widths = [max(3, *map(len, column)) for column in zip(*grid, strict=True)]
     rule = [":" + "-" * (widths[0] - 1), *("-" * (width - 1) + ":" for width in widths[1:])]
     rows = [_markdown_row(row, widths) for row in (grid[0], rule, *grid[1:])]
-    return "\n".join([_markdown_text(layout.caption), "", *rows, ""])
+    return "\n".join([_markdown_text(" ".join([layout.caption, *notes])), "", *rows, ""])
 
 
-def to_latex(name: str, table: pa.Table) -> str:
-    """Return the report table `name` as a LaTeX table, for the packages booktabs and graphicx."""
+def to_latex(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
+    """Return the report table `name` as a LaTeX table, for the packages booktabs and graphicx.
+
+    `notes` are the last sentences of its caption.
+    """
     layout = LAYOUTS[name]
     heads, lines = _printed(table, layout)
     body: list[str] = []
@@ -107,7 +113,7 @@ def to_latex(name: str, table: pa.Table) -> str:
             r"% needs \usepackage{booktabs,graphicx}",
             r"\begin{table}[t]",
             r"\centering",
-            rf"\caption{{{_latex_text(layout.caption)}}}",
+            rf"\caption{{{_latex_text(' '.join([layout.caption, *notes]))}}}",
             rf"\label{{tab:{name}}}",
             r"\footnotesize",
             r"\setlength{\tabcolsep}{4pt}",

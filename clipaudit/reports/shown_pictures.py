@@ -23,21 +23,19 @@ def shown_pictures(
 ) -> Pictures:
     """Return what is shown of samples, given by corpus and address.
 
-    `settings` are those of a Gallery. By them either the image files are read from `tars`, or the
-    uids from the tables of `samples`, and then no tar is opened.
+    `settings` are those of a Gallery. The image files of the corpora that they name are read from
+    `tars`; of any other corpus the uids are read from the tables of `samples`.
     """
-    if not settings["pictures"]:
-        return {
-            (corpus, address): uid
-            for corpus, addresses in wanted.items()
-            for address, uid in _uids(corpus, set(addresses), samples).items()
-        }
     paths = paths_by_corpus(tars, settings["tars"])
-    return {
-        (corpus, address): picture
-        for corpus, addresses in wanted.items()
-        for address, picture in read_pictures(paths[corpus], addresses).items()
-    }
+    found: dict[tuple[str, int], bytes | str] = {}
+    for corpus, addresses in wanted.items():
+        shown: Mapping[int, bytes | str] = (
+            read_pictures(paths[corpus], addresses)
+            if corpus in paths
+            else _uids(corpus, set(addresses), samples)
+        )
+        found |= {(corpus, address): each for address, each in shown.items()}
+    return found
 
 
 def _uids(corpus: str, wanted: set[int], samples: Sequence[LabelledFile]) -> dict[int, str]:

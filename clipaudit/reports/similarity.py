@@ -1,5 +1,8 @@
 """The tables of the similarity audit that the settings ask for."""
 
+from dataclasses import replace
+
+from clipaudit.config.pictures import can_show_evidence, left_out
 from clipaudit.config.run import Run
 from clipaudit.config.similarity import Similarity
 from clipaudit.reports.similarity_accuracies import (
@@ -35,7 +38,12 @@ def similarity_tables(run: Run) -> dict[str, ReportTable]:
     for name, small_added in (("similarity_table1", True), ("similarity_table4", False)):
         if small_added in audit.with_small:
             tables[name] = accuracies(run, audit, small_added=small_added)
-    return dict(sorted(tables.items()))
+    return {name: _with_notes(run, table) for name, table in sorted(tables.items())}
+
+
+def _with_notes(run: Run, table: ReportTable) -> ReportTable:
+    """Say below a table of accuracies which of them are missing for want of pictures."""
+    return replace(table, notes=left_out(run)) if "predictions" in table.inputs else table
 
 
 def _optional_tables(run: Run, audit: Similarity) -> dict[str, ReportTable]:
@@ -49,7 +57,7 @@ def _optional_tables(run: Run, audit: Similarity) -> dict[str, ReportTable]:
         tables["similarity_deduplication"] = deduplication(audit, audit.deduplication)
     if audit.robustness is not None:
         tables["similarity_robustness"] = robustness(run, audit, audit.robustness)
-    if audit.evidence is not None:
+    if audit.evidence is not None and can_show_evidence(run, audit):
         tables["similarity_evidence"] = evidence_of_pruning(run, audit, audit.evidence)
         if audit.evidence.removed is not None:
             tables["similarity_evidence_orders"] = evidence_of_orders(run, audit, audit.evidence)

@@ -6,6 +6,7 @@ recipe and the manifest that it was trained on; where the grid leaves a model ou
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from clipaudit.config.pictures import can_show_evidence, can_train, pictured
 from clipaudit.config.prunings import (
     ALL,
     CORE,
@@ -39,22 +40,28 @@ def in_grid(run: Run, audit: Similarity, recipe: str, manifest: str) -> bool:
     """Return whether a model is there to be shown.
 
     It is where the grid asks for its manifest, or it is there anyway: as an encoder, for the
-    evidence, or from elsewhere.
+    evidence, or from elsewhere. Of a corpus without pictures there are no models.
     """
     if recipe in (PRETRAINED, CLASSIFIER):
         return True
+    if not can_train(run, manifest):
+        return False
     encoders = {encoder.model for encoder in run.encoders.values()}
     return (
         audit.asks_for(manifest)
         or f"{recipe}/{manifest}" in encoders
-        or (recipe, manifest) in evidence_models(audit)
+        or ((recipe, manifest) in evidence_models(audit) and can_show_evidence(run, audit))
     )
 
 
 def classified(run: Run, audit: Similarity) -> list[str]:
     """Return the test sets with the classes of the small set: those that classifiers know."""
     labels = run.corpora[audit.small].labels
-    return [name for name in audit.test_sets if run.corpora[name].labels == labels]
+    return [name for name in _evaluated(run, audit) if run.corpora[name].labels == labels]
+
+
+def _evaluated(run: Run, audit: Similarity) -> list[str]:
+    return pictured(run, audit.test_sets)
 
 
 # --- Tables 1, 3 and 4 ---------------------------------------------------------------------------
@@ -197,7 +204,7 @@ def _predictions(run: Run, audit: Similarity, rows: Sequence[Mapping[str, object
         for recipe, manifest in shown
         for path in prediction_files(
             [(recipe, manifest)],
-            classified(run, audit) if recipe in by_labels else audit.test_sets,
+            classified(run, audit) if recipe in by_labels else _evaluated(run, audit),
         )
     ]
 
@@ -219,7 +226,7 @@ def evidence_of_pruning(run: Run, audit: Similarity, evidence: Evidence) -> Repo
     arms = _arms(audit, evidence)
     return ReportTable(
         sql="similarity_evidence",
-        inputs={"predictions": _arm_predictions(audit, arms)},
+        inputs={"predictions": _arm_predictions(run, audit, arms)},
         relations={"arms": arms, "testsets": rows_of_test_sets(run, audit.test_sets)},
         parameters={"reference": evidence.reference, "t": _quantile(evidence)},
     )
@@ -230,7 +237,7 @@ def evidence_of_orders(run: Run, audit: Similarity, evidence: Evidence) -> Repor
     arms = _order_arms(audit, evidence)
     return ReportTable(
         sql="similarity_evidence_orders",
-        inputs={"predictions": _arm_predictions(audit, arms)},
+        inputs={"predictions": _arm_predictions(run, audit, arms)},
         relations={"arms": arms, "testsets": rows_of_test_sets(run, audit.test_sets)},
         parameters={"t": _quantile(evidence)},
     )
@@ -271,9 +278,11 @@ def _order_arms(audit: Similarity, evidence: Evidence) -> list[Row]:
     ]
 
 
-def _arm_predictions(audit: Similarity, arms: Sequence[Mapping[str, object]]) -> list[str]:
+def _arm_predictions(
+    run: Run, audit: Similarity, arms: Sequence[Mapping[str, object]]
+) -> list[str]:
     models = [(str(arm["recipe"]), str(arm["manifest"])) for arm in arms]
-    return prediction_files(models, audit.test_sets)
+    return prediction_files(models, _evaluated(run, audit))
 
 
 # --- effective robustness ------------------------------------------------------------------------

@@ -11,7 +11,9 @@ the paper's of 0.05. The gaps of Figure 14 are those to the small set, as for Ta
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from clipaudit.config.pictures import left_out, pictured
 from clipaudit.config.prunings import pruned, web
 from clipaudit.config.run import Run
 from clipaudit.config.similarity import Pair, Similarity
@@ -73,7 +75,13 @@ def similarity_figures(run: Run) -> dict[str, ReportFigure]:
     if audit.second_encoder is not None:
         found["fig13"] = _encoders(run, audit, audit.second_encoder)
     found["fig14"] = _normalized(run, audit)
-    return {f"similarity_{name}": figure for name, figure in found.items()}
+    return {f"similarity_{name}": _with_notes(run, figure) for name, figure in found.items()}
+
+
+def _with_notes(run: Run, figure: ReportFigure) -> ReportFigure:
+    """Say below a figure of accuracies which of them are missing for want of pictures."""
+    notes = left_out(run) if "predictions" in figure.table.inputs else []
+    return replace(figure, caption=" ".join([figure.caption, *notes]))
 
 
 # --- similarity of test images -------------------------------------------------------------------
@@ -142,7 +150,7 @@ def _correlations(
         sql="similarity_correlation",
         inputs={
             "neighbors": [neighbors or neighbors_in_web(audit)],
-            "predictions": prediction_files(models, test_sets),
+            "predictions": prediction_files(models, pictured(run, test_sets)),
         },
         relations={"testsets": rows_of_test_sets(run, test_sets)},
         parameters={"bins": ACCURACY_BINS},

@@ -6,6 +6,7 @@ Paths are pointers relative to results/; the SQL of a table sees its inputs as v
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from clipaudit.config.pictures import has_pictures
 from clipaudit.config.prunings import ALL, base
 from clipaudit.config.run import Run
 from clipaudit.config.similarity import Similarity
@@ -22,12 +23,13 @@ Relation = Sequence[Mapping[str, object]]
 @dataclass(frozen=True)
 class ReportTable:
     """A table: its SQL, its inputs by view name, small relations that come from the settings, and
-    its parameters."""
+    its parameters. `notes` are sentences that stand below its caption."""
 
     sql: str  # reports/sql/<sql>.sql
     inputs: Mapping[str, Sequence[str]]
     relations: Mapping[str, Relation] = field(default_factory=dict)
     parameters: Mapping[str, object] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -55,17 +57,28 @@ def gallery_of(
 ) -> Gallery:
     """Return a gallery of samples of some corpora.
 
-    It reads their tars or, where no picture may be shown, their `samples` for the uids, and no tar.
-    The settings say which: `pictures`, and whose the `tars` are, in their order.
+    It reads their tars or, of corpora of which no picture is there or may be shown, their `samples`
+    for the uids, and no tar. The settings say which: whose the `tars` are, in their order, and
+    whether `pictures` may be shown.
     """
-    if not run.report.pictures:
-        inputs = {**inputs, "samples": part_files(run, "samples", corpora)}
-        return Gallery(
-            {**settings, "pictures": False, "tars": []}, inputs, [], f"{caption} {NOT_SHOWN}"
-        )
-    tars = [{"corpus": name, "shards": len(run.shards(name))} for name in corpora]
-    paths = [path for name in corpora for path in run.shards(name)]
-    return Gallery({**settings, "pictures": True, "tars": tars}, inputs, paths, caption)
+    allowed = run.report.pictures
+    shown = [name for name in corpora if allowed and has_pictures(run, name)]
+    hidden = [name for name in corpora if name not in shown]
+    if hidden:
+        inputs = {**inputs, "samples": part_files(run, "samples", hidden)}
+        why = _no_pictures([run.title(name) for name in hidden]) if allowed else NOT_SHOWN
+        caption = f"{caption} {why}"
+    tars = [{"corpus": name, "shards": len(run.shards(name))} for name in shown]
+    paths = [path for name in shown for path in run.shards(name)]
+    return Gallery({**settings, "pictures": allowed, "tars": tars}, inputs, paths, caption)
+
+
+def _no_pictures(titles: Sequence[str]) -> str:
+    have = "has" if len(titles) == 1 else "have"
+    return (
+        f"{', '.join(titles)} {have} no pictures: in their places stand the uids of samples, or "
+        "the first digits."
+    )
 
 
 def rows_of_test_sets(run: Run, names: Sequence[str]) -> list[dict[str, object]]:

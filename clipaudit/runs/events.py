@@ -2,8 +2,9 @@
 
     logs/runs/<start>-<process>.jsonl   one run; the first line says which process on which host
 
-Events are `run` (how many jobs each rule has), `job` (one that starts: rule, wildcards, logs),
-`started`, `finished`, `error`, `end`. Each has the time in seconds since 1970.
+Events are `run` (how many jobs each rule has), `left_out` (what the run does not do, and why),
+`job` (one that starts: rule, wildcards, logs), `started`, `finished`, `error`, `end`. Each has the
+time in seconds since 1970.
 """
 
 import json
@@ -68,6 +69,8 @@ def event_of(record: logging.LogRecord, now: float) -> Event | None:
     if kind == "run_info":
         rules = {rule: n for rule, n in fields["stats"].items() if rule != "total"}
         return {"event": "run", "time": now, "rules": rules}
+    if "left_out" in fields:
+        return {"event": "left_out", "time": now, "what": str(fields["left_out"])}
     if kind == "job_info":
         about = {"job": fields["jobid"], "rule": fields["rule_name"], "threads": fields["threads"]}
         wildcards = dict(fields["wildcards"] or {})

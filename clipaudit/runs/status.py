@@ -46,6 +46,7 @@ class RunStatus:
     stages: dict[str, Stage] = field(default_factory=dict)
     jobs: dict[int, Job] = field(default_factory=dict)  # those that run now
     failures: list[Job] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)  # what the run does not do, and why
     at_once: int = 1  # the most jobs that ran together
 
     def take(self, event: Mapping[str, Any]) -> None:
@@ -54,6 +55,7 @@ class RunStatus:
         take = {
             "opened": self._open,
             "run": self._plan,
+            "left_out": self._leave_out,
             "job": self._start,
             "finished": self._finish,
             "error": self._fail,
@@ -94,6 +96,9 @@ class RunStatus:
     def _plan(self, event: Mapping[str, Any]) -> None:
         for rule, count in event["rules"].items():
             self.stages.setdefault(rule, Stage(0)).total = count
+
+    def _leave_out(self, event: Mapping[str, Any]) -> None:
+        self.left_out.append(event["what"])
 
     def _start(self, event: Mapping[str, Any]) -> None:
         job = Job(event["rule"], event["wildcards"], event["log"], event["time"])

@@ -33,7 +33,7 @@ def run_status(runs: Path) -> RunStatus:
 
 
 def status_lines(status: RunStatus, now: float) -> Iterator[str]:
-    """Yield the lines that people read: the whole, the stages, and the failures."""
+    """Yield the lines that people read: the whole, the stages, what is left out, the failures."""
     yield _heading(status, now)
     width = max((len(rule) for rule in status.stages), default=0)
     for rule, stage in status.stages.items():
@@ -43,6 +43,8 @@ def status_lines(status: RunStatus, now: float) -> Iterator[str]:
             notes.append(f"{duration(stage.seconds / stage.done)} each")
         counts = f"{stage.done:>5} of {stage.total:<5}"
         yield f"  {plain(rule):<{width}} {counts} {', '.join(notes)}".rstrip()
+    for sentence in status.left_out:
+        yield f"Left out: {plain(sentence)}"
     for job in status.failures:
         yield from _failure(job)
 

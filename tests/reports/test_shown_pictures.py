@@ -1,5 +1,8 @@
 """Pictures from tars, or uids from tables of samples."""
 
+import io
+import tarfile
+
 import pyarrow as pa
 import pytest
 
@@ -23,6 +26,14 @@ def samples_file(folder, corpus, *addresses):
     ]
     write_tables([pa.Table.from_pylist(rows, SAMPLES)], SAMPLES, path)
     return LabelledFile(path, {"corpus": corpus})
+
+
+def write_shard(path, pictures):
+    with tarfile.open(path, "w") as tar:
+        for key, content in pictures.items():
+            info = tarfile.TarInfo(f"{key}.jpg")
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
 
 
 def uid(corpus, shard, row):
@@ -50,6 +61,17 @@ def test_a_sample_that_is_not_indexed_is_named(tmp_path):
 
     with pytest.raises(InputError, match=r"a: no uid of row 7 of shard 1, .* has 1 of the 2 sampl"):
         shown_pictures({"a": [0, 1 << 32 | 7]}, NO_PICTURES, [], [file])
+
+
+def test_corpora_without_tars_stand_as_uids_beside_pictures(tmp_path):
+    tar = tmp_path / "a.tar"
+    write_shard(tar, {"0": b"picture"})
+    settings = {"pictures": True, "tars": [{"corpus": "a", "shards": 1}]}
+    file = samples_file(tmp_path, "b", (0, 0))
+
+    found = shown_pictures({"a": [0], "b": [0]}, settings, [tar], [file])
+
+    assert found == {("a", 0): b"picture", ("b", 0): uid("b", 0, 0)}
 
 
 def test_nothing_shown_needs_nothing():

@@ -52,6 +52,12 @@ def test_before_a_job_is_done_the_time_left_is_unknown():
     assert "time left unknown" in live_line(status, 5.0)
 
 
+def test_what_a_run_leaves_out_is_told():
+    status = taken(PLAN, {"event": "left_out", "time": 0.0, "what": "web has no pictures."})
+
+    assert "Left out: web has no pictures." in status_lines(status, 1.0)
+
+
 def test_a_retried_job_counts_once():
     status = taken(PLAN, job(1, "index", 0.0), job(1, "index", 4.0), finished(1, 5.0))
 

@@ -78,7 +78,9 @@ def read_table(
         name=name,
         audit=audit_of(name),
         title=title_of(name),
-        caption=layout.caption if layout else "",
+        caption=" ".join(
+            [layout.caption if layout else "", *map(plain, settings.get("notes", ()))]
+        ),
         pointer=place,
         grid=printed_grid(rows, layout) if layout else plain_grid(columns, rows),
         columns=columns,

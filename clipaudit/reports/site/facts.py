@@ -6,6 +6,7 @@ from typing import Any
 
 import duckdb
 
+from clipaudit.config.pictures import left_out
 from clipaudit.config.run import Run
 from clipaudit.plaintext import plain
 from clipaudit.reports.layouts import count
@@ -23,6 +24,7 @@ class Facts:
     """Run facts for the overview: lines of plain tables, and names with values."""
 
     summary: Mapping[str, str]
+    left_out: tuple[str, ...]  # sentences: what the audits do not say, and why
     corpora: tuple[Line, ...]
     models: tuple[Line, ...]
     versions: Mapping[str, str]
@@ -75,7 +77,8 @@ def run_facts(run: Run, connection: duckdb.DuckDBPyConnection, graph: Graph) -> 
     if dates:
         summary["Computed"] = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
         summary["On"] = ", ".join(hosts)
-    return Facts(summary, corpora, tuple(sorted(map(_model, trained))), _versions(graph))
+    said = tuple(map(plain, left_out(run)))
+    return Facts(summary, said, corpora, tuple(sorted(map(_model, trained))), _versions(graph))
 
 
 def enabled(run: Run) -> list[str]:

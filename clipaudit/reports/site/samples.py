@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 
 from clipaudit.catalog.sqltext import identifier
+from clipaudit.config.pictures import has_pictures
 from clipaudit.config.run import Run
 from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.lookup import read_pictures
@@ -169,6 +170,10 @@ def pictures(pages: Iterable[SamplePage], run: Run) -> dict[str, bytes | str]:
     for page in pages:
         by_corpus.setdefault(page.corpus, {})[page.shard << 32 | page.row] = page
     for corpus, wanted in by_corpus.items():
+        if not has_pictures(run, corpus):
+            why = f"{plain(run.title(corpus))} has no pictures"
+            found |= {page.page: why for page in wanted.values()}
+            continue
         paths = {number: Path(path) for number, path in enumerate(run.shards(corpus))}
         try:
             read = read_pictures(paths, wanted)

@@ -1,0 +1,102 @@
+"""What the similarity audit asks for, and says, where a corpus has no pictures."""
+
+from pathlib import Path
+
+import pytest
+
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.reports.similarity import similarity_tables
+from clipaudit.reports.similarity_figures import similarity_figures
+from clipaudit.reports.similarity_galleries import similarity_galleries
+
+ROOT = Path(__file__).parents[2]
+NOTE = "large has no pictures: no model is trained on it, so none is in this grid."
+EVIDENCE = {"recipes": ["brief", "again"], "pruning": "sketch", "reference": "val"}
+
+
+def listed(settings, *corpora):
+    """Take the pictures of some corpora away."""
+    for name in corpora:
+        corpus = settings["corpora"][name]
+        count = 4 if name == "large" else 1
+        files = f"{name}_{{0..{count - 1}}}.parquet"
+        columns = {"key": "key", "caption": "caption", "label": "label"}
+        corpus["metadata"] = {"files": files, **columns}
+        del corpus["shards"], corpus["world"]
+        arrays = files.replace("parquet", "npy")
+        given = {"corpus": name, "encoder": "own", "arrays": arrays, "metadata": files}
+        settings.setdefault("embeddings", {})[name] = given | {"column": "key"}
+    return settings
+
+
+@pytest.fixture
+def micro():
+    """The micro world's settings, with a second seed and an encoder from elsewhere."""
+    settings = read_settings(ROOT / "config/micro.yaml")
+    settings["encoders"]["own"] = {"architecture": "atom", "pretrained": "own.pt"}
+    settings["recipes"]["again"] = {**settings["recipes"]["brief"], "seed": 1}
+    settings["similarity"]["evidence"] = EVIDENCE
+    return settings
+
+
+def predictions(specifications):
+    return {
+        path.removeprefix("predictions/")
+        for each in specifications
+        for path in each.inputs.get("predictions", ())
+    }
+
+
+def test_models_of_what_has_no_pictures_are_not_asked_for(micro):
+    run = parse_settings(listed(micro, "large"))
+    tables = similarity_tables(run)
+
+    asked = predictions(
+        [*tables.values(), *(figure.table for figure in similarity_figures(run).values())]
+    )
+
+    assert asked == {f"brief-resnet/small/{name}.json" for name in ("sketch", "val")}
+    assert not {row["in_grid"] for row in tables["similarity_table1"].relations["rows"]} - {False}
+
+
+def test_predictions_on_what_has_no_pictures_are_not_asked_for(micro):
+    run = parse_settings(listed(micro, "sketch"))
+    tables = similarity_tables(run)
+
+    asked = predictions(
+        [*tables.values(), *(figure.table for figure in similarity_figures(run).values())]
+    )
+
+    assert {path.rpartition("/")[2] for path in asked} == {"val.json"}
+    assert "similarity_evidence" not in tables  # it is about sketch
+
+
+def test_tables_of_accuracies_say_what_is_missing_and_others_do_not(micro):
+    tables = similarity_tables(parse_settings(listed(micro, "large")))
+
+    said = {name for name, table in tables.items() if NOTE in table.notes}
+
+    assert said == {f"similarity_{name}" for name in ("table1", "table3", "robustness")}
+    assert "similarity_evidence" not in tables
+    assert tables["similarity_table1"].notes[-1] == (
+        "So the evidence over several seeds is left out."
+    )
+
+
+def test_with_all_pictures_nothing_is_said(micro):
+    run = parse_settings(micro)
+
+    assert {tuple(table.notes) for table in similarity_tables(run).values()} == {()}
+    assert "no pictures" not in " ".join(each.caption for each in similarity_figures(run).values())
+
+
+def test_a_gallery_reads_the_tars_that_there_are_and_uids_of_the_rest(micro):
+    run = parse_settings(listed(micro, "large"))
+
+    gallery = similarity_galleries(run)["similarity_fig15_val"]
+
+    assert gallery.tars == [*run.shards("val"), *run.shards("small")]
+    assert gallery.inputs["samples"] == ["samples/large/00000.json", "samples/large/00001.json"]
+    assert gallery.caption.endswith(
+        "large has no pictures: in their places stand the uids of samples, or the first digits."
+    )
