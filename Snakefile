@@ -39,11 +39,6 @@ if PARROT is not None:
     include: "rules/curate.smk"
 
 
-onstart:
-    for sentence in left_out(RUN):
-        logger.info(f"Left out: {sentence}", extra={"left_out": sentence})
-
-
 include: "rules/report_files.smk"
 include: "rules/report.smk"
 include: "rules/site.smk"
@@ -51,6 +46,8 @@ include: "rules/site.smk"
 
 onstart:
     refuse_excess_of(workflow.dag, config)
+    for sentence in left_out(RUN):
+        logger.info(f"Left out: {sentence}", extra={"left_out": sentence})
 
 
 rule all_figures:
