@@ -11,6 +11,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 logger = logging.getLogger(__name__)
+
+_NAME = re.compile(r"\w+(?:/\w+)?", re.ASCII)
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_EXTENSION = re.compile(r"\.\w+", re.ASCII)
 
 ROWS_PER_GROUP = 65_536  # rows read at once; what clipaudit.parquet writes as one group
 
@@ -147,8 +152,10 @@ class ActionCache:
         """
         path = self.file(key)
         try:
-            outputs = json.loads(path.read_text())["outputs"]
-            return {name: ActionOutput.from_json(output) for name, output in outputs.items()}
+            fields = json.loads(path.read_text())["outputs"]
+            outputs = {name: ActionOutput.from_json(output) for name, output in fields.items()}
+            _refuse_paths(outputs)
+            return outputs
         except FileNotFoundError:
             return None
         except (KeyError, TypeError, ValueError) as error:
@@ -190,3 +197,15 @@ class ActionCache:
                 return True
             return False
         return True
+
+
+def _refuse_paths(outputs: Mapping[str, ActionOutput]) -> None:
+    """Raise ValueError for what could lead out of a folder: others may have written the record."""
+    for name, output in outputs.items():
+        for pattern, text in (
+            (_NAME, name),
+            (_EXTENSION, output.extension),
+            (_DIGEST, output.pointer.digest),
+        ):
+            if not pattern.fullmatch(text):
+                raise ValueError(f"{text!r} is no name, extension or digest of an output")

@@ -112,3 +112,21 @@ def test_the_same_key_giving_other_bytes_is_reported_loudly(cache, caplog):
     assert "NOT REPRODUCED: action abab" in caplog.text
     assert first["manifest"].pointer.digest in caplog.text
     assert cache.find("ab" * 32) == second
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"manifest"', '"../../manifest"'),
+        ('".parquet"', '"/../x.parquet"'),
+        ('"digest": "', '"digest": "../'),
+    ],
+    ids=["name", "extension", "digest"],
+)
+def test_a_record_whose_words_would_lead_out_of_a_folder_counts_as_none(cache, old, new, caplog):
+    cache.record("ab12", output(cache, b"x"))
+    path = cache.file("ab12")
+    path.write_text(path.read_text().replace(old, new))
+
+    assert cache.find("ab12") is None
+    assert "is no name, extension or digest of an output" in caplog.text
