@@ -1,0 +1,78 @@
+"""Faults of remotes, told in our words: what is missing, what is denied, and what may pass.
+
+Messages of other libraries hold signed URLs at times: they are repeated without their secrets.
+"""
+
+from clipaudit.errors import InputError
+from clipaudit.remote.urls import PACKAGES, hidden, scheme_of
+
+_MAY_PASS = {408, 425, 429}  # of the HTTP status codes below 500
+_MOST_TOLD = 200  # characters of another library's message
+
+
+def final_fault(url: str, error: Exception) -> InputError | None:
+    """Return what to tell of a fault that another attempt would meet again; None for others."""
+    scheme = scheme_of(url)
+    package = PACKAGES.get(scheme, "a package of fsspec's")
+    if isinstance(error, ImportError):
+        return InputError(
+            f"{url}: {scheme}:// is read by {package}, which cannot be imported "
+            f"({cause_of(error)}). Install it: pip install 'clipaudit[remote]'."
+        )
+    status = _status(error)
+    if isinstance(error, PermissionError) or status in {401, 403} or _lacks_credentials(error):
+        return InputError(
+            f"{url}: access is denied ({cause_of(error)}). Give credentials where {package} looks "
+            "for them, such as its environment variables: docs/remote.md lists them."
+        )
+    if isinstance(error, FileNotFoundError) or status in {404, 410}:
+        return InputError(
+            f"{url}: no such object{_or_bucket(url)}. Correct the URL under `corpora` in the "
+            "settings, or upload the shard."
+        )
+    if status is not None and 400 <= status < 500 and status not in _MAY_PASS:
+        return InputError(f"{url}: refused ({cause_of(error)}). Check the URL.")
+    return None
+
+
+def tired(url: str, error: Exception, *, attempts: int) -> InputError:
+    """Return what to tell when the last attempt failed."""
+    return InputError(
+        f"{url}: cannot be read after {attempts} attempts ({cause_of(error)}). Check the network "
+        "and the server, then start the same command again: what is done stays done."
+    )
+
+
+def cause_of(error: Exception) -> str:
+    """Return the kind of an error and the first line of its message, without secrets.
+
+    >>> cause_of(OSError("https://host/0.tar?Signature=abc\\nbody"))
+    'OSError: https://host/0.tar?…'
+    """
+    told = hidden(next(iter(str(error).splitlines()), ""))[:_MOST_TOLD]
+    return f"{type(error).__name__}: {told}" if told else type(error).__name__
+
+
+def _status(error: Exception) -> int | None:
+    """Return the HTTP status that an error of aiohttp, gcsfs or huggingface_hub bears."""
+    for bearer, name in (
+        (error, "status"),
+        (error, "code"),
+        (getattr(error, "response", None), "status_code"),
+    ):
+        found = getattr(bearer, name, None)  # one by one: aiohttp's `code` warns
+        if isinstance(found, int):
+            return found
+    return None
+
+
+def _lacks_credentials(error: Exception) -> bool:
+    """Return whether a library found no credentials at all; these errors are of no common kind."""
+    names = {"NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"}
+    return any(each.__name__ in names for each in type(error).__mro__)
+
+
+def _or_bucket(url: str) -> str:
+    """Return a mention of the bucket, where there is one: stores answer alike for both."""
+    scheme, _, rest = url.partition("://")
+    return f", or no bucket {rest.partition('/')[0]}" if scheme in {"s3", "gs"} else ""

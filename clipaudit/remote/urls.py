@@ -1,0 +1,85 @@
+"""URLs of shards: which are understood, and that none of them carries a secret.
+
+A URL stands in settings, records, logs and reports, so what opens a door may not stand in it:
+user:password@, and queries, which are where signatures stand. Standard library only.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+
+from clipaudit.errors import ConfigError
+
+PACKAGES: Mapping[str, str] = {  # which reads a scheme; all are in the extra `remote`
+    "s3": "s3fs",
+    "gs": "gcsfs",
+    "hf": "huggingface_hub",
+    "https": "aiohttp",
+    "http": "aiohttp",
+}
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
+_SHORTEST_SECRET = 8  # characters; a variable of fewer hides nothing and may be any word
+
+
+def is_url(text: str) -> bool:
+    """Return whether a shard is named by URL, of whatever scheme.
+
+    >>> is_url("s3://bucket/0.tar"), is_url("data/s3/0.tar")
+    (True, False)
+    """
+    return _URL.match(text) is not None
+
+
+def scheme_of(url: str) -> str:
+    """Return the scheme of a URL.
+
+    >>> scheme_of("s3://bucket/0.tar")
+    's3'
+    """
+    return url.partition("://")[0]
+
+
+def check_url(url: str) -> None:
+    """Raise ConfigError unless a URL, or a pattern of some, is understood and without secrets.
+
+    The message repeats no secret.
+    """
+    scheme, _, rest = url.partition("://")
+    if scheme not in PACKAGES:
+        raise ConfigError(
+            f"{hidden(url)}: shards are read from {', '.join(f'{each}://' for each in PACKAGES)} "
+            "and from files. Copy them to one of these."
+        )
+    authority, _, path = rest.partition("/")
+    if "@" in authority:
+        raise ConfigError(
+            f"{hidden(url)}: a URL with a user or password would stand in logs and reports. Take "
+            "it out; docs/remote.md says where credentials belong."
+        )
+    if "?" in rest or "#" in rest:
+        raise ConfigError(
+            f"{hidden(url)}: a URL with a query or fragment is refused: a signature would stand in "
+            "logs and reports. Take it out; docs/remote.md says where credentials belong."
+        )
+    if not authority or not path or ".." in path.split("/"):
+        raise ConfigError(
+            f"{url}: not the place of a shard. Write {scheme}://, a bucket or host, and a path."
+        )
+
+
+def hidden(text: str) -> str:
+    """Return a message of others without what may be a secret in it.
+
+    Queries and fragments of URLs, users and passwords before their hosts, and the values of
+    environment variables that are named as secrets are replaced by dots.
+
+    >>> hidden("GET https://me:pw@host/0.tar?Signature=abc failed")
+    'GET https://…@host/0.tar?… failed'
+    """
+    text = re.sub(r"(\w://)[^/\s'\"]*@", r"\1…@", text)
+    text = re.sub(r"(\w://[^\s'\"?#]*)([?#])[^\s'\")]+", r"\1\2…", text)
+    for name, value in os.environ.items():
+        if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_SECRET:
+            text = text.replace(value, "…")
+    return text

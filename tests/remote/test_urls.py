@@ -1,0 +1,84 @@
+import pytest
+
+from clipaudit.config.loading import check_files, parse_settings
+from clipaudit.corpora.parts import expand_shards
+from clipaudit.errors import ConfigError
+from clipaudit.remote.urls import hidden
+
+
+def test_a_range_of_urls_is_a_list_of_shards():
+    assert expand_shards(["s3://bucket/laion/{00008..00010}.tar"]) == [
+        "s3://bucket/laion/00008.tar",
+        "s3://bucket/laion/00009.tar",
+        "s3://bucket/laion/00010.tar",
+    ]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "gs://bucket/a.tar",
+        "hf://datasets/who/what@main/a.tar",
+        "https://host:8443/a.tar",
+    ],
+)
+def test_schemes_that_are_read_are_taken(url):
+    assert expand_shards([url]) == [url]
+
+
+def test_a_scheme_that_is_not_read_lists_those_that_are():
+    with pytest.raises(ConfigError, match=r"ftp://host/0.tar: shards are read from s3://, gs://"):
+        expand_shards(["ftp://host/0.tar"])
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://me:hush@host/0.tar",
+        "s3://KEY:hush@bucket/{0..3}.tar",
+        "https://host/0.tar?X-Amz-Signature=hush",
+        "https://host/0.tar#hush",
+        "ftp://me:hush@host/0.tar",
+    ],
+)
+def test_a_url_that_carries_a_secret_is_refused_without_repeating_it(url):
+    with pytest.raises(ConfigError, match=r"Take it out|Copy them") as caught:
+        expand_shards([url])
+
+    assert "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["s3://bucket", "s3:///0.tar", "https://host/a/../0.tar"])
+def test_a_url_that_names_no_shard_is_refused(url):
+    with pytest.raises(ConfigError, match="not the place of a shard"):
+        expand_shards([url])
+
+
+def corpus(**settings):
+    return {"corpora": {"web": settings}}
+
+
+def test_no_remote_shard_is_looked_for_when_the_settings_are_read():
+    check_files(parse_settings(corpus(shards="s3://no-such-bucket/{00000..41407}.tar")))
+
+
+def test_files_and_urls_in_one_corpus_are_refused():
+    with pytest.raises(ConfigError, match=r"web.shards: 1 are URLs and 2 are files, 0.tar for one"):
+        parse_settings(corpus(shards=["{0..1}.tar", "s3://bucket/2.tar"]))
+
+
+def test_a_remote_corpus_is_not_blurred():
+    settings = corpus(shards="s3://bucket/0.tar")
+    settings["corpora"]["blurred"] = {
+        "shards": "data/blurred/blurred/{00000..00000}.tar",
+        "blurred": {"of": "web"},
+    }
+
+    with pytest.raises(ConfigError, match="web is remote; copy its shards here to blur them"):
+        parse_settings(settings)
+
+
+def test_short_values_of_variables_hide_nothing(monkeypatch):
+    monkeypatch.setenv("SOME_KEY", "tar")
+
+    assert hidden("0.tar is missing") == "0.tar is missing"
