@@ -9,6 +9,8 @@ from clipaudit.config.memorization import Memorization
 from clipaudit.config.memorized import points
 from clipaudit.config.parrot import Parrot
 from clipaudit.config.similarity import Deduplication
+from clipaudit.errors import ConfigError
+from clipaudit.remote.urls import is_url
 
 if TYPE_CHECKING:
     from clipaudit.config.run import Run
@@ -33,6 +35,34 @@ def differ_beyond_case(names: Iterable[str], section: str) -> None:
             )
 
 
+def check_shards(run: "Run", name: str, corpus: Corpus) -> None:
+    """Refuse a list of shards that cannot be read, or that lies elsewhere than it must."""
+    where = f"corpora.{name}.{'shards' if corpus.metadata is None else 'metadata.files'}"
+    try:
+        paths = run.shards(name)
+    except ConfigError as error:
+        raise ValueError(f"{where}: {error}") from error
+    files = [path for path in paths if not is_url(path)]
+    if files and len(files) < len(paths):
+        raise ValueError(
+            f"{where}: {len(paths) - len(files)} are URLs and {len(files)} are files, {files[0]} "
+            "for one; bring all of them to one side"
+        )
+    if corpus.metadata is not None and not files:
+        raise ValueError(
+            f"{where}: {paths[0]} is a URL; only tars are read from afar: copy it here"
+        )
+    if corpus.world is None or corpus.is_split:
+        return
+    folder = f"data/{corpus.world}/{name}/"
+    for path in paths:
+        if not (path.startswith(folder) and path.endswith(".tar")):
+            raise ValueError(
+                f"{where}: {path} is not {folder}<number>.tar, where the world `{corpus.world}` "
+                "puts the shards of this corpus"
+            )
+
+
 def check_blurred(run: "Run", name: str, corpus: Corpus) -> None:
     """Refuse a blurred corpus that the corpus that it is made of does not fit."""
     if corpus.blurred is None:
@@ -43,6 +73,8 @@ def check_blurred(run: "Run", name: str, corpus: Corpus) -> None:
         raise ValueError(f"{where}: {source} is a split; blur its corpus, then split that")
     if run.corpora[source].blurred is not None:
         raise ValueError(f"{where}: {source} is blurred itself; name the corpus it is made of")
+    if run.is_remote(source):
+        raise ValueError(f"{where}: {source} is remote; copy its shards here to blur them")
     own, count = run.shards(name), len(run.shards(source))
     if own != [f"data/blurred/{name}/{number:05d}.tar" for number in range(count)]:
         raise ValueError(

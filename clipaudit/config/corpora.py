@@ -101,7 +101,9 @@ class Corpus(Settings):
     """A named list of shards, of rows without pictures, or a split: some of another's samples."""
 
     shards: str | list[str] | None = Field(
-        None, description="tar files; `{00000..00019}` stands for a range; new ones go to the end"
+        None,
+        description="tar files, or URLs of some; `{00000..00019}` stands for a range; new ones go "
+        "to the end",
     )
     metadata: Metadata | None = Field(
         None, description="instead of shards: Parquet files that list samples without pictures"

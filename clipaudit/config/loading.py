@@ -86,6 +86,7 @@ def check_files(run: Run, *, root: Path = Path()) -> None:
     """Raise ConfigError unless every file that the user is to bring is there.
 
     What a world makes and what is blurred are left out: they do not exist before the first run.
+    Remote shards are, too: their index finds them, or says which it does not.
     Of settings `without_data` nothing is asked.
     """
     if run.without_data:
@@ -94,6 +95,7 @@ def check_files(run: Run, *, root: Path = Path()) -> None:
         f"corpora.{name}.{'metadata' if corpus.metadata else 'shards'}: {path}"
         for name, corpus in run.corpora.items()
         if corpus.world is None and corpus.blurred is None and not corpus.is_split
+        if not run.is_remote(name)
         for path in run.shards(name)
         if not (root / path).is_file()
     ]

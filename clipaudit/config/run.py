@@ -9,6 +9,7 @@ from clipaudit.config.checks import (
     check_blurred,
     check_memorization,
     check_parrot,
+    check_shards,
     differ_beyond_case,
     known,
 )
@@ -32,6 +33,7 @@ from clipaudit.config.prunings import (
     similarity_manifests,
     small_prunings,
 )
+from clipaudit.config.remote import Remote
 from clipaudit.config.report import Report
 from clipaudit.config.sharing import GroupStore
 from clipaudit.config.similarity import Deduplication, Similarity
@@ -41,6 +43,7 @@ from clipaudit.config.training import Architecture, Encoder, Recipe
 from clipaudit.corpora.parts import expand_shards, part_name, parts
 from clipaudit.demo.settings import World
 from clipaudit.errors import ConfigError
+from clipaudit.remote.urls import is_url
 
 
 class Run(Settings):
@@ -54,6 +57,7 @@ class Run(Settings):
     worlds: dict[Name, World] = Field({}, description="data that the project makes by itself")
     label_sets: dict[Name, LabelSet] = Field({}, description="classes and prompts of tasks")
     corpora: dict[Name, Corpus] = Field(min_length=1, description="lists of shards")
+    remote: Remote = Field(Remote(), description="the cache of shards that are named by URL")
     architectures: dict[Name, Architecture] = Field({}, description="models to build")
     recipes: dict[Name, Recipe] = Field({}, description="how models are trained")
     encoders: dict[Name, Encoder] = Field({}, description="models that embed")
@@ -92,7 +96,7 @@ class Run(Settings):
             known(corpus.labels, self.label_sets, f"corpora.{name}.labels", "label_sets")
             known(corpus.world, self.worlds, f"corpora.{name}.world", "worlds")
             self._check_split(name, corpus)
-            self._check_shards(name, corpus)
+            check_shards(self, name, corpus)
             check_blurred(self, name, corpus)
         check_embeddings(self)
         if self.similarity is not None:
@@ -126,22 +130,6 @@ class Run(Settings):
 
     def _check_architecture(self, name: str | None, where: str) -> None:
         known(name, self.architectures, f"{where}.architecture", "architectures")
-
-    def _check_shards(self, name: str, corpus: Corpus) -> None:
-        try:
-            paths = self.shards(name)
-        except ConfigError as error:
-            where = "shards" if corpus.metadata is None else "metadata.files"
-            raise ValueError(f"corpora.{name}.{where}: {error}") from error
-        if corpus.world is None or corpus.is_split:
-            return
-        folder = f"data/{corpus.world}/{name}/"
-        for path in paths:
-            if not (path.startswith(folder) and path.endswith(".tar")):
-                raise ValueError(
-                    f"corpora.{name}.shards: {path} is not {folder}<number>.tar, where the world "
-                    f"`{corpus.world}` puts the shards of this corpus"
-                )
 
     def _check_split(self, name: str, corpus: Corpus) -> None:
         known(corpus.of, self.corpora, f"corpora.{name}.of", "corpora")
@@ -216,6 +204,10 @@ class Run(Settings):
         corpus that it takes samples of.
         """
         return _expanded(self.corpora[self.source(corpus)].shard_patterns)
+
+    def is_remote(self, corpus: str) -> bool:
+        """Return whether a corpus's shards are named by URL: all of them are, or none."""
+        return is_url(self.shards(corpus)[0])
 
     def source(self, corpus: str) -> str:
         """Return the corpus that a split takes samples of; any other corpus itself."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from clipaudit.errors import ConfigError
+from clipaudit.remote.urls import check_url, is_url
 
 MAX_SHARDS = 10_000_000  # DataComp's 12.8 billion samples are 1.3 million shards
 _BRACES = re.compile(r"\{([^{}]*)\}")
@@ -63,6 +64,8 @@ def part_name(number: int) -> str:
 def _expand(pattern: str) -> Iterator[str]:
     if not pattern.strip():
         raise ConfigError("the list of shards holds an empty name. Name a tar file or a pattern.")
+    if is_url(pattern):
+        check_url(pattern)
     if wildcard := re.search(r"[*?\[]", pattern):
         raise ConfigError(
             f"shards {pattern!r}: {wildcard[0]!r} would match other files tomorrow, and a shard's "
