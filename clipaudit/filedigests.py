@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from clipaudit.errors import InputError, StoreError
+from clipaudit.remote.stubs import find_stub
 
 # A file written again within the clock's grain shows the same time: git calls such entries racy.
 _SETTLED_NS = 2_000_000_000  # FAT's grain, the coarsest in use
@@ -47,7 +48,8 @@ class FileDigests:
         """Return a file, digested before, whose bytes still have this SHA-256.
 
         A file that was touched is read again; one that was moved, removed or changed is passed
-        over. Of several copies any may be returned. Raises InputError when none is left.
+        over. Of several copies any may be returned; of a remote one, where no local one is, the
+        stub, whose bytes are checked when they are fetched. Raises InputError when none is left.
         """
         troubles = []
         for place in self._places(sha256):
@@ -62,6 +64,9 @@ class FileDigests:
             if digest == sha256:
                 return Path(path)
             troubles.append(f"{path}: its SHA-256 is now {digest}.")
+        stub = find_stub(self.directory, sha256)
+        if stub is not None:
+            return stub
         known = " ".join(troubles) or f"{self.directory} holds no record of one."
         raise InputError(
             f"no file with SHA-256 {sha256}: {known} "

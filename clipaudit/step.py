@@ -23,26 +23,27 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
-from clipaudit.actions import ActionCache, ActionInput, ActionOutput, Ingredients, LabelledFile
+from clipaudit.actions import ActionCache, ActionOutput, Ingredients, LabelledFile
 from clipaudit.codedigest import SCRIPTS, code_parts
 from clipaudit.environment import device_of, environment_of, processes_of
 from clipaudit.errors import StepError
 from clipaudit.filedigests import FileDigests
+from clipaudit.inputs import InputFiles
 from clipaudit.lineage.code_records import CodeRecord, write_code
-from clipaudit.lineage.placements import Placement, place, placement
+from clipaudit.lineage.placements import Placement, place
 from clipaudit.lineage.records import Execution, Record, write_record
 from clipaudit.lineage.roots import register
+from clipaudit.remote.cache import use_cache
 from clipaudit.runs.allowance import Allowance
 from clipaudit.sharing import GroupStore, group_rights, user_name
 from clipaudit.store import Pointer, Store, link_object, replace_text
-from clipaudit.visibility import awaited_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 logger = logging.getLogger(__name__)
 
-NO_SETTINGS = {"code", "code_files", "script"}  # params that say which code runs
+NO_SETTINGS = {"code", "code_files", "script", "urls"}  # which code runs, and where shards lie
 
 
 class Step:
@@ -67,6 +68,9 @@ class Step:
         self._allowance = Allowance(job.config.get("limits"), self.results, self.store.root)
         self._group_store = GroupStore.of_settings(job.config.get("shared_store"))
         self.file_digests = FileDigests(self.store.root / "files")
+        self._inputs = InputFiles(self.store, self.results)
+        if "remote" in job.config:
+            use_cache(job.config["remote"]["cache"], job.config["remote"]["gigabytes"])
         self.threads: int = job.threads
         self.device = device_of(job.resources)
         self.settings = settings_of(job.params)
@@ -74,7 +78,10 @@ class Step:
             step=job.rule,
             code=job.params.code,
             settings=self.settings,
-            inputs={name: self._describe(paths) for name, paths in self._named(job.input)},
+            inputs={
+                name: self._inputs.described(paths, job.params.get("urls", ()), name=name)
+                for name, paths in self._named(job.input)
+            },
             environment=environment_of(numeric, job.resources, job.threads),
             reads_labels=reads_labels,
         )
@@ -94,7 +101,7 @@ class Step:
     def labelled(self, name: str) -> list[LabelledFile]:
         """Return the files of input `name` with the labels of the jobs that made them."""
         return [
-            LabelledFile(self._content(Path(file.path)), file.labels)
+            LabelledFile(self._inputs.path(file), file.labels)
             for file in self.ingredients.inputs.get(name, ())
         ]
 
@@ -298,19 +305,6 @@ class Step:
     def _wildcards(self) -> dict[str, str]:
         return dict(self._job.wildcards.items())
 
-    def _describe(self, paths: Sequence[str]) -> list[ActionInput]:
-        return [self._describe_one(Path(path)) for path in paths]
-
-    def _describe_one(self, path: Path) -> ActionInput:
-        if not is_pointer(path, self.results):
-            return ActionInput(self.file_digests.digest(path), str(path))
-        placed = placement(self.results, path)
-        return ActionInput(Pointer.read(path).digest, str(path), placed.labels, placed.action)
-
-    def _content(self, path: Path) -> Path:
-        pointer = is_pointer(path, self.results)
-        return awaited_path(self.store, Pointer.read(path)) if pointer else path
-
     @property
     def processes(self) -> int:
         """How many processes train together: as many as GPUs, or the resource `processes`."""
@@ -323,11 +317,6 @@ class Step:
 def settings_of(params: Any) -> dict[str, Any]:  # noqa: ANN401
     """Return the params of a job without those that say which code runs."""
     return {name: value for name, value in params.items() if name not in NO_SETTINGS}
-
-
-def is_pointer(path: Path, results: Path) -> bool:
-    """Return whether a job takes a file for a pointer, and not for a user's file."""
-    return path.suffix == ".json" and path.is_relative_to(results)
 
 
 @contextmanager

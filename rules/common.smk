@@ -35,6 +35,7 @@ except ClipauditError as error:
 
 RESULTS = config["results"] = RUN.results
 STORE = config["store"] = RUN.store
+config["remote"] = RUN.remote.model_dump(mode="json")
 config["shared_store"] = RUN.shared_store and RUN.shared_store.model_dump()
 config["limits"] = RUN.limits and RUN.limits.model_dump()
 name_run()
@@ -125,31 +126,57 @@ def shard_numbers(wildcards):
     return RUN.part_shards(wildcards.corpus, wildcards.part)
 
 
-def part_files(wildcards):
-    """The files of a part: tars, or of a corpus without pictures those that list its samples."""
+def part_shards(wildcards):
+    """The shards of a part: files or URLs."""
     shards = RUN.shards(wildcards.corpus)
-    return brought(*(shards[number] for number in shard_numbers(wildcards)))
+    return [shards[number] for number in shard_numbers(wildcards)]
 
 
-def with_pictures(corpora):
-    """These corpora; the run stops where one of them has no pictures."""
+def need_pictures(corpora):
+    """Stop the run where one of these corpora has no pictures."""
     try:
         require_pictures(RUN, corpora)
     except ClipauditError as error:
         stop_with(error)
-    return corpora
+
+
+def listed_files(wildcards):
+    """The files that list the samples of a part without pictures."""
+    return brought(*part_shards(wildcards))
+
+
+def indexed_tars(wildcards):
+    """The tar files of a part that is indexed; of a remote one none."""
+    remote = RUN.is_remote(wildcards.corpus)
+    return [] if remote else brought(*part_shards(wildcards))
+
+
+def indexed_urls(wildcards):
+    """The URLs of a remote part that is indexed; all other rules read what its index lists."""
+    return part_shards(wildcards) if RUN.is_remote(wildcards.corpus) else []
 
 
 def part_tars(wildcards):
-    """The tar files of a part."""
-    with_pictures([wildcards.corpus])
-    return part_files(wildcards)
+    """The tar files of a part, or the list of its remote ones."""
+    need_pictures([wildcards.corpus])
+    if RUN.is_remote(wildcards.corpus):
+        return [
+            f"{RESULTS}/shards/{RUN.source(wildcards.corpus)}/{wildcards.part}.json"
+        ]
+    return brought(*part_shards(wildcards))
+
+
+def corpus_tars(corpus):
+    """The tar files of a corpus, or the lists of its remote ones."""
+    need_pictures([corpus])
+    if RUN.is_remote(corpus):
+        return by_part(f"shards/{RUN.source(corpus)}", corpus)
+    return brought(*RUN.shards(corpus))
 
 
 def corpora_tars(corpora):
     """The tar files of some corpora."""
-    with_pictures(corpora)
-    return brought(*(path for corpus in corpora for path in RUN.shards(corpus)))
+    return [path for corpus in corpora for path in corpus_tars(corpus)]
 
 
 def part_truths(wildcards):
@@ -305,7 +332,7 @@ def zero_shot_tasks(test_sets):
 def manifest_parts(wildcards):
     """The parts of a manifest, over all corpora that its rows come from."""
     members = RUN.manifests()[wildcards.manifest]
-    with_pictures(list(members))
+    need_pictures(list(members))
     return [
         path
         for corpus, pruning in members.items()

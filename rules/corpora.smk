@@ -10,7 +10,7 @@ A split has the samples that its predicate chooses, and nothing else of its own.
 rule index:
     """The samples of a part, and why each of the other rows is none."""
     input:
-        tars=part_tars,
+        tars=indexed_tars,
         classes=lambda wildcards: classes_file(wildcards.corpus),
     output:
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
@@ -25,6 +25,7 @@ rule index:
     params:
         code=code("index"),
         shards=shard_numbers,
+        urls=indexed_urls,
         captioning=lambda wildcards: captioning(wildcards.corpus),
     script:
         "../workflow_scripts/index.py"
@@ -33,7 +34,7 @@ rule index:
 rule list_samples:
     """The samples of a part of a corpus without pictures, and why other rows are none."""
     input:
-        files=part_files,
+        files=listed_files,
         classes=lambda wildcards: classes_file(wildcards.corpus),
     output:
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",

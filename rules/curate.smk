@@ -167,7 +167,7 @@ if PARROT.test_sets:
 rule retrieve_pairs:
     """How well a model finds the pictures of a corpus by their captions, and the other way."""
     input:
-        tars=lambda wildcards: brought(*RUN.shards(wildcards.corpus)),
+        tars=lambda wildcards: corpus_tars(wildcards.corpus),
         samples=lambda wildcards: by_part(
             f"samples/{wildcards.corpus}", wildcards.corpus
         ),

@@ -93,5 +93,5 @@ def gallery_inputs(wildcards):
         name: [f"{RESULTS}/{path}" for path in paths]
         for name, paths in gallery.inputs.items()
     }
-    tars = brought(*gallery.tars)
+    tars = corpora_tars(each["corpus"] for each in gallery.settings["tars"])
     return {**pointers, "tars": tars} if tars else pointers

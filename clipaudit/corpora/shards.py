@@ -22,6 +22,8 @@ from clipaudit.corpora.reasons import (
 )
 from clipaudit.corpora.tarmembers import BrokenTar, Head, TarReader
 from clipaudit.errors import InputError
+from clipaudit.remote.stubs import SUFFIX as STUB
+from clipaudit.remote.stubs import open_stub
 
 IMAGE_EXTENSIONS = ("jpg", "png", "jpeg", "webp")  # open_clip_train's order: the first one counts
 MAX_SAMPLE_BYTES = 1 << 28  # 256 MiB: the largest image that Pillow opens unasked, uncompressed RGB
@@ -116,23 +118,27 @@ def sample_groups(path: Path, wanted: Callable[[int], bool] | None = None) -> It
 def open_shard(path: Path) -> tuple[io.BufferedIOBase, int | None]:
     """Open a shard for buffered reading; raises InputError.
 
-    Also returns its size in bytes, or None where gzip is unpacked on the way.
+    Also returns its size in bytes, or None where gzip is unpacked on the way. The stub of a remote
+    shard stands for the shard.
     """
     try:
         if not os.path.isfile(path) and os.path.exists(path):
             raise InputError(f"{path}: not a file. Name the tar files of the corpus one by one.")
-        file = io.BufferedReader(io.FileIO(path), _BUFFER_BYTES)
+        raw = open_stub(path) if path.suffix == STUB else io.FileIO(path)
     except OSError as error:
         raise InputError(
             f"{path}: the shard cannot be opened ({error.strerror}). Check the path in the config."
         ) from error
-    if file.read(2) != b"\x1f\x8b":
-        file.seek(0)
+    file = io.BufferedReader(raw, _BUFFER_BYTES)
+    compressed = file.read(2) == b"\x1f\x8b"
+    file.seek(0)
+    if not compressed:
         return file, os.fstat(file.fileno()).st_size
-    file.close()
     import gzip  # only here: `clipaudit stream` starts once per shard and epoch
 
-    return gzip.open(path), None
+    unpacked = gzip.GzipFile(fileobj=file)
+    unpacked.myfileobj = file  # type: ignore[assignment]  # it is closed with this one
+    return unpacked, None
 
 
 def first_image(members: Mapping[str, bytes]) -> bytes | None:

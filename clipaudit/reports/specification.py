@@ -37,13 +37,12 @@ class Gallery:
     """A figure of pictures, which are looked up in the shards.
 
     `settings`, plain values, is all that picking and drawing need to know beside the inputs: the
-    pointers by name, relative to results/, and the tars, which are the user's files. To be made by
-    `gallery_of`.
+    pointers by name, relative to results/, and the tars of the corpora that the settings list under
+    `tars`. To be made by `gallery_of`.
     """
 
     settings: Mapping[str, object]
     inputs: Mapping[str, Sequence[str]]
-    tars: Sequence[str]
     caption: str
 
 
@@ -69,8 +68,7 @@ def gallery_of(
         why = _no_pictures([run.title(name) for name in hidden]) if allowed else NOT_SHOWN
         caption = f"{caption} {why}"
     tars = [{"corpus": name, "shards": len(run.shards(name))} for name in shown]
-    paths = [path for name in shown for path in run.shards(name)]
-    return Gallery({**settings, "pictures": allowed, "tars": tars}, inputs, paths, caption)
+    return Gallery({**settings, "pictures": allowed, "tars": tars}, inputs, caption)
 
 
 def _no_pictures(titles: Sequence[str]) -> str:

@@ -45,17 +45,16 @@ def test_where_no_picture_may_be_shown_there_are_uids_and_no_tars(settings):
 
     for name, gallery in similarity_galleries(run).items():
         before = similarity_galleries(parse_settings(settings))[name]
-        assert gallery.tars == []
         assert gallery.settings == before.settings | {"pictures": False, "tars": []}
         assert gallery.inputs.keys() - before.inputs.keys() == {"samples"}
         shown = {path.split("/")[1] for path in gallery.inputs["samples"]}
         assert shown == {each["corpus"] for each in before.settings["tars"]}
 
 
-def test_the_tars_are_those_that_the_settings_count(settings):
+def test_the_settings_count_the_tars_of_each_corpus(settings):
     run = parse_settings(settings)
 
     for gallery in similarity_galleries(run).values():
-        counted = [(each["corpus"], each["shards"]) for each in gallery.settings["tars"]]
-        assert gallery.tars == [path for corpus, _ in counted for path in run.shards(corpus)]
-        assert sum(shards for _, shards in counted) == len(gallery.tars)
+        assert gallery.settings["tars"]
+        for each in gallery.settings["tars"]:
+            assert each["shards"] == len(run.shards(each["corpus"]))
