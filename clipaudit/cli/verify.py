@@ -119,6 +119,8 @@ def _tell(report: "Report") -> None:
         more = len(unverifiable) - _SHOWN_UNVERIFIABLE
         click.echo(f"... and {more} more that are unverifiable: --format json lists them")
     click.echo(f"{report.pointers} pointers, {report.objects} objects, {report.bytes:,} bytes")
+    if report.remote:
+        click.echo(f"{report.remote} shards are remote: not fetched, so not checked")
     if not report.broken:
         click.echo("all as they were written")
 
@@ -138,6 +140,7 @@ def _tell_fates(fates: "Sequence[Outcome]") -> None:
 
 def _document(report: "Report", fates: "Sequence[Outcome]") -> dict[str, object]:
     counts = {"pointers": report.pointers, "objects": report.objects, "bytes": report.bytes}
+    counts["remote"] = report.remote
     faults = [{**asdict(fault), "pointer": _name(fault.pointer)} for fault in report.faults]
     again = [{**asdict(fate), "pointer": str(fate.pointer), "word": fate.word} for fate in fates]
     return {**counts, "faults": faults, "repaired": again}

@@ -3,7 +3,7 @@
 Objects are hashed again, whatever their times say, several at once. A pointer is good when its
 object is, when the link beside it leads there, when the action that placed it is known by a
 placement and a lineage record, and when the user's files that the action read are as they were:
-without them what is there can be trusted, but not made again.
+without them what is there can be trusted, but not made again. Remote ones are counted, not fetched.
 """
 
 import os
@@ -24,6 +24,9 @@ from clipaudit.lineage.keeping.reachability import (
 )
 from clipaudit.lineage.placements import Placement
 from clipaudit.lineage.records import Record, read_records
+from clipaudit.remote.digests import RemoteDigests
+from clipaudit.remote.stubs import find_stub
+from clipaudit.remote.urls import is_url
 from clipaudit.store import Damage, Flaw, Pointer, Store
 
 Kind = Literal[Damage, "pointer", "link", "unverifiable"]
@@ -57,6 +60,7 @@ class Report:
     pointers: int = 0
     objects: int = 0
     bytes: int = 0
+    remote: int = 0  # shards at URLs that actions read: nothing is asked of their servers
     faults: list[Fault] = field(default_factory=list)
 
     @property
@@ -99,7 +103,7 @@ def verify_results(
         if flaw:
             report.faults.append(_object_fault(store, each, flaw))
     whole = {path: pointer for path, pointer in pointers.items() if not flaws[_content(pointer)]}
-    report.faults += _unverifiable(results, store, pointers, whole)
+    report.faults += _unverifiable(results, store, pointers, whole, report)
     report.faults.sort(key=lambda fault: (fault.place, fault.kind))
     return report
 
@@ -185,7 +189,11 @@ def _object_fault(store: Store, named: _Named, flaw: Flaw) -> Fault:
 
 
 def _unverifiable(
-    results: Path, store: Store, pointers: Mapping[Path, Pointer], whole: Mapping[Path, Pointer]
+    results: Path,
+    store: Store,
+    pointers: Mapping[Path, Pointer],
+    whole: Mapping[Path, Pointer],
+    report: Report,
 ) -> Iterator[Fault]:
     """Yield what is wrong around the pointers: links of `whole` ones, and what made them."""
     placements: dict[Path, Placement] = {}
@@ -207,7 +215,7 @@ def _unverifiable(
             yield Fault("unverifiable", str(path), what, remedy, pointers[path].digest, path)
         elif path in whole:
             yield from _link_fault(store, path, whole[path], placed, records[placed.action])
-    yield from _file_faults(results, store, records, made)
+    yield from _file_faults(results, store, records, made, report)
 
 
 def _records(store: Store, keys: set[str]) -> dict[str, Record]:
@@ -242,18 +250,29 @@ def _link_fault(
 
 
 def _file_faults(
-    results: Path, store: Store, records: Mapping[str, Record], made: Mapping[str, Sequence[Path]]
+    results: Path,
+    store: Store,
+    records: Mapping[str, Record],
+    made: Mapping[str, Sequence[Path]],
+    report: Report,
 ) -> Iterator[Fault]:
-    """Yield users' files that are no longer what some action read; each file once."""
+    """Yield users' files that are no longer what some action read; each file once.
+
+    Of a remote one, only that a later index found other bytes.
+    """
     read: dict[tuple[str, str], list[str]] = {}
     for key, record in records.items():
         for files in record.ingredients.inputs.values():
             for file in files:
                 if file.action is None:
                     read.setdefault((file.path, file.digest), []).append(key)
-    digests = FileDigests(store.root / "files")
+    digests, remote = FileDigests(store.root / "files"), RemoteDigests(store)
+    at_urls = set()
     for (name, digest), keys in read.items():
-        found = _digest_now(results, name, digests)
+        found = remote.recorded(name) if is_url(name) else _digest_now(results, name, digests)
+        if is_url(name) or (found is None and find_stub(digests.directory, digest)):
+            at_urls.add(digest)  # also what moved there after it was read
+            found = found or digest
         if found != digest:
             paths = sorted(path for key in set(keys) for path in made[key])
             more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
@@ -263,6 +282,7 @@ def _file_faults(
             )
             remedy = "Put the file back as it was; what came of it can be read, not made again."
             yield Fault("unverifiable", name, what, remedy, digest)
+    report.remote = len(at_urls)
 
 
 def _digest_now(results: Path, name: str, digests: FileDigests) -> str | None:

@@ -17,11 +17,14 @@ from clipaudit.actions import ActionCache, ActionInput, ActionOutput, Ingredient
 from clipaudit.environment import environment_of
 from clipaudit.errors import StoreError
 from clipaudit.filedigests import FileDigests
+from clipaudit.inputs import TARS, is_pointer
 from clipaudit.jobs import Job, Workflow
 from clipaudit.lineage.placements import Placement, placement
 from clipaudit.lineage.planning.stepcalls import step_call
+from clipaudit.remote.digests import RemoteDigests
+from clipaudit.remote.urls import is_url
 from clipaudit.sharing import GroupStore
-from clipaudit.step import is_pointer, settings_of
+from clipaudit.step import settings_of
 from clipaudit.store import Pointer, Store
 
 T = TypeVar("T")
@@ -72,6 +75,7 @@ class Forecast:
         self._cache = ActionCache(self.store)
         self._group_store = GroupStore.of_settings(workflow.shared_store)
         self._digests = FileDigests(workflow.store / "files")
+        self._remote = RemoteDigests(self.store)
         self._call = cache(lambda script: step_call(scripts / f"{script}.py"))
         self._lying = cache(self._read)
         self._placed_at = cache(self._read_pointer)
@@ -85,6 +89,7 @@ class Forecast:
         call = self._call(job.script)
         if call is None:
             return self._of_no_step(job)
+        job = self._with_urls(job)
         try:
             inputs = {
                 name: [self._content(path) for path in paths] for name, paths in job.inputs.items()
@@ -172,6 +177,14 @@ class Forecast:
 
     # --- files ----------------------------------------------------------------------------------
 
+    def _with_urls(self, job: Job) -> Job:
+        """Return a job that reads remote shards as one that reads their URLs, as its step will."""
+        tars = list(job.params.get("urls", ()))
+        for path in job.inputs.get(TARS, ()):
+            indexed = self._makers[path].params.get("urls") if path in self._makers else None
+            tars += indexed or [path]
+        return replace(job, inputs={**job.inputs, TARS: tars}) if tars else job
+
     def _content(self, path: str) -> ActionInput | None:
         """Return what a step will read at a path; None where that is not known before the run."""
         return self._coming[path] if path in self._coming else self._lying(path)
@@ -184,7 +197,10 @@ class Forecast:
                 return self._lying(path)
         return known
 
-    def _read(self, path: str) -> ActionInput:
+    def _read(self, path: str) -> ActionInput | None:
+        if is_url(path):  # as it was when last looked at: a plan asks no network
+            known = self._remote.recorded(path)
+            return ActionInput(known, path) if known else None
         if not is_pointer(Path(path), self.results):
             return ActionInput(self._digests.digest(Path(path)), path)
         pointer, placed = self._placed_at(path)

@@ -113,7 +113,8 @@ def _inputs(
         yield from _files(name, before.get(name, ()), now.get(name, ()), set(waiting))
         for rule in sorted(set(waiting.values())):
             made = [path for path in waiting if waiting[path] == rule]
-            yield Reason("input", f"input {plain(name)} is made anew by {plain(rule)}", _some(made))
+            how = f"is made anew by {plain(rule)}" if rule else "is remote and was never read"
+            yield Reason("input", f"input {plain(name)} {how}", _some(made))
 
 
 def _files(

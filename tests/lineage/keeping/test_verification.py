@@ -10,6 +10,7 @@ from clipaudit.lineage.keeping.verification import verify_results
 from clipaudit.lineage.placements import Placement, place
 from clipaudit.lineage.records import Execution, Record, write_record
 from clipaudit.lineage.snapshots import pin, snapshot
+from clipaudit.remote.stubs import Stub, write_stub
 from clipaudit.store import Store, link_object, replace_text
 
 NAMES = ("one", "two", "three")
@@ -180,3 +181,13 @@ def test_progress_ends_at_the_total(run):
 
     assert told[-1] == (11, 11)
     assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
+def test_a_shard_that_moved_to_a_server_is_remote_and_not_missing(run):
+    digest = FileDigests(run.store.root / "files").digest(run.shard)
+    write_stub(run.store.root / "files", Stub("s3://bucket/0.tar", 5, digest))
+    run.shard.unlink()
+
+    report = run.verify()
+
+    assert (report.remote, report.faults) == (1, [])

@@ -121,3 +121,11 @@ def test_every_other_setting_gives_a_reason(settings):
     before, now = replace(PLAIN, settings={"s": {}}), replace(PLAIN, settings={"s": settings})
 
     assert len(told(now, before)) == len(settings)
+
+
+def test_a_remote_shard_that_was_never_read_is_told_as_such():
+    unknown = {"tars": {"s3://bucket/0.tar": ""}}
+
+    assert "input tars is remote and was never read: s3://bucket/0.tar" in told(
+        base(), unknown=unknown
+    )
