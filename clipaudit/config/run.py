@@ -42,7 +42,6 @@ from clipaudit.config.supervised import Classifier, SupervisedRecipe
 from clipaudit.config.training import Architecture, Encoder, Recipe
 from clipaudit.corpora.parts import expand_shards, part_name, parts
 from clipaudit.demo.settings import World
-from clipaudit.errors import ConfigError
 from clipaudit.remote.urls import is_url
 
 
