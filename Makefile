@@ -42,7 +42,7 @@ lock: | $(UV)
 	    --no-emit-package clipaudit --extra $$kind --extra dev pyproject.toml -o envs/$$kind.lock; \
 	  { sed "s/KIND/$$kind/" envs/conda.header; \
 	    $(UV) pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header \
-	      --no-emit-package clipaudit --extra $$kind --extra prov --constraint envs/$$kind.lock \
+	      --no-emit-package clipaudit --extra $$kind --extra prov --extra remote --constraint envs/$$kind.lock \
 	      pyproject.toml | sed 's/^/      - /'; } > envs/$$kind.yaml; \
 	done
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-deps \

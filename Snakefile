@@ -2,6 +2,7 @@
 
 
 include: "rules/common.smk"
+include: "rules/corpora_files.smk"
 include: "rules/worlds.smk"
 include: "rules/corpora.smk"
 include: "rules/embed.smk"

@@ -50,7 +50,7 @@ def test_conda_gets_the_pins_of_the_lock(kind):
 
 @KINDS
 def test_conda_gets_all_that_the_project_asks_for_and_no_tool_of_developers(kind):
-    assert asked(kind, "models", "prov") <= names(installed(kind))
+    assert asked(kind, "models", "prov", "remote") <= names(installed(kind))
     assert not {"pytest", "ruff", "mypy", "playwright"} & names(installed(kind))
 
 
