@@ -262,7 +262,7 @@ class Run(Settings):
 
     def settings_of_results(self) -> str:
         """Return as JSON the settings that results depend on: not who makes them where."""
-        return self.model_dump_json(exclude={"shared_store", "software", "limits"})
+        return self.model_dump_json(exclude={"shared_store", "remote", "software", "limits"})
 
     def with_derived(self) -> "Run":
         """Return these settings with the corpora, recipes and encoders that audits derive.
