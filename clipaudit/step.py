@@ -242,6 +242,7 @@ class Step:
 
     def _execute(self, compute: Callable[["Step"], None]) -> dict[str, ActionOutput]:
         started, clock = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
+        cpu_before = _cpu_seconds()
         self._take_up()
         with self._allowance.spent(self.key, int(self._job.resources.get("gpu", 0))):
             compute(self)
@@ -256,6 +257,8 @@ class Step:
             versions=_versions_of_loaded_libraries(),
             written={name: round(when - clock, 3) for name, when in self._written_at.items()},
             owner=user_name(os.getuid()),
+            cpu_seconds=round(_cpu_seconds() - cpu_before, 3),
+            device=self.device,
         )
         record = Record(self.key, self.ingredients, self._outputs, self._wildcards, execution)
         write_record(self.store, record)
@@ -350,6 +353,12 @@ def _lies_at(path: Path, file: IO[str]) -> bool:
 def _peak_memory_mb() -> int:
     usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return max(usage.ru_maxrss for usage in usages) // 1024
+
+
+def _cpu_seconds() -> float:
+    """Return the time of processors that this process and its finished children have had."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def _versions_of_loaded_libraries() -> dict[str, str]:

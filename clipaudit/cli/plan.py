@@ -5,13 +5,16 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from clipaudit.cli.sizes import size
 from clipaudit.plaintext import plain
 
 if TYPE_CHECKING:
+    from clipaudit.jobs import Workflow
     from clipaudit.lineage.planning.costs import Cost
     from clipaudit.lineage.planning.forecasts import Outlook
 
@@ -23,7 +26,6 @@ HEADINGS = {
     "current": "up to date",
 }
 _SHOWN_REASONS = 6  # lines of reasons for a rule; --jobs shows all
-_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
 def _checked_pairs(
@@ -33,6 +35,15 @@ def _checked_pairs(
         if "=" not in pair:
             raise click.BadParameter(f"{pair!r} is not KEY=VALUE.", context, option)
     return pairs
+
+
+def _checked_samples(
+    context: click.Context, option: click.Parameter, given: tuple[str, ...]
+) -> tuple[str, ...]:
+    for each in given:
+        if not each.rpartition("=")[2].isdigit() or each.startswith("="):
+            raise click.BadParameter(f"{each!r} is neither N nor CORPUS=N.", context, option)
+    return given
 
 
 @click.command()
@@ -68,6 +79,31 @@ def _checked_pairs(
     show_default=True,
     help="How to print the plan; JSON has every job.",
 )
+@click.option(
+    "--estimate",
+    is_flag=True,
+    help="Say instead what the jobs that would start take, by the rates that were measured.",
+)
+@click.option(
+    "--rates",
+    "store",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="With --estimate: the store whose records tell the rates.  [default: the settings' own]",
+)
+@click.option(
+    "--stated-rates",
+    "stated",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="With --estimate: rates of your own by rule, which go before measured ones. YAML.",
+)
+@click.option(
+    "--samples-per-shard",
+    "samples",
+    multiple=True,
+    metavar="[CORPUS=]N",
+    callback=_checked_samples,
+    help="With --estimate: samples of a shard of a corpus, or of all of which nothing is known.",
+)
 def plan(
     targets: tuple[str, ...],
     files: tuple[str, ...],
@@ -75,6 +111,10 @@ def plan(
     profile: str,
     jobs: bool,
     form: str,
+    estimate: bool,
+    store: Path | None,
+    stated: Path | None,
+    samples: tuple[str, ...],
 ) -> None:
     """Say what snakemake would compute for TARGETs now, why, and at what cost; nothing is run.
 
@@ -84,7 +124,11 @@ def plan(
     \b
     Example:
       clipaudit plan all_tables all_figures --configfile my.yaml
+      clipaudit plan --estimate --configfile big.yaml --config without_data=true \\
+        --samples-per-shard 10000 --rates store
     """
+    if not estimate and (store or stated or samples):
+        raise click.UsageError("--rates, --stated-rates, --samples-per-shard belong to --estimate.")
     from clipaudit.jobs import read_workflow
     from clipaudit.lineage.planning.forecasts import outlook
 
@@ -93,11 +137,42 @@ def plan(
     arguments += ["--config", *pairs] if pairs else []
     workflow = read_workflow(targets, arguments)
     gc.freeze()  # its graph stays to the end, when Python would walk over it: a tenth of the time
+    if estimate:
+        _print_estimate(workflow, store, stated, samples, form)
+        return
     outlooks = outlook(workflow)
     if form == "json":
         click.echo(_json(outlooks))
     else:
         for line in _text(outlooks, jobs):
+            click.echo(plain(line))
+
+
+def _print_estimate(
+    workflow: "Workflow",
+    store: Path | None,
+    stated: Path | None,
+    samples: tuple[str, ...],
+    form: str,
+) -> None:
+    from clipaudit.cli.estimates import estimate_json, estimate_lines
+    from clipaudit.lineage.planning.estimates import estimate
+    from clipaudit.lineage.planning.observations import observations
+    from clipaudit.lineage.planning.rates import Rates, read_stated
+    from clipaudit.lineage.planning.shardsizes import ShardSizes
+    from clipaudit.store import Store
+
+    scripts = {job.rule: job.script for job in workflow.jobs}
+    observed = observations(Store(store or workflow.store), scripts)
+    rates = Rates(observed, read_stated(stated) if stated else {})
+    named = dict(each.rpartition("=")[::2] for each in samples)
+    others = int(named.pop("")) if "" in named else None
+    sizes = ShardSizes({corpus: int(number) for corpus, number in named.items()}, others)
+    found = estimate(workflow, rates, sizes)
+    if form == "json":
+        click.echo(estimate_json(found))
+    else:
+        for line in estimate_lines(found):
             click.echo(plain(line))
 
 
@@ -130,16 +205,8 @@ def _counted(fate: str, members: Sequence["Outlook"]) -> str:
 
 
 def _cost(cost: "Cost") -> str:
-    known = f"{cost.cpu_hours:.3g} CPU h, {cost.gpu_hours:.3g} GPU h, {_size(cost.bytes)}"
+    known = f"{cost.cpu_hours:.3g} CPU h, {cost.gpu_hours:.3g} GPU h, {size(cost.bytes)}"
     return f"{known} ({cost.unknown} never recorded)" if cost.unknown else known
-
-
-def _size(count: float) -> str:
-    for unit in _UNITS[:-1]:
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} {_UNITS[-1]}"
 
 
 def _jobs(count: int) -> str:

@@ -25,7 +25,11 @@ WRITE_ATTEMPTS = 10  # each fails only if a packer removes the emptied folder wi
 
 @dataclass(frozen=True)
 class Execution:
-    """The circumstances of one execution; they never enter a key."""
+    """The circumstances of one execution; they never enter a key.
+
+    `cpu_seconds` are those of its process and of the children that it waited for; records from
+    before it was noted have None, and no device.
+    """
 
     started: str
     seconds: float
@@ -35,6 +39,8 @@ class Execution:
     versions: Mapping[str, str]
     written: Mapping[str, float]  # output -> seconds after the start: an epoch's end, for one
     owner: str = ""  # name of the user that ran it; "" in records older than this field
+    cpu_seconds: float | None = None
+    device: str = ""  # cpu or cuda: what the job asked for; keys of exact steps have none
 
 
 @dataclass(frozen=True)

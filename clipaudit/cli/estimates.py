@@ -1,0 +1,105 @@
+"""How `clipaudit plan --estimate` prints: a line a rule, the totals, what is not known."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from clipaudit.cli.sizes import size
+
+if TYPE_CHECKING:
+    from clipaudit.lineage.planning.estimates import Estimate, Stage
+
+HEADINGS = ("rule", "jobs", "CPU h", "GPU h", "bytes", "work", "rate")
+_SHORT = 60  # characters of a model's definition that are shown
+
+
+def estimate_lines(found: "Estimate") -> Iterator[str]:
+    """Yield the lines of an estimate, for people."""
+    for corpus, samples in found.samples.items():
+        yield f"samples of {corpus}: {samples}"
+    total = (
+        "total",
+        f"{sum(each.jobs for each in found.stages):,}",
+        f"{found.cpu_hours:.3g}",
+        f"{found.gpu_hours:.3g}",
+        size(found.bytes),
+        "",
+        "",
+    )
+    yield from _aligned([HEADINGS, *map(_row, found.stages), total])
+    yield from _unknown(found)
+    if found.no_steps:
+        named = ", ".join(f"{rule} {jobs:,}" for rule, jobs in sorted(found.no_steps.items()))
+        yield f"not counted, since recorded nowhere: {named}"
+    at_least = "at least " if found.unsized else ""
+    yield f"needed on the store's disk: {at_least}{size(found.bytes)}"
+    yield f"free on the store's disk: {size(found.free_bytes)}"
+
+
+def estimate_json(found: "Estimate") -> str:
+    """Return an estimate as JSON: totals, then each rule."""
+    totals = {
+        "cpu_hours": found.cpu_hours,
+        "gpu_hours": found.gpu_hours,
+        "bytes": round(found.bytes),
+        "untimed": found.untimed,
+        "unsized": found.unsized,
+        "free_bytes": found.free_bytes,
+    }
+    stages = [{**asdict(each), "devices": sorted(each.devices)} for each in found.stages]
+    fields = {
+        "total": totals,
+        "stages": stages,
+        "not_counted": dict(found.no_steps),
+        "samples": dict(found.samples),
+    }
+    return json.dumps(fields, indent=1)
+
+
+def _row(stage: "Stage") -> tuple[str, ...]:
+    timed, sized = stage.untimed < stage.jobs, stage.unsized < stage.jobs
+    return (
+        stage.rule,
+        f"{stage.jobs:,}",
+        f"{stage.cpu_hours:.3g}" if timed else "?",
+        f"{stage.gpu_hours:.3g}" if timed else "?",
+        size(stage.bytes) if sized else "?",
+        f"{stage.work:.3g} {stage.unit}",
+        _rate(stage),
+    )
+
+
+def _rate(stage: "Stage") -> str:
+    if not stage.devices:
+        return "unknown"
+    said = [" and ".join(sorted(stage.devices))]
+    if stage.records:
+        said.append("1 record" if stage.records == 1 else f"{stage.records:,} records")
+    if stage.beyond > 1.5:
+        said.append(f"of jobs of 1/{stage.beyond:,.3g} the work")
+    return ", ".join(said)
+
+
+def _unknown(found: "Estimate") -> Iterator[str]:
+    reasons = [(why, jobs) for each in found.stages for why, jobs in each.unknown.items()]
+    for why, jobs in reasons:
+        yield f"not known, {jobs:,} {'job' if jobs == 1 else 'jobs'}: {_shortened(why)}"
+
+
+def _shortened(why: str) -> str:
+    """Return a reason in which the definition of an own model is cut."""
+    before, brace, definition = why.partition("{")
+    inside, end, after = definition.rpartition("}")
+    cut = f"{inside[:_SHORT]}..." if len(inside) > _SHORT else inside
+    return before + brace + cut + end + after
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(len(row[place]) for row in rows) for place in range(len(HEADINGS))]
+    for row in rows:
+        cells = [
+            text.ljust(width) if place in {0, 5, 6} else text.rjust(width)
+            for place, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join(cells).rstrip()

@@ -1,0 +1,234 @@
+"""Estimates: what jobs will take that were never run, by scaling laws and rates.
+
+The jobs are gone through in order, each reading the rows that those before it are expected to give;
+the first of them read shards, whose samples somebody has to state. What no rate is known of is
+counted as unknown, never guessed.
+"""
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from clipaudit.codedigest import SCRIPTS
+from clipaudit.environment import device_of
+from clipaudit.errors import StoreError
+from clipaudit.jobs import Job, Workflow
+from clipaudit.lineage.planning.observations import model_of, output_kind
+from clipaudit.lineage.planning.rates import Rate, Rates
+from clipaudit.lineage.planning.scaling import Law, Reading, law_of
+from clipaudit.lineage.planning.shardsizes import ShardSizes
+from clipaudit.lineage.planning.stepcalls import step_call
+from clipaudit.store import Pointer
+
+_HOUR = 3600.0  # seconds
+
+
+@dataclass
+class Stage:
+    """What the jobs of one rule will take together, as far as that is known.
+
+    `untimed` jobs count for no hours and `unsized` ones for no bytes: `unknown` says why, and of
+    how many jobs. `beyond` says how many times the work of the largest recorded job the largest of
+    these is. `peak_memory_mb` is the most that was recorded, not what these will need.
+    """
+
+    rule: str
+    unit: str
+    jobs: int = 0
+    work: float = 0.0
+    cpu_hours: float = 0.0
+    gpu_hours: float = 0.0
+    bytes: float = 0.0
+    untimed: int = 0
+    unsized: int = 0
+    records: int = 0
+    devices: set[str] = field(default_factory=set)
+    beyond: float = 0.0
+    peak_memory_mb: int = 0
+    unknown: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run will take, stage by stage in the order of the workflow.
+
+    `no_steps` counts the jobs of rules that are recorded nowhere, such as the catalog's.
+    """
+
+    stages: Sequence[Stage]
+    no_steps: Mapping[str, int]
+    samples: Mapping[str, str]  # by corpus: how many a shard holds, and who says so
+    free_bytes: int  # on the disk of the store
+
+    @property
+    def cpu_hours(self) -> float:
+        """Return the hours of one core that are known of."""
+        return sum(each.cpu_hours for each in self.stages)
+
+    @property
+    def gpu_hours(self) -> float:
+        """Return the hours of one GPU that are known of."""
+        return sum(each.gpu_hours for each in self.stages)
+
+    @property
+    def bytes(self) -> float:
+        """Return the bytes of the store that are known of."""
+        return sum(each.bytes for each in self.stages)
+
+    @property
+    def untimed(self) -> int:
+        """Return how many jobs count for no hours."""
+        return sum(each.untimed for each in self.stages)
+
+    @property
+    def unsized(self) -> int:
+        """Return how many jobs count for no bytes."""
+        return sum(each.unsized for each in self.stages)
+
+
+def estimate(
+    workflow: Workflow, rates: Rates, sizes: ShardSizes, scripts: Path = SCRIPTS
+) -> Estimate:
+    """Return what the jobs that Snakemake would start will take.
+
+    What the store may hold of them already is not taken off. Raises InputError where it is not
+    known how many samples a shard of some corpus holds.
+    """
+    sizes.learn(workflow.jobs)
+    expected = _Expected(workflow, rates, sizes)
+    is_step = cache(lambda script: step_call(scripts / f"{script}.py") is not None)
+    stages: dict[str, Stage] = {}
+    no_steps = Counter[str]()
+    for job in workflow.jobs:
+        if not is_step(job.script):
+            no_steps[job.rule] += job.started
+            continue
+        law = law_of(job.script)
+        reading = expected.reading(job, law)
+        expected.give(job, law, reading)
+        if job.started:
+            stage = stages.setdefault(job.rule, Stage(job.rule, law.unit))
+            _add(stage, job, law, reading, rates)
+    return Estimate(
+        list(stages.values()),
+        {rule: jobs for rule, jobs in no_steps.items() if jobs},
+        sizes.said(),
+        free_bytes(workflow.store),
+    )
+
+
+def free_bytes(folder: Path) -> int:
+    """Return what is free for this user on the disk of a folder, which need not be there yet."""
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    return shutil.disk_usage(there).free
+
+
+# --- what one job takes ------------------------------------------------------------------------
+
+
+def _add(stage: Stage, job: Job, law: Law, reading: Reading, rates: Rates) -> None:
+    model, device = model_of(job.params), device_of(job.resources)
+    work = law.time(reading)
+    stage.jobs += 1
+    stage.work += work
+    rate = rates.time(job.rule, model, device)
+    if rate is None:
+        stage.untimed += 1
+        stage.unknown[_no_rate(job.rule, model, device, rates)] += 1
+    else:
+        _add_time(stage, job, device, work, rate)
+    size = _size(job, law, reading, rates)
+    if size is None:
+        stage.unsized += 1
+        stage.unknown[f"bytes: no record of rule {job.rule}{_with(model)}"] += 1
+    else:
+        stage.bytes += size
+
+
+def _add_time(stage: Stage, job: Job, device: str, work: float, rate: Rate) -> None:
+    hours = rate.line.at(work) / _HOUR
+    gpus = int(job.resources.get("gpu", 0))
+    stage.gpu_hours += hours if gpus else 0.0
+    stage.cpu_hours += hours / gpus * job.threads if gpus else hours
+    stage.devices.add(device if rate.records else f"{device}, as stated")
+    stage.records = max(stage.records, rate.records)
+    stage.peak_memory_mb = max(stage.peak_memory_mb, rate.peak_memory_mb)
+    if rate.most_work:
+        stage.beyond = max(stage.beyond, work / rate.most_work)
+
+
+def _no_rate(rule: str, model: str, device: str, rates: Rates) -> str:
+    others = [each for each in rates.measured_on(rule, model) if each != device]
+    elsewhere = f", only on {' and '.join(others)}" if others else ""
+    return f"hours: no record of rule {rule}{_with(model)} on {device}{elsewhere}"
+
+
+def _with(model: str) -> str:
+    return f" with {model}" if model else ""
+
+
+def _size(job: Job, law: Law, reading: Reading, rates: Rates) -> float | None:
+    if law.adopts:
+        return 0.0
+    model = model_of(job.params)
+    stated = rates.stated_bytes(job.rule, model)
+    if stated is not None:
+        return stated * law.time(reading)
+    kinds = {output_kind(name, law) for name in job.outputs}
+    lines = {kind: rates.bytes(job.rule, model, kind) for kind in kinds | (set(law.gives) - kinds)}
+    if any(lines[kind] is None for kind in kinds):
+        return None
+    return sum(line.at(law.growth(kind)(reading)) for kind, line in lines.items() if line)
+
+
+# --- the rows that jobs are expected to give -----------------------------------------------------
+
+
+class _Expected:
+    """The rows of files of a run: of those that lie there, and of those that jobs will give."""
+
+    def __init__(self, workflow: Workflow, rates: Rates, sizes: ShardSizes) -> None:
+        self._rows: dict[str, float] = {}
+        self._rates = rates
+        self._sizes = sizes
+        self._sharers = Counter(_share(job) for job in workflow.jobs if law_of(job.script).shared)
+
+    def reading(self, job: Job, law: Law) -> Reading:
+        """Return what a job will read; the user's files have no rows of their own."""
+        of: Callable[[str], float] = lambda path: self._rows.get(path, 0.0)  # noqa: E731
+        rows = {name: sum(map(of, paths)) for name, paths in job.inputs.items()}
+        if law.counted:
+            shards = len(job.params["shards"])
+            rows["tars"] = self._sizes.samples(job.wildcards["corpus"]) * shards
+        files = {name: len(paths) for name, paths in job.inputs.items()}
+        sharers = self._sharers[_share(job)] if law.shared else 1
+        return Reading(rows, files, job.params, sharers)
+
+    def give(self, job: Job, law: Law, reading: Reading) -> None:
+        """Note the rows of the outputs of a job."""
+        for name, paths in job.outputs.items():
+            for path in paths:
+                lying = None if job.started else _lying_rows(path)
+                given = self._given(job, law, reading, name) if lying is None else lying
+                self._rows[path] = reading.rows[law.carries] if law.carries else given
+
+    def _given(self, job: Job, law: Law, reading: Reading, name: str) -> float:
+        kind = output_kind(name, law)
+        rows = self._rates.rows(job.rule, kind) * law.growth(kind)(reading)
+        return rows / len(job.outputs) if law.one_name else rows
+
+
+def _share(job: Job) -> tuple[str, ...]:
+    """Return what the jobs have in common that divide the rows of some files among them."""
+    paths: Iterable[str] = job.inputs.get(law_of(job.script).shared, ())
+    return (job.rule, *paths)
+
+
+def _lying_rows(path: str) -> float | None:
+    with suppress(StoreError):
+        return float(Pointer.read(Path(path)).rows)
+    return None

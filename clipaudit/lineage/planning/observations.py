@@ -1,0 +1,187 @@
+"""Observations: what recorded executions did, in the terms of a scaling law, and what they took.
+
+The rows that an execution read are those of the outputs of the actions that had made its inputs:
+`store/actions/` knows them, so no object need be there.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from clipaudit.actions import ActionCache, ActionInput
+from clipaudit.lineage.planning.scaling import Law, Reading, law_of
+from clipaudit.lineage.records import Record, read_records
+from clipaudit.store import Store
+
+MOST_RECORDS = 300  # of a rule, the latest: enough for a rate, and read within seconds
+_LATEST = """
+select action
+from records
+where list_contains($names, step)
+qualify row_number() over (partition by step order by started desc, action) <= $most
+order by action
+"""
+
+
+@dataclass(frozen=True)
+class Given:
+    """The outputs of one name, or kind of name: what they grow with, and how many rows and bytes.
+
+    `work` adds up over `count` outputs.
+    """
+
+    work: float
+    count: int
+    rows: float
+    bytes: float
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One execution: its work by the law of its script, what it took, and what it gave.
+
+    `device_seconds` are seconds of one core, or of one GPU where `device` is cuda; `model` names
+    the architecture that it ran, "" where it runs none.
+    """
+
+    rule: str
+    model: str
+    device: str  # "" where no record says, as old ones of exact steps
+    work: float
+    device_seconds: float
+    peak_memory_mb: int
+    given: Mapping[str, Given]
+
+
+def observations(store: Store, scripts: Mapping[str, str]) -> list[Observation]:
+    """Return the latest executions of some rules, given with the scripts that they run.
+
+    At most MOST_RECORDS of each rule, by rule and action; none where nothing is recorded.
+    """
+    records = read_records(store, _latest(store, sorted(scripts)))
+    history = _Past(store, list(records.values()))
+    return [
+        _observed(record, law_of(scripts[record.ingredients.step]), history)
+        for record in sorted(
+            records.values(), key=lambda each: (each.ingredients.step, each.action)
+        )
+    ]
+
+
+def output_kind(name: str, law: Law) -> str:
+    """Return under which name an output's rows and bytes are kept: `epochs/0003` is `epochs`."""
+    return "" if law.one_name else name.partition("/")[0]
+
+
+def model_of(settings: Mapping[str, Any]) -> str:
+    """Return the name of the architecture that a step with these settings runs; "" for none."""
+    model = settings.get("model") or {}
+    recipe = settings.get("recipe") or model.get("recipe") or {}
+    if "detector" in settings:
+        return str(settings["detector"]["checkpoint"])
+    architecture = settings.get("architecture") or model.get("architecture")
+    if architecture:
+        return str(architecture["open_clip"] or _named(architecture["definition"]))
+    timm = model.get("classifier") or recipe
+    if "model" in timm:
+        return f"{timm['model']}{_named(timm.get('model_arguments') or {})}"
+    return str((model.get("encoder") or {}).get("directory") or "")
+
+
+def _named(definition: Mapping[str, Any]) -> str:
+    return json.dumps(definition, sort_keys=True, separators=(",", ":")) if definition else ""
+
+
+def _latest(store: Store, rules: list[str]) -> list[str]:
+    import duckdb
+
+    from clipaudit.lineage.packing import register_records
+
+    with duckdb.connect() as connection:
+        register_records(connection, store)
+        asked = {"names": rules, "most": MOST_RECORDS}
+        return [action for (action,) in connection.execute(_LATEST, asked).fetchall()]
+
+
+def _observed(record: Record, law: Law, history: "_Past") -> Observation:
+    reading = history.reading(record, law)
+    ran, environment = record.execution, record.ingredients.environment
+    device = environment.get("device", ran.device).partition(" ")[0]
+    units = int(environment.get("processes", 1)) if device == "cuda" else ran.threads
+    return Observation(
+        rule=record.ingredients.step,
+        model=model_of(record.ingredients.settings),
+        device=device,
+        work=law.time(reading),
+        device_seconds=ran.seconds * units,
+        peak_memory_mb=ran.peak_memory_mb,
+        given=_given(record, law, reading),
+    )
+
+
+def _given(record: Record, law: Law, reading: Reading) -> dict[str, Given]:
+    found: dict[str, Given] = {}
+    for name, output in record.outputs.items():
+        kind = output_kind(name, law)
+        before = found.get(kind, Given(0.0, 0, 0.0, 0.0))
+        found[kind] = Given(
+            law.growth(kind)(reading),
+            before.count + 1,
+            before.rows + output.pointer.rows,
+            before.bytes + (0 if law.adopts else output.pointer.bytes),
+        )
+    return found
+
+
+class _Past:
+    """What the inputs of some records were made of."""
+
+    def __init__(self, store: Store, records: Sequence[Record]) -> None:
+        self._cache = ActionCache(store)
+        self._records = records
+        self._store = store
+        self._rows: dict[str, dict[str, int]] = {}  # action -> digest -> rows
+
+    def reading(self, record: Record, law: Law) -> Reading:
+        """Return what an execution read."""
+        made_of = record.ingredients
+        rows = {
+            name: float(sum(self._rows_of(file) for file in files))
+            for name, files in made_of.inputs.items()
+        }
+        if law.counted:
+            rows["tars"] = float(sum(record.outputs[name].pointer.rows for name in law.counted))
+        files = {name: len(files) for name, files in made_of.inputs.items()}
+        sharers = self._sharers[_share(record, law.shared)] if law.shared else 1
+        return Reading(rows, files, made_of.settings, sharers)
+
+    def _rows_of(self, file: ActionInput) -> float:
+        if file.action is None:
+            return 0.0
+        if file.action not in self._rows:
+            self._rows[file.action] = self._of_action(file.action)
+        return self._rows[file.action].get(file.digest, 0)
+
+    def _of_action(self, action: str) -> dict[str, int]:
+        outputs = self._cache.recorded(action) or {}
+        rows = {output.pointer.digest: output.pointer.rows for output in outputs.values()}
+        carried = "sealed" in outputs and read_records(self._store, [action]).get(action)
+        if carried:
+            below = carried.ingredients.inputs[law_of("seal").carries]
+            rows[outputs["sealed"].pointer.digest] = int(sum(map(self._rows_of, below)))
+        return rows
+
+    @cached_property
+    def _sharers(self) -> Counter[tuple[str, ...]]:
+        names = {law.shared for law in map(law_of, ("duplicates",)) if law.shared}
+        return Counter(
+            share for record in self._records for name in names if (share := _share(record, name))
+        )
+
+
+def _share(record: Record, name: str) -> tuple[str, ...]:
+    files: Iterable[ActionInput] = record.ingredients.inputs.get(name, ())
+    return (record.ingredients.step, *(file.digest for file in files))

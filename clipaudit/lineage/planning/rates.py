@@ -1,0 +1,152 @@
+"""Rates: how fast rules go and how much they give, from what was recorded or what a user states.
+
+A time is the line `start + work / speed` through the observed executions of a rule, of one model
+and one kind of device: no rate of a CPU is taken for a GPU's. Bytes are of one model, whatever the
+device; rows of the rule alone.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from statistics import linear_regression
+from typing import Any, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from clipaudit.config.base import Settings
+from clipaudit.config.loading import read_settings
+from clipaudit.errors import ConfigError
+from clipaudit.lineage.planning.observations import Observation
+
+
+@dataclass(frozen=True)
+class Line:
+    """What some work takes: `start` for each job, and `slope` for each unit of its work."""
+
+    start: float
+    slope: float
+
+    def at(self, work: float) -> float:
+        """Return what a job of this much work takes."""
+        return self.start + self.slope * work
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What jobs of a rule take, in seconds of a core or GPU; `records` is 0 where a user says so.
+
+    `most_work` is that of the largest job that was recorded: beyond it the line is a guess.
+    """
+
+    line: Line
+    records: int
+    most_work: float
+    peak_memory_mb: int
+
+
+class StatedRate(Settings):
+    """What a user knows of a rule."""
+
+    model: str | None = Field(None, description="the architecture; any, when absent")
+    device: Literal["cpu", "cuda"] = Field(description="what was measured on: one core, one GPU")
+    per_second: float = Field(gt=0, description="units of its work a second of one core or GPU")
+    bytes_each: float | None = Field(
+        None, ge=0, description="bytes of its outputs for each unit; from the records when absent"
+    )
+
+    def fits(self, model: str) -> bool:
+        """Return whether it is a rate of this model."""
+        return self.model in {None, model}
+
+
+def line_through(points: Sequence[tuple[float, float]]) -> Line:
+    """Return the line of least squares through (work, taken); their sum lies on it.
+
+    Where the points tell no start and slope apart, or tell one below 0, it goes through 0.
+    """
+    works, taken = [work for work, _ in points], [each for _, each in points]
+    if sum(works) == 0:
+        return Line(sum(taken) / len(taken), 0.0)
+    if max(works) > min(works):
+        slope, start = linear_regression(works, taken)
+        if slope >= 0 and start >= 0:
+            return Line(start, slope)
+    return Line(0.0, sum(taken) / sum(works))
+
+
+def read_stated(path: Path) -> dict[str, list[StatedRate]]:
+    """Return the rates of a user's YAML file, by rule; raise ConfigError for one that is wrong."""
+    content = read_settings(path)
+    listed = {rule: [each] if isinstance(each, dict) else each for rule, each in content.items()}
+    try:
+        return TypeAdapter(dict[str, list[StatedRate]]).validate_python(listed)
+    except ValidationError as error:
+        faults = [f"{_place(fault['loc'])}: {fault['msg']}" for fault in error.errors()]
+        raise ConfigError(
+            f"{path}: the rates are wrong:\n  " + "\n  ".join(faults) + "\nA rule has `device` "
+            "(cpu or cuda), `per_second`, and may have `model` and `bytes_each`."
+        ) from error
+
+
+def _place(place: Iterable[Any]) -> str:
+    return ".".join(str(part) for part in place)
+
+
+class Rates:
+    """The rates of rules, by model and device."""
+
+    def __init__(
+        self,
+        observed: Iterable[Observation],
+        stated: Mapping[str, Sequence[StatedRate]] | None = None,
+    ) -> None:
+        """Take what a user states before what was observed."""
+        self._observed: dict[str, list[Observation]] = {}
+        for each in observed:
+            self._observed.setdefault(each.rule, []).append(each)
+        self._stated = stated or {}
+        self.time = cache(self._time)
+        self.rows = cache(self._rows)
+        self.bytes = cache(self._bytes)
+
+    def stated_bytes(self, rule: str, model: str) -> float | None:
+        """Return the bytes for each unit of work that a user states."""
+        stated = (each for each in self._stated.get(rule, ()) if each.fits(model))
+        return next((each.bytes_each for each in stated if each.bytes_each is not None), None)
+
+    def measured_on(self, rule: str, model: str) -> list[str]:
+        """Return the kinds of devices that a rule was recorded on with a model, sorted."""
+        return sorted({each.device or "cpu" for each in self._of(rule, model)})
+
+    def _of(self, rule: str, model: str) -> list[Observation]:
+        return [each for each in self._observed.get(rule, ()) if each.model == model]
+
+    def _time(self, rule: str, model: str, device: str) -> Rate | None:
+        """Return the rate of a rule; None where none is known.
+
+        Old records of exact steps name no device: they count as a CPU's.
+        """
+        for each in self._stated.get(rule, ()):
+            if each.device == device and each.fits(model):
+                return Rate(Line(0.0, 1 / each.per_second), 0, 0.0, 0)
+        own = [each for each in self._of(rule, model) if (each.device or "cpu") == device]
+        if not own:
+            return None
+        return Rate(
+            line_through([(each.work, each.device_seconds) for each in own]),
+            len(own),
+            max(each.work for each in own),
+            max(each.peak_memory_mb for each in own),
+        )
+
+    def _rows(self, rule: str, kind: str) -> float:
+        """Return the rows of an output for each unit that it grows with; 1 where none is known."""
+        given = [each.given[kind] for each in self._observed.get(rule, ()) if kind in each.given]
+        work = sum(each.work for each in given)
+        return sum(each.rows for each in given) / work if work else 1.0
+
+    def _bytes(self, rule: str, model: str, kind: str) -> Line | None:
+        """Return the bytes of the outputs of a kind; None where they are not known."""
+        given = [each.given[kind] for each in self._of(rule, model) if kind in each.given]
+        return line_through([(each.work, each.bytes) for each in given]) if given else None

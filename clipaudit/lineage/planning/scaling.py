@@ -1,0 +1,266 @@
+"""Scaling laws: what the time and the outputs of each workflow script grow with.
+
+One table for all rules that run a script, each law with its reason. A law says the form only; how
+fast is measured (clipaudit.lineage.planning.rates). What is named nowhere grows with all rows that
+it reads, as merges, manifests and SQL do.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a job reads: the rows of each input and how many files it has, and the settings.
+
+    `sharers` jobs, itself among them, read these same files, each its own share of the rows.
+    """
+
+    rows: Mapping[str, float]
+    files: Mapping[str, int]
+    settings: Mapping[str, Any]
+    sharers: int = 1
+
+
+Measure = Callable[[Reading], float]
+
+
+@dataclass(frozen=True)
+class Law:
+    """What a script's time grows with, in `unit`s, and the rows of its outputs; `why` it does.
+
+    time      the work of a job
+    gives     by output, what its rows and bytes grow with; for others `gives_else`, or the time's
+    one_name  whether its outputs bear the names of test sets or the like, and count as one kind
+    counted   outputs whose rows together are those of the user's files that it reads
+    carries   the input whose rows its output stands for, which is no table itself
+    shared    the input that sibling jobs read too, each a share of it
+    adopts    whether its outputs are objects that lay in the store already
+    """
+
+    time: Measure
+    unit: str
+    why: str
+    gives: Mapping[str, Measure] = field(default_factory=dict)
+    gives_else: Measure | None = None
+    one_name: bool = False
+    counted: tuple[str, ...] = ()
+    carries: str = ""
+    shared: str = ""
+    adopts: bool = False
+
+    def growth(self, output: str) -> Measure:
+        """Return what the rows and bytes of an output grow with."""
+        return self.gives.get(output, self.gives_else or self.time)
+
+
+# --- what may be measured ----------------------------------------------------------------------
+
+
+def one(reading: Reading) -> float:
+    """Return 1: a job is as much as another."""
+    return 1.0
+
+
+def all_rows(reading: Reading) -> float:
+    """Return the rows of all inputs."""
+    return float(sum(reading.rows.values()))
+
+
+def rows(name: str) -> Measure:
+    """Return the measure of the rows of one input."""
+    return lambda reading: reading.rows.get(name, 0.0)
+
+
+def pairs(*names: str) -> Measure:
+    """Return the measure of all pairs of a row of one input and a row of another."""
+    return lambda reading: float(prod(reading.rows.get(name, 0.0) for name in names))
+
+
+def rows_a_file(name: str) -> Measure:
+    """Return the measure of the rows of one file of an input: those of a merge of equal tables."""
+    return lambda reading: reading.rows.get(name, 0.0) / max(1, reading.files.get(name, 1))
+
+
+def _shards(reading: Reading) -> float:
+    return float(len(reading.settings["shards"]))
+
+
+def _own_share(reading: Reading) -> float:
+    return reading.rows.get("clustered", 0.0) / reading.sharers
+
+
+def _pairs_within_clusters(reading: Reading) -> float:
+    first, stop = reading.settings["clusters"]
+    return _own_share(reading) ** 2 / max(1, stop - first)
+
+
+def _seen(reading: Reading) -> float:
+    return reading.rows.get("sealed", 0.0) * float(reading.settings["recipe"]["epochs"])
+
+
+def _earlier_epochs(reading: Reading) -> float:
+    return float(reading.settings["recipe"]["epochs"]) - 1
+
+
+def _lloyd(settings: Mapping[str, Any], read: float) -> float:
+    clusters = float(settings["clusters"])
+    sample = min(read, clusters * float(settings["samples_per_cluster"]))
+    repeated = float(settings["iterations"]) * float(settings.get("redo", 1))
+    return sample * clusters * repeated
+
+
+def _centroids(reading: Reading) -> float:
+    return _lloyd(reading.settings, all_rows(reading))
+
+
+def _clusters(reading: Reading) -> float:
+    return float(reading.settings["clusters"])
+
+
+def _picture_clusters(reading: Reading) -> float:
+    return _lloyd(reading.settings["clusters"], all_rows(reading))
+
+
+# --- the laws ----------------------------------------------------------------------------------
+
+_ALL = Law(all_rows, "rows", "each row that it reads is gone through once")
+_SAMPLES = Law(rows("samples"), "samples", "each sample by itself")
+_BASE = Law(rows("base"), "rows", "each row of the base, which stays a row of the result")
+_SUMMED = Law(all_rows, "rows", "goes through all rows, and gives a few numbers", gives_else=one)
+_DRAWN = Law(one, "jobs", "shows a number of pictures that the settings fix")
+_TESTED = Law(
+    rows("samples"), "samples", "each test picture through the model", gives_else=rows("samples"),
+    one_name=True,
+)  # fmt: skip
+_TRAINED = Law(
+    _seen,
+    "samples seen",
+    "rows of the manifest times epochs; which rows it keeps is not known before the run, so all "
+    "count: the share that is kept is taken to be that of the recorded trainings",
+    gives={"model": one, "epochs": _earlier_epochs},
+)
+_COMPARED = Law(
+    pairs("own", "drawn"), "pairs", "own samples against all that are drawn", gives_else=rows("own")
+)
+
+LAWS: Mapping[str, Law] = {
+    "index": Law(
+        rows("tars"),
+        "samples",
+        "each file of a shard is read once",
+        gives={"shards": _shards},
+        counted=("samples", "drops"),
+    ),
+    "seal": Law(all_rows, "rows", "each row of the manifests", carries="manifests"),
+    # embeddings
+    "embed": _SAMPLES,
+    "take_embeddings": _SAMPLES,
+    "split_embeddings": _SAMPLES,
+    "embed_captions": _SAMPLES,
+    # nearest
+    "nearest": Law(
+        pairs("train", "tests"),
+        "pairs",
+        "exact: every train sample against every test sample",
+        gives={"similarities": rows("train"), "neighbors": rows("tests")},
+    ),
+    "nearest_kept": Law(
+        pairs("train", "tests"),
+        "pairs",
+        "as nearest; rows that the manifest leaves out are compared with nothing",
+        gives_else=rows("tests"),
+    ),
+    "merge_neighbors": Law(
+        all_rows, "rows", "the neighbours of all parts", gives_else=rows_a_file("parts")
+    ),
+    # prunings
+    "gap": _BASE,
+    "prune_at_cut": _BASE,
+    "cut": _SUMMED,
+    "deduplicate": _BASE,
+    "centroids": Law(
+        _centroids,
+        "distances",
+        "k-means: sample times clusters times iterations; the reading of all rows is small to it",
+        gives_else=_clusters,
+    ),
+    "assign": Law(
+        pairs("embeddings", "centroids"),
+        "pairs",
+        "every sample against every centroid",
+        gives_else=rows("embeddings"),
+    ),
+    "duplicates": Law(
+        _pairs_within_clusters,
+        "pairs",
+        "all pairs within each cluster, the clusters taken to be of equal size",
+        gives_else=_own_share,
+        shared="clustered",
+    ),
+    # models
+    "train": _TRAINED,
+    "train_supervised": _TRAINED,
+    "checkpoint": Law(one, "jobs", "names an object that the training stored", adopts=True),
+    "evaluate": _TESTED,
+    "classify": _TESTED,
+    "select": _TESTED,
+    "retrieve_pairs": Law(
+        rows("samples"), "samples", "the model's passes; the pairs of a few thousand are quick"
+    ),
+    "run_suite": Law(one, "jobs", "a task is of one size"),
+    "task_results": _SUMMED,
+    # memorization
+    "draw_lots": _SAMPLES,
+    "draw": _SAMPLES,
+    "overlaps": _COMPARED,
+    "set_samples": _SAMPLES,
+    "set_manifest": _BASE,
+    "annotate": _SAMPLES,
+    "detect": _SAMPLES,
+    "retrieve": Law(
+        pairs("captions", "public"),
+        "pairs",
+        "exact: every caption against every public picture",
+        gives_else=rows("captions"),
+    ),
+    "recall": Law(all_rows, "rows", "all public objects are read", gives_else=rows("records")),
+    "measure": Law(
+        all_rows, "rows", "each record", gives={"gaps": one, "survival": one},
+        gives_else=rows("samples"),
+    ),
+    "examples": _SUMMED,
+    # parrot
+    "spot": _SAMPLES,
+    "read_spans": _SAMPLES,
+    "match": _SAMPLES,
+    "compare_spotted": Law(rows("matches"), "samples", "each sample by itself"),
+    "score_captions": _SAMPLES,
+    "fit_clusters": Law(
+        _picture_clusters,
+        "distances",
+        "k-means on a sample, after a PCA of it: as centroids",
+        gives_else=one,
+    ),
+    "place": Law(rows("embeddings"), "samples", "each sample against a fixed number of clusters"),
+    "count_grams": _SAMPLES,
+    "merge_grams": _SUMMED,
+    "probe": Law(rows("grams"), "words", "a picture a word", one_name=True),
+    "pass_candidates": Law(rows("clustered"), "samples", "each sample by itself"),
+    "cut_curation": _SUMMED,
+    "curate": _BASE,
+    "heldout": _SAMPLES,
+    # report
+    "report_table": _SUMMED,
+    "report_figure": _SUMMED,
+    "report_gallery": _DRAWN,
+    "report_memorized": _DRAWN,
+    "report_spotted": _DRAWN,
+}  # fmt: skip
+
+
+def law_of(script: str) -> Law:
+    """Return the law of a workflow script."""
+    return LAWS.get(script, _ALL)

@@ -1,0 +1,86 @@
+"""How many samples a shard of each corpus holds: as stated, as a world makes it, as indexed."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from clipaudit.errors import InputError, StoreError
+from clipaudit.jobs import Job
+from clipaudit.lineage.planning.scaling import law_of
+from clipaudit.store import Pointer
+
+
+class ShardSizes:
+    """Samples a shard, by corpus: what is stated of it, else learned, else stated of all others."""
+
+    def __init__(self, by_corpus: Mapping[str, int], others: int | None = None) -> None:
+        """Begin with what the user states: of some corpora, and of those that nothing tells of."""
+        self._stated = by_corpus
+        self._others = others
+        self._learned: dict[str, tuple[float, str]] = {}
+        self._corpora: list[str] = []
+
+    def learn(self, jobs: Iterable[Job]) -> None:
+        """Look through a workflow: worlds say what they make, parts that are indexed what is there.
+
+        Raises InputError for corpora of which nothing is known, all at once, and for one that is
+        stated but that no job indexes.
+        """
+        indexed = [job for job in jobs if law_of(job.script).counted]
+        self._corpora = sorted({job.wildcards["corpus"] for job in indexed})
+        for job in jobs:
+            if job.script == "generate_shard":
+                corpus = job.wildcards["corpus"]
+                made = job.params["world"]["corpora"][corpus]["samples_per_shard"]
+                self._learned[corpus] = (float(made), f"world {job.wildcards['world']}")
+        for corpus in self._corpora:
+            self._learn_indexed(
+                corpus, [job for job in indexed if job.wildcards["corpus"] == corpus]
+            )
+        self._check()
+
+    def samples(self, corpus: str) -> float:
+        """Return how many samples a shard of a corpus holds."""
+        return self._known(corpus)[0]
+
+    def said(self) -> dict[str, str]:
+        """Return for each corpus how many samples a shard holds, and who says so."""
+        return {
+            corpus: "{:,.6g} a shard ({})".format(*self._known(corpus)) for corpus in self._corpora
+        }
+
+    def _known(self, corpus: str) -> tuple[float, str]:
+        if corpus in self._stated:
+            return float(self._stated[corpus]), "as stated"
+        assert corpus in self._learned or self._others is not None
+        return self._learned.get(corpus) or (float(self._others or 0), "as stated")
+
+    def _learn_indexed(self, corpus: str, parts: list[Job]) -> None:
+        rows = shards = 0
+        for job in parts:
+            with suppress(StoreError):
+                rows += sum(
+                    Pointer.read(Path(job.outputs[name][0])).rows for name in ("samples", "drops")
+                )
+                shards += len(job.params["shards"])
+        if shards:
+            self._learned[corpus] = (rows / shards, "as indexed")
+
+    def _check(self) -> None:
+        for corpus in self._stated:
+            if corpus not in self._corpora:
+                raise InputError(
+                    f"--samples-per-shard {corpus}=: no job indexes a corpus of this name; there "
+                    f"are {', '.join(self._corpora)}."
+                )
+        missing = [
+            corpus
+            for corpus in self._corpora
+            if self._others is None and corpus not in self._stated and corpus not in self._learned
+        ]
+        if missing:
+            raise InputError(
+                f"How many samples a shard holds is not known of {', '.join(missing)}. Give "
+                f"--samples-per-shard {missing[0]}=10000, or --samples-per-shard 10000 for all "
+                "that are not known."
+            )
