@@ -172,6 +172,9 @@ def test_a_folder_without_a_workflow_is_named(tmp_path, monkeypatch):
         (["--config", "seed"], "'seed' is not KEY=VALUE"),
         (["--configfile", "gone.yaml"], "File 'gone.yaml' does not exist"),
         (["--format", "xml"], "'xml' is not one of 'text', 'json'"),
+        (["--samples-per-shard", "10"], "belong to --estimate"),
+        (["--estimate", "--samples-per-shard", "large=few"], "'large=few' is neither N nor"),
+        (["--estimate", "--samples-per-shard", "=5"], "'=5' is neither N nor CORPUS=N"),
     ],
 )
 def test_wrong_usage_exits_with_2_and_says_why(arguments, message):

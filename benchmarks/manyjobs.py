@@ -1,0 +1,79 @@
+"""A run of thousands of jobs to its end, by the real workflow, on shards of a few samples.
+
+    .venv/bin/python benchmarks/manyjobs.py [--shards 300] [--samples 8] [--folder FOLDER]
+
+The micro world's similarity audit with a part for each shard of the large corpus: the graph has the
+shape of a run of as many parts, and every job is run, the few trainings too. Then the same again,
+which has nothing to do, and once more with results/ removed, when each job takes its answer from
+the store. Jobs run in forks of one warm process (benchmarks/zygote.py), since else their imports
+would be all that is measured; `--cold` starts a Python for each, as Snakemake does. Prints jobs,
+seconds and memory of each run.
+"""
+
+import argparse
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+from workingcopy import Ran, WorkingCopy, working_copy
+
+ZYGOTE = (sys.executable, str(Path(__file__).with_name("zygote.py").absolute()))
+_STEPS = re.compile(r"(\d+) of (\d+) steps \(100%\) done")
+
+
+def main() -> None:
+    """Run the benchmark; see the module."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--shards", type=int, default=300, help="of the large corpus, a part each")
+    parser.add_argument("--samples", type=int, default=8, help="of a shard")
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--folder", type=Path, help="where to run, instead of a temporary folder")
+    parser.add_argument("--cold", action="store_true", help="start a Python for each job")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as spare:
+        project = working_copy(asked.folder or Path(spare))
+        settings = write_settings(project, asked.shards, asked.samples)
+        program = () if asked.cold else ZYGOTE
+        run = ["--configfile", settings, "--", "all_tables"]
+        show("all jobs", project.snakemake(*run, cores=asked.cores, program=program))
+        show("the same again", project.snakemake(*run, cores=asked.cores, program=program))
+        shutil.rmtree(project.folder / "results_micro")
+        show("from the store", project.snakemake(*run, cores=asked.cores, program=program))
+
+
+def write_settings(project: WorkingCopy, shards: int, samples: int) -> str:
+    """Write the settings and return their path in the folder of the project."""
+    settings = {
+        "extends": "config/micro.yaml",
+        "worlds": {"micro": {"corpora": {"large": {"samples_per_shard": samples}}}},
+        "corpora": {
+            "large": {
+                "shards": f"data/micro/large/{{00000..{shards - 1:05}}}.tar",
+                "shards_per_part": 1,
+            }
+        },
+    }
+    (project.folder / "manyjobs.yaml").write_text(yaml.safe_dump(settings))
+    return "manyjobs.yaml"
+
+
+def jobs_of(ran: Ran) -> int:
+    """Return how many jobs a run says it has done; the target counts as one."""
+    done: Sequence[str] = _STEPS.findall(ran.printed)[-1:] and _STEPS.findall(ran.printed)[-1]
+    return int(done[0]) if done else 0
+
+
+def show(name: str, ran: Ran) -> None:
+    """Print what a run took."""
+    print(
+        f"{name}: {jobs_of(ran):,} jobs, {ran.seconds:,.1f} s, {ran.peak_memory_mb:,} MB at most",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()

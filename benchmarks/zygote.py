@@ -1,0 +1,64 @@
+"""Snakemake whose scripts run in forks of a warm process, for runs of thousands of tiny jobs.
+
+    python benchmarks/zygote.py <any arguments of snakemake>
+
+Snakemake starts a Python for each script, which imports for longer than a tiny job works. Here a
+server process (multiprocessing's forkserver) has imported the libraries once, and each job is a
+fork of it: still a process of its own, with the same script, job object, log and exit status.
+Everything else is Snakemake as it is: its graph, its scheduler, its metadata.
+"""
+
+import multiprocessing
+import os
+import runpy
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+PRELOADED = (
+    "clipaudit.workflow",
+    "snakemake.iocontainers",
+    "duckdb",
+    "pyarrow.parquet",
+    "torch",
+    "open_clip",
+    "clipaudit.config.loading",
+    "clipaudit.corpora.samples",
+    "clipaudit.models",
+    "clipaudit.neighbors.backends",
+    "clipaudit.reports.tables",
+)
+
+
+def run_script(path: str, folder: str, arguments: Sequence[str]) -> None:
+    """Run a script that Snakemake wrote, as `python path` does in its folder."""
+    os.chdir(folder)
+    sys.argv = list(arguments)
+    runpy.run_path(path, run_name="__main__")
+
+
+def execute_in_fork(script: Any, path: str, edit: bool = False) -> None:  # noqa: ANN401
+    """Take the place of snakemake.script.PythonScript.execute_script."""
+    process = _CONTEXT.Process(target=run_script, args=(path, os.getcwd(), [path]))
+    process.start()
+    process.join()
+    if process.exitcode:
+        raise RuntimeError(f"the script of rule {script.rulename} ended with {process.exitcode}")
+
+
+def main() -> None:
+    """Run Snakemake's command line."""
+    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[variable] = "1"  # before the server imports what reads them
+    from snakemake.cli import main as snakemake
+    from snakemake.script import PythonScript
+
+    PythonScript.execute_script = execute_in_fork
+    snakemake(sys.argv[1:])
+
+
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(list(PRELOADED))
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""Four jobs that were never run, and what records of others like them say of these.
+
+10 shards --index--> samples --embed--> embeddings --nearest, with 3 embeddings of tests--> ...
+"""
+
+from pathlib import Path
+
+import pytest
+
+from clipaudit.codedigest import SCRIPTS
+from clipaudit.jobs import Job, Workflow
+from clipaudit.lineage.planning.estimates import estimate, free_bytes
+from clipaudit.lineage.planning.observations import Given, Observation
+from clipaudit.lineage.planning.rates import Rates, StatedRate
+from clipaudit.lineage.planning.shardsizes import ShardSizes
+
+MODEL = {"architecture": {"open_clip": "ViT-B-32", "definition": None}, "encoder": {}}
+GPU = StatedRate(device="cuda", per_second=0.5, bytes_each=6.0)
+
+
+def job(rule, inputs, *outputs, gpu=0, **params):
+    return Job(
+        rule=rule,
+        script=rule,
+        wildcards={"corpus": "large"},
+        params=params,
+        inputs=inputs,
+        outputs={name: [f"results/{rule}/{name}.json"] for name in outputs},
+        threads=2,
+        resources={"gpu": gpu},
+        cause="its output is missing",
+    )
+
+
+INDEX = job("index", {"tars": []}, "samples", "drops", "shards", shards=list(range(10)))
+EMBED = job("embed", {"samples": ["results/index/samples.json"]}, "embeddings", model=MODEL)
+ON_GPU = job("embed", EMBED.inputs, "embeddings", model=MODEL, gpu=2)
+NEAREST = job(
+    "nearest",
+    {
+        "train": ["results/embed/embeddings.json"],
+        "tests": ["results/index/shards.json"],  # ten rows, for what they are worth
+    },
+    "similarities",
+    "neighbors",
+)
+CATALOG = job("catalog", {}, "catalog")
+
+
+def seen(rule, work, seconds, model="", **given):
+    kinds = {
+        name: Given(work=grown, count=1, rows=rows, bytes=size)
+        for name, (grown, rows, size) in given.items()
+    }
+    return Observation(rule, model, "cpu", work, seconds, 70, kinds)
+
+
+INDEXED = {"samples": (100.0, 50.0, 500.0), "drops": (100.0, 50.0, 0.0), "shards": (2.0, 2.0, 4.0)}
+EMBEDDED = {"embeddings": (50.0, 50.0, 1000.0)}
+COMPARED = {"similarities": (50.0, 50.0, 100.0), "neighbors": (8.0, 8.0, 16.0)}
+OBSERVED = [  # one of each: 100 samples of 2 shards, of which 50 stayed; 8 tests
+    seen("index", 100.0, 3600.0, **INDEXED),
+    seen("embed", 50.0, 7200.0, "ViT-B-32", **EMBEDDED),
+    seen("nearest", 400.0, 3600.0, **COMPARED),
+]
+
+
+def of(*jobs, observed=OBSERVED, stated=None, shard=20, folder="store"):
+    rates = Rates(observed, stated)
+    workflow = Workflow(Path("results"), Path(folder), jobs)
+    return estimate(workflow, rates, ShardSizes({"large": shard}), SCRIPTS)
+
+
+def hours(found):
+    return {stage.rule: stage.cpu_hours for stage in found.stages}
+
+
+def test_samples_are_followed_from_shard_to_similarity():
+    found = of(INDEX, EMBED, NEAREST)
+
+    # 200 samples indexed, of which 100 stay; 100 x 10 pairs
+    assert hours(found) == pytest.approx({"index": 2.0, "embed": 4.0, "nearest": 2.5})
+    assert [stage.work for stage in found.stages] == [200, 100, 1000]
+
+
+def test_bytes_are_those_of_the_outputs():
+    found = of(INDEX, EMBED, NEAREST)
+
+    assert [stage.bytes for stage in found.stages] == pytest.approx([1020.0, 2000.0, 220.0])
+    assert found.bytes == pytest.approx(3240.0)
+
+
+def test_a_rate_of_a_cpu_gives_no_hours_of_a_gpu():
+    found = of(INDEX, ON_GPU)
+
+    assert found.gpu_hours == 0
+    assert found.untimed == 1
+    assert dict(found.stages[1].unknown) == {
+        "hours: no record of rule embed with ViT-B-32 on cuda, only on cpu": 1
+    }
+    assert found.unsized == 0  # bytes are the same on any device
+
+
+def test_a_stated_rate_gives_hours_of_gpus_and_of_the_cores_beside_them():
+    found = of(INDEX, ON_GPU, stated={"embed": [GPU]})
+
+    # 100 samples at one in two seconds, by two GPUs, with two cores
+    assert found.gpu_hours == pytest.approx(200 / 3600)
+    assert found.stages[1].cpu_hours == pytest.approx(200 / 3600)
+    assert found.stages[1].bytes == 600
+
+
+def test_what_was_never_recorded_is_unknown_and_its_rows_go_on():
+    found = of(INDEX, EMBED, NEAREST, observed=[each for each in OBSERVED if each.rule != "embed"])
+
+    assert found.stages[1].unknown.keys() == {
+        "hours: no record of rule embed with ViT-B-32 on cpu",
+        "bytes: no record of rule embed with ViT-B-32",
+    }
+    assert found.stages[2].work == 1000
+
+
+def test_jobs_larger_than_all_that_were_recorded_say_by_how_much():
+    assert of(INDEX, shard=500).stages[0].beyond == 50
+
+
+def test_what_is_no_step_is_counted_apart():
+    found = of(INDEX, CATALOG)
+
+    assert dict(found.no_steps) == {"catalog": 1}
+    assert [stage.rule for stage in found.stages] == ["index"]
+
+
+def test_a_store_that_is_not_there_yet_has_the_room_of_its_disk(tmp_path):
+    assert free_bytes(tmp_path / "not" / "there") > 0

@@ -1,0 +1,103 @@
+from itertools import starmap
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clipaudit.errors import ConfigError
+from clipaudit.lineage.planning.observations import Given, Observation
+from clipaudit.lineage.planning.rates import Line, Rates, line_through, read_stated
+
+WORK = st.integers(min_value=0, max_value=1_000_000).map(float)
+TAKEN = st.floats(min_value=0, max_value=1e6)
+POINTS = st.lists(st.tuples(WORK, TAKEN), min_size=1)
+
+
+def observed(work=10.0, seconds=5.0, device="cpu", model="", rows=10.0, size=100.0):
+    table = Given(work=work, count=1, rows=rows, bytes=size)
+    return Observation("embed", model, device, work, seconds, 50, {"table": table})
+
+
+@given(POINTS)
+def test_what_a_line_takes_together_is_what_was_taken(points):
+    line = line_through(points)
+
+    expected = sum(taken for _, taken in points)
+    assert sum(line.at(work) for work, _ in points) == pytest.approx(expected, rel=1e-3, abs=1e-3)
+
+
+@given(POINTS)
+def test_no_line_falls_or_starts_below_zero(points):
+    line = line_through(points)
+
+    assert line.start >= 0
+    assert line.slope >= 0
+
+
+def test_a_start_is_told_apart_from_a_slope():
+    line = line_through([(10.0, 7.0), (20.0, 12.0), (40.0, 22.0)])
+
+    assert (line.start, line.slope) == pytest.approx((2.0, 0.5))
+
+
+def test_equal_jobs_tell_no_start():
+    assert line_through([(10.0, 4.0), (10.0, 6.0)]) == Line(0.0, 0.5)
+
+
+def test_a_cpu_tells_nothing_of_a_gpu():
+    rates = Rates([observed(device="cpu"), observed(device="")])
+
+    assert rates.time("embed", "", "cuda") is None
+    assert rates.time("embed", "", "cpu").records == 2
+    assert rates.measured_on("embed", "") == ["cpu"]
+
+
+def test_one_model_tells_nothing_of_another_but_how_many_rows_there_are():
+    rates = Rates([observed(model="ViT-B-32", rows=5.0)])
+
+    assert rates.time("embed", "ViT-L-14", "cpu") is None
+    assert rates.bytes("embed", "ViT-L-14", "table") is None
+    assert rates.rows("embed", "table") == 0.5
+
+
+def test_bytes_are_the_same_on_every_device():
+    rates = Rates([observed(device="cuda")])
+
+    assert rates.bytes("embed", "", "table").at(20) == 200
+
+
+def test_what_a_user_states_goes_first(tmp_path):
+    path = tmp_path / "rates.yaml"
+    path.write_text("embed: {device: cpu, per_second: 4, bytes_each: 7}\n")
+
+    rates = Rates([observed()], read_stated(path))
+
+    assert rates.time("embed", "any", "cpu").line.at(8) == 2.0
+    assert rates.stated_bytes("embed", "any") == 7
+
+
+def test_a_stated_rate_of_one_model_is_of_no_other(tmp_path):
+    path = tmp_path / "rates.yaml"
+    path.write_text("embed:\n  - {model: ViT-B-32, device: cuda, per_second: 4}\n")
+    rates = Rates([], read_stated(path))
+
+    found = list(starmap(rates.time, [("embed", "ViT-B-32", "cuda"), ("embed", "RN50", "cuda")]))
+
+    assert [rate is not None for rate in found] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("embed: {device: tpu, per_second: 1}", "embed.0.device: Input should be 'cpu' or 'cuda'"),
+        ("embed: {device: cpu}", "embed.0.per_second: Field required"),
+        ("embed: {device: cpu, per_second: 0}", "embed.0.per_second: Input should be greater"),
+        ("embed: 5", "embed: Input should be a valid list"),
+    ],
+)
+def test_wrong_rates_are_named(tmp_path, text, message):
+    path = tmp_path / "rates.yaml"
+    path.write_text(text)
+
+    with pytest.raises(ConfigError, match=rf"{path}: the rates are wrong:\n  {message}"):
+        read_stated(path)

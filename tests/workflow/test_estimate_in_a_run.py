@@ -1,0 +1,53 @@
+"""What `clipaudit plan --estimate` says of a run, beside what its own records say that it took."""
+
+import json
+
+import pytest
+
+ELSEWHERE = ("--config", "results=elsewhere")  # where nothing lies, so that every job would start
+SETTINGS = ("--configfile", "config/micro.yaml", "--profile", "profiles/demo")
+
+
+def estimated(project, *options):
+    asked = ("plan", "all_tables", "all_figures", "--estimate", *SETTINGS, *ELSEWHERE, *options)
+    return project.clipaudit(*asked)
+
+
+def recorded(project):
+    return [json.loads(path.read_text()) for path in project.computed()]
+
+
+def test_a_run_is_estimated_by_its_own_records_as_it_was(finished):
+    found = json.loads(estimated(finished, "--format", "json"))["total"]
+
+    ran = [record["execution"] for record in recorded(finished)]
+    hours = sum(each["seconds"] * each["threads"] for each in ran) / 3600
+    outputs = [output for record in recorded(finished) for output in record["outputs"].values()]
+    assert found["cpu_hours"] == pytest.approx(hours, rel=0.1)
+    assert found["bytes"] == pytest.approx(sum(o["pointer"]["bytes"] for o in outputs), rel=0.1)
+    assert (found["untimed"], found["unsized"]) == (0, 0)
+
+
+def test_each_rule_says_its_records_and_its_device(finished):
+    lines = estimated(finished).splitlines()
+
+    assert "samples of large: 32 a shard (world micro)" in lines
+    (embed,) = [line for line in lines if line.startswith("embed ")]
+    assert "samples" in embed
+    assert "cpu, " in embed
+    assert lines[-1].startswith("free on the store's disk: ")
+
+
+def test_nothing_is_known_by_a_store_without_records(finished, tmp_path):
+    lines = estimated(finished, "--rates", str(tmp_path)).splitlines()
+
+    assert any("hours: no record of rule gap on cpu" in line for line in lines)
+    assert "needed on the store's disk: at least 0 B" in lines
+
+
+def test_records_say_their_device_and_their_seconds_of_processors(finished):
+    ran = [record["execution"] for record in recorded(finished)]
+
+    assert {each["device"] for each in ran} == {"cpu"}
+    assert all(each["cpu_seconds"] >= 0 for each in ran)
+    assert sum(each["cpu_seconds"] for each in ran) > 1
