@@ -17,9 +17,10 @@ from clipaudit.codedigest import SCRIPTS
 from clipaudit.environment import device_of
 from clipaudit.errors import StoreError
 from clipaudit.jobs import Job, Workflow
+from clipaudit.lineage.planning.dimensions import UNKNOWN, dimension_of
 from clipaudit.lineage.planning.observations import model_of, output_kind
 from clipaudit.lineage.planning.rates import Rate, Rates
-from clipaudit.lineage.planning.scaling import Law, Reading, law_of
+from clipaudit.lineage.planning.scaling import EMBEDDING_INPUTS, Law, Reading, law_of
 from clipaudit.lineage.planning.shardsizes import ShardSizes
 from clipaudit.lineage.planning.stepcalls import step_call
 from clipaudit.store import Pointer
@@ -132,9 +133,14 @@ def free_bytes(folder: Path) -> int:
 
 def _add(stage: Stage, job: Job, law: Law, reading: Reading, rates: Rates) -> None:
     model, device = model_of(job.params), device_of(job.resources)
-    work = law.time(reading)
+    work = law.work(reading)
     stage.jobs += 1
     stage.work += work
+    if (law.compares or law.wide) and not reading.dimension:
+        stage.untimed += 1
+        stage.unsized += 1
+        stage.unknown["hours and bytes: nothing tells the dimension of the embeddings"] += 1
+        return
     rate = rates.time(job.rule, model, device)
     if rate is None:
         stage.untimed += 1
@@ -144,7 +150,8 @@ def _add(stage: Stage, job: Job, law: Law, reading: Reading, rates: Rates) -> No
     size = _size(job, law, reading, rates)
     if size is None:
         stage.unsized += 1
-        stage.unknown[f"bytes: no record of rule {job.rule}{_with(model)}"] += 1
+        which = _with(model) if law.weighs else ""
+        stage.unknown[f"bytes: no record of rule {job.rule}{which}"] += 1
     else:
         stage.bytes += size
 
@@ -177,12 +184,13 @@ def _size(job: Job, law: Law, reading: Reading, rates: Rates) -> float | None:
     model = model_of(job.params)
     stated = rates.stated_bytes(job.rule, model)
     if stated is not None:
-        return stated * law.time(reading)
+        return stated * law.work(reading)
     kinds = {output_kind(name, law) for name in job.outputs}
-    lines = {kind: rates.bytes(job.rule, model, kind) for kind in kinds | (set(law.gives) - kinds)}
+    of = model if law.weighs else None
+    lines = {kind: rates.bytes(job.rule, of, kind) for kind in kinds | set(law.gives)}
     if any(lines[kind] is None for kind in kinds):
         return None
-    return sum(line.at(law.growth(kind)(reading)) for kind, line in lines.items() if line)
+    return sum(line.at(law.size(kind, reading)) for kind, line in lines.items() if line)
 
 
 # --- the rows that jobs are expected to give -----------------------------------------------------
@@ -193,6 +201,7 @@ class _Expected:
 
     def __init__(self, workflow: Workflow, rates: Rates, sizes: ShardSizes) -> None:
         self._rows: dict[str, float] = {}
+        self._dimensions: dict[str, int] = {}
         self._rates = rates
         self._sizes = sizes
         self._sharers = Counter(_share(job) for job in workflow.jobs if law_of(job.script).shared)
@@ -206,19 +215,24 @@ class _Expected:
             rows["tars"] = self._sizes.samples(job.wildcards["corpus"]) * shards
         files = {name: len(paths) for name, paths in job.inputs.items()}
         sharers = self._sharers[_share(job)] if law.shared else 1
-        return Reading(rows, files, job.params, sharers)
+        firsts = [job.inputs[name][0] for name in EMBEDDING_INPUTS if job.inputs.get(name)]
+        read = max((self._dimensions.get(path, UNKNOWN) for path in firsts), default=UNKNOWN)
+        dimension = dimension_of(job.params) or read
+        return Reading(rows, files, job.params, sharers, dimension)
 
     def give(self, job: Job, law: Law, reading: Reading) -> None:
-        """Note the rows of the outputs of a job."""
+        """Note the rows of the outputs of a job, and the dimension of embeddings among them."""
         for name, paths in job.outputs.items():
             for path in paths:
+                if name in law.wide:
+                    self._dimensions[path] = reading.dimension
                 lying = None if job.started else _lying_rows(path)
                 given = self._given(job, law, reading, name) if lying is None else lying
                 self._rows[path] = reading.rows[law.carries] if law.carries else given
 
     def _given(self, job: Job, law: Law, reading: Reading, name: str) -> float:
         kind = output_kind(name, law)
-        rows = self._rates.rows(job.rule, kind) * law.growth(kind)(reading)
+        rows = self._rates.rows(job.rule, kind) * law.rows(kind, reading)
         return rows / len(job.outputs) if law.one_name else rows
 
 

@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import Any
 
 from clipaudit.actions import ActionCache, ActionInput
-from clipaudit.lineage.planning.scaling import Law, Reading, law_of
+from clipaudit.lineage.planning.dimensions import UNKNOWN, dimension_of
+from clipaudit.lineage.planning.scaling import EMBEDDING_INPUTS, Law, Reading, law_of
 from clipaudit.lineage.records import Record, read_records
 from clipaudit.store import Store
 
@@ -28,15 +29,12 @@ order by action
 
 @dataclass(frozen=True)
 class Given:
-    """The outputs of one name, or kind of name: what they grow with, and how many rows and bytes.
+    """The outputs of one name, or kind of name: their rows and bytes, and what these grow with."""
 
-    `work` adds up over `count` outputs.
-    """
-
-    work: float
-    count: int
     rows: float
+    rows_grow: float
     bytes: float
+    bytes_grow: float
 
 
 @dataclass(frozen=True)
@@ -59,15 +57,18 @@ class Observation:
 def observations(store: Store, scripts: Mapping[str, str]) -> list[Observation]:
     """Return the latest executions of some rules, given with the scripts that they run.
 
-    At most MOST_RECORDS of each rule, by rule and action; none where nothing is recorded.
+    At most MOST_RECORDS of each rule, by rule and action; none where nothing is recorded. Those
+    that grow with a dimension of embeddings which nothing tells are left out.
     """
     records = read_records(store, _latest(store, sorted(scripts)))
     history = _Past(store, list(records.values()))
+    ordered = sorted(records.values(), key=lambda each: (each.ingredients.step, each.action))
+    pairs = [(record, law_of(scripts[record.ingredients.step])) for record in ordered]
+    read = [(record, law, history.reading(record, law)) for record, law in pairs]
     return [
-        _observed(record, law_of(scripts[record.ingredients.step]), history)
-        for record in sorted(
-            records.values(), key=lambda each: (each.ingredients.step, each.action)
-        )
+        _observed(record, law, reading)
+        for record, law, reading in read
+        if reading.dimension or not (law.compares or law.wide)
     ]
 
 
@@ -106,8 +107,7 @@ def _latest(store: Store, rules: list[str]) -> list[str]:
         return [action for (action,) in connection.execute(_LATEST, asked).fetchall()]
 
 
-def _observed(record: Record, law: Law, history: "_Past") -> Observation:
-    reading = history.reading(record, law)
+def _observed(record: Record, law: Law, reading: Reading) -> Observation:
     ran, environment = record.execution, record.ingredients.environment
     device = environment.get("device", ran.device).partition(" ")[0]
     units = int(environment.get("processes", 1)) if device == "cuda" else ran.threads
@@ -115,7 +115,7 @@ def _observed(record: Record, law: Law, history: "_Past") -> Observation:
         rule=record.ingredients.step,
         model=model_of(record.ingredients.settings),
         device=device,
-        work=law.time(reading),
+        work=law.work(reading),
         device_seconds=ran.seconds * units,
         peak_memory_mb=ran.peak_memory_mb,
         given=_given(record, law, reading),
@@ -126,12 +126,12 @@ def _given(record: Record, law: Law, reading: Reading) -> dict[str, Given]:
     found: dict[str, Given] = {}
     for name, output in record.outputs.items():
         kind = output_kind(name, law)
-        before = found.get(kind, Given(0.0, 0, 0.0, 0.0))
+        before = found.get(kind, Given(0.0, 0.0, 0.0, 0.0))
         found[kind] = Given(
-            law.growth(kind)(reading),
-            before.count + 1,
-            before.rows + output.pointer.rows,
-            before.bytes + (0 if law.adopts else output.pointer.bytes),
+            rows=before.rows + output.pointer.rows,
+            rows_grow=law.rows(kind, reading),
+            bytes=before.bytes + output.pointer.bytes,
+            bytes_grow=law.size(kind, reading),
         )
     return found
 
@@ -144,6 +144,7 @@ class _Past:
         self._records = records
         self._store = store
         self._rows: dict[str, dict[str, int]] = {}  # action -> digest -> rows
+        self._dimensions: dict[str, int] = {}  # of what an action read or gave
 
     def reading(self, record: Record, law: Law) -> Reading:
         """Return what an execution read."""
@@ -156,7 +157,22 @@ class _Past:
             rows["tars"] = float(sum(record.outputs[name].pointer.rows for name in law.counted))
         files = {name: len(files) for name, files in made_of.inputs.items()}
         sharers = self._sharers[_share(record, law.shared)] if law.shared else 1
-        return Reading(rows, files, made_of.settings, sharers)
+        dimension = self._dimension(record) if law.compares or law.wide else UNKNOWN
+        return Reading(rows, files, made_of.settings, sharers, dimension)
+
+    def _dimension(self, record: Record) -> int:
+        """Return the dimension of a model's embeddings, or of those that a step read."""
+        if record.action not in self._dimensions:
+            self._dimensions[record.action] = dimension_of(record.ingredients.settings) or max(
+                map(self._dimension, self._first_makers(record)), default=UNKNOWN
+            )
+        return self._dimensions[record.action]
+
+    def _first_makers(self, record: Record) -> list[Record]:
+        """Return who made the first file of each input that holds embeddings: all are alike."""
+        inputs = [record.ingredients.inputs.get(name) for name in EMBEDDING_INPUTS]
+        keys = [files[0].action for files in inputs if files and files[0].action]
+        return list(read_records(self._store, keys).values())
 
     def _rows_of(self, file: ActionInput) -> float:
         if file.action is None:

@@ -1,8 +1,8 @@
 """Rates: how fast rules go and how much they give, from what was recorded or what a user states.
 
 A time is the line `start + work / speed` through the observed executions of a rule, of one model
-and one kind of device: no rate of a CPU is taken for a GPU's. Bytes are of one model, whatever the
-device; rows of the rule alone.
+and one kind of device: no rate of a CPU is taken for a GPU's. Rows and bytes are of the rule,
+whatever it ran on; the bytes of models those of one architecture.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -143,10 +143,11 @@ class Rates:
     def _rows(self, rule: str, kind: str) -> float:
         """Return the rows of an output for each unit that it grows with; 1 where none is known."""
         given = [each.given[kind] for each in self._observed.get(rule, ()) if kind in each.given]
-        work = sum(each.work for each in given)
-        return sum(each.rows for each in given) / work if work else 1.0
+        grown = sum(each.rows_grow for each in given)
+        return sum(each.rows for each in given) / grown if grown else 1.0
 
-    def _bytes(self, rule: str, model: str, kind: str) -> Line | None:
-        """Return the bytes of the outputs of a kind; None where they are not known."""
-        given = [each.given[kind] for each in self._of(rule, model) if kind in each.given]
-        return line_through([(each.work, each.bytes) for each in given]) if given else None
+    def _bytes(self, rule: str, model: str | None, kind: str) -> Line | None:
+        """Return the bytes of the outputs of a kind, of one model or any; None if none is known."""
+        seen = self._observed.get(rule, ()) if model is None else self._of(rule, model)
+        given = [each.given[kind] for each in seen if kind in each.given]
+        return line_through([(each.bytes_grow, each.bytes) for each in given]) if given else None

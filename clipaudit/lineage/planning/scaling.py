@@ -10,18 +10,22 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+EMBEDDING_INPUTS = ("embeddings", "train", "captions", "clustered")  # that hold embeddings
+
 
 @dataclass(frozen=True)
 class Reading:
     """What a job reads: the rows of each input and how many files it has, and the settings.
 
     `sharers` jobs, itself among them, read these same files, each its own share of the rows.
+    `dimension` is that of the embeddings that it reads or gives, 0 where it is not known.
     """
 
     rows: Mapping[str, float]
     files: Mapping[str, int]
     settings: Mapping[str, Any]
     sharers: int = 1
+    dimension: int = 0
 
 
 Measure = Callable[[Reading], float]
@@ -31,13 +35,16 @@ Measure = Callable[[Reading], float]
 class Law:
     """What a script's time grows with, in `unit`s, and the rows of its outputs; `why` it does.
 
-    time      the work of a job
-    gives     by output, what its rows and bytes grow with; for others `gives_else`, or the time's
+    time      what its time grows with
+    gives     by output, what its rows grow with; for others `gives_else`, or the time's
     one_name  whether its outputs bear the names of test sets or the like, and count as one kind
     counted   outputs whose rows together are those of the user's files that it reads
     carries   the input whose rows its output stands for, which is no table itself
     shared    the input that sibling jobs read too, each a share of it
     adopts    whether its outputs are objects that lay in the store already
+    compares  whether its time grows with the dimension of embeddings, too
+    wide      outputs whose bytes do
+    weighs    whether its outputs are models, whose bytes depend on the architecture
     """
 
     time: Measure
@@ -50,10 +57,22 @@ class Law:
     carries: str = ""
     shared: str = ""
     adopts: bool = False
+    compares: bool = False
+    wide: tuple[str, ...] = ()
+    weighs: bool = False
 
-    def growth(self, output: str) -> Measure:
-        """Return what the rows and bytes of an output grow with."""
-        return self.gives.get(output, self.gives_else or self.time)
+    def work(self, reading: Reading) -> float:
+        """Return the work of a job, in units."""
+        return self.time(reading) * (reading.dimension if self.compares else 1)
+
+    def rows(self, output: str, reading: Reading) -> float:
+        """Return what the rows of an output grow with."""
+        return self.gives.get(output, self.gives_else or self.time)(reading)
+
+    def size(self, output: str, reading: Reading) -> float:
+        """Return what the bytes of an output grow with."""
+        factor = reading.dimension if output in self.wide else 1
+        return self.rows(output, reading) * factor
 
 
 # --- what may be measured ----------------------------------------------------------------------
@@ -141,9 +160,15 @@ _TRAINED = Law(
     "rows of the manifest times epochs; which rows it keeps is not known before the run, so all "
     "count: the share that is kept is taken to be that of the recorded trainings",
     gives={"model": one, "epochs": _earlier_epochs},
+    weighs=True,
 )
+_EMBEDDED = Law(rows("samples"), "samples", "each sample by itself", wide=("embeddings",))
 _COMPARED = Law(
-    pairs("own", "drawn"), "pairs", "own samples against all that are drawn", gives_else=rows("own")
+    pairs("own", "drawn"),
+    "products",
+    "own samples against all that are drawn, number by number of their embeddings",
+    gives_else=rows("own"),
+    compares=True,
 )
 
 LAWS: Mapping[str, Law] = {
@@ -156,22 +181,24 @@ LAWS: Mapping[str, Law] = {
     ),
     "seal": Law(all_rows, "rows", "each row of the manifests", carries="manifests"),
     # embeddings
-    "embed": _SAMPLES,
-    "take_embeddings": _SAMPLES,
-    "split_embeddings": _SAMPLES,
-    "embed_captions": _SAMPLES,
+    "embed": _EMBEDDED,
+    "take_embeddings": _EMBEDDED,
+    "split_embeddings": _EMBEDDED,
+    "embed_captions": _EMBEDDED,
     # nearest
     "nearest": Law(
         pairs("train", "tests"),
-        "pairs",
-        "exact: every train sample against every test sample",
+        "products",
+        "exact: every train sample against every test sample, number by number",
         gives={"similarities": rows("train"), "neighbors": rows("tests")},
+        compares=True,
     ),
     "nearest_kept": Law(
         pairs("train", "tests"),
-        "pairs",
+        "products",
         "as nearest; rows that the manifest leaves out are compared with nothing",
         gives_else=rows("tests"),
+        compares=True,
     ),
     "merge_neighbors": Law(
         all_rows, "rows", "the neighbours of all parts", gives_else=rows_a_file("parts")
@@ -183,22 +210,27 @@ LAWS: Mapping[str, Law] = {
     "deduplicate": _BASE,
     "centroids": Law(
         _centroids,
-        "distances",
+        "products",
         "k-means: sample times clusters times iterations; the reading of all rows is small to it",
         gives_else=_clusters,
+        compares=True,
+        wide=("centroids",),
     ),
     "assign": Law(
         pairs("embeddings", "centroids"),
-        "pairs",
+        "products",
         "every sample against every centroid",
         gives_else=rows("embeddings"),
+        compares=True,
+        wide=("clustered",),
     ),
     "duplicates": Law(
         _pairs_within_clusters,
-        "pairs",
+        "products",
         "all pairs within each cluster, the clusters taken to be of equal size",
         gives_else=_own_share,
         shared="clustered",
+        compares=True,
     ),
     # models
     "train": _TRAINED,
@@ -222,9 +254,10 @@ LAWS: Mapping[str, Law] = {
     "detect": _SAMPLES,
     "retrieve": Law(
         pairs("captions", "public"),
-        "pairs",
+        "products",
         "exact: every caption against every public picture",
         gives_else=rows("captions"),
+        compares=True,
     ),
     "recall": Law(all_rows, "rows", "all public objects are read", gives_else=rows("records")),
     "measure": Law(
@@ -248,7 +281,9 @@ LAWS: Mapping[str, Law] = {
     "count_grams": _SAMPLES,
     "merge_grams": _SUMMED,
     "probe": Law(rows("grams"), "words", "a picture a word", one_name=True),
-    "pass_candidates": Law(rows("clustered"), "samples", "each sample by itself"),
+    "pass_candidates": Law(
+        rows("clustered"), "samples", "each sample by itself", wide=("clustered",)
+    ),
     "cut_curation": _SUMMED,
     "curate": _BASE,
     "heldout": _SAMPLES,

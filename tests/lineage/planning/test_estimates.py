@@ -14,7 +14,7 @@ from clipaudit.lineage.planning.observations import Given, Observation
 from clipaudit.lineage.planning.rates import Rates, StatedRate
 from clipaudit.lineage.planning.shardsizes import ShardSizes
 
-MODEL = {"architecture": {"open_clip": "ViT-B-32", "definition": None}, "encoder": {}}
+MODEL = {"architecture": {"open_clip": "ViT-B-32", "definition": None}, "encoder": {}}  # 512
 GPU = StatedRate(device="cuda", per_second=0.5, bytes_each=6.0)
 
 
@@ -49,7 +49,7 @@ CATALOG = job("catalog", {}, "catalog")
 
 def seen(rule, work, seconds, model="", **given):
     kinds = {
-        name: Given(work=grown, count=1, rows=rows, bytes=size)
+        name: Given(rows, grown, size, grown * (512 if name == "embeddings" else 1))
         for name, (grown, rows, size) in given.items()
     }
     return Observation(rule, model, "cpu", work, seconds, 70, kinds)
@@ -61,7 +61,7 @@ COMPARED = {"similarities": (50.0, 50.0, 100.0), "neighbors": (8.0, 8.0, 16.0)}
 OBSERVED = [  # one of each: 100 samples of 2 shards, of which 50 stayed; 8 tests
     seen("index", 100.0, 3600.0, **INDEXED),
     seen("embed", 50.0, 7200.0, "ViT-B-32", **EMBEDDED),
-    seen("nearest", 400.0, 3600.0, **COMPARED),
+    seen("nearest", 400.0 * 512, 3600.0, **COMPARED),
 ]
 
 
@@ -80,7 +80,7 @@ def test_samples_are_followed_from_shard_to_similarity():
 
     # 200 samples indexed, of which 100 stay; 100 x 10 pairs
     assert hours(found) == pytest.approx({"index": 2.0, "embed": 4.0, "nearest": 2.5})
-    assert [stage.work for stage in found.stages] == [200, 100, 1000]
+    assert [stage.work for stage in found.stages] == [200, 100, 1000 * 512]
 
 
 def test_bytes_are_those_of_the_outputs():
@@ -115,9 +115,9 @@ def test_what_was_never_recorded_is_unknown_and_its_rows_go_on():
 
     assert found.stages[1].unknown.keys() == {
         "hours: no record of rule embed with ViT-B-32 on cpu",
-        "bytes: no record of rule embed with ViT-B-32",
+        "bytes: no record of rule embed",
     }
-    assert found.stages[2].work == 1000
+    assert found.stages[2].work == 1000 * 512
 
 
 def test_jobs_larger_than_all_that_were_recorded_say_by_how_much():
@@ -133,3 +133,12 @@ def test_what_is_no_step_is_counted_apart():
 
 def test_a_store_that_is_not_there_yet_has_the_room_of_its_disk(tmp_path):
     assert free_bytes(tmp_path / "not" / "there") > 0
+
+
+def test_embeddings_of_unknown_dimension_are_neither_timed_nor_sized():
+    taken = job("take_embeddings", EMBED.inputs, "embeddings")
+
+    (_, stage) = of(INDEX, taken).stages
+
+    assert (stage.untimed, stage.unsized) == (1, 1)
+    assert [*stage.unknown] == ["hours and bytes: nothing tells the dimension of the embeddings"]

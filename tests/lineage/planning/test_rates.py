@@ -14,7 +14,7 @@ POINTS = st.lists(st.tuples(WORK, TAKEN), min_size=1)
 
 
 def observed(work=10.0, seconds=5.0, device="cpu", model="", rows=10.0, size=100.0):
-    table = Given(work=work, count=1, rows=rows, bytes=size)
+    table = Given(rows=rows, rows_grow=work, bytes=size, bytes_grow=work)
     return Observation("embed", model, device, work, seconds, 50, {"table": table})
 
 
@@ -52,18 +52,18 @@ def test_a_cpu_tells_nothing_of_a_gpu():
     assert rates.measured_on("embed", "") == ["cpu"]
 
 
-def test_one_model_tells_nothing_of_another_but_how_many_rows_there_are():
-    rates = Rates([observed(model="ViT-B-32", rows=5.0)])
+def test_one_model_tells_nothing_of_the_time_and_weight_of_another():
+    rates = Rates([observed(model="ViT-B-32")])
 
     assert rates.time("embed", "ViT-L-14", "cpu") is None
     assert rates.bytes("embed", "ViT-L-14", "table") is None
+
+
+def test_rows_and_the_bytes_of_tables_are_the_same_for_all_models_and_devices():
+    rates = Rates([observed(model="ViT-B-32", device="cuda", rows=5.0)])
+
     assert rates.rows("embed", "table") == 0.5
-
-
-def test_bytes_are_the_same_on_every_device():
-    rates = Rates([observed(device="cuda")])
-
-    assert rates.bytes("embed", "", "table").at(20) == 200
+    assert rates.bytes("embed", None, "table").at(20) == 200
 
 
 def test_what_a_user_states_goes_first(tmp_path):

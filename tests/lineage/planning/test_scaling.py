@@ -7,9 +7,8 @@ from clipaudit.lineage.planning.stepcalls import step_call
 KMEANS = {"clusters": 10, "iterations": 3, "samples_per_cluster": 5}
 
 
-def work(script, rows, settings=None, sharers=1, files=None):
-    reading = Reading(rows, files or {}, settings or {}, sharers)
-    return law_of(script).time(reading)
+def work(script, rows, settings=None, sharers=1):
+    return law_of(script).work(Reading(rows, {}, settings or {}, sharers, dimension=2))
 
 
 def test_every_law_is_of_a_script_that_is_a_step():
@@ -24,14 +23,14 @@ def test_every_law_says_why():
     ("script", "rows", "settings", "expected"),
     [
         ("gap", {"base": 7, "similarities": 7}, {}, 7),
-        ("nearest", {"train": 100, "tests": 20, "gaps": 20}, {}, 2000),
-        ("overlaps", {"own": 3, "drawn": 30, "samples": 30, "embeddings": 30}, {}, 90),
-        ("assign", {"embeddings": 40, "centroids": 5}, {}, 200),
+        ("nearest", {"train": 100, "tests": 20, "gaps": 20}, {}, 4000),
+        ("overlaps", {"own": 3, "drawn": 30, "samples": 30, "embeddings": 30}, {}, 180),
+        ("assign", {"embeddings": 40, "centroids": 5}, {}, 400),
         ("train", {"sealed": 50, "start": 0}, {"recipe": {"epochs": 4}}, 200),
         ("report_table", {"predictions": 9, "manifests": 4}, {}, 13),
         ("keep_all", {"samples": 6}, {}, 6),  # has no law of its own
-        ("centroids", {"embeddings": 1000}, KMEANS, 50 * 10 * 3),
-        ("centroids", {"embeddings": 20}, KMEANS, 20 * 10 * 3),
+        ("centroids", {"embeddings": 1000}, KMEANS, 50 * 10 * 3 * 2),
+        ("centroids", {"embeddings": 20}, KMEANS, 20 * 10 * 3 * 2),
     ],
 )
 def test_work_grows_as_the_law_says(script, rows, settings, expected):
@@ -43,10 +42,18 @@ def test_pairs_within_clusters_are_those_of_equal_clusters():
 
     found = work("duplicates", {"clustered": rows}, {"clusters": [4, 8]}, sharers=groups)
 
-    assert found == clusters * 100**2
+    assert found == clusters * 100**2 * 2  # numbers of an embedding
 
 
 def test_a_merge_gives_as_many_rows_as_one_of_its_parts():
     reading = Reading({"parts": 600}, {"parts": 6}, {})
 
-    assert law_of("merge_neighbors").growth("neighbors")(reading) == 100
+    assert law_of("merge_neighbors").rows("neighbors", reading) == 100
+
+
+def test_bytes_of_embeddings_grow_with_their_dimension_and_rows_do_not():
+    reading = Reading({"samples": 10}, {}, {}, dimension=64)
+    law = law_of("embed")
+
+    assert (law.rows("embeddings", reading), law.size("embeddings", reading)) == (10, 640)
+    assert law.size("drops", reading) == 10
