@@ -73,7 +73,7 @@ test-slurm: .venv/.slurm
 
 # --- slower, by name ---------------------------------------------------------------------------
 
-.PHONY: img2dataset test-slow test-browser demo-full evidence schema
+.PHONY: img2dataset test-slow test-browser demo-full evidence schema scale many-jobs
 
 # The test that downloads by img2dataset itself is skipped where this was not made.
 img2dataset: .uv/img2dataset/.synced
@@ -106,6 +106,13 @@ evidence: .venv/.synced
 	@cat results_evidence/tables/memorization_evidence.md results_evidence/tables/memorization_overlaps.md
 	@cat results_evidence/tables/parrot_evidence.md results_evidence/tables/parrot_truth.md
 	$(BIN)/python -m clipaudit.demo.scoring config/evidence.yaml
+
+# Pages say what these print; each has options: --help
+scale: .venv/.synced
+	$(BIN)/python benchmarks/scale.py --markdown docs/scale.md
+
+many-jobs: .venv/.synced
+	$(BIN)/python benchmarks/manyjobs.py
 
 schema: .venv/.synced
 	$(BIN)/python -c "from clipaudit.config.loading import json_schema; print(json_schema(), end='')" > config/schema.json

@@ -1,6 +1,6 @@
 """A run of thousands of jobs to its end, by the real workflow, on shards of a few samples.
 
-    .venv/bin/python benchmarks/manyjobs.py [--shards 300] [--samples 8] [--folder FOLDER]
+    .venv/bin/python benchmarks/manyjobs.py [--shards 120] [--samples 8] [--folder FOLDER]
 
 The micro world's similarity audit with a part for each shard of the large corpus: the graph has the
 shape of a run of as many parts, and every job is run, the few trainings too. Then the same again,
@@ -28,7 +28,9 @@ _STEPS = re.compile(r"(\d+) of (\d+) steps \(100%\) done")
 def main() -> None:
     """Run the benchmark; see the module."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--shards", type=int, default=300, help="of the large corpus, a part each")
+    parser.add_argument(
+        "--shards", type=int, default=120, help="of the large corpus, a part and 18 jobs each"
+    )
     parser.add_argument("--samples", type=int, default=8, help="of a shard")
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--folder", type=Path, help="where to run, instead of a temporary folder")

@@ -5,13 +5,15 @@
 Runs the real workflow over the demo's world, with BASE pictures times each of the sizes in the
 large corpus, and as many times the posters; all other corpora and settings stay as they are. The
 encoder has random weights: nothing is trained. Values are those of the lineage records, sums over
-all jobs of a rule (of memory the most): neither the start of processes nor Snakemake's own time
-enters; the last lines have those. A slope is that of the logarithms, by least squares: 1 is linear,
-2 quadratic, 0 constant. Each size has a store of its own.
+all jobs of a rule on the corpora that grow (of memory the most): neither the start of processes nor
+Snakemake's own time enters; the last lines have those, and the making of the pictures. A slope is
+that of the logarithms, by least squares: 1 is linear, 2 quadratic, 0 constant. Each size has a
+store of its own.
 """
 
 import argparse
 import math
+import multiprocessing
 import os
 import tempfile
 from collections import defaultdict
@@ -68,7 +70,7 @@ def main() -> None:
     asked = parse()
     with tempfile.TemporaryDirectory() as spare:
         project = working_copy(asked.folder or Path(spare))
-        make_weights(project, asked)
+        make_weights(project)
         found, runs = {}, {}
         for size in asked.sizes:
             settings = write_settings(project, asked.base, size)
@@ -102,12 +104,22 @@ def parse() -> argparse.Namespace:
 # --- the runs ----------------------------------------------------------------------------------
 
 
-def make_weights(project: WorkingCopy, asked: argparse.Namespace) -> None:
-    """Write an encoder of the demo's architecture with random weights."""
+def make_weights(project: WorkingCopy) -> None:
+    """Write an encoder of the demo's architecture with random weights, beside the settings.
+
+    In a process of its own: what this one holds would count as memory of all that it starts.
+    """
+    project.snakemake("--", "data/glyph/bpe.txt.gz")
+    work = multiprocessing.get_context("spawn").Process(target=_write_weights, args=(project,))
+    work.start()
+    work.join()
+    assert work.exitcode == 0, "the encoder could not be made: see above"
+
+
+def _write_weights(project: WorkingCopy) -> None:
     from clipaudit.config.loading import parse_settings, read_settings
     from clipaudit.models import build, weights_bytes
 
-    project.snakemake("--", "data/glyph/bpe.txt.gz")
     os.chdir(project.folder)  # the settings name the vocabulary from there
     architecture = parse_settings(read_settings(Path("config/demo.yaml"))).architectures["tiny"]
     Path("random.safetensors").write_bytes(weights_bytes(build(architecture, seed=0).model))
@@ -169,13 +181,14 @@ def targets(stages: Sequence[str], size: int) -> Iterator[str]:
 
 
 def taken_by_rule(store: Store) -> dict[str, Taken]:
-    """Return what the records of a store say, by rule."""
+    """Return what the records of a store say of the corpora that grow, by rule."""
     with duckdb.connect() as connection:
         register_records(connection, store)
         actions = [key for (key,) in connection.execute("select action from records").fetchall()]
     by_rule: dict[str, list[Record]] = defaultdict(list)
     for record in read_records(store, actions).values():
-        by_rule[record.ingredients.step].append(record)
+        if record.wildcards.get("corpus") in SHARDS_PER_PART:
+            by_rule[record.ingredients.step].append(record)
     return {rule: _sum(records) for rule, records in sorted(by_rule.items())}
 
 
