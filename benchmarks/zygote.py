@@ -12,7 +12,9 @@ import multiprocessing
 import os
 import runpy
 import sys
+import threading
 from collections.abc import Sequence
+from multiprocessing.connection import wait
 from typing import Any
 
 PRELOADED = (
@@ -40,10 +42,13 @@ def run_script(path: str, folder: str, arguments: Sequence[str]) -> None:
 def execute_in_fork(script: Any, path: str, edit: bool = False) -> None:  # noqa: ANN401
     """Take the place of snakemake.script.PythonScript.execute_script."""
     process = _CONTEXT.Process(target=run_script, args=(path, os.getcwd(), [path]))
-    process.start()
-    process.join()
-    if process.exitcode:
-        raise RuntimeError(f"the script of rule {script.rulename} ended with {process.exitcode}")
+    with _ONE_ASKS:
+        process.start()
+    wait([process.sentinel])
+    with _ONE_ASKS:
+        status = process.exitcode
+    if status:
+        raise RuntimeError(f"the script of rule {script.rulename} ended with {status}")
 
 
 def main() -> None:
@@ -57,6 +62,7 @@ def main() -> None:
     snakemake(sys.argv[1:])
 
 
+_ONE_ASKS = threading.Lock()  # each start polls all children, and an exit status is read once
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(list(PRELOADED))
 

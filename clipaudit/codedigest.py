@@ -30,6 +30,7 @@ PLUMBING = {
     "clipaudit.environment",
     "clipaudit.errors",
     "clipaudit.filedigests",
+    "clipaudit.gathered",
     "clipaudit.inputs",
     "clipaudit.lineage",
     "clipaudit.parquet",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from clipaudit.actions import ActionInput, LabelledFile
 from clipaudit.filedigests import FileDigests
+from clipaudit.gathered import spread
 from clipaudit.lineage.placements import placement
 from clipaudit.remote.digests import RemoteDigests
 from clipaudit.remote.urls import is_url
@@ -34,13 +35,14 @@ class InputFiles:
     ) -> list[ActionInput]:
         """Return the files of input `name`, in order; `urls` are those of its remote tars.
 
-        Raises InputError for a user's file or a remote shard that cannot be read, and StoreError
-        for a pointer that cannot.
+        A gathered list stands for the pointers that it names. Raises InputError for such a list, a
+        user's file or a remote shard that cannot be read, and StoreError for a pointer that cannot.
         """
+        each = map(Path, spread(paths))
         if name != TARS:
-            return [self._described(Path(path)) for path in paths]
+            return [self._described(path) for path in each]
         found = [ActionInput(self._remote.digest(url), url) for url in urls]
-        for path in map(Path, paths):
+        for path in each:
             listed = is_pointer(path, self._results)
             found += self._listed(path) if listed else [self._described(path)]
         return found

@@ -11,7 +11,7 @@ import io
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,7 @@ def read_workflow(targets: Sequence[str], arguments: Sequence[str] = ()) -> Work
 def workflow_of(graph: Any, config: Mapping[str, Any]) -> Workflow:  # noqa: ANN401
     """Return the jobs of a graph of Snakemake's, and the folders that its settings name."""
     jobs = [_job(job, graph) for job in _in_order(graph) if not job.rule.norun]
+    jobs = _with_lists_spread(jobs)
     results, store = Path(config["results"]), Path(config["store"])
     return Workflow(results, store, jobs, config.get("shared_store"))
 
@@ -267,6 +268,30 @@ def _job(job: Any, graph: Any) -> Job:  # noqa: ANN401
         },
         cause=_cause(graph.reason(job)) if graph.needrun(job) else "",
     )
+
+
+def _with_lists_spread(jobs: Sequence[Job]) -> list[Job]:
+    """Return jobs whose inputs are, in the place of a gathered list, the pointers that it names.
+
+    That is what a step takes them for (clipaudit.gathered); the lists themselves need not be there.
+    """
+    lists: dict[str, Sequence[str]] = {}
+    spread = []
+    for job in jobs:
+        if job.script == "gather":
+            lists |= {path: job.inputs["members"] for path in job.outputs["gathered"]}
+        inputs = {
+            name: paths if lists.keys().isdisjoint(paths) else _in_place_of(paths, lists)
+            for name, paths in job.inputs.items()
+        }
+        spread.append(replace(job, inputs=inputs))
+    return spread
+
+
+def _in_place_of(paths: Sequence[str], lists: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    if len(paths) == 1:
+        return lists[paths[0]]  # the same for all jobs, held once
+    return [member for path in paths for member in lists.get(path, (path,))]
 
 
 def _named(files: Iterable[tuple[str, Any]]) -> dict[str, list[str]]:

@@ -100,9 +100,8 @@ rule retrieve:
     """The public images nearest to the captions of a part."""
     input:
         captions=f"{RESULTS}/caption_embeddings/{{encoder}}/{{source}}.records/{{part}}.json",
-        public=lambda wildcards: by_part(
-            f"embeddings/{wildcards.encoder}/{wildcards.public}.public",
-            wildcards.public,
+        public=lambda wildcards: gathered(
+            f"embeddings/{wildcards.encoder}/{wildcards.public}.public"
         ),
         order=f"{RESULTS}/public_order/{{public}}.json",
     output:
@@ -126,9 +125,7 @@ rule recall:
         retrieved=f"{RESULTS}/retrieved/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
         records=f"{RESULTS}/samples/{{source}}.records/{{part}}.json",
         truths=f"{RESULTS}/objects/{{source}}.drawn/{{part}}.json",
-        public=lambda wildcards: by_part(
-            f"objects/{wildcards.public}.drawn", wildcards.public
-        ),
+        public=lambda wildcards: gathered(f"objects/{wildcards.public}.drawn"),
     output:
         recalls=f"{RESULTS}/recalls/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
     log:

@@ -3,8 +3,24 @@
 Needs: `memorization.sources`; semantic duplicates need `memorization.deduplication`.
 Makes: lots/<source>/ by part; allotments/<source>.json; drawn/<source>/ and members/<source>/ by
 part, before and after overlaps are removed; overlaps/<source>/ and remaining_overlaps/<source>/; drops/overlaps/<source>/;
-samples/<source>.{drawn,public,records}/; manifests/<source>/set-<set>/.
+samples/<source>.{drawn,public,records}/; manifests/<source>/set-<set>/; gathered/<folder>.list.
 """
+
+
+rule gather:
+    """One list of the pointers of a folder's parts: jobs times inputs would be their square."""
+    input:
+        members=gathered_pointers,
+    output:
+        gathered=f"{RESULTS}/gathered/{{folder}}.list",
+    log:
+        "logs/gather/{folder}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("gather"),
+    script:
+        "../workflow_scripts/gather.py"
 
 
 rule draw_lots:
@@ -67,8 +83,8 @@ rule overlaps:
     """Which drawn samples of a part share something with a sample of an earlier set."""
     input:
         own=f"{RESULTS}/drawn/{{source}}/{{part}}.json",
-        drawn=of_sources("drawn", MEMORY.sources),
-        samples=of_sources("samples", MEMORY.sources, ".drawn"),
+        drawn=gathered_of_sources("drawn"),
+        samples=gathered_of_sources("samples", ".drawn"),
         embeddings=drawn_embeddings,
     output:
         overlaps=f"{RESULTS}/overlaps/{{source}}/{{part}}.json",
@@ -109,8 +125,8 @@ rule members:
 use rule overlaps as remaining_overlaps with:
     input:
         own=f"{RESULTS}/members/{{source}}/{{part}}.json",
-        drawn=of_sources("members", MEMORY.sources),
-        samples=of_sources("samples", MEMORY.sources, ".drawn"),
+        drawn=gathered_of_sources("members"),
+        samples=gathered_of_sources("samples", ".drawn"),
         embeddings=drawn_embeddings,
     output:
         overlaps=f"{RESULTS}/remaining_overlaps/{{source}}/{{part}}.json",

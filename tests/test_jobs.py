@@ -109,3 +109,31 @@ def test_an_input_that_nothing_makes_is_named(arguments):
 def test_a_setting_without_a_name_is_refused(arguments):
     with pytest.raises(ConfigError, match=r"--config 7=x: Invalid config definition"):
         read_workflow([], ["--config", "7=x"])
+
+
+GATHERED = """\
+rule gather:
+    input:
+        members=["results/parts/1.json", "results/parts/0.json"],
+    output:
+        gathered="results/gathered/parts.list",
+    params:
+        code="g",
+    script:
+        "scripts/gather.py"
+
+
+"""
+
+
+def test_a_job_reads_the_pointers_of_a_gathered_list(arguments):
+    listed = SNAKEFILE.replace(
+        'parts=["results/parts/1.json", "results/parts/0.json"]',
+        'parts="results/gathered/parts.list"',
+    )
+    Path("Snakefile").write_text(listed.replace("rule whole:", f"{GATHERED}rule whole:"))
+
+    jobs = read_workflow([], arguments).jobs
+
+    assert [job.rule for job in jobs] == ["part", "part", "gather", "whole"]
+    assert jobs[-1].inputs == {"parts": ["results/parts/1.json", "results/parts/0.json"]}
