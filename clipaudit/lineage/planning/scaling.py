@@ -113,7 +113,7 @@ def _own_share(reading: Reading) -> float:
 
 def _pairs_within_clusters(reading: Reading) -> float:
     first, stop = reading.settings["clusters"]
-    return _own_share(reading) ** 2 / max(1, stop - first)
+    return float(_own_share(reading) ** 2 / max(1, stop - first))
 
 
 def _seen(reading: Reading) -> float:
