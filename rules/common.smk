@@ -237,9 +237,7 @@ def manifest_parts(wildcards):
 def manifest_shards(wildcards):
     """The shard lists of the corpora of a manifest, in the order of its parts."""
     return [
-        path
-        for corpus in RUN.manifests()[wildcards.manifest]
-        for path in by_part(f"shards/{corpus}", corpus)
+        gathered(f"shards/{corpus}") for corpus in RUN.manifests()[wildcards.manifest]
     ]
 
 

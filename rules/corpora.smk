@@ -1,7 +1,8 @@
 """Shards -> samples -> manifests.
 
 Needs: the shards and class names that `corpora` and `label_sets` name.
-Makes: samples/, drops/index/, shards/ by part; manifests/<corpus>/all/ by part; sealed/<manifest>.
+Makes: samples/, drops/index/, shards/ by part; manifests/<corpus>/all/ by part; sealed/<manifest>;
+gathered/<folder>.list.
 A corpus without pictures has files that list its samples where others have tars.
 A split has the samples that its predicate chooses, and nothing else of its own.
 """
@@ -113,3 +114,19 @@ rule seal:
         captionings=manifest_captionings,
     script:
         "../workflow_scripts/seal.py"
+
+
+rule gather:
+    """One list of the pointers of a folder's parts: jobs times inputs would be their square."""
+    input:
+        members=gathered_pointers,
+    output:
+        gathered=f"{RESULTS}/gathered/{{folder}}.list",
+    log:
+        "logs/gather/{folder}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("gather"),
+    script:
+        "../workflow_scripts/gather.py"

@@ -81,6 +81,17 @@ def by_part(folder, corpus):
     return [f"{RESULTS}/{folder}/{part}.json" for part in RUN.parts(corpus)]
 
 
+def gathered(folder):
+    """The list of the pointers of a folder, for rules of which each part reads them all."""
+    return f"{RESULTS}/gathered/{folder}.list"
+
+
+def gathered_pointers(wildcards):
+    """The pointers that a list names: a folder ends in its corpus, but for manifests."""
+    names = wildcards.folder.split("/")
+    return by_part(wildcards.folder, names[1 if names[0] == "manifests" else -1])
+
+
 def of_source(folder, wildcards):
     """The pointer of the same part of the corpus that a split takes samples of."""
     source = RUN.source(wildcards.corpus)

@@ -52,20 +52,9 @@ def of_sources(folder, sources, suffix=""):
     ]
 
 
-def gathered(folder):
-    """The list of the pointers of a folder, for rules of which each part reads them all."""
-    return f"{RESULTS}/gathered/{folder}.list"
-
-
 def gathered_of_sources(folder, suffix=""):
     """The lists of the pointers of a folder, one a source, in order."""
     return [gathered(f"{folder}/{source}{suffix}") for source in MEMORY.sources]
-
-
-def gathered_pointers(wildcards):
-    """The pointers that a list names; the last part of a folder's name is its corpus."""
-    corpus = wildcards.folder.rpartition("/")[2]
-    return by_part(wildcards.folder, corpus)
 
 
 def drawn_embeddings(wildcards):

@@ -3,24 +3,8 @@
 Needs: `memorization.sources`; semantic duplicates need `memorization.deduplication`.
 Makes: lots/<source>/ by part; allotments/<source>.json; drawn/<source>/ and members/<source>/ by
 part, before and after overlaps are removed; overlaps/<source>/ and remaining_overlaps/<source>/; drops/overlaps/<source>/;
-samples/<source>.{drawn,public,records}/; manifests/<source>/set-<set>/; gathered/<folder>.list.
+samples/<source>.{drawn,public,records}/; manifests/<source>/set-<set>/.
 """
-
-
-rule gather:
-    """One list of the pointers of a folder's parts: jobs times inputs would be their square."""
-    input:
-        members=gathered_pointers,
-    output:
-        gathered=f"{RESULTS}/gathered/{{folder}}.list",
-    log:
-        "logs/gather/{folder}.log",
-    conda:
-        ENVIRONMENT
-    params:
-        code=code("gather"),
-    script:
-        "../workflow_scripts/gather.py"
 
 
 rule draw_lots:

@@ -77,18 +77,23 @@ def heldout_cuts(wildcards):
     return [f"{folder}/{each['name']}.json" for each in held_out(wildcards)]
 
 
-def curation_parts(wildcards, parts):
-    """The tables that a set is chosen by, of some parts, and where held-out sets are cut."""
+def curation_folders(wildcards):
+    """The folders whose tables a set is chosen by."""
     corpus = wildcards.corpus
     folders = {"base": f"manifests/{corpus}/all", "matches": f"matches/{corpus}"}
     if curation(wildcards)["kind"] in ("rsa", "rsc", "debiased") or held_out(wildcards):
         folders["scores"] = f"caption_scores/{PARROT.encoder}/{corpus}"
     if aesthetics_field(wildcards):
         folders["samples"] = f"samples/{corpus}"
+    return folders
+
+
+def curation_part(wildcards):
+    """The tables of a part that a set is chosen by, and where held-out sets are cut."""
     return {
         **{
-            name: [f"{RESULTS}/{folder}/{part}.json" for part in parts]
-            for name, folder in folders.items()
+            name: f"{RESULTS}/{folder}/{wildcards.part}.json"
+            for name, folder in curation_folders(wildcards).items()
         },
         "heldout": heldout_cuts(wildcards),
     }
@@ -105,19 +110,23 @@ def candidate_duplicates(wildcards):
 
 def candidate_inputs(wildcards):
     """What the candidates of a part are picked by."""
-    return curation_parts(wildcards, [wildcards.part])
+    return curation_part(wildcards)
 
 
 def curation_cut_inputs(wildcards):
     """What decides where a set is cut: all parts, and where the held-out sets are."""
-    parts = RUN.parts(wildcards.corpus)
-    return {**curation_parts(wildcards, parts), **candidate_duplicates(wildcards)}
+    folders = curation_folders(wildcards)
+    return {
+        **{name: gathered(folder) for name, folder in folders.items()},
+        "heldout": heldout_cuts(wildcards),
+        **candidate_duplicates(wildcards),
+    }
 
 
 def curate_inputs(wildcards):
     """What the manifest of a part of a set is made from."""
     return {
-        **curation_parts(wildcards, [wildcards.part]),
+        **curation_part(wildcards),
         **candidate_duplicates(wildcards),
     }
 

@@ -31,9 +31,8 @@ def test_a_run_without_data_computes_nothing(absent):
 
 
 @pytest.mark.slow
-def test_the_similarity_papers_run_is_planned_within_two_gigabytes(fresh):
-    settings = "config/laion400m.yaml"
-
+@pytest.mark.parametrize("settings", ["config/laion400m.yaml", "config/dejavu.yaml"])
+def test_a_papers_run_is_planned_within_two_gigabytes(fresh, settings):
     output = fresh.run(*PLAN, "--quiet", "rules", config=settings, target="all_tables")
 
     assert "report_table" in output
