@@ -1,9 +1,17 @@
 """Which files belong to a corpus: tars, URLs, lists of samples, pointers by part; no computing."""
 
+from functools import cache
+
+
+@cache
+def numbers_of_part(corpus, part):
+    """The numbers of the shards of a part: one list for all jobs, which are tens of thousands."""
+    return RUN.part_shards(corpus, part)
+
 
 def shard_numbers(wildcards):
     """The numbers of the shards of a part."""
-    return RUN.part_shards(wildcards.corpus, wildcards.part)
+    return numbers_of_part(wildcards.corpus, wildcards.part)
 
 
 def part_shards(wildcards):

@@ -72,7 +72,7 @@ def group_of(wildcards):
 
 def part_of_source(wildcards):
     """The numbers of the shards of a part."""
-    return RUN.part_shards(wildcards.source, wildcards.part)
+    return numbers_of_part(wildcards.source, wildcards.part)
 
 
 def set_and_size(wildcards):
