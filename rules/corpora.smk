@@ -124,6 +124,7 @@ rule gather:
         gathered=f"{RESULTS}/gathered/{{folder}}.list",
     log:
         "logs/gather/{folder}.log",
+    localrule: True  # on a cluster it is not worth a place in the queue
     conda:
         ENVIRONMENT
     params:
