@@ -237,7 +237,9 @@ def manifest_parts(wildcards):
 def manifest_shards(wildcards):
     """The shard lists of the corpora of a manifest, in the order of its parts."""
     return [
-        gathered(f"shards/{corpus}") for corpus in RUN.manifests()[wildcards.manifest]
+        path
+        for corpus in RUN.manifests()[wildcards.manifest]
+        for path in gathered(f"shards/{corpus}")
     ]
 
 

@@ -119,7 +119,7 @@ rule seal:
 rule gather:
     """One list of the pointers of a folder's parts: jobs times inputs would be their square."""
     input:
-        members=gathered_pointers,
+        members=lambda wildcards: pointers_of(wildcards.folder),
     output:
         gathered=f"{RESULTS}/gathered/{{folder}}.list",
     log:

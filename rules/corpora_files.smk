@@ -2,6 +2,8 @@
 
 from functools import cache
 
+FEW_POINTERS = 32  # a list of them is a job of its own, which is worth it for more
+
 
 @cache
 def numbers_of_part(corpus, part):
@@ -89,15 +91,18 @@ def by_part(folder, corpus):
     return [f"{RESULTS}/{folder}/{part}.json" for part in RUN.parts(corpus)]
 
 
+def pointers_of(folder):
+    """The pointers of a folder, in order: its name ends in its corpus, but for manifests."""
+    names = folder.split("/")
+    return by_part(folder, names[1 if names[0] == "manifests" else -1])
+
+
 def gathered(folder):
-    """The list of the pointers of a folder, for rules of which each part reads them all."""
-    return f"{RESULTS}/gathered/{folder}.list"
-
-
-def gathered_pointers(wildcards):
-    """The pointers that a list names: a folder ends in its corpus, but for manifests."""
-    names = wildcards.folder.split("/")
-    return by_part(wildcards.folder, names[1 if names[0] == "manifests" else -1])
+    """What rules of which each part reads a whole folder name: its pointers, or the list of many."""
+    pointers = pointers_of(folder)
+    if len(pointers) <= FEW_POINTERS:
+        return pointers
+    return [f"{RESULTS}/gathered/{folder}.list"]
 
 
 def of_source(folder, wildcards):

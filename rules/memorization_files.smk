@@ -53,8 +53,9 @@ def of_sources(folder, sources, suffix=""):
 
 
 def gathered_of_sources(folder, suffix=""):
-    """The lists of the pointers of a folder, one a source, in order."""
-    return [gathered(f"{folder}/{source}{suffix}") for source in MEMORY.sources]
+    """The pointers of a folder of all sources, in order, or the lists of many."""
+    folders = [f"{folder}/{source}{suffix}" for source in MEMORY.sources]
+    return [path for each in folders for path in gathered(each)]
 
 
 def drawn_embeddings(wildcards):
