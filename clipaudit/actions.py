@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_NAME = re.compile(r"\w+(?:/\w+)?", re.ASCII)
+_NAME = re.compile(r"[\w-]+(?:/[\w-]+)?", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _EXTENSION = re.compile(r"\.\w+", re.ASCII)
 

@@ -130,3 +130,11 @@ def test_a_record_whose_words_would_lead_out_of_a_folder_counts_as_none(cache, o
 
     assert cache.find("ab12") is None
     assert "is no name, extension or digest of an output" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["model", "epochs/0001", "captions-1"])
+def test_what_steps_call_their_outputs_is_no_such_word(cache, name):
+    given = {name: output(cache, b"x")["manifest"]}
+    cache.record("ab12", given)
+
+    assert cache.find("ab12") == given
