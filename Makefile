@@ -14,7 +14,7 @@ demo: .venv/.synced
 digits: .venv/.synced
 	$(BIN)/snakemake --profile profiles/demo --configfile config/digits.yaml -- all_tables all_figures report
 
-test: .venv/.synced
+test: .venv/.synced .uv/moto/.synced
 	$(BIN)/pytest -n 2 -m "not slow and not gpu and not browser and not slurm"
 
 check: .venv/.synced
@@ -36,6 +36,12 @@ check: .venv/.synced
 	$(PYTHON) -m venv .uv
 	.uv/bin/pip install --quiet uv
 
+# Programs that tests start.
+.uv/%/.synced: envs/%.lock | $(UV)
+	$(UV) venv --quiet --clear --python $(PYTHON) .uv/$*
+	$(UV) pip sync --quiet --python .uv/$*/bin/python $<
+	touch $@
+
 lock: | $(UV)
 	for kind in cpu gpu; do \
 	  $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -47,8 +53,10 @@ lock: | $(UV)
 	done
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-deps \
 	  --group slurm -o envs/slurm.lock
-	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --group img2dataset -o envs/img2dataset.lock
+	for program in img2dataset moto; do \
+	  $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	    --group $$program -o envs/$$program.lock; \
+	done
 
 # --- a cluster ---------------------------------------------------------------------------------
 
@@ -78,12 +86,7 @@ test-slurm: .venv/.slurm
 # The test that downloads by img2dataset itself is skipped where this was not made.
 img2dataset: .uv/img2dataset/.synced
 
-.uv/img2dataset/.synced: envs/img2dataset.lock | $(UV)
-	$(UV) venv --quiet --clear --python $(PYTHON) .uv/img2dataset
-	$(UV) pip sync --quiet --python .uv/img2dataset/bin/python envs/img2dataset.lock
-	touch $@
-
-test-slow: .venv/.synced img2dataset
+test-slow: .venv/.synced .uv/moto/.synced img2dataset
 	$(BIN)/pytest -m "slow and not browser"
 
 # Needs Chromium: apt-get install chromium, or CHROMIUM=/its/path

@@ -17,7 +17,7 @@ def final_fault(url: str, error: Exception) -> InputError | None:
     if isinstance(error, ImportError):
         return InputError(
             f"{url}: {scheme}:// is read by {package}, which cannot be imported "
-            f"({cause_of(error)}). Install it: pip install 'clipaudit[remote]'."
+            f"({cause_of(error)}). Install it: pip install {package}."
         )
     status = _status(error)
     if isinstance(error, PermissionError) or status in {401, 403} or _lacks_credentials(error):

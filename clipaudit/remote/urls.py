@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from clipaudit.errors import ConfigError
 
-PACKAGES: Mapping[str, str] = {  # which reads a scheme; all are in the extra `remote`
+PACKAGES: Mapping[str, str] = {  # which reads a scheme
     "s3": "s3fs",
     "gs": "gcsfs",
     "hf": "huggingface_hub",

@@ -7,12 +7,14 @@ import os
 
 import pytest
 from s3fs import S3FileSystem
-from s3server import bucket_client, serving_s3
+from s3server import bucket_client, needs_moto, serving_s3
 
 from clipaudit.errors import InputError
 from clipaudit.remote import fetching
 from clipaudit.remote.digests import RemoteDigests
 from clipaudit.remote.fetching import fetch, state_of
+
+pytestmark = needs_moto
 
 
 @pytest.fixture(scope="module")

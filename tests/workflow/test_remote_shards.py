@@ -8,7 +8,9 @@ import tarfile
 
 import pytest
 from microproject import Project, copy_project
-from s3server import bucket_client, serving_s3
+from s3server import bucket_client, needs_moto, serving_s3
+
+pytestmark = needs_moto
 
 SETTINGS = "config/micro.yaml"
 EMBEDDED = "results_micro/embeddings/own/large/00001.json"
@@ -34,7 +36,7 @@ class RemoteProject(Project):
         client.create_bucket(Bucket="micro")
         for tar in self.tars():
             name = str(tar.relative_to(self.folder / "data/micro"))
-            client.upload_file(str(tar), "micro", name)
+            client.put_object(Bucket="micro", Key=name, Body=tar.read_bytes())
             tar.unlink()
         path = self.folder / SETTINGS
         before, corpora = path.read_text().split("\ncorpora:\n")
