@@ -124,7 +124,7 @@ def test_a_missing_package_is_named(monkeypatch):
 
     monkeypatch.setattr(fsspec.core, "url_to_fs", absent)
 
-    with pytest.raises(InputError, match="read by s3fs, which .*pip install s3fs"):
+    with pytest.raises(InputError, match=r"read by s3fs, which .*pip install s3fs"):
         state_of("s3://bucket/0.tar")
 
 
