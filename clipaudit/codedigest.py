@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from clipaudit.codememo import MEMO, CodeMemo, Remembered
 from clipaudit.errors import ConfigError
 
 PACKAGE = Path(__file__).parent
@@ -25,6 +26,7 @@ PLUMBING = {
     "clipaudit.actions",
     "clipaudit.cli",
     "clipaudit.codedigest",
+    "clipaudit.codememo",
     "clipaudit.config",
     "clipaudit.disks",
     "clipaudit.environment",
@@ -114,16 +116,31 @@ class _Code:
 
 
 @cache
+def _memo() -> CodeMemo:
+    return CodeMemo(MEMO, hashlib.sha256(Path(__file__).read_bytes()).hexdigest())
+
+
+@cache
 def _read(path: Path) -> _Code:
     try:
-        tree = ast.parse(path.read_text(), filename=str(path))
+        content = path.read_bytes()
+        sha256 = hashlib.sha256(content).hexdigest()
+        found = _memo().get(sha256)
+        if found is None:
+            found = _walked(ast.parse(content, filename=str(path)))
+            _memo().put(sha256, found)
     except (OSError, SyntaxError) as error:
         raise ConfigError(f"{path}: cannot be read as Python code: {error}") from error
+    files = [path.parent / name for name in found["files"]]
+    return _Code(found["digest"], found["modules"], files)
+
+
+def _walked(tree: ast.Module) -> Remembered:
     parts: list[str] = []
     imports: list[ast.Import | ast.ImportFrom] = []
     _serialise(tree, parts, imports)
     digest = hashlib.sha256("".join(parts).encode()).hexdigest()
-    return _Code(digest, _modules(imports), [path.parent / name for name in _reads(tree)])
+    return {"digest": digest, "modules": _modules(imports), "files": list(_reads(tree))}
 
 
 def _modules(imports: Sequence[ast.Import | ast.ImportFrom]) -> list[str]:

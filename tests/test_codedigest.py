@@ -29,6 +29,7 @@ def package(tmp_path, monkeypatch):
         "from clipaudit.similarity.gap import prune\nimport clipaudit.store\nprune(1)\n"
     )
     monkeypatch.setattr(codedigest, "PACKAGE", root)
+    monkeypatch.setattr(codedigest, "MEMO", tmp_path / "memo.json")
     forget()
     yield root, script
     forget()
@@ -38,6 +39,7 @@ def forget():
     """One process reads each file once: let it read again, here and in the tests that follow."""
     for cached in (
         codedigest._read,
+        codedigest._memo,
         codedigest._file_digest,
         codedigest._reachable,
         codedigest._module_file,
@@ -48,6 +50,24 @@ def forget():
 def digest(package):
     forget()
     return code_digest(package[1])
+
+
+def test_what_is_remembered_gives_the_digest_of_the_walk(package, monkeypatch):
+    walked = digest(package)
+    codedigest._memo().save()
+    monkeypatch.setattr(codedigest, "_walked", None)  # nothing is walked again
+
+    assert digest(package) == walked
+    assert code_modules(package[1]) == ["clipaudit.similarity.gap", "clipaudit.ties"]
+
+
+def test_a_changed_file_is_walked_whatever_is_remembered(package):
+    before = digest(package)
+    codedigest._memo().save()
+
+    (package[0] / "ties.py").write_text("def first(x):\n    return x[1]\n")
+
+    assert digest(package) != before
 
 
 def test_imports_are_followed_also_inside_functions(package):
