@@ -35,7 +35,7 @@ from clipaudit.config.prunings import (
 )
 from clipaudit.config.remote import Remote
 from clipaudit.config.report import Report
-from clipaudit.config.sharing import GroupStore
+from clipaudit.config.sharing import SharedStore
 from clipaudit.config.similarity import Deduplication, Similarity
 from clipaudit.config.software import Software
 from clipaudit.config.supervised import Classifier, SupervisedRecipe
@@ -50,7 +50,7 @@ class Run(Settings):
 
     results: str = Field("results", description="folder of pointers, tables and figures")
     store: str = Field("store", description="folder of the content-addressed store")
-    shared_store: GroupStore | None = Field(
+    shared_store: SharedStore | None = Field(
         None, description="a group's store, to take results from; none when absent"
     )
     worlds: dict[Name, World] = Field({}, description="data that the project makes by itself")

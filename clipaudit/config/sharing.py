@@ -5,7 +5,7 @@ from pydantic import Field
 from clipaudit.config.base import Settings
 
 
-class GroupStore(Settings):
+class SharedStore(Settings):
     """A store that several people use: what one has computed, the others take."""
 
     path: str = Field(description="its folder: what is there is taken instead of computed")
