@@ -56,8 +56,11 @@ def _joined(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
     return {**below, **above, **both}
 
 
-class _Loader(yaml.SafeLoader):
-    """Safe YAML in which a key may stand only once: the second would replace the first unseen."""
+class _Loader(yaml.CSafeLoader):
+    """Safe YAML in which a key may stand only once: the second would replace the first unseen.
+
+    Parsed by libyaml: settings are read at each start of a job.
+    """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Refuse a key that stands twice in one mapping; keys merged by `<<` may be replaced."""

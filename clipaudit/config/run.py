@@ -1,6 +1,6 @@
 """The settings of one run, and the checks across its sections."""
 
-from functools import cache
+from functools import cache, cached_property
 
 from pydantic import Field, model_validator
 
@@ -234,6 +234,11 @@ class Run(Settings):
 
     def manifests(self) -> dict[str, dict[str, str]]:
         """Return every manifest of the run: the corpora of its rows and how each is pruned."""
+        return dict(self.members_of_manifests)  # rules ask some hundred times
+
+    @cached_property
+    def members_of_manifests(self) -> dict[str, dict[str, str]]:
+        """What `manifests` returns."""
         whole = {name: {name: ALL} for name, each in self.corpora.items() if not each.is_split}
         if self.similarity is not None:
             whole |= similarity_manifests(self.similarity)
