@@ -159,6 +159,8 @@ class _Block:
         lines: list[str] = []
         for word in words:
             if lines and self._fits_beside(longer := f"{lines[-1]} {word}"):
+                if self._height([*lines[:-1], longer]) > self.room:  # the word has a descender
+                    return lines
                 lines[-1] = longer
                 continue
             rest = word

@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 
@@ -53,6 +53,7 @@ def test_edges_of_the_picture_are_without_ink(text, side, type_size):
     assert not mask[:, [0, -1]].any()
 
 
+@example("..... CW WWWW J", 33)  # the J would stand below the picture
 @given(text=texts, side=st.sampled_from([33, 224]))
 def test_ink_is_centred(text, side):
     mask = mask_of(text, side)
