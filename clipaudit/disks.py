@@ -1,8 +1,13 @@
-"""What a disk refuses, as an error of ours: it is full, for reading only, broken, or not ours."""
+"""Disks: what is free on one, and what one refuses, as an error of ours.
+
+It may be full, for reading only, broken, or not ours.
+"""
 
 import errno
 import os
+import shutil
 import sys
+from pathlib import Path
 
 from clipaudit.errors import StoreError
 
@@ -16,6 +21,12 @@ _NEXT_STEP = {
     errno.EIO: f"Look after the disk, {_AGAIN}",
     errno.ESTALE: f"The file server lost the file: wait until it is well, {_AGAIN}",
 }
+
+
+def free_bytes(folder: Path) -> int:
+    """Return what is free for this user on the disk of a folder, which need not be there yet."""
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    return shutil.disk_usage(there).free
 
 
 def disk_error(error: Exception, *, among: str) -> StoreError | None:

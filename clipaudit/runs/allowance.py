@@ -8,13 +8,13 @@ The run is told by CLIPAUDIT_RUN, which the Snakefile sets and jobs inherit.
 
 import json
 import os
-import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from clipaudit.disks import free_bytes
 from clipaudit.errors import StepError
 
 RUN_VARIABLE = "CLIPAUDIT_RUN"
@@ -79,7 +79,7 @@ class Allowance:
         spared = self._limits.get("keep_free_gigabytes", 0)
         if not spared:
             return
-        free = shutil.disk_usage(self._store).free
+        free = free_bytes(self._store)
         if free < spared * _GIGABYTE:
             raise StepError(
                 f"limits.keep_free_gigabytes: the disk of {self._store} has "

@@ -83,7 +83,7 @@ def test_another_run_begins_with_none_spent(allowed, clock, monkeypatch, tmp_pat
 
 @pytest.mark.parametrize(("spared", "refused"), [(5.0, True), (3.0, False), (0.0, False)])
 def test_no_job_begins_on_a_disk_as_full_as_it_may_be(tmp_path, monkeypatch, spared, refused):
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=4e9))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=4_000_000_000))
     allowed = Allowance({**LIMITS, "keep_free_gigabytes": spared}, tmp_path, tmp_path)
 
     if refused:

@@ -5,7 +5,6 @@ the first of them read shards, whose samples somebody has to state. What no rate
 counted as unknown, never guessed.
 """
 
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from clipaudit.codedigest import SCRIPTS
+from clipaudit.disks import free_bytes
 from clipaudit.environment import device_of
 from clipaudit.errors import StoreError
 from clipaudit.jobs import Job, Workflow
@@ -120,12 +120,6 @@ def estimate(
         sizes.said(),
         free_bytes(workflow.store),
     )
-
-
-def free_bytes(folder: Path) -> int:
-    """Return what is free for this user on the disk of a folder, which need not be there yet."""
-    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    return shutil.disk_usage(there).free
 
 
 # --- what one job takes ------------------------------------------------------------------------

@@ -1,11 +1,11 @@
 """Limits: what a run needs by forecast, set against what it may take, before it starts."""
 
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clipaudit.disks import free_bytes
 from clipaudit.errors import StepError
 from clipaudit.lineage.keeping.condemned import listed
 from clipaudit.lineage.planning.costs import NOTHING, Cost
@@ -27,9 +27,8 @@ class Room:
 
 def room_of(store: Path) -> Room:
     """Return what the objects of a store hold, and what is free beside them."""
-    there = next(folder for folder in [store, *store.absolute().parents] if folder.is_dir())
     held = sum(file.bytes for file in listed(Store(store), "objects").values())
-    return Room(str(store), held, shutil.disk_usage(there).free)
+    return Room(str(store), held, free_bytes(store))
 
 
 def needs(outlooks: Iterable[Outlook]) -> dict[str, Cost]:

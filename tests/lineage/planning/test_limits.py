@@ -14,10 +14,19 @@ NEEDED = {
 ROOM = Room("store", held=10_000_000_000, free=9_000_000_000)
 
 
-def test_a_run_within_its_limits_is_let_go():
-    limits = {"keep_free_gigabytes": 0.5, "store_gigabytes": 18.5, "gpu_hours": 23.0}
+@pytest.mark.parametrize(
+    ("limit", "reached", "passed"),
+    [
+        ("keep_free_gigabytes", 0.5, 0.500000001),
+        ("store_gigabytes", 18.5, 18.499999999),
+        ("gpu_hours", 23.0, 22.999999999),
+    ],
+)
+def test_a_limit_may_be_reached_and_not_passed(limit, reached, passed):
+    assert refuse_excess(NEEDED, {**NONE, limit: reached}, ROOM) is None
 
-    refuse_excess(NEEDED, limits, ROOM)
+    with pytest.raises(StepError, match=limit):
+        refuse_excess(NEEDED, {**NONE, limit: passed}, ROOM)
 
 
 @pytest.mark.parametrize(
