@@ -1,4 +1,4 @@
-"""A copy of the project in which a benchmark runs the real workflow, and leaves nothing behind."""
+"""Copies of the project, in which benchmarks and tests run the real workflow."""
 
 import os
 import shutil
@@ -50,12 +50,17 @@ class WorkingCopy:
 
 def working_copy(folder: Path) -> WorkingCopy:
     """Copy the project into a folder; what an earlier copy computed there stays."""
+    copy_files(folder)
+    return WorkingCopy(folder.absolute())
+
+
+def copy_files(folder: Path) -> None:
+    """Copy what a run needs of the project into a folder, over what lies there."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in COPIED:
-        source = ROOT / name
+        source, target = ROOT / name, folder / name
         if source.is_dir():
             ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(source, folder / name, ignore=ignored, dirs_exist_ok=True)
+            shutil.copytree(source, target, ignore=ignored, symlinks=True, dirs_exist_ok=True)
         else:
-            shutil.copy2(source, folder / name)
-    return WorkingCopy(folder.absolute())
+            shutil.copy2(source, target)

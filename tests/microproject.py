@@ -2,13 +2,13 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from workingcopy import copy_files
+
 ROOT = Path(__file__).parents[1]
-COPIED = ("Snakefile", "rules", "workflow_scripts", "clipaudit", "config", "envs", "profiles")
 SNAKEMAKE = (sys.executable, "-m", "snakemake", "--profile", "profiles/demo", "--cores", "2")
 
 
@@ -102,12 +102,5 @@ class Project:
 
 
 def copy_project(folder):
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in COPIED:
-        source = ROOT / name
-        if source.is_dir():
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(source, folder / name, ignore=ignored, symlinks=True)
-        else:
-            shutil.copy2(source, folder / name)
+    copy_files(folder)
     return Project(folder)
