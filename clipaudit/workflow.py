@@ -73,11 +73,12 @@ def refuse_excess_of(graph: Any, config: Mapping[str, Any]) -> None:  # noqa: AN
         return
     from clipaudit.jobs import workflow_of
     from clipaudit.lineage.planning.forecasts import outlook
-    from clipaudit.lineage.planning.limits import needs, refuse_excess, room_of
+    from clipaudit.lineage.planning.limits import needs, own_estimates, refuse_excess, room_of
 
     try:
         workflow = workflow_of(graph, config)
-        refuse_excess(needs(outlook(workflow)), config["limits"], room_of(workflow.store))
+        needed = needs(outlook(workflow), own_estimates(workflow))
+        refuse_excess(needed, config["limits"], room_of(workflow.store))
     except ClipauditError as error:
         stop_with(error)
 

@@ -31,13 +31,18 @@ order by action
 
 @dataclass(frozen=True)
 class Cost:
-    """What some jobs take together; `unknown` of them were never recorded and count for nothing."""
+    """What some jobs take together.
+
+    `typical` of them were never recorded and count as the median job of their rule; `unknown` are
+    of rules that were never recorded, and count for nothing.
+    """
 
     jobs: int = 0
     cpu_hours: float = 0.0
     gpu_hours: float = 0.0
     bytes: int = 0
     unknown: int = 0
+    typical: int = 0
 
     def __add__(self, other: "Cost") -> "Cost":
         """Return what both take."""
@@ -47,6 +52,7 @@ class Cost:
             self.gpu_hours + other.gpu_hours,
             self.bytes + other.bytes,
             self.unknown + other.unknown,
+            self.typical + other.typical,
         )
 
 
@@ -104,7 +110,8 @@ class History:
 
         `gpus` is how many the job would hold; they count where the step computed on one then.
         """
-        past = self.last(step, wildcards) or self._typical(step)
+        last = self.last(step, wildcards)
+        past = last or self._typical(step)
         if past is None:
             return Cost(jobs=1, unknown=1)
         on_gpu = past.device.startswith("cuda")
@@ -113,6 +120,7 @@ class History:
             cpu_hours=past.seconds * past.threads / _HOUR,
             gpu_hours=past.seconds * max(1, gpus) / _HOUR if on_gpu else 0.0,
             bytes=past.bytes,
+            typical=0 if last else 1,
         )
 
     def _typical(self, step: str) -> Execution | None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from clipaudit.codedigest import SCRIPTS
@@ -17,6 +17,7 @@ from clipaudit.disks import free_bytes
 from clipaudit.environment import device_of
 from clipaudit.errors import StoreError
 from clipaudit.jobs import Job, Workflow
+from clipaudit.lineage.planning.costs import Cost
 from clipaudit.lineage.planning.dimensions import UNKNOWN, dimension_of
 from clipaudit.lineage.planning.observations import model_of, output_kind
 from clipaudit.lineage.planning.rates import Rate, Rates
@@ -26,6 +27,47 @@ from clipaudit.lineage.planning.stepcalls import step_call
 from clipaudit.store import Pointer
 
 _HOUR = 3600.0  # seconds
+
+
+@dataclass(frozen=True)
+class JobEstimate:
+    """What one job will take; None for a rate or bytes that are not known, and `unknown` says why.
+
+    `device` is cpu or cuda, by what the job will hold.
+    """
+
+    job: Job
+    unit: str
+    work: float
+    device: str
+    rate: Rate | None
+    bytes: float | None
+    unknown: Sequence[str]
+
+    @property
+    def gpu_hours(self) -> float:
+        """Return the hours of one GPU, 0 where they are not known."""
+        return self._hours if self._gpus else 0.0
+
+    @property
+    def cpu_hours(self) -> float:
+        """Return the hours of one core, 0 where they are not known."""
+        return self._hours / self._gpus * self.job.threads if self._gpus else self._hours
+
+    @property
+    def cost(self) -> Cost:
+        """Return it as the cost of one job, which is unknown where a part of it is."""
+        known = self.rate is not None and self.bytes is not None
+        size = round(self.bytes or 0.0)
+        return Cost(1, self.cpu_hours, self.gpu_hours, size, unknown=0 if known else 1)
+
+    @property
+    def _gpus(self) -> int:
+        return int(self.job.resources.get("gpu", 0))
+
+    @property
+    def _hours(self) -> float:
+        return self.rate.line.at(self.work) / _HOUR if self.rate else 0.0
 
 
 @dataclass
@@ -51,6 +93,23 @@ class Stage:
     beyond: float = 0.0
     peak_memory_mb: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
+
+    def add(self, job: JobEstimate) -> None:
+        """Take one more job in."""
+        self.jobs += 1
+        self.work += job.work
+        self.cpu_hours += job.cpu_hours
+        self.gpu_hours += job.gpu_hours
+        self.bytes += job.bytes or 0.0
+        self.untimed += job.rate is None
+        self.unsized += job.bytes is None
+        self.unknown.update(job.unknown)
+        if job.rate:
+            self.devices.add(job.device if job.rate.records else f"{job.device}, as stated")
+            self.records = max(self.records, job.rate.records)
+            self.peak_memory_mb = max(self.peak_memory_mb, job.rate.peak_memory_mb)
+            if job.rate.most_work:
+                self.beyond = max(self.beyond, job.work / job.rate.most_work)
 
 
 @dataclass(frozen=True)
@@ -99,67 +158,59 @@ def estimate(
     What the store may hold of them already is not taken off. Raises InputError where it is not
     known how many samples a shard of some corpus holds.
     """
-    sizes.learn(workflow.jobs)
-    expected = _Expected(workflow, rates, sizes)
-    is_step = cache(lambda script: step_call(scripts / f"{script}.py") is not None)
     stages: dict[str, Stage] = {}
     no_steps = Counter[str]()
+    is_step = _step_test(scripts)
     for job in workflow.jobs:
-        if not is_step(job.script):
-            no_steps[job.rule] += job.started
-            continue
-        law = law_of(job.script)
-        reading = expected.reading(job, law)
-        expected.give(job, law, reading)
-        if job.started:
-            stage = stages.setdefault(job.rule, Stage(job.rule, law.unit))
-            _add(stage, job, law, reading, rates)
-    return Estimate(
-        list(stages.values()),
-        {rule: jobs for rule, jobs in no_steps.items() if jobs},
-        sizes.said(),
-        free_bytes(workflow.store),
-    )
+        if job.started and not is_step(job.script):
+            no_steps[job.rule] += 1
+    for each in estimate_jobs(workflow, rates, sizes, scripts):
+        stages.setdefault(each.job.rule, Stage(each.job.rule, each.unit)).add(each)
+    return Estimate(list(stages.values()), no_steps, sizes.said(), free_bytes(workflow.store))
+
+
+def estimate_jobs(
+    workflow: Workflow, rates: Rates, sizes: ShardSizes, scripts: Path = SCRIPTS
+) -> list[JobEstimate]:
+    """Return what each job takes that Snakemake would start, in order, as `estimate` sums it."""
+    sizes.learn(workflow.jobs)
+    expected = _Expected(workflow, rates, sizes)
+    is_step = _step_test(scripts)
+    found = []
+    for job in workflow.jobs:
+        if is_step(job.script):
+            law = law_of(job.script)
+            reading = expected.reading(job, law)
+            expected.give(job, law, reading)
+            if job.started:
+                found.append(_estimated(job, law, reading, rates))
+    return found
+
+
+def _step_test(scripts: Path) -> Callable[[str], bool]:
+    """Return whether a script runs a step, which is recorded."""
+    return cache(lambda script: step_call(scripts / f"{script}.py") is not None)
 
 
 # --- what one job takes ------------------------------------------------------------------------
 
 
-def _add(stage: Stage, job: Job, law: Law, reading: Reading, rates: Rates) -> None:
+def _estimated(job: Job, law: Law, reading: Reading, rates: Rates) -> JobEstimate:
     model, device = model_of(job.params), device_of(job.resources)
     work = law.work(reading)
-    stage.jobs += 1
-    stage.work += work
+    found = partial(JobEstimate, job, law.unit, work, device)
     if (law.compares or law.wide) and not reading.dimension:
-        stage.untimed += 1
-        stage.unsized += 1
-        stage.unknown["hours and bytes: nothing tells the dimension of the embeddings"] += 1
-        return
+        why = "hours and bytes: nothing tells the dimension of the embeddings"
+        return found(None, None, (why,))
     rate = rates.time(job.rule, model, device)
-    if rate is None:
-        stage.untimed += 1
-        stage.unknown[_no_rate(job.rule, model, device, rates)] += 1
-    else:
-        _add_time(stage, job, device, work, rate)
     size = _size(job, law, reading, rates)
+    unknown = []
+    if rate is None:
+        unknown.append(_no_rate(job.rule, model, device, rates))
     if size is None:
-        stage.unsized += 1
         which = _with(model) if law.weighs else ""
-        stage.unknown[f"bytes: no record of rule {job.rule}{which}"] += 1
-    else:
-        stage.bytes += size
-
-
-def _add_time(stage: Stage, job: Job, device: str, work: float, rate: Rate) -> None:
-    hours = rate.line.at(work) / _HOUR
-    gpus = int(job.resources.get("gpu", 0))
-    stage.gpu_hours += hours if gpus else 0.0
-    stage.cpu_hours += hours / gpus * job.threads if gpus else hours
-    stage.devices.add(device if rate.records else f"{device}, as stated")
-    stage.records = max(stage.records, rate.records)
-    stage.peak_memory_mb = max(stage.peak_memory_mb, rate.peak_memory_mb)
-    if rate.most_work:
-        stage.beyond = max(stage.beyond, work / rate.most_work)
+        unknown.append(f"bytes: no record of rule {job.rule}{which}")
+    return found(rate, size, tuple(unknown))
 
 
 def _no_rate(rule: str, model: str, device: str, rates: Rates) -> str:

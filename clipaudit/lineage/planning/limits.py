@@ -1,16 +1,24 @@
 """Limits: what a run needs by forecast, set against what it may take, before it starts."""
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from clipaudit.disks import free_bytes
-from clipaudit.errors import StepError
+from clipaudit.errors import InputError, StepError
+from clipaudit.jobs import Job, Workflow
 from clipaudit.lineage.keeping.condemned import listed
 from clipaudit.lineage.planning.costs import NOTHING, Cost
+from clipaudit.lineage.planning.estimates import JobEstimate, estimate_jobs
 from clipaudit.lineage.planning.forecasts import Outlook
+from clipaudit.lineage.planning.observations import observations
+from clipaudit.lineage.planning.rates import Rates
+from clipaudit.lineage.planning.shardsizes import ShardSizes
 from clipaudit.store import Store
+
+logger = logging.getLogger(__name__)
 
 _GIGABYTE = 10**9
 _NAMED = 4  # stages in a message
@@ -31,20 +39,48 @@ def room_of(store: Path) -> Room:
     return Room(str(store), held, free_bytes(store))
 
 
-def needs(outlooks: Iterable[Outlook]) -> dict[str, Cost]:
-    """Return by rule what the jobs take that compute for certain or possibly, in their order."""
+def needs(outlooks: Iterable[Outlook], estimates: Iterable[JobEstimate] = ()) -> dict[str, Cost]:
+    """Return by rule what the jobs take that compute for certain or possibly, in their order.
+
+    A job that was recorded takes what it took then; one that was not, what is estimated of it.
+    """
+    estimated = {_identity(each.job): each.cost for each in estimates}
     found: dict[str, Cost] = {}
     for each in outlooks:
         if each.planned.fate in ("certain", "possible"):
-            rule = each.planned.job.rule
-            found[rule] = found.get(rule, NOTHING) + each.cost
+            job, cost = each.planned.job, each.cost
+            if cost.typical or cost.unknown:
+                cost = estimated.get(_identity(job), cost)
+            found[job.rule] = found.get(job.rule, NOTHING) + cost
     return found
+
+
+def own_estimates(workflow: Workflow) -> list[JobEstimate]:
+    """Return what the jobs of a workflow take by the rates of its own store.
+
+    None at all where it is not known how many samples the shards of some corpus hold: before they
+    are indexed nothing tells.
+    """
+    scripts = {job.rule: job.script for job in workflow.jobs}
+    rates = Rates(observations(Store(workflow.store), scripts))
+    try:
+        return estimate_jobs(workflow, rates, ShardSizes({}))
+    except InputError:
+        logger.warning(
+            "limits: how many samples the shards of some corpus hold is not known before they are "
+            "indexed. Jobs that never ran count as the median of their rule."
+        )
+        return []
+
+
+def _identity(job: Job) -> tuple[str, frozenset[tuple[str, str]]]:
+    return job.rule, frozenset(job.wildcards.items())
 
 
 def refuse_excess(needed: Mapping[str, Cost], limits: Mapping[str, Any], room: Room) -> None:
     """Raise StepError where a run would take more than the section `limits` lets it.
 
-    Jobs of rules that were never recorded count for nothing; the message names them.
+    Jobs of which nothing is known count for nothing; the message names them.
     """
     total = sum(needed.values(), NOTHING)
     spared = round(limits["keep_free_gigabytes"] * _GIGABYTE)
@@ -82,7 +118,11 @@ def _largest(needed: Mapping[str, Cost], what: str, told: Any) -> str:  # noqa: 
 
 def _unknown(needed: Mapping[str, Cost]) -> str:
     never = [f"{cost.unknown} of {rule}" for rule, cost in needed.items() if cost.unknown]
-    return f"; never recorded, so not counted: jobs {', '.join(never)}" if never else ""
+    return (
+        f"; not known from any record, so not counted in full: jobs {', '.join(never)}"
+        if never
+        else ""
+    )
 
 
 def _gigabytes(count: float) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from clipaudit.codedigest import SCRIPTS
 from clipaudit.jobs import Job, Workflow
-from clipaudit.lineage.planning.estimates import estimate, free_bytes
+from clipaudit.lineage.planning.estimates import estimate
 from clipaudit.lineage.planning.observations import Given, Observation
 from clipaudit.lineage.planning.rates import Rates, StatedRate
 from clipaudit.lineage.planning.shardsizes import ShardSizes
@@ -129,10 +129,6 @@ def test_what_is_no_step_is_counted_apart():
 
     assert dict(found.no_steps) == {"catalog": 1}
     assert [stage.rule for stage in found.stages] == ["index"]
-
-
-def test_a_store_that_is_not_there_yet_has_the_room_of_its_disk(tmp_path):
-    assert free_bytes(tmp_path / "not" / "there") > 0
 
 
 def test_embeddings_of_unknown_dimension_are_neither_timed_nor_sized():

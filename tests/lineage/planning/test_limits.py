@@ -1,10 +1,16 @@
 import pytest
 
 from clipaudit.errors import StepError
+from clipaudit.jobs import Job, Workflow
 from clipaudit.lineage.planning.costs import Cost
-from clipaudit.lineage.planning.limits import Room, refuse_excess, room_of
+from clipaudit.lineage.planning.estimates import JobEstimate
+from clipaudit.lineage.planning.forecast import Planned
+from clipaudit.lineage.planning.forecasts import Outlook
+from clipaudit.lineage.planning.limits import Room, needs, own_estimates, refuse_excess, room_of
+from clipaudit.lineage.planning.rates import Line, Rate
 from clipaudit.store import Store
 
+FREE = Rate(Line(0.0, 0.0), records=1, most_work=1.0, peak_memory_mb=1)
 NONE = {"keep_free_gigabytes": 0.0, "store_gigabytes": None, "gpu_hours": None}
 NEEDED = {
     "embed": Cost(jobs=2, gpu_hours=3.0, bytes=6_000_000_000),
@@ -12,6 +18,15 @@ NEEDED = {
     "train": Cost(jobs=4, gpu_hours=20.0, bytes=500_000_000, unknown=1),
 }
 ROOM = Room("store", held=10_000_000_000, free=9_000_000_000)
+
+
+def coming(part, cost):
+    job = Job("embed", "embed", {"part": part}, {}, {}, {}, threads=1, resources={}, cause="new")
+    return Outlook(Planned(job, "certain", None, {}), cost=cost)
+
+
+def estimated(job, size, rate=FREE):
+    return JobEstimate(job, "samples", 1.0, "cpu", rate, size, ())
 
 
 @pytest.mark.parametrize(
@@ -35,24 +50,52 @@ def test_a_limit_may_be_reached_and_not_passed(limit, reached, passed):
         (
             {"keep_free_gigabytes": 1.0},
             r"needs 8\.5 GB more \(embed 6 GB, nearest 2 GB, train 0\.5 GB\), and the disk of "
-            r"store has 9 GB free, of which 1 GB must stay; never recorded, so not counted: "
-            r"jobs 1 of train\. Free 0\.5 GB there",
+            r"store has 9 GB free, of which 1 GB must stay; not known from any record, so "
+            r"not counted in full: jobs 1 of train\. Free 0\.5 GB there",
         ),
         (
             {"store_gigabytes": 18.0},
             r"store holds 10 GB and the run needs 8\.5 GB more \(embed 6 GB, .*\); the limit is "
-            r"18 GB; never recorded.* Run `clipaudit gc`",
+            r"18 GB; not known from any record.* Run `clipaudit gc`",
         ),
         (
             {"gpu_hours": 22.5},
             r"limits\.gpu_hours: the run needs 23 GPU h \(train 20 GPU h, embed 3 GPU h\); the "
-            r"limit is 22\.5; never recorded.* Raise the limit",
+            r"limit is 22\.5; not known from any record.* Raise the limit",
         ),
     ],
 )
 def test_what_is_too_much_is_told_by_stage(limits, said):
     with pytest.raises(StepError, match=said):
         refuse_excess(NEEDED, {**NONE, **limits}, ROOM)
+
+
+def test_a_job_that_never_ran_takes_what_is_estimated_of_it():
+    known, typical, new = (
+        Cost(jobs=1, bytes=1, **counted) for counted in ({}, {"typical": 1}, {"unknown": 1})
+    )
+    outlooks = [coming("a", known), coming("b", typical), coming("c", new), coming("d", new)]
+
+    needed = needs(outlooks, [estimated(of.planned.job, 50.0) for of in outlooks[:3]])
+
+    assert needed == {"embed": Cost(jobs=4, bytes=1 + 50 + 50 + 1, unknown=1)}
+
+
+def test_what_is_estimated_in_part_is_said_to_be_unknown():
+    (each,) = [coming("a", Cost(jobs=1, unknown=1))]
+
+    needed = needs([each], [estimated(each.planned.job, 50.0, rate=None)])
+
+    assert needed == {"embed": Cost(jobs=1, bytes=50, unknown=1)}
+
+
+def test_nothing_is_estimated_of_shards_of_unknown_size(tmp_path, caplog):
+    params = {"shards": ["a.tar"]}
+    outputs = {name: [str(tmp_path / f"{name}.json")] for name in ("samples", "drops")}
+    index = Job("index", "index", {"corpus": "large"}, params, {"tars": []}, outputs, 1, {}, "new")
+
+    assert own_estimates(Workflow(tmp_path / "results", tmp_path / "store", [index])) == []
+    assert "how many samples the shards of some corpus hold is not known" in caplog.text
 
 
 def test_the_room_of_a_store_is_what_its_objects_hold(tmp_path):

@@ -1,0 +1,5 @@
+from clipaudit.disks import free_bytes
+
+
+def test_a_store_that_is_not_there_yet_has_the_room_of_its_disk(tmp_path):
+    assert free_bytes(tmp_path / "not" / "there") > 0
