@@ -5,9 +5,11 @@
 Makes a store of simulated runs of 5,000 actions each: 16 steps for each of 300 parts, each made of
 the one before, then manifests of all parts, models, their predictions and one table. 2,000 records
 of the newest run are loose, all others packed; a results folder has the pointers of the four
-newest runs. Each question is asked in a process of its own, with the packed files out of the page
-cache; printed are its seconds, start included, those of its processors, and its peak memory (not
-of what `why` starts). The FOLDER of an earlier run of this benchmark is asked again.
+newest runs, one beside it those of the run before the newest. The store keeps every action's file
+and object, an empty one: runs were a day apart, and nobody has collected. Each question is asked in
+a process of its own, with the packed files out of the page cache; printed are its seconds, start
+included, those of its processors, and its peak memory (not of the commands that it starts). The
+FOLDER of an earlier run of this benchmark is asked again; after some days no action there is young.
 """
 
 import argparse
@@ -18,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import groupby
@@ -28,6 +30,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from clipaudit.actions import ActionCache
 from clipaudit.lineage.packing import pack, register_records, write_packed
 from clipaudit.lineage.placements import Placement, place
 from clipaudit.lineage.record_tables import packed_folder, record_row, record_table
@@ -39,6 +42,7 @@ PARTS, STAGES, MANIFESTS, MODELS, PREDICTIONS = 300, 16, 20, 60, 119
 RUN = PARTS * STAGES + MANIFESTS + MODELS + PREDICTIONS + 1  # actions; the last makes the table
 LOOSE = 2_000  # actions of the newest run that nobody has packed
 SHOWN_RUNS = 4  # whose pointers lie in the results folder: some 20,000
+DAY = 86_400  # seconds, from one run to the next
 
 
 # --- the store ---------------------------------------------------------------------------------
@@ -96,7 +100,13 @@ class Act:
             return {"model": str(which % MODELS), "seed": "0"}
         return {"corpus": "large", "part": f"{which:05}"}
 
-    def record(self, table: Pointer) -> dict[str, Any]:
+    def pointer(self, tables: Sequence[Pointer]) -> Pointer:
+        """Return what it gave: its run's table, or an object that is empty here."""
+        if self.kind[0] == "table":
+            return tables[self.run]
+        return Pointer(self.key[::-1], 1000, 10**6, "rows")
+
+    def record(self, tables: Sequence[Pointer]) -> dict[str, Any]:
         """Return its record as JSON has it."""
         files = [
             {"action": act.key, "digest": act.key[::-1], "labels": act.labels, "path": act.path}
@@ -107,7 +117,6 @@ class Act:
              "path": path}
             for path in (f"data/shards/{4 * self.number + n:05}.tar" for n in range(4))
         ]  # fmt: skip
-        pointer = table if self.kind[0] == "table" else Pointer(self.key[::-1], 1000, 10**6, "rows")
         settings = {"encoder": {"name": "ViT-B-16-plus-240", "batch": 256}, "revision": self.run}
         versions = {"duckdb": "2.0.0", "numpy": "2.3.5", "pyarrow": "26.0.1", "python": "3.11.7"}
         written = {"table": 0.1 * self.number}
@@ -125,7 +134,8 @@ class Act:
                 "reads_labels": True, "settings": settings, "step": self.kind[0],
             },
             "outputs": {
-                "table": {"extension": ".parquet", "labels": {}, "pointer": asdict(pointer)}
+                "table": {"extension": ".parquet", "labels": {},
+                          "pointer": asdict(self.pointer(tables))}
             },
             "wildcards": self.labels,
         }  # fmt: skip
@@ -135,25 +145,35 @@ def make(folder: Path, records: int) -> None:
     """Make a store of so many records, and the results folder of its newest runs."""
     store = Store(folder / "store")
     packed_folder(store).mkdir(parents=True)
-    table = _table_object(store)
-    runs = max(1, records // RUN)
+    runs = max(2, records // RUN)
+    tables = [_table_object(store, run) for run in range(runs)]
     acts = [Act(run, number) for run in range(runs) for number in range(RUN)]
     loose = {act for act in acts[-RUN:] if act.number < LOOSE}
     for act in loose:
         path = store.root / "lineage" / act.key[:2] / act.key[2:] / "2026-01-01T000000-1.json"
-        replace_text(path, json.dumps(act.record(table), indent=1, sort_keys=True))
+        replace_text(path, json.dumps(act.record(tables), indent=1, sort_keys=True))
     packed = sorted((act.key, act.run, act.number) for act in acts if act not in loose)
     groups = [list(group) for _, group in groupby(packed, key=lambda each: each[0][:2])]
+    folders = [f"{first:02x}" for first in range(256)]
+    for kind in ("actions", "objects"):
+        for name in folders:
+            (store.root / kind / name).mkdir(parents=True, exist_ok=True)
     with Pool() as processes:
-        for _ in processes.imap_unordered(partial(_write_group, store, table), groups):
+        for _ in processes.imap_unordered(partial(_write_group, store, tables), groups):
+            pass
+        for _ in processes.imap_unordered(partial(_store_run, store, tables), range(runs)):
             pass
     for run in range(max(0, runs - SHOWN_RUNS), runs):
         results = folder / "results" if run == runs - 1 else folder / "results" / f"run{run}"
-        _show(folder / "results", results, run, table)
-    link_object(folder / "results" / "tables" / "table.parquet", store.path(table.digest))
+        _show(folder / "results", results, run, tables)
+    _show(folder / "before", folder / "before", runs - 2, tables)
+    for name, table in (("results", tables[-1]), ("before", tables[-2])):
+        link_object(folder / name / "tables" / "table.parquet", store.path(table.digest))
 
 
-def _write_group(store: Store, table: Pointer, group: list[tuple[str, int, int]]) -> None:
+def _write_group(
+    store: Store, tables: Sequence[Pointer], group: list[tuple[str, int, int]]
+) -> None:
     """Write one packed file, 256 rows at a time."""
     target = packed_folder(store) / f"{group[0][0][:2]}.parquet"
     chunks = (group[start : start + 256] for start in range(0, len(group), 256))
@@ -161,7 +181,10 @@ def _write_group(store: Store, table: Pointer, group: list[tuple[str, int, int]]
     write_packed(
         (
             record_table(
-                [record_row(key, name, Act(run, number).record(table)) for key, run, number in rows]
+                [
+                    record_row(key, name, Act(run, number).record(tables))
+                    for key, run, number in rows
+                ]
             )
             for rows in chunks
         ),
@@ -169,10 +192,24 @@ def _write_group(store: Store, table: Pointer, group: list[tuple[str, int, int]]
     )
 
 
-def _table_object(store: Store) -> Pointer:
+def _store_run(store: Store, tables: Sequence[Pointer], run: int) -> None:
+    """Write what a run leaves beside its records, as old as the run: its actions, its objects."""
+    then = time.time() - DAY * (len(tables) - 1 - run)
+    for act in (Act(run, number) for number in range(RUN)):
+        outputs = act.record(tables)["outputs"]
+        path = ActionCache(store).file(act.key)
+        path.write_text(json.dumps({"outputs": outputs}, sort_keys=True, indent=1) + "\n")
+        os.utime(path, (then, then))
+        path = store.path(act.pointer(tables).digest)
+        if act.kind[0] != "table":
+            path.touch()
+            os.utime(path, (then, then))
+
+
+def _table_object(store: Store, run: int) -> Pointer:
     import pyarrow.parquet as pq
 
-    rows = pa.table({"model": [str(n) for n in range(MODELS)], "accuracy": [0.5] * MODELS})
+    rows = pa.table({"model": [str(n) for n in range(MODELS)], "accuracy": [run / 1000] * MODELS})
 
     def write(path: Path) -> int:
         pq.write_table(rows, path)
@@ -181,12 +218,11 @@ def _table_object(store: Store) -> Pointer:
     return store.put(write, schema="table")
 
 
-def _show(root: Path, results: Path, run: int, table: Pointer) -> None:
+def _show(root: Path, results: Path, run: int, tables: Sequence[Pointer]) -> None:
     """Put a run's pointers and their placements into a folder."""
     for act in (Act(run, number) for number in range(RUN)):
-        pointer = table if act.kind[0] == "table" else Pointer(act.key[::-1], 1000, 10**6, "rows")
         path = results / Path(act.path).relative_to("results")
-        replace_text(path, pointer.to_json())
+        replace_text(path, act.pointer(tables).to_json())
         place(root, path, Placement(act.key, "table", act.labels))
 
 
@@ -228,12 +264,32 @@ def sql_inputs(results: Path, store: Store) -> str:
 
 
 def why(results: Path, store: Store) -> str:
-    """The tree below one model's row, as `clipaudit why` prints it."""
-    command = str(Path(sys.executable).parent / "clipaudit")
-    table = "results/tables/table.parquet"
-    asked = [command, "why", table, "--where", "model = '7'"]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
-    return f"{len(done.stdout.splitlines()):,} lines{done.stderr[-300:]}"
+    """The tree below one model's row."""
+    return _told("why", "results/tables/table.parquet", "--where", "model = '7'")
+
+
+def diff(results: Path, store: Store) -> str:
+    """Two runs of which no file is the same."""
+    return _told("diff", "before", str(results))
+
+
+def prov(results: Path, store: Store) -> str:
+    """The newest run's provenance, as an RO-Crate without files."""
+    asked = ("--format", "ro-crate", "--no-files", "--force", "--output", "crate")
+    return _told("prov", *asked)
+
+
+def gc(results: Path, store: Store) -> str:
+    """What a collection would remove."""
+    return _told("gc")
+
+
+def _told(*asked: str) -> str:
+    """Run one of our commands; how many lines it printed, and the last of them."""
+    command = [str(Path(sys.executable).parent / "clipaudit"), *asked]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
+    return f"{len(lines):,} lines: {lines[-1][-200:]}"
 
 
 def compact(results: Path, store: Store) -> str:
@@ -242,7 +298,9 @@ def compact(results: Path, store: Store) -> str:
     return f"{done.records:,} records into {done.bytes / 1e6:.0f} MB"
 
 
-QUESTIONS = {ask.__name__: ask for ask in (one_key, walk, why, sql, sql_inputs, compact)}
+QUESTIONS = {
+    ask.__name__: ask for ask in (one_key, walk, why, diff, prov, gc, sql, sql_inputs, compact)
+}
 
 
 def ask(folder: Path, question: str) -> None:

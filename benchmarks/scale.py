@@ -3,18 +3,16 @@
     .venv/bin/python benchmarks/scale.py [--base 8000] [--sizes 1 4 16] [--markdown docs/scale.md]
 
 Runs the real workflow over the demo's world, with BASE pictures times each of the sizes in the
-large corpus, and as many times the posters; all other corpora and settings stay as they are. The
-encoder has random weights: nothing is trained. Values are those of the lineage records, sums over
-all jobs of a rule on the corpora that grow (of memory the most): neither the start of processes nor
-Snakemake's own time enters; the last lines have those, and the making of the pictures. A slope is
-that of the logarithms, by least squares: 1 is linear, 2 quadratic, 0 constant. Each size has a
-store of its own.
+large corpus, as many times the posters, and clusters of deduplication as many times the demo's; all
+other corpora and settings stay as they are. The encoder is the demo's own, trained once. Values are
+those of the lineage records, sums over all jobs of a rule on the corpora that grow (of memory the
+most): neither the start of processes nor Snakemake's own time enters; the last lines have those,
+and the making of the pictures. A slope is that of the logarithms, by least squares: 1 is linear, 2
+quadratic, 0 constant. Each size has a store of its own.
 """
 
 import argparse
 import math
-import multiprocessing
-import os
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,6 +29,8 @@ from clipaudit.lineage.records import Record, read_records
 from clipaudit.store import Store
 
 DEMO_PICTURES, LARGE_SHARDS, POSTER_SHARDS = 8_000, 16, 4
+CLUSTERS = 16  # the demo's, of 8 a job
+WEIGHTS = Path("results/models/base/large.safetensors")  # where the demo trains them
 SHARDS_PER_PART = {"large": 8, "posters": 4}  # the demo's: a job stays as large as it is
 STAGES = {  # what each asks for; a folder means all its parts
     "index": ["samples/large/", "samples/posters/"],
@@ -70,7 +70,7 @@ def main() -> None:
     asked = parse()
     with tempfile.TemporaryDirectory() as spare:
         project = working_copy(asked.folder or Path(spare))
-        make_weights(project)
+        project.snakemake("--", str(WEIGHTS.with_suffix(".json")))
         found, runs = {}, {}
         for size in asked.sizes:
             settings = write_settings(project, asked.base, size)
@@ -104,27 +104,6 @@ def parse() -> argparse.Namespace:
 # --- the runs ----------------------------------------------------------------------------------
 
 
-def make_weights(project: WorkingCopy) -> None:
-    """Write an encoder of the demo's architecture with random weights, beside the settings.
-
-    In a process of its own: what this one holds would count as memory of all that it starts.
-    """
-    project.snakemake("--", "data/glyph/bpe.txt.gz")
-    work = multiprocessing.get_context("spawn").Process(target=_write_weights, args=(project,))
-    work.start()
-    work.join()
-    assert work.exitcode == 0, "the encoder could not be made: see above"
-
-
-def _write_weights(project: WorkingCopy) -> None:
-    from clipaudit.config.loading import parse_settings, read_settings
-    from clipaudit.models import build, weights_bytes
-
-    os.chdir(project.folder)  # the settings name the vocabulary from there
-    architecture = parse_settings(read_settings(Path("config/demo.yaml"))).architectures["tiny"]
-    Path("random.safetensors").write_bytes(weights_bytes(build(architecture, seed=0).model))
-
-
 def write_settings(project: WorkingCopy, base: int, size: int) -> str:
     """Write the settings of one size and return their path in the folder of the project."""
     demo_posters = 448 * base / DEMO_PICTURES
@@ -144,9 +123,8 @@ def write_settings(project: WorkingCopy, base: int, size: int) -> str:
             }
             for name, many in shards.items()
         },
-        "encoders": {
-            "own": {"model": None, "architecture": "tiny", "pretrained": "random.safetensors"}
-        },
+        "encoders": {"own": {"model": None, "architecture": "tiny", "pretrained": str(WEIGHTS)}},
+        "similarity": {"deduplication": {"clusters": CLUSTERS * size}},
         "memorization": None,
         "parrot": {
             "corpora": ["posters"],

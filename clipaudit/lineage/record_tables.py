@@ -10,6 +10,7 @@ import json
 import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -54,6 +55,7 @@ _COLUMNS = {  # with what DuckDB's comments say of them
 SCHEMA = pa.schema([pa.field(name, kind) for name, (kind, _) in _COLUMNS.items()])
 COMMENTS = {name: comment for name, (_, comment) in _COLUMNS.items()}
 _LOOKED_UP = ["action", "name", "record"]
+_FILES_AT_ONCE = 4
 _ROWS_HELD = 256  # as Python objects, which weigh ten times what a table does
 
 
@@ -198,19 +200,23 @@ _MOST_FOOTERS = 1024  # four stores, some 40 MB
 def packed_texts(store: Store, keys: Iterable[str]) -> dict[str, tuple[str, bytes]]:
     """Return name and JSON text of the last packed execution of each action that has one.
 
-    Each packed file is opened once; of its row groups those that may hold a key are read, one at
-    a time.
+    Each packed file is opened once, a few at a time; of its row groups those that may hold a key
+    are read, one after another.
     """
+    asked = [
+        (packed_folder(store) / f"{prefix}.parquet", list(wanted))
+        for prefix, wanted in groupby(sorted(set(keys)), key=lambda key: key[:2])
+    ]
     found: dict[str, tuple[str, bytes]] = {}
-    for prefix, wanted in groupby(sorted(set(keys)), key=lambda key: key[:2]):
-        with contextlib.suppress(FileNotFoundError):
-            found.update(_last_texts(packed_folder(store) / f"{prefix}.parquet", list(wanted)))
+    with ThreadPoolExecutor(_FILES_AT_ONCE) as threads:  # which Parquet's decoding leaves free
+        for texts in threads.map(lambda each: _last_texts(*each), asked):
+            found.update(texts)
     return found
 
 
 def _last_texts(path: Path, keys: Sequence[str]) -> dict[str, tuple[str, bytes]]:
     found: dict[str, tuple[str, bytes]] = {}
-    with open_packed(path) as file:
+    with contextlib.suppress(FileNotFoundError), open_packed(path) as file:
         for number in range(file.num_row_groups):
             bounds = file.metadata.row_group(number).column(0).statistics
             asked = keys[bisect_left(keys, bounds.min) : bisect_right(keys, bounds.max)]

@@ -45,9 +45,8 @@ from clipaudit.errors import StoreError
 from clipaudit.lineage.keeping.condemned import (
     Condemned,
     Kind,
-    StoredFile,
-    listed,
     put_back_leftovers,
+    stored_files,
 )
 from clipaudit.lineage.keeping.leftovers import (
     Amount,
@@ -61,6 +60,7 @@ from clipaudit.lineage.keeping.leftovers import (
 from clipaudit.lineage.keeping.reachability import (
     Root,
     beside,
+    fields_of,
     forget,
     pin_roots,
     registered,
@@ -133,14 +133,13 @@ class _Collector:
     def count(self) -> Collection:
         """Count what `remove` would remove."""
         roots = self._roots()
-        actions = self._old(listed(self.store, "actions"), _actions(roots[0]))
+        staying, actions = self._sifted("actions", _actions(roots[0]))
         unfinished = sweep_unfinished(self.store, self.cutoff, delete=False)
-        reading = self._read(without=actions, roots=roots)
-        found = listed(self.store, "objects")
-        objects = self._old(found, reading.needed)
-        left = found.keys() - objects.keys()
+        reading = self._read(staying, roots)
+        left, objects = self._sifted("objects", reading.needed)
         rest = self._sweep_memos(left.__contains__, delete=False)
-        return self._report(reading, found, objects, actions, {"unfinished": unfinished, **rest})
+        garbage = {"objects": objects, "actions": actions, "unfinished": unfinished, **rest}
+        return self._report(reading, left, garbage)
 
     def remove(self, *, forget_missing: bool) -> Collection:
         """Remove what can be removed; put everything back where that fails."""
@@ -150,7 +149,6 @@ class _Collector:
         try:
             actions = self._condemn("actions", _actions(named))
             unfinished = sweep_unfinished(self.store, self.cutoff, delete=True)
-            found = listed(self.store, "objects")
             pointed = frozenset[str]().union(*(root.objects for root in named))
             objects = self._condemn("objects", self._read().needed | pointed)
             reading = self._read()
@@ -163,7 +161,9 @@ class _Collector:
             self.condemned.put_all_back()
         rest = self._sweep_memos(self.store.has, delete=True)
         forget(self.store, reading.gone)
-        return self._report(reading, found, objects, actions, {"unfinished": unfinished, **rest})
+        left = {name: size for name, size, _ in stored_files(self.store, "objects")}
+        sums = {"objects": _sum(objects.values()), "actions": _sum(actions.values())}
+        return self._report(reading, left, {**sums, "unfinished": unfinished, **rest})
 
     # --- who needs what --------------------------------------------------------------------------
 
@@ -188,14 +188,16 @@ class _Collector:
             )
         return named, gone
 
-    def _read(self, without: Container[str] = (), roots: _Roots | None = None) -> _Reading:
+    def _read(self, actions: Iterable[str] | None = None, roots: _Roots | None = None) -> _Reading:
         """Read who needs what, in the order in which a step makes it known.
 
-        `without` are actions that do not count, `roots` what was read of them before.
+        `actions` are those that count, all that are stored if absent; `roots` what was read of
+        them before.
         """
         written = written_objects(self.store)
-        keys = [key for key in listed(self.store, "actions") if key not in without]
-        outputs = {key: self._given(key) for key in keys}
+        if actions is None:
+            actions = [key for key, _, _ in stored_files(self.store, "actions")]
+        outputs = {key: self._given(key) for key in actions}
         named, gone = roots or self._roots()
         for key in _actions(named) - outputs.keys():
             self.condemned.put_back("actions", key)  # named since it was condemned
@@ -204,24 +206,36 @@ class _Collector:
         return _Reading(named, gone, outputs, written.union(*objects, *outputs.values()))
 
     def _given(self, key: str) -> frozenset[str]:
-        outputs = ActionCache(self.store).recorded(key) or {}
-        return frozenset(output.pointer.digest for output in outputs.values())
+        """Return the objects that a stored action gave; none where it is gone, or damaged."""
+        fields = fields_of(f"{self.store.root}/actions/{key[:2]}/{key[2:]}.json")
+        try:
+            return frozenset(each["pointer"]["digest"] for each in fields["outputs"].values())
+        except (AttributeError, KeyError, TypeError):
+            recorded = ActionCache(self.store).recorded(key) or {}  # which says what is wrong
+            return frozenset(output.pointer.digest for output in recorded.values())
 
     # --- taking away -----------------------------------------------------------------------------
 
-    def _old(
-        self, files: Mapping[str, StoredFile], needed: Container[str]
-    ) -> dict[str, StoredFile]:
-        return {
-            name: file
-            for name, file in files.items()
-            if name not in needed and file.time < self.cutoff
-        }
+    def _sifted(self, kind: Kind, needed: Container[str]) -> tuple[dict[str, int], Amount]:
+        """Return the bytes of each file that stays, and how much the others are."""
+        staying, count, total = dict[str, int](), 0, 0
+        for name, size, modified in stored_files(self.store, kind):
+            if modified >= self.cutoff or name in needed:
+                staying[name] = size
+            else:
+                count += 1
+                total += size
+        return staying, Amount(count, total)
 
-    def _condemn(self, kind: Kind, needed: Container[str]) -> dict[str, StoredFile]:
-        """Put aside what is old and not needed; see the module."""
-        old = self._old(listed(self.store, kind), needed)
-        return {name: file for name, file in old.items() if self.condemned.put_aside(kind, name)}
+    def _condemn(self, kind: Kind, needed: Container[str]) -> dict[str, int]:
+        """Put aside what is old and not needed, and return its bytes; see the module."""
+        return {
+            name: size
+            for name, size, modified in stored_files(self.store, kind)
+            if modified < self.cutoff
+            and name not in needed
+            and self.condemned.put_aside(kind, name)
+        }
 
     def _sweep_memos(self, is_there: Callable[[str], bool], *, delete: bool) -> dict[str, Amount]:
         return {
@@ -233,39 +247,36 @@ class _Collector:
     # --- what is told ----------------------------------------------------------------------------
 
     def _report(
-        self,
-        reading: _Reading,
-        found: Mapping[str, StoredFile],
-        objects: Mapping[str, StoredFile],
-        actions: Mapping[str, StoredFile],
-        rest: Mapping[str, Amount],
+        self, reading: _Reading, left: Mapping[str, int], garbage: Mapping[str, Amount]
     ) -> Collection:
+        """Tell what was found; `left` are the bytes of each object that stays."""
         held = {
             root.name: root.objects.union(*(reading.outputs[key] for key in root.actions))
             for root in reading.named
         }
         holders = Counter(digest for digests in held.values() for digest in digests)
         alone = {
-            root.pin: _sum(found, (name for name in held[root.name] if holders[name] == 1))
+            root.pin: _sum(
+                left[name] for name in held[root.name] if holders[name] == 1 and name in left
+            )
             for root in reading.named
             if root.pin
         }
-        young = found.keys() - holders.keys() - objects.keys()
         return Collection(
             roots={root.name: root.pointers for root in reading.named},
             gone=reading.gone,
             running=self.running,
-            kept=_sum(found, holders),
-            young=_sum(found, young),
-            garbage={"objects": _sum(objects), "actions": _sum(actions), **rest},
+            kept=_sum(left[name] for name in holders if name in left),
+            young=_sum(size for name, size in left.items() if name not in holders),
+            garbage=garbage,
             pins=alone,
         )
 
 
-def _sum(files: Mapping[str, StoredFile], names: Iterable[str] | None = None) -> Amount:
-    """Return how much these files are, or those of some names that are among them."""
-    chosen = [files[name] for name in (files if names is None else names) if name in files]
-    return Amount(len(chosen), sum(file.bytes for file in chosen))
+def _sum(sizes: Iterable[int]) -> Amount:
+    """Return how much files of these bytes are."""
+    bytes_of_each = list(sizes)
+    return Amount(len(bytes_of_each), sum(bytes_of_each))
 
 
 def _actions(named: Iterable[Root]) -> frozenset[str]:

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from clipaudit.errors import StoreError
 from clipaudit.lineage.placements import Placement, placement
@@ -57,7 +58,7 @@ def read_pointer(results: Path, path: Path) -> Pointer | None:
 
 def _digest(results: Path, inside: str) -> str | None:
     """Return what the pointer at a path below `results` names, None where it is no pointer."""
-    fields = _fields(f"{results}/{inside}")
+    fields = fields_of(f"{results}/{inside}")
     if fields.keys() == _POINTER_FIELDS:  # nearly always: paths as objects cost thrice the time
         return str(fields["digest"])
     pointer = read_pointer(results, results / inside)
@@ -66,14 +67,14 @@ def _digest(results: Path, inside: str) -> str | None:
 
 def _action(results: Path, inside: str) -> str | None:
     """Return the action that placed the pointer at a path below `results`; None if unknown."""
-    fields = _fields(f"{results}/.actions/{inside}")
+    fields = fields_of(f"{results}/.actions/{inside}")
     if "action" in fields:
         return str(fields["action"])
     placed = known_placement(results, results / inside)
     return placed.action if placed else None
 
 
-def _fields(path: str) -> dict[str, object]:
+def fields_of(path: str) -> dict[str, Any]:
     """Return the fields of a JSON file; none where it cannot be read, or holds something else."""
     try:
         with open(path, "rb") as file:

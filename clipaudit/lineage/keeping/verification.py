@@ -15,7 +15,7 @@ from typing import Literal
 
 from clipaudit.errors import InputError, StoreError
 from clipaudit.filedigests import FileDigests
-from clipaudit.lineage.keeping.condemned import listed
+from clipaudit.lineage.keeping.condemned import stored_files
 from clipaudit.lineage.keeping.reachability import (
     known_placement,
     pinned_snapshots,
@@ -145,9 +145,9 @@ def _pinned(store: Store, known: set[Pointer], report: Report) -> Iterator[_Name
 def _unnamed(store: Store, known: set[str]) -> Iterator[_Named]:
     """Yield the other objects of the store."""
     remedy = "Nothing names it: `clipaudit verify --all --repair` puts it aside."
-    for digest, file in listed(store, "objects").items():
+    for digest, size, _ in stored_files(store, "objects"):
         if digest not in known:
-            yield _Named(Pointer(digest, 0, file.bytes, ""), str(store.path(digest)), remedy=remedy)
+            yield _Named(Pointer(digest, 0, size, ""), str(store.path(digest)), remedy=remedy)
 
 
 def _content(pointer: Pointer) -> Pointer:

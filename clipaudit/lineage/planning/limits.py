@@ -9,7 +9,7 @@ from typing import Any
 from clipaudit.disks import free_bytes
 from clipaudit.errors import InputError, StepError
 from clipaudit.jobs import Job, Workflow
-from clipaudit.lineage.keeping.condemned import listed
+from clipaudit.lineage.keeping.condemned import stored_files
 from clipaudit.lineage.planning.costs import NOTHING, Cost
 from clipaudit.lineage.planning.estimates import JobEstimate, estimate_jobs
 from clipaudit.lineage.planning.forecasts import Outlook
@@ -35,7 +35,7 @@ class Room:
 
 def room_of(store: Path) -> Room:
     """Return what the objects of a store hold, and what is free beside them."""
-    held = sum(file.bytes for file in listed(Store(store), "objects").values())
+    held = sum(size for _, size, _ in stored_files(Store(store), "objects"))
     return Room(str(store), held, free_bytes(store))
 
 

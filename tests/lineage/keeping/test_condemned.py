@@ -1,0 +1,19 @@
+from clipaudit.lineage.keeping.condemned import stored_files
+from clipaudit.store import Store
+
+
+def test_what_is_being_written_or_has_another_name_is_no_stored_action(tmp_path):
+    folder = tmp_path / "actions" / "ab"
+    folder.mkdir(parents=True)
+    for name in ("cd.json", ".cd.json", "notes.txt"):
+        (folder / name).write_text("1234")
+    (tmp_path / "actions" / "README").touch()
+
+    ((key, size, modified),) = stored_files(Store(tmp_path), "actions")
+
+    assert (key, size) == ("abcd", 4)
+    assert modified == (folder / "cd.json").stat().st_mtime_ns
+
+
+def test_a_store_without_objects_has_none(tmp_path):
+    assert list(stored_files(Store(tmp_path), "objects")) == []
