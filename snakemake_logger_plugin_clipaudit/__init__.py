@@ -32,33 +32,44 @@ class LogHandler(LogHandlerBase):
         self._messages = self._message_handler() if live else None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take one record; whatever goes wrong here must not stop a run."""
+        """Take one record; a run goes on where it cannot be noted or shown."""
         try:
             event = None if self.common_settings.dryrun else event_of(record, time.time())
             if event is not None:
                 self._note(event)
             if self._messages is not None:
                 self._show(record)
-        except Exception:  # logging's own way: a note on standard error, and the run goes on
+        except (AttributeError, LookupError, OSError, TypeError, ValueError):
+            # an event that another Snakemake tells otherwise, or a terminal that is gone: raised
+            # here it would end the thread that prints all messages; logging prints it instead
             self.handleError(record)
 
     def close(self) -> None:
         """Say that the run ended by itself."""
         if self._file is not None:
-            self._file.write({"event": "end", "time": time.time()})
+            self._note({"event": "end", "time": time.time()})
             self._file = None
         if self._messages is not None:
             print(_CLEAR, end="", file=sys.stderr, flush=True)
         super().close()
 
     def _note(self, event: dict[str, object]) -> None:
-        if self._file is None and event["event"] == "run":
-            self._file = EventFile.new(RUNS)
-            for opened in self._file.events():
-                self._status.take(opened)
-        if self._file is not None:
-            self._file.write(event)
-            self._status.take(event)
+        """Append an event; a disk that refuses is told once, and nothing is noted from then on."""
+        try:
+            if self._file is None and event["event"] == "run":
+                self._file = EventFile.new(RUNS)
+                for opened in self._file.events():
+                    self._status.take(opened)
+            if self._file is not None:
+                self._file.write(event)
+                self._status.take(event)
+        except OSError as error:
+            self._file = None
+            print(
+                f"{RUNS}: cannot be written ({error.strerror}). The run goes on, and `clipaudit "
+                "status` will not know how far it is.",
+                file=sys.stderr,
+            )
 
     def _show(self, record: logging.LogRecord) -> None:
         """Print a message of Snakemake's above the live line, and the line again."""
