@@ -1,0 +1,1 @@
+"""The search in C++, for x86 processors."""

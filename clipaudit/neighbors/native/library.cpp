@@ -1,0 +1,119 @@
+// The C interface of the library, for ctypes (library.py), and the choice of a kernel.
+
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <exception>
+#include <string>
+
+#include "search.h"
+
+using namespace neighbors;
+
+namespace {
+
+struct Processor {
+    bool avx2, avx512, avx512_bf16, amx_bf16, amx_fp16;
+};
+
+bool has(unsigned bits, int bit) { return bits >> bit & 1; }
+
+// Which registers the system saves when it changes threads: without that they cannot be used.
+bool saves(unsigned first, unsigned last) {
+    unsigned low, high;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    for (unsigned bit = first; bit <= last; bit++)
+        if (!has(low, int(bit))) return false;
+    return true;
+}
+
+Processor inspect() {
+    constexpr long ask = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM: tiles are for who asks
+    unsigned a, b, c, d, bits1, bits7b, bits7d, bits71 = 0;
+    if (!__get_cpuid(1, &a, &b, &bits1, &d) || !has(bits1, 27)) return {};
+    if (!__get_cpuid_count(7, 0, &a, &bits7b, &c, &bits7d)) return {};
+    if (a >= 1) __get_cpuid_count(7, 1, &bits71, &b, &c, &d);
+    Processor found{};
+    found.avx2 = saves(1, 2) && has(bits7b, 5) && has(bits1, 12) && has(bits1, 29);
+    found.avx512 = found.avx2 && saves(5, 7) && has(bits7b, 16) && has(bits7b, 17) &&
+                   has(bits7b, 30) && has(bits7b, 31);
+    found.avx512_bf16 = found.avx512 && has(bits71, 5);
+    found.amx_bf16 = found.avx512_bf16 && has(bits7d, 22) && has(bits7d, 24) && saves(17, 18) &&
+                     syscall(SYS_arch_prctl, ask, tile_data) == 0;
+    found.amx_fp16 = found.amx_bf16 && has(bits71, 21);
+    return found;
+}
+
+struct Choice {
+    const Kernel &kernel;
+    bool Processor::*needs;
+};
+
+// The quickest first.
+const Choice CHOICES[] = {
+    {amx_fp16, &Processor::amx_fp16},
+    {amx_bf16, &Processor::amx_bf16},
+    {avx512_bf16, &Processor::avx512_bf16},
+    {avx512, &Processor::avx512},
+    {avx2, &Processor::avx2},
+};
+
+}  // namespace
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+// The digest of the sources that this was made of; see build.py.
+const char *neighbors_sources() { return SOURCES; }
+
+// The names of the kernels that this processor can run, the quickest first, with blanks between.
+const char *neighbors_kernels() {
+    static const std::string names = [] {
+        const Processor processor = inspect();
+        std::string found;
+        for (auto &[kernel, needs] : CHOICES)
+            if (processor.*needs) found += (found.empty() ? "" : " ") + std::string(kernel.name);
+        return found;
+    }();
+    return names.c_str();
+}
+
+// Returns null when memory is short or no kernel has the name.
+void *neighbors_open(const char *name, const half *vectors, int64_t count, int dimension,
+                     const int64_t *starts, int64_t sets, const double *gaps, int64_t k) {
+    neighbors_kernels();  // asks for the tiles
+    try {
+        for (auto &choice : CHOICES)
+            if (strcmp(choice.kernel.name, name) == 0)
+                return new Search(choice.kernel, {vectors, count, dimension, starts, sets, gaps},
+                                  k);
+    } catch (const std::exception &) {
+    }
+    return nullptr;
+}
+
+// Returns an Outcome, or -1 when memory or threads are short.
+int neighbors_rows(void *search, int threads, const int64_t *addresses, const half *rows, int64_t n,
+                   float limit, double *similarity, int64_t *query, double *beyond,
+                   int64_t *crossed) {
+    try {
+        return int(static_cast<Search *>(search)->rows(threads, addresses, rows, n, limit,
+                                                       {similarity, query, beyond, crossed}));
+    } catch (const std::exception &) {
+        return -1;
+    }
+}
+
+double neighbors_worst(void *search) { return static_cast<Search *>(search)->worst(); }
+
+double neighbors_bound(void *search) { return static_cast<Search *>(search)->bound(); }
+
+void neighbors_top(void *search, double *similarity, int64_t *address) {
+    static_cast<Search *>(search)->top(similarity, address);
+}
+
+void neighbors_close(void *search) { delete static_cast<Search *>(search); }
+}
+#pragma GCC visibility pop

@@ -1,0 +1,267 @@
+#include "search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace neighbors {
+namespace {
+
+constexpr float INFINITE = std::numeric_limits<float>::infinity();
+constexpr float EXCESS_ROUNDING = 0x1p-17f;  // three roundings to float32 of numbers up to 32
+constexpr int64_t STRIP = 1024;              // rows measured at once
+
+// Says how far a screened value can be from the exact one, for vectors of these norms.
+float error_bound(const Norms &rows, const Norms &queries, int dimension) {
+    auto norm = [](float square) { return std::sqrt(double(square)) * 1.001; };
+    const double lost = norm(rows.residual), lost_query = norm(queries.residual);
+    const double length = norm(rows.length) + lost, query = norm(queries.length) + lost_query;
+    // Sums of float32 may be truncated where this counts rounding: twice. The 16 are for
+    // thresholds, which are sums and differences of floats themselves.
+    const double rounding = (2.0 * dimension + 16) * 0x1p-24 * length * query;
+    return float((lost * query + length * lost_query + rounding) * 1.01 + 0x1p-100);
+}
+
+void join(Norms &all, const Norms &one) {
+    all.length = std::max(all.length, one.length);
+    all.residual = std::max(all.residual, one.residual);
+}
+
+}  // namespace
+
+// A block of rows and where its answers go.
+class Search::Call : public Scorer {
+public:
+    Call(Search &search, const half *rows, int64_t n, int64_t panels, const Answers &answers)
+        : n(n), panels(panels), answers(answers), search_(search), rows_(rows) {}
+
+    const half *row(int64_t number) const { return rows_ + number * search_.tests_.dimension; }
+
+    double exact(int32_t number, int32_t query, float score) const override {
+        return search_.checked(row(number), query, score);
+    }
+
+    void prefetch(int32_t number) const override { search_.prefetch(row(number)); }
+
+    const int64_t n;
+    const int64_t panels;  // panel p holds the rows p, p + panels, p + 2 panels ...: each panel
+                           // is like the whole block, so the first raises floors for all others
+    const Answers answers;
+
+private:
+    Search &search_;
+    const half *rows_;
+};
+
+// What a thread works with.
+struct Search::Worker {
+    Worker(size_t bytes, bool cold) : packed(bytes), cold(cold), hits(size_t(PANEL) * BLOCK + 1) {}
+
+    Memory packed;
+    bool cold;  // its first panel is yet to come, and floors are still low
+    int thread = 0;
+    std::vector<Hit> hits;
+    std::vector<int64_t> rows;  // of its panel
+    const int64_t *part;        // those that are swept now,
+    int count;                  // and how many
+    Race nearest{-INFINITE}, excess{0};
+};
+
+Search::Search(const Kernel &kernel, const TestSets &tests, int64_t k)
+    : kernel_(kernel),
+      tests_(tests),
+      steps_(tests.dimension * kernel.bytes / 64),
+      columns_(tests.count, k) {
+    for (int64_t i = 0; i < tests.sets; i++) add_set(tests.starts[i], tests.starts[i + 1]);
+    locks_.reset(new Spin[blocks_.size()]);
+    packed_.reset(new Memory(blocks_.size() * steps_ * STEP));
+    for (size_t block = 0; block < blocks_.size(); block++) {
+        auto [first, count] = blocks_[block];
+        const half *vectors[BLOCK] = {};
+        for (int i = 0; i < count; i++) {
+            vectors[i] = tests.vectors + (first + i) * tests.dimension;
+            join(queries_, kernel.measure(vectors[i], tests.dimension));
+        }
+        uint8_t *packed = packed_->at(block * steps_ * STEP);
+        pack(vectors, count, packed);
+        for (int tile = 0; tile < 2 * steps_; tile++) {
+            auto units = reinterpret_cast<uint32_t *>(packed + tile * STEP / 2);
+            for (int i = 0; i < LANE; i++)
+                for (int j = 0; j < i; j++) std::swap(units[i * LANE + j], units[j * LANE + i]);
+        }
+    }
+}
+
+void Search::add_set(int64_t start, int64_t stop) {
+    const int64_t first_block = blocks_.size();
+    int64_t free = -1;
+    for (int64_t query = stop - 1; tests_.gaps && query >= start; query--)
+        if (std::isinf(tests_.gaps[query])) free = query;
+    for (int64_t first = start; first < stop; first += BLOCK)
+        blocks_.push_back({first, int(std::min<int64_t>(BLOCK, stop - first))});
+    const int64_t blocks = int64_t(blocks_.size()) - first_block;
+    sets_.push_back({first_block, blocks, free, tests_.gaps && free < 0});
+}
+
+// Vectors that are missing from a block become zeros.
+void Search::pack(const half *const *vectors, int count, uint8_t *block) const {
+    if (count < BLOCK) memset(block, 0, size_t(steps_) * STEP);
+    for (int i = 0; i < count; i++)
+        kernel_.pack(vectors[i], tests_.dimension, block + i / LANE * STEP / 2 + i % LANE * 64);
+}
+
+Outcome Search::rows(int threads, const int64_t *addresses, const half *rows, int64_t n,
+                     float limit, const Answers &answers) {
+    if (!measure(threads, rows, n, limit)) return Outcome::TOO_LONG;
+    bound_ = error_bound(rows_, queries_, tests_.dimension);
+    columns_.begin(bound_, addresses);
+    // As many panels as keep all threads busy to the end, unless they became too small.
+    int64_t panels = (n + PANEL - 1) / PANEL;
+    if (n / 128 >= threads) panels = (panels + threads - 1) / threads * threads;
+    Call call(*this, rows, n, panels, answers);
+    const bool cold = tests_.count && !columns_.full(0);
+    share(threads, panels, [&](int thread, auto next) {
+        kernel_.begin();
+        Worker worker(size_t(PANEL / BLOCK) * steps_ * STEP, cold);
+        worker.thread = thread;
+        for (int64_t piece; (piece = next()) >= 0;) {
+            worker.rows.clear();
+            for (int64_t row = piece; row < n; row += call.panels) worker.rows.push_back(row);
+            const int64_t all = worker.rows.size();
+            // From 32 rows on, floors and panels grow together: the first rows of a search are
+            // candidates of every query.
+            for (int64_t first = 0, size = worker.cold ? BLOCK : PANEL; first < all;) {
+                panel(call, worker, first, int(std::min(size, all - first)));
+                first += size;
+                if (first > BLOCK) size *= 2;
+            }
+            worker.cold = false;
+        }
+        kernel_.end();
+    });
+    share(threads, blocks_.size(), [&](int, auto next) {
+        for (int64_t block; (block = next()) >= 0;)
+            for (int i = 0; i < blocks_[block].count; i++)
+                columns_.settle(blocks_[block].first + i, call);
+    });
+    return worst_.load() > bound_ ? Outcome::BOUND_BROKEN : Outcome::FINE;
+}
+
+bool Search::measure(int threads, const half *rows, int64_t n, float limit) {
+    std::atomic<bool> fine{true};
+    Spin lock;
+    rows_ = {0, 0};
+    share(threads, (n + STRIP - 1) / STRIP, [&](int, auto next) {
+        Norms all{0, 0};
+        for (int64_t strip; (strip = next()) >= 0;)
+            for (int64_t row = strip * STRIP; row < std::min(n, (strip + 1) * STRIP); row++) {
+                Norms one = kernel_.measure(rows + row * tests_.dimension, tests_.dimension);
+                if (!(one.length < limit * limit)) fine = false;  // NaN too
+                join(all, one);
+            }
+        std::lock_guard<Spin> guard(lock);
+        join(rows_, all);
+    });
+    return fine;
+}
+
+void Search::panel(Call &call, Worker &worker, int64_t first, int count) {
+    worker.part = worker.rows.data() + first;
+    worker.count = count;
+    for (int start = 0; start < count; start += BLOCK) {
+        const half *vectors[BLOCK];
+        const int some = std::min(BLOCK, count - start);
+        for (int i = 0; i < some; i++) vectors[i] = call.row(worker.part[start + i]);
+        for (int i = start + BLOCK; i < std::min(count, start + 2 * BLOCK); i++)
+            prefetch(call.row(worker.part[i]));  // the rows of a panel lie far from each other
+        pack(vectors, some, worker.packed.at(size_t(start / BLOCK) * steps_ * STEP));
+    }
+    for (size_t set = 0; set < sets_.size(); set++) {
+        auto [first_block, blocks, free, gaps] = sets_[set];
+        worker.nearest.begin(count, bound_);
+        worker.excess.begin(count, bound_ + EXCESS_ROUNDING);
+        for (int64_t i = worker.thread; i < blocks + worker.thread; i++)  // to meet no other thread
+            sweep(call, worker, first_block + i % blocks, first_block + (i + 1) % blocks, gaps);
+        settle(call, worker);
+        answer(call, worker, set);
+    }
+}
+
+void Search::sweep(Call &call, Worker &worker, int64_t block, int64_t next, bool gaps) {
+    auto [first, count] = blocks_[block];
+    float floors[BLOCK], limits[BLOCK];
+    for (int i = 0; i < BLOCK; i++) {
+        floors[i] = i < count ? columns_.floor(first + i) : INFINITE;
+        limits[i] = gaps && i < count ? float(tests_.gaps[first + i]) : INFINITE;
+    }
+    const Rows rows{worker.packed.at(0), (worker.count + BLOCK - 1) / BLOCK,
+                    worker.nearest.least(), worker.excess.least()};
+    const Queries queries{packed(block), uint32_t((uint64_t(1) << count) - 1), floors,
+                          gaps ? limits : nullptr, packed(next)};
+    const Slack slack{2 * bound_, 2 * (bound_ + EXCESS_ROUNDING)};
+    const size_t found = kernel_.sweep(rows, queries, slack, steps_, worker.hits.data());
+    if (!found) return;
+    std::lock_guard<Spin> guard(locks_[block]);
+    for (const Hit *hit = worker.hits.data(), *end = hit + found; hit < end; hit++) {
+        const int row = hit->place / BLOCK, column = hit->place % BLOCK;
+        if (row >= worker.count) break;  // rows rise, and what follows fills up the block
+        const auto query = int32_t(first + column);
+        worker.nearest.offer(row, query, hit->score, hit->score);
+        if (gaps) worker.excess.offer(row, query, hit->score, hit->score - limits[column]);
+        columns_.offer(query, int32_t(worker.part[row]), hit->score, call);
+    }
+    columns_.raise(first, count);
+    if (worker.nearest.crowded() || worker.excess.crowded()) settle(call, worker);
+}
+
+void Search::settle(Call &call, Worker &worker) {
+    auto soon = [&](int row, int32_t query) {
+        prefetch(call.row(worker.part[row]));
+        prefetch(tests_.vectors + query * int64_t(tests_.dimension));
+    };
+    auto similarity = [&](int row, int32_t query, float score) {
+        return checked(call.row(worker.part[row]), query, score);
+    };
+    worker.nearest.settle(similarity, soon);
+    worker.excess.settle(
+        [&](int row, int32_t query, float score) {
+            return similarity(row, query, score) - tests_.gaps[query];
+        },
+        soon);
+}
+
+void Search::answer(Call &call, Worker &worker, int64_t set) {
+    for (int i = 0; i < worker.count; i++) {
+        const int64_t row = worker.part[i], place = row * tests_.sets + set;
+        const int64_t free = sets_[set].free;
+        const int64_t crossed = free >= 0 ? free : worker.excess.query(i);
+        call.answers.similarity[place] = worker.nearest.value(i);
+        call.answers.query[place] = worker.nearest.query(i);
+        call.answers.crossed[place] = crossed;
+        call.answers.beyond[place] = crossed >= 0 ? exact(call.row(row), crossed) : -INFINITE;
+    }
+}
+
+void Search::prefetch(const half *vector) const {
+    constexpr int line = 32;  // of a cache
+    for (int i = 0; i < tests_.dimension; i += line) __builtin_prefetch(vector + i, 0, 2);
+}
+
+double Search::exact(const half *row, int64_t query) const {
+    return kernel_.exact(row, tests_.vectors + query * tests_.dimension, tests_.dimension);
+}
+
+double Search::checked(const half *row, int64_t query, float score) {
+    const double similarity = exact(row, query), error = std::fabs(score - similarity);
+    if (error > bound_) worst_.store(error);
+    return similarity;
+}
+
+void Search::top(double *similarity, int64_t *address) const {
+    const int64_t k = columns_.k();
+    for (int64_t query = 0; query < tests_.count; query++)
+        columns_.write(query, similarity + query * k, address + query * k);
+}
+
+}  // namespace neighbors

@@ -1,0 +1,64 @@
+import shutil
+import subprocess
+
+import pytest
+
+from clipaudit.neighbors.native import library
+from clipaudit.neighbors.native.build import HERE, LIBRARY, READS, NotBuilt, build
+
+
+def test_all_sources_are_part_of_the_digests():
+    assert sorted(READS) == sorted(
+        path.name for path in HERE.iterdir() if path.suffix in {".h", ".cpp"}
+    )
+
+
+@pytest.mark.parametrize(
+    ("compiler", "message"),
+    [
+        ("no-such-compiler", "no C\\+\\+ compiler no-such-compiler; install g\\+\\+ or set CXX"),
+        ("false", "false -std=c.* failed"),
+    ],
+)
+def test_without_a_compiler_an_older_library_stays(compiler, message, monkeypatch, tmp_path):
+    monkeypatch.setenv("CXX", compiler)
+    older = tmp_path / "neighbors.so"
+    older.write_text("older")
+
+    with pytest.raises(NotBuilt, match=message):
+        build(older)
+
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["older"]
+
+
+def test_other_processors_are_told(monkeypatch, tmp_path):
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+
+    with pytest.raises(NotBuilt, match="not for linux on aarch64"):
+        build(tmp_path / "neighbors.so")
+
+
+def test_what_is_no_library_is_not_opened(tmp_path, caplog):
+    (tmp_path / "neighbors.so").write_text("not a library")
+
+    assert library.find_library(tmp_path / "neighbors.so") is None
+    assert "neighbors.so cannot be opened" in caplog.text
+
+
+@pytest.mark.skipif(not library.kernels(), reason="the native search is not compiled here")
+def test_a_library_of_other_sources_is_not_used(tmp_path, monkeypatch, caplog):
+    shutil.copy(LIBRARY, tmp_path)
+    monkeypatch.setattr(library, "sources_digest", lambda: "other")
+
+    assert library.find_library(tmp_path / "neighbors.so") is None
+    assert "was compiled from other sources" in caplog.text
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="there is no g++")
+def test_the_sources_compile_without_warnings(tmp_path):
+    units = ["library.cpp", "search.cpp", "columns.cpp"]  # the others include GCC's own, which warn
+    command = ["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", '-DSOURCES=""', "-fsyntax-only"]
+
+    done = subprocess.run([*command, *units], cwd=HERE, capture_output=True, text=True, check=False)
+
+    assert done.stderr == ""
