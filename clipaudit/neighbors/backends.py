@@ -22,10 +22,12 @@ def search(
 ) -> Search:
     """Start one pass over train samples against `queries`, keeping each query's k nearest.
 
-    Only `queries` and `k` show in the output. `backend` is "numpy" (the plain float64 reference)
-    or "torch" (screened in low precision on `device`, decided in float64). Memory grows with
-    block_rows * block_queries. `threads` limits torch on the CPU (None: as the process is set);
-    the BLAS below NumPy follows its own environment variables.
+    Only `queries` and `k` show in the output. `backend` is "numpy" (the plain float64 reference),
+    "torch" (screened in low precision on `device`, decided in float64) or "native" (the same in
+    C++, for x86 processors; where it is not compiled and on other devices torch takes its place).
+    Memory grows with block_rows * block_queries, for "native" with queries * k. `threads` limits
+    the CPU's (None: as the process is set); the BLAS below NumPy follows its own environment
+    variables.
     """
     if backend not in _BACKENDS:
         raise ConfigError(f"backend {backend!r} is not one of {', '.join(sorted(_BACKENDS))}")
@@ -40,7 +42,7 @@ def quicker_backend(rows: int, queries: int, dimension: int) -> str:
     >>> quicker_backend(10, queries=2, dimension=4)
     'numpy'
     """
-    return "numpy" if rows * queries * dimension <= SMALL_SEARCH else "torch"
+    return "numpy" if rows * queries * dimension <= SMALL_SEARCH else "native"
 
 
 def _numpy(
@@ -80,7 +82,24 @@ def _torch(
     )
 
 
+def _native(
+    queries: Queries,
+    k: int,
+    device: str,
+    block_rows: int,
+    block_queries: int,
+    threads: int | None,
+) -> Search:
+    from clipaudit.neighbors.native.library import kernels
+    from clipaudit.neighbors.native.search import Native
+
+    if device != "cpu" or not kernels():
+        return _torch(queries, k, device, block_rows, block_queries, threads)
+    return Native(queries, k, threads=threads)
+
+
 _BACKENDS: dict[str, Callable[[Queries, int, str, int, int, int | None], Search]] = {
+    "native": _native,
     "numpy": _numpy,
     "torch": _torch,
 }

@@ -87,5 +87,5 @@ class NearestEarlier:
         """One for all of a cluster's searches: torch pays where they are many products together."""
         products = len(self._similarity) ** 2 // 2 * dimension
         return self._backend or (
-            "numpy" if self._device == "cpu" and products <= SMALL_SEARCH else "torch"
+            "numpy" if self._device == "cpu" and products <= SMALL_SEARCH else "native"
         )

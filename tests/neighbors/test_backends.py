@@ -7,6 +7,8 @@ import pytest
 from clipaudit.errors import ConfigError
 from clipaudit.neighbors.backends import search
 from clipaudit.neighbors.interface import Queries
+from clipaudit.neighbors.native import library
+from clipaudit.neighbors.screened import Screened
 
 
 @pytest.fixture
@@ -17,9 +19,10 @@ def queries():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"backend": "jax"}, "'jax' is not one of numpy, torch"),
+        ({"backend": "jax"}, "'jax' is not one of native, numpy, torch"),
         ({"k": 0}, "k is 0"),
         ({"k": 0, "backend": "numpy"}, "k is 0"),
+        ({"k": 0, "backend": "native"}, "k is 0"),
         ({"block_rows": 0}, "block sizes 0"),
         ({"backend": "numpy", "device": "cuda"}, "not on 'cuda'"),
     ],
@@ -27,6 +30,24 @@ def queries():
 def test_wrong_settings_are_refused(queries, settings, message):
     with pytest.raises(ConfigError, match=message):
         search(queries, **({"k": 1} | settings))
+
+
+def test_without_the_library_torch_takes_its_place_and_that_is_said_once(
+    queries, monkeypatch, tmp_path, caplog
+):
+    monkeypatch.setattr(library, "LIBRARY", tmp_path / "neighbors.so")
+
+    found = [search(queries, k=1, backend="native") for _ in range(2)]
+
+    assert [type(each) for each in found] == [Screened, Screened]
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 1
+    assert "it was not compiled. Torch takes its place" in said[0]
+
+
+@pytest.mark.gpu
+def test_on_other_devices_torch_takes_the_place_of_native(queries):
+    assert isinstance(search(queries, k=1, backend="native", device="cuda"), Screened)
 
 
 def test_the_registry_does_not_import_torch():

@@ -6,7 +6,7 @@ from clipaudit.neighbors.backends import search
 from clipaudit.neighbors.interface import Queries
 
 UNIT = np.eye(3, dtype=np.float16)
-BACKENDS = pytest.mark.parametrize("backend", ["numpy", "torch"])
+BACKENDS = pytest.mark.parametrize("backend", ["numpy", "torch", "native"])
 
 
 def unit_queries(**changes):

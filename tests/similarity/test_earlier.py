@@ -26,7 +26,7 @@ def test_the_earliest_of_equals_wins_whatever_comes_first(backend):
 
 @pytest.mark.parametrize(
     ("n", "device", "backend"),
-    [(100, "cpu", "numpy"), (10**5, "cpu", "torch"), (2, "cuda", "torch")],
+    [(100, "cpu", "numpy"), (10**5, "cpu", "native"), (2, "cuda", "native")],
 )
-def test_torch_is_taken_where_it_pays(n, device, backend):
+def test_the_native_search_is_taken_where_it_pays(n, device, backend):
     assert NearestEarlier(n, device=device)._quicker_backend(640) == backend
