@@ -26,10 +26,14 @@ check: .venv/.synced
 
 # --- the environment ---------------------------------------------------------------------------
 
-.venv/.synced: $(LOCK) pyproject.toml | $(UV)
+# Installing clipaudit compiles the native search, where there is a C++ compiler.
+NATIVE := hatch_build.py $(wildcard clipaudit/neighbors/native/*.cpp clipaudit/neighbors/native/*.h)
+
+.venv/.synced: $(LOCK) pyproject.toml $(NATIVE) | $(UV)
 	test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
 	UV_COMPILE_BYTECODE=1 $(UV) pip sync --quiet --python $(BIN)/python $(LOCK)
-	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation \
+	  --reinstall-package clipaudit --editable .
 	touch $@
 
 .uv/bin/uv:
