@@ -21,6 +21,7 @@ from clipaudit.errors import ConfigError
 PACKAGE = Path(__file__).parent
 SCRIPTS = Path("workflow_scripts")
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_COMMENTS = {".sql": r"--[^\n]*", ".cpp": r"//[^\n]*", ".h": r"//[^\n]*"}
 PLUMBING = {
     "clipaudit",
     "clipaudit.actions",
@@ -164,13 +165,14 @@ def _reads(tree: ast.Module) -> Sequence[str]:
 
 @cache
 def _file_digest(path: Path) -> str:
-    """Hash a declared file; SQL without its comments and spacing, other files as they are."""
+    """Hash a declared file; SQL and C++ without comments and spacing, other files as they are."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
-    if path.suffix == ".sql":
-        bare = re.sub(r"--[^\n]*", "", content.decode())
+    comment = _COMMENTS.get(path.suffix)
+    if comment is not None:
+        bare = re.sub(comment, "", content.decode())
         content = " ".join(bare.split()).encode()
     return hashlib.sha256(content).hexdigest()
 

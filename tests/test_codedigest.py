@@ -17,7 +17,9 @@ def package(tmp_path, monkeypatch):
         "__init__.py": '"""A package."""\n',
         "similarity/__init__.py": '"""A room."""\n',
         "similarity/gap.py": "def prune(x):\n    import clipaudit.ties as t\n    t.first(x)\n",
-        "ties.py": 'READS = ("rule.sql",)\n\ndef first(x):\n    """Doc."""\n    return x[0]\n',
+        "ties.py": 'READS = ("rule.sql", "rule.h")\n\n'
+        'def first(x):\n    """Doc."""\n    return x[0]\n',
+        "rule.h": "int first();  // of equals\n",
         "rule.sql": "-- a grain\nselect 1\n",
         "store.py": "def put():\n    return 1\n",
         "unused.py": "X = 1\n",
@@ -79,14 +81,23 @@ def test_imports_are_followed_also_inside_functions(package):
     [
         (
             "ties.py",
-            '# why\nREADS = ("rule.sql",)\n\n\ndef first(x):\n    """Other."""\n    return x[0]\n',
+            '# why\nREADS = ("rule.sql", "rule.h")\n\n\n'
+            'def first(x):\n    """Other."""\n    return x[0]\n',
         ),
         ("rule.sql", "-- another grain\nselect\n    1\n"),
+        ("rule.h", "// Ties.\nint first();\n"),
         ("store.py", "def put():\n    return 2\n"),
         ("unused.py", "X = 2\n"),
         ("__init__.py", '"""Another text."""\n'),
     ],
-    ids=["comment and docstring", "sql comment", "plumbing", "not imported", "package docstring"],
+    ids=[
+        "comment and docstring",
+        "sql comment",
+        "c++ comment",
+        "plumbing",
+        "not imported",
+        "package docstring",
+    ],
 )
 def test_what_cannot_change_a_result_leaves_the_digest(package, file, text):
     before = digest(package)
@@ -98,11 +109,12 @@ def test_what_cannot_change_a_result_leaves_the_digest(package, file, text):
 @pytest.mark.parametrize(
     ("file", "text"),
     [
-        ("ties.py", 'READS = ("rule.sql",)\n\ndef first(x):\n    return x[1]\n'),
+        ("ties.py", 'READS = ("rule.sql", "rule.h")\n\ndef first(x):\n    return x[1]\n'),
         ("rule.sql", "select 2\n"),
+        ("rule.h", "int last();\n"),
         ("similarity/gap.py", "def prune(x):\n    return x\n"),
     ],
-    ids=["code", "declared file", "import gone"],
+    ids=["code", "declared file", "declared header", "import gone"],
 )
 def test_what_can_change_a_result_changes_the_digest(package, file, text):
     before = digest(package)
