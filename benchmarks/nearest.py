@@ -1,6 +1,7 @@
 """Exact two-way nearest neighbours against faiss.knn in both directions, on the same vectors.
 
     OMP_NUM_THREADS=1 python benchmarks/nearest.py --rows 50000 --queries 5000 --k 1 10 100
+    OMP_NUM_THREADS=1 python benchmarks/nearest.py --precision --kernels amx_bf16 avx512 --k 10
 
 Both sides answer: the most similar query of every row, the k most similar rows of every query.
 faiss gets float32 copies (made before its clock starts) and needs one call for each direction; our
@@ -20,7 +21,9 @@ import numpy as np
 import torch
 
 from clipaudit.neighbors.backends import BLOCK_QUERIES, BLOCK_ROWS
-from clipaudit.neighbors.interface import Queries
+from clipaudit.neighbors.interface import Queries, Search
+from clipaudit.neighbors.native.library import kernels
+from clipaudit.neighbors.native.search import Native
 from clipaudit.neighbors.screened import Screened
 from clipaudit.neighbors.screening import PRECISIONS
 
@@ -55,7 +58,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--precision", nargs="+", choices=[*PRECISIONS, "fastest"])
+    parser.add_argument("--precision", nargs="*", choices=PRECISIONS, default=["fastest"])
+    parser.add_argument("--kernels", nargs="*", default=kernels()[:1])
     parser.add_argument("--block-rows", type=int, default=BLOCK_ROWS)
     parser.add_argument("--block-queries", type=int, default=BLOCK_QUERIES)
     parser.add_argument("--gap", type=float, help="also test every pair against this gap")
@@ -110,10 +114,12 @@ def list_contenders(
         _, top = faiss.knn(wide_queries, wide_rows, k, metric=product)
         return best[:, 0], top
 
+    def by_native(k: int, kernel: str) -> Answer:
+        return both(Native(sets(), k, threads=settings.threads, kernel=kernel))
+
     def by_torch(k: int, precision: str) -> Answer:
-        sets = Queries(queries, (0, len(queries)), np.arange(len(queries)), gaps)
         search = Screened(
-            sets,
+            sets(),
             k,
             device=settings.device,
             block_rows=settings.block_rows,
@@ -121,13 +127,21 @@ def list_contenders(
             threads=settings.threads,
             precision=None if precision == "fastest" else precision,
         )
+        return both(search)
+
+    def sets() -> Queries:
+        return Queries(queries, (0, len(queries)), np.arange(len(queries)), gaps)
+
+    def both(search: Search) -> Answer:
         return search.rows(addresses, rows).query[:, 0], search.top().address
 
     contenders: dict[tuple[str, int], Callable[[], Answer]] = {}
     for k in settings.k:
         contenders["faiss.knn both", k] = partial(by_faiss, k)
-        for name in settings.precision or ["fastest"]:
+        for name in settings.precision:
             contenders[f"torch, {name}", k] = partial(by_torch, k, name)
+        for name in settings.kernels:
+            contenders[f"native, {name}", k] = partial(by_native, k, name)
     return contenders
 
 
