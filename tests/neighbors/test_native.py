@@ -70,6 +70,19 @@ def test_many_panels_are_exact(kernel, k, threads, large):
     assert_equals_reference(native, queries, k, addresses, train)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_floors_that_a_sample_sets_too_high_are_taken_back(threads):
+    """Every other row is of the sample, and has nearly all rows that are close to a query."""
+    rng = np.random.default_rng(0)
+    queries, train = unit_rows(rng, 70), unit_rows(rng, 13_000)
+    train[::2][:270] = np.repeat(queries[:3], 90, axis=0)
+    asked = Queries(queries, (0, 70), np.arange(70))
+
+    native = Native(asked, 100, threads=threads)
+
+    assert_equals_reference(native, asked, 100, np.arange(13_000), train)
+
+
 @KERNELS
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_negative_similarities_and_gaps_are_exact(kernel, sign, large):

@@ -27,6 +27,7 @@ READS = (
     "lanes512.h",
     "library.cpp",
     "memory.h",
+    "panels.h",
     "race.h",
     "search.cpp",
     "search.h",

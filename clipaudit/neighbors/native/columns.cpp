@@ -1,7 +1,7 @@
 #include "columns.h"
 
 #include <algorithm>
-#include <functional>
+#include <cmath>
 #include <limits>
 
 namespace neighbors {
@@ -21,16 +21,39 @@ struct Neighbor {
     }
 };
 
+// Returns a number that k of the values reach and few others do.
+//
+// Counting is a few additions a register, so that halving the range a dozen times costs a tenth of
+// what std::nth_element does; where it stops short of the k-th best, some more candidates stay.
+float reached(const std::vector<float> &values, int64_t k) {
+    auto count = [&](float limit) {
+        int32_t reaching = 0;
+        for (float value : values) reaching += value >= limit;
+        return reaching;
+    };
+    auto [low, high] = std::minmax_element(values.begin(), values.end());
+    float least = *low, most = *high;
+    if (count(most) >= k) return most;
+    for (int halvings = 0; halvings < 16; halvings++) {
+        const float middle = least + (most - least) / 2;
+        const int64_t found = count(middle);
+        (found < k ? most : least) = middle;
+        if (found >= k && found <= k + k / 16) break;
+    }
+    return least;
+}
+
 }  // namespace
 
 Columns::Columns(int64_t queries, int64_t k)
     : k_(k),
-      room_(3 * k + 64),
+      room_(6 * k + 64),
       similarity_(queries * k),
       address_(queries * k),
       filled_(queries),
       waiting_(queries),
       fresh_(queries),
+      guessed_(queries),
       candidates_(new Candidate[queries * room_]),
       floor_(new std::atomic<float>[queries]) {}
 
@@ -39,6 +62,7 @@ void Columns::begin(float bound, const int64_t *addresses) {
     addresses_ = addresses;
     for (size_t query = 0; query < filled_.size(); query++) {
         waiting_[query] = fresh_[query] = 0;
+        guessed_[query] = NOTHING;
         float least = full(query) ? float(similarity_[query * k_ + k_ - 1]) - bound : NOTHING;
         floor_[query].store(least, std::memory_order_relaxed);
     }
@@ -46,7 +70,7 @@ void Columns::begin(float bound, const int64_t *addresses) {
 
 void Columns::offer(int64_t query, int32_t row, float score, const Scorer &scorer) {
     if (score < floor(query)) return;
-    if (waiting_[query] == room_) compact(query);
+    if (waiting_[query] == room_) compact(query, k_);
     if (waiting_[query] > room_ - k_) settle(query, scorer);  // near ties of the k-th
     candidates_[query * room_ + waiting_[query]++] = {score, row};
     fresh_[query]++;
@@ -54,31 +78,43 @@ void Columns::offer(int64_t query, int32_t row, float score, const Scorer &score
 
 // The floor rises by less the older it is, and finding it costs some k comparisons: k new
 // candidates are worth it, and the few more that come in meanwhile are cheap.
-void Columns::raise(int64_t first, int64_t count) {
-    for (int64_t query = first; query < first + count; query++)
-        if (fresh_[query] >= k_) compact(query);
+//
+// Of the k nearest of all rows, k times the share are expected among those swept, give or take
+// the square root. Two nearest more than four times that and 8 are as good as never among them: so
+// a floor at this rank, three times fewer candidates for k = 100, is hardly ever too high.
+void Columns::raise(int64_t first, int64_t count, double share) {
+    const double expected = double(k_) * share;
+    const int64_t guess = std::min(k_, int64_t(expected + 4 * std::sqrt(expected) + 8));
+    for (int64_t query = first; query < first + count; query++) {
+        const int64_t rank = share < 1 && !filled_[query] ? guess : k_;
+        if (fresh_[query] >= rank) compact(query, rank);
+    }
 }
 
 // The k-th best lower bound of similarities is a lower bound of the k-th best similarity.
-void Columns::compact(int64_t query) {
+void Columns::compact(int64_t query, int64_t rank) {
     fresh_[query] = 0;
-    const int64_t known = filled_[query], all = known + waiting_[query];
-    if (all < k_) return;
+    const int64_t known = filled_[query], count = waiting_[query];
+    if (known + count < rank) return;
     thread_local std::vector<float> lower;
-    lower.resize(all);
-    Candidate *waiting = &candidates_[query * room_], *end = waiting + waiting_[query];
+    lower.resize(known + count);
+    Candidate *waiting = &candidates_[query * room_];
     for (int64_t i = 0; i < known; i++) lower[i] = float(similarity_[query * k_ + i]);
-    for (int64_t i = known; i < all; i++) lower[i] = waiting[i - known].score - bound_;
-    std::nth_element(lower.begin(), lower.begin() + k_ - 1, lower.end(), std::greater<float>());
-    const float least = std::max(floor(query), lower[k_ - 1] - bound_);
+    for (int64_t i = 0; i < count; i++) lower[known + i] = waiting[i].score - bound_;
+    const float least = std::max(floor(query), reached(lower, rank) - bound_);
     floor_[query].store(least, std::memory_order_relaxed);
-    end = std::remove_if(waiting, end, [&](const Candidate &c) { return c.score < least; });
-    waiting_[query] = end - waiting;
+    if (rank < k_) guessed_[query] = least;
+    int64_t kept = 0;
+    for (int64_t i = 0; i < count; i++) {  // no branch: which ones are kept cannot be foreseen
+        waiting[kept] = waiting[i];
+        kept += waiting[i].score >= least;
+    }
+    waiting_[query] = kept;
 }
 
 void Columns::settle(int64_t query, const Scorer &scorer) {
     if (!waiting_[query]) return;
-    compact(query);
+    compact(query, k_);
     thread_local std::vector<Neighbor> best;
     best.clear();
     double *similarity = &similarity_[query * k_];
@@ -104,6 +140,23 @@ void Columns::settle(int64_t query, const Scorer &scorer) {
     if (kept == k_) {
         float least = std::max(floor(query), float(similarity[k_ - 1]) - bound_);
         floor_[query].store(least, std::memory_order_relaxed);
+    }
+}
+
+// A row below a floor has an exact similarity below that and the bound.
+bool Columns::sound(int64_t first, int64_t count) const {
+    for (int64_t query = first; query < first + count; query++)
+        if (guessed_[query] > NOTHING &&
+            !(full(query) && similarity_[query * k_ + k_ - 1] > double(guessed_[query]) + bound_))
+            return false;
+    return true;
+}
+
+void Columns::forget(int64_t first, int64_t count) {
+    for (int64_t query = first; query < first + count; query++) {
+        filled_[query] = waiting_[query] = fresh_[query] = 0;
+        guessed_[query] = NOTHING;
+        floor_[query].store(NOTHING, std::memory_order_relaxed);
     }
 }
 

@@ -36,11 +36,18 @@ public:
     // Offers a row; the caller holds the query's lock.
     void offer(int64_t query, int32_t row, float score, const Scorer &scorer);
 
-    // Raises the floors of queries with new candidates; the caller holds their lock.
-    void raise(int64_t first, int64_t count);
+    // Raises the floors of queries with new candidates; the caller holds their lock. `share` of the
+    // call's rows, like all of them, were swept: below 1, where nothing is known of earlier calls,
+    // floors are a guess, and may be too high.
+    void raise(int64_t first, int64_t count, double share);
 
     // Scores what waits at one query and can still be among its k nearest.
     void settle(int64_t query, const Scorer &scorer);
+
+    // Whether no floor was guessed too high, so far as these queries' nearest rows are settled.
+    bool sound(int64_t first, int64_t count) const;
+    // Forgets all about these queries; floors are guessed in a first call only.
+    void forget(int64_t first, int64_t count);
 
     int64_t k() const { return k_; }
     bool full(int64_t query) const { return filled_[query] == k_; }
@@ -53,7 +60,7 @@ private:
         int32_t row;
     };
 
-    void compact(int64_t query);
+    void compact(int64_t query, int64_t rank);
 
     int64_t k_, room_;  // `room_`: candidates that may wait at a query
     float bound_ = 0;
@@ -61,6 +68,7 @@ private:
     std::vector<double> similarity_;  // exact, the best first
     std::vector<int64_t> address_;
     std::vector<int64_t> filled_, waiting_, fresh_;  // fresh: candidates since the floor was raised
+    std::vector<float> guessed_;                     // the highest floor that is a guess
     std::unique_ptr<Candidate[]> candidates_;
     std::unique_ptr<std::atomic<float>[]> floor_;
 };

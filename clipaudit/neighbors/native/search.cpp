@@ -4,12 +4,16 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
+
+#include "panels.h"
 
 namespace neighbors {
 namespace {
 
 constexpr float INFINITE = std::numeric_limits<float>::infinity();
 constexpr float EXCESS_ROUNDING = 0x1p-17f;  // three roundings to float32 of numbers up to 32
+constexpr int TILE = LANE * LANE;            // units
 constexpr int64_t STRIP = 1024;              // rows measured at once
 
 // Says how far a screened value can be from the exact one, for vectors of these norms.
@@ -33,7 +37,7 @@ void join(Norms &all, const Norms &one) {
 // A block of rows and where its answers go.
 class Search::Call : public Scorer {
 public:
-    Call(Search &search, const half *rows, int64_t n, int64_t panels, const Answers &answers)
+    Call(Search &search, const half *rows, int64_t n, const Panels &panels, const Answers &answers)
         : n(n), panels(panels), answers(answers), search_(search), rows_(rows) {}
 
     const half *row(int64_t number) const { return rows_ + number * search_.tests_.dimension; }
@@ -45,8 +49,7 @@ public:
     void prefetch(int32_t number) const override { search_.prefetch(row(number)); }
 
     const int64_t n;
-    const int64_t panels;  // panel p holds the rows p, p + panels, p + 2 panels ...: each panel
-                           // is like the whole block, so the first raises floors for all others
+    const Panels panels;
     const Answers answers;
 
 private:
@@ -56,11 +59,12 @@ private:
 
 // What a thread works with.
 struct Search::Worker {
-    Worker(size_t bytes, bool cold) : packed(bytes), cold(cold), hits(size_t(PANEL) * BLOCK + 1) {}
+    Worker(int thread, size_t bytes)
+        : thread(thread), packed(bytes), hits(size_t(PANEL) * BLOCK + 1) {}
 
+    const int thread;
+    bool sample = false;  // the rows are like all of the call
     Memory packed;
-    bool cold;  // its first panel is yet to come, and floors are still low
-    int thread = 0;
     std::vector<Hit> hits;
     std::vector<int64_t> rows;  // of its panel
     const int64_t *part;        // those that are swept now,
@@ -76,6 +80,7 @@ Search::Search(const Kernel &kernel, const TestSets &tests, int64_t k)
     for (int64_t i = 0; i < tests.sets; i++) add_set(tests.starts[i], tests.starts[i + 1]);
     locks_.reset(new Spin[blocks_.size()]);
     packed_.reset(new Memory(blocks_.size() * steps_ * STEP));
+    const Memory lines(steps_ * STEP);
     for (size_t block = 0; block < blocks_.size(); block++) {
         auto [first, count] = blocks_[block];
         const half *vectors[BLOCK] = {};
@@ -83,13 +88,12 @@ Search::Search(const Kernel &kernel, const TestSets &tests, int64_t k)
             vectors[i] = tests.vectors + (first + i) * tests.dimension;
             join(queries_, kernel.measure(vectors[i], tests.dimension));
         }
-        uint8_t *packed = packed_->at(block * steps_ * STEP);
-        pack(vectors, count, packed);
-        for (int tile = 0; tile < 2 * steps_; tile++) {
-            auto units = reinterpret_cast<uint32_t *>(packed + tile * STEP / 2);
+        pack(vectors, count, lines.at(0));
+        auto line = reinterpret_cast<const uint32_t *>(lines.at(0));
+        auto column = reinterpret_cast<uint32_t *>(packed_->at(block * steps_ * STEP));
+        for (int tile = 0; tile < 2 * steps_; tile++, line += TILE, column += TILE)
             for (int i = 0; i < LANE; i++)
-                for (int j = 0; j < i; j++) std::swap(units[i * LANE + j], units[j * LANE + i]);
-        }
+                for (int j = 0; j < LANE; j++) column[i * LANE + j] = line[j * LANE + i];
     }
 }
 
@@ -116,36 +120,73 @@ Outcome Search::rows(int threads, const int64_t *addresses, const half *rows, in
     if (!measure(threads, rows, n, limit)) return Outcome::TOO_LONG;
     bound_ = error_bound(rows_, queries_, tests_.dimension);
     columns_.begin(bound_, addresses);
-    // As many panels as keep all threads busy to the end, unless they became too small.
-    int64_t panels = (n + PANEL - 1) / PANEL;
-    if (n / 128 >= threads) panels = (panels + threads - 1) / threads * threads;
-    Call call(*this, rows, n, panels, answers);
-    const bool cold = tests_.count && !columns_.full(0);
-    share(threads, panels, [&](int thread, auto next) {
+    Call call(*this, rows, n, Panels(n, threads), answers);
+    sampled_.assign(blocks_.size(), 0);
+    std::vector<int64_t> all(blocks_.size());
+    std::iota(all.begin(), all.end(), 0);
+    sweep_panels(threads, call, 0, call.panels.samples());
+    sweep_panels(threads, call, call.panels.samples(), call.panels.count());
+    settle_columns(threads, call, all);
+    repeat_guesses(threads, call);
+    return worst_.load() > bound_ ? Outcome::BOUND_BROKEN : Outcome::FINE;
+}
+
+void Search::sweep_panels(int threads, Call &call, int64_t first, int64_t stop) {
+    share(threads, stop - first, [&](int thread, auto next) {
         kernel_.begin();
-        Worker worker(size_t(PANEL / BLOCK) * steps_ * STEP, cold);
-        worker.thread = thread;
+        Worker worker(thread, panel_bytes());
+        worker.sample = stop == call.panels.samples();
+        bool cold = worker.sample && tests_.count && !columns_.full(0);
         for (int64_t piece; (piece = next()) >= 0;) {
-            worker.rows.clear();
-            for (int64_t row = piece; row < n; row += call.panels) worker.rows.push_back(row);
+            call.panels.rows(first + piece, worker.rows);
             const int64_t all = worker.rows.size();
             // From 32 rows on, floors and panels grow together: the first rows of a search are
             // candidates of every query.
-            for (int64_t first = 0, size = worker.cold ? BLOCK : PANEL; first < all;) {
-                panel(call, worker, first, int(std::min(size, all - first)));
-                first += size;
-                if (first > BLOCK) size *= 2;
+            for (int64_t start = 0, size = cold ? BLOCK : PANEL; start < all;) {
+                load(call, worker, start, int(std::min(size, all - start)));
+                panel(call, worker);
+                start += size;
+                if (start > BLOCK) size *= 2;
             }
-            worker.cold = false;
+            cold = false;
         }
         kernel_.end();
     });
-    share(threads, blocks_.size(), [&](int, auto next) {
-        for (int64_t block; (block = next()) >= 0;)
-            for (int i = 0; i < blocks_[block].count; i++)
-                columns_.settle(blocks_[block].first + i, call);
+}
+
+// Sweeps blocks with a floor that was guessed too high once more, for their queries alone.
+void Search::repeat_guesses(int threads, Call &call) {
+    std::vector<int64_t> again;
+    for (size_t block = 0; block < blocks_.size(); block++) {
+        auto [first, count] = blocks_[block];
+        if (columns_.sound(first, count)) continue;
+        columns_.forget(first, count);
+        again.push_back(block);
+    }
+    if (again.empty()) return;
+    share(threads, call.panels.count(), [&](int thread, auto next) {
+        kernel_.begin();
+        Worker worker(thread, panel_bytes());
+        worker.nearest.begin(0, bound_);  // the rows have their answers
+        worker.excess.begin(0, bound_);
+        for (int64_t piece; (piece = next()) >= 0;) {
+            call.panels.rows(piece, worker.rows);
+            load(call, worker, 0, int(worker.rows.size()));
+            for (size_t i = 0; i < again.size(); i++)
+                sweep(call, worker, again[i], again[(i + 1) % again.size()], false);
+        }
+        kernel_.end();
     });
-    return worst_.load() > bound_ ? Outcome::BOUND_BROKEN : Outcome::FINE;
+    settle_columns(threads, call, again);
+}
+
+void Search::settle_columns(int threads, Call &call, const std::vector<int64_t> &blocks) {
+    share(threads, blocks.size(), [&](int, auto next) {
+        for (int64_t piece; (piece = next()) >= 0;) {
+            auto [first, count] = blocks_[blocks[piece]];
+            for (int i = 0; i < count; i++) columns_.settle(first + i, call);
+        }
+    });
 }
 
 bool Search::measure(int threads, const half *rows, int64_t n, float limit) {
@@ -166,7 +207,8 @@ bool Search::measure(int threads, const half *rows, int64_t n, float limit) {
     return fine;
 }
 
-void Search::panel(Call &call, Worker &worker, int64_t first, int count) {
+// Packs some rows of the worker's panel.
+void Search::load(Call &call, Worker &worker, int64_t first, int count) {
     worker.part = worker.rows.data() + first;
     worker.count = count;
     for (int start = 0; start < count; start += BLOCK) {
@@ -174,13 +216,16 @@ void Search::panel(Call &call, Worker &worker, int64_t first, int count) {
         const int some = std::min(BLOCK, count - start);
         for (int i = 0; i < some; i++) vectors[i] = call.row(worker.part[start + i]);
         for (int i = start + BLOCK; i < std::min(count, start + 2 * BLOCK); i++)
-            prefetch(call.row(worker.part[i]));  // the rows of a panel lie far from each other
+            prefetch(call.row(worker.part[i]));  // those of the sample lie far from each other
         pack(vectors, some, worker.packed.at(size_t(start / BLOCK) * steps_ * STEP));
     }
+}
+
+void Search::panel(Call &call, Worker &worker) {
     for (size_t set = 0; set < sets_.size(); set++) {
         auto [first_block, blocks, free, gaps] = sets_[set];
-        worker.nearest.begin(count, bound_);
-        worker.excess.begin(count, bound_ + EXCESS_ROUNDING);
+        worker.nearest.begin(worker.count, bound_);
+        worker.excess.begin(worker.count, bound_ + EXCESS_ROUNDING);
         for (int64_t i = worker.thread; i < blocks + worker.thread; i++)  // to meet no other thread
             sweep(call, worker, first_block + i % blocks, first_block + (i + 1) % blocks, gaps);
         settle(call, worker);
@@ -201,8 +246,9 @@ void Search::sweep(Call &call, Worker &worker, int64_t block, int64_t next, bool
                           gaps ? limits : nullptr, packed(next)};
     const Slack slack{2 * bound_, 2 * (bound_ + EXCESS_ROUNDING)};
     const size_t found = kernel_.sweep(rows, queries, slack, steps_, worker.hits.data());
-    if (!found) return;
     std::lock_guard<Spin> guard(locks_[block]);
+    if (worker.sample) sampled_[block] += worker.count;
+    if (!found) return;
     for (const Hit *hit = worker.hits.data(), *end = hit + found; hit < end; hit++) {
         const int row = hit->place / BLOCK, column = hit->place % BLOCK;
         if (row >= worker.count) break;  // rows rise, and what follows fills up the block
@@ -211,7 +257,7 @@ void Search::sweep(Call &call, Worker &worker, int64_t block, int64_t next, bool
         if (gaps) worker.excess.offer(row, query, hit->score, hit->score - limits[column]);
         columns_.offer(query, int32_t(worker.part[row]), hit->score, call);
     }
-    columns_.raise(first, count);
+    columns_.raise(first, count, worker.sample ? double(sampled_[block]) / call.n : 1);
     if (worker.nearest.crowded() || worker.excess.crowded()) settle(call, worker);
 }
 
@@ -245,7 +291,7 @@ void Search::answer(Call &call, Worker &worker, int64_t set) {
 
 void Search::prefetch(const half *vector) const {
     constexpr int line = 32;  // of a cache
-    for (int i = 0; i < tests_.dimension; i += line) __builtin_prefetch(vector + i, 0, 2);
+    for (int i = 0; i < tests_.dimension; i += line) __builtin_prefetch(vector + i);
 }
 
 double Search::exact(const half *row, int64_t query) const {

@@ -66,8 +66,13 @@ private:
     void pack(const half *const *vectors, int count, uint8_t *block) const;
     void add_set(int64_t start, int64_t stop);
     bool measure(int threads, const half *rows, int64_t n, float limit);
-    void panel(Call &call, Worker &worker, int64_t first, int count);
+    void sweep_panels(int threads, Call &call, int64_t first, int64_t stop);
+    void repeat_guesses(int threads, Call &call);
+    void settle_columns(int threads, Call &call, const std::vector<int64_t> &blocks);
+    void load(Call &call, Worker &worker, int64_t first, int count);
+    void panel(Call &call, Worker &worker);
     void sweep(Call &call, Worker &worker, int64_t block, int64_t next, bool gaps);
+    size_t panel_bytes() const { return size_t(PANEL / BLOCK) * steps_ * STEP; }
     const uint8_t *packed(int64_t block) const { return packed_->at(block * steps_ * STEP); }
     void settle(Call &call, Worker &worker);
     void answer(Call &call, Worker &worker, int64_t set);
@@ -84,6 +89,7 @@ private:
     std::unique_ptr<Spin[]> locks_;   // one a block
     Norms queries_{0, 0}, rows_{0, 0};
     Columns columns_;
+    std::vector<int64_t> sampled_;  // rows of the call's sample that each block has met
     float bound_ = 0;
     std::atomic<double> worst_{0};  // an error beyond the bound, if one was seen
 };
