@@ -7,7 +7,9 @@ from clipaudit.neighbors.interface import Queries, Search
 
 BLOCK_ROWS = 32_768  # train rows multiplied at once; with BLOCK_QUERIES, 64 MB of float16 scores
 BLOCK_QUERIES = 1_024
-SMALL_SEARCH = 10**9  # products that NumPy makes in less time than importing torch takes
+# Products that NumPy makes in less time than the others need to start: threads, importing torch.
+SMALL_FOR_NATIVE = 10**7
+SMALL_FOR_TORCH = 10**9
 
 
 def search(
@@ -36,13 +38,24 @@ def search(
     return _BACKENDS[backend](queries, k, device, block_rows, block_queries, threads)
 
 
-def quicker_backend(rows: int, queries: int, dimension: int) -> str:
+def quicker_backend(rows: int, queries: int, dimension: int, *, device: str = "cpu") -> str:
     """Return the name of the backend that answers sooner over `rows` train samples.
 
     >>> quicker_backend(10, queries=2, dimension=4)
     'numpy'
     """
-    return "numpy" if rows * queries * dimension <= SMALL_SEARCH else "native"
+    native = runs_natively(device)
+    small = SMALL_FOR_NATIVE if native else SMALL_FOR_TORCH
+    if device == "cpu" and rows * queries * dimension <= small:
+        return "numpy"
+    return "native" if native else "torch"
+
+
+def runs_natively(device: str) -> bool:
+    """Return whether the native search can be had for this device."""
+    from clipaudit.neighbors.native.library import kernels
+
+    return device == "cpu" and bool(kernels())
 
 
 def _numpy(
@@ -90,11 +103,10 @@ def _native(
     block_queries: int,
     threads: int | None,
 ) -> Search:
-    from clipaudit.neighbors.native.library import kernels
+    if not runs_natively(device):
+        return _torch(queries, k, device, block_rows, block_queries, threads)
     from clipaudit.neighbors.native.search import Native
 
-    if device != "cpu" or not kernels():
-        return _torch(queries, k, device, block_rows, block_queries, threads)
     return Native(queries, k, threads=threads)
 
 

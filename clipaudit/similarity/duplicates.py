@@ -26,11 +26,10 @@ from jaxtyping import Int32, Int64
 
 from clipaudit.progress import Progress
 from clipaudit.similarity.clusters import Cluster, Read, read_clusters
-from clipaudit.similarity.earlier import NearestEarlier
+from clipaudit.similarity.earlier import BLOCK_ROWS, NearestEarlier
 from clipaudit.similarity.pairs import Comparison, Removals, compare
 from clipaudit.similarity.spanning import SpanningForest
 
-BLOCK_ROWS = 1_024  # rows whose pairs are multiplied in float64: speed, never results
 HELD_ROWS = 262_144  # rows of a cluster held at once: 320 MB at 640 dimensions, never results
 
 Rule = Literal["semdedup", "clip-ood", "paper"]
@@ -85,12 +84,14 @@ def find_duplicates(
         comparison: Comparison = (
             SpanningForest(n, floor=-np.inf if floor is None else floor)
             if rule == "paper"
-            else NearestEarlier(n, backend=backend, device=device, threads=threads)
+            else NearestEarlier(
+                n, backend=backend, device=device, threads=threads, block_rows=block_rows
+            )
         )
         order = _ORDERS[rule](cluster)
         ranks = np.empty_like(order)
         ranks[order] = np.arange(n)
-        compare(cluster, ranks, comparison, block_rows=block_rows, held_rows=held_rows)
+        compare(cluster, ranks, comparison, held_rows=held_rows)
         tables.append(_table(cluster, order, comparison.removals()))
         progress.note(cluster.number - clusters.start + 1)
     joined = pa.concat_tables([DUPLICATES.empty_table(), *tables])

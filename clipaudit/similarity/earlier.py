@@ -1,10 +1,11 @@
 """Each sample's most similar earlier one: what decides in SemDeDup's and in clip-ood's code.
 
 A rectangle of pairs is a search for one nearest neighbour: work for the nearest engine, which is
-exact, and runs on what multiplies fastest. It cannot mask a triangle, so pairs within a block are
-multiplied in float64; with blocks of a thousand rows that is a small share of a large cluster.
-In a small cluster all pairs are, since torch is slow to start and the engine's plain backend also
-keeps each query's neighbours, which nobody asks for here.
+exact, and runs on what multiplies fastest. Its native backend takes a triangle too; for torch a
+triangle is cut in halves, with a rectangle between them, until blocks are small, and these are
+multiplied in float64: of a large cluster a small share. In a small cluster all pairs are, since the
+engine takes time to start and its plain backend also keeps each query's neighbours, which nobody
+asks for here.
 """
 
 from collections.abc import Iterable
@@ -12,32 +13,54 @@ from collections.abc import Iterable
 import numpy as np
 from jaxtyping import Float16, Float64, Int64
 
-from clipaudit.neighbors.backends import SMALL_SEARCH, search
+from clipaudit.neighbors.backends import quicker_backend, runs_natively, search
 from clipaudit.neighbors.interface import Queries
 from clipaudit.similarity.pairs import Ranked, Removals, tiles
+
+BLOCK_ROWS = 1_024  # rows whose pairs are multiplied in float64: speed, never results
 
 
 class NearestEarlier:
     """A `Comparison` that keeps one value a sample; the earliest of equals wins."""
 
     def __init__(
-        self, n: int, *, backend: str | None = None, device: str = "cpu", threads: int | None = None
+        self,
+        n: int,
+        *,
+        backend: str | None = None,
+        device: str = "cpu",
+        threads: int | None = None,
+        block_rows: int = BLOCK_ROWS,
     ) -> None:
         """Start before any pair of n samples; only `n` shows in the result.
 
         `backend`, `device` and `threads` are those of `backends.search`, but that "numpy" is plain
-        tiles here; None takes what answers sooner.
+        tiles here; None takes what answers sooner. Triangles of up to `block_rows` rows are
+        multiplied in float64 where the engine takes none.
         """
         self._similarity = np.full(n, -np.inf)
         self._earlier = np.full(n, -1, dtype=np.int64)
         self._backend = backend
         self._device = device
         self._threads = threads
+        self._block_rows = block_rows
 
     def within(self, first: int, vectors: Float16[np.ndarray, "m d"]) -> None:
         """Compare all pairs among the samples of rank `first` and following."""
         ranks = np.arange(first, first + len(vectors))
-        self._multiply(first, vectors, [(ranks, vectors)])
+        backend = self._quicker_backend(vectors.shape[1])
+        if backend == "native" and runs_natively(self._device):
+            from clipaudit.neighbors.native.earlier import nearest_earlier
+
+            similarity, earlier = nearest_earlier(vectors, threads=self._threads)
+            self._offer(ranks[1:], similarity[1:], earlier[1:] + first)
+        elif backend == "numpy" or len(vectors) <= self._block_rows:
+            self._multiply(first, vectors, [(ranks, vectors)])
+        else:
+            half = len(vectors) // 2
+            self.within(first, vectors[:half])
+            self.within(first + half, vectors[half:])
+            self.across(first, vectors[:half], [(ranks[half:], vectors[half:])])
 
     def across(
         self, first: int, earlier: Float16[np.ndarray, "m d"], later: Iterable[Ranked]
@@ -84,8 +107,6 @@ class NearestEarlier:
         self._earlier[ranks[better]] = earlier[better]
 
     def _quicker_backend(self, dimension: int) -> str:
-        """One for all of a cluster's searches: torch pays where they are many products together."""
-        products = len(self._similarity) ** 2 // 2 * dimension
-        return self._backend or (
-            "numpy" if self._device == "cpu" and products <= SMALL_SEARCH else "native"
-        )
+        """One for all of a cluster's searches: the engine pays where they are many together."""
+        n = len(self._similarity)
+        return self._backend or quicker_backend(n, n // 2, dimension, device=self._device)

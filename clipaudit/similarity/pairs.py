@@ -1,9 +1,9 @@
-"""Every pair of a cluster's samples, an earlier and a later one in an order, block by block.
+"""Every pair of a cluster's samples, an earlier and a later one in an order, panel by panel.
 
-Never n x n: the cluster is cut in halves until blocks are small. Pairs within a block need a
-triangle of similarities; all others are a rectangle, in which everything on one side is earlier
-than everything on the other. Clusters larger than memory are compared a panel at a time: a panel's
-own pairs, then its pairs with all later rows while these are read again.
+The pairs within a panel are a triangle of similarities; all others are a rectangle, in which
+everything on one side is earlier than everything on the other. A cluster that fits in memory is one
+panel. Larger ones are compared a panel at a time: its own pairs, then its pairs with all later rows
+while these are read again.
 """
 
 from collections.abc import Iterable, Iterator
@@ -54,7 +54,6 @@ def compare(
     ranks: Int64[np.ndarray, " n"],
     comparison: Comparison,
     *,
-    block_rows: int,
     held_rows: int,
 ) -> None:
     """Take every pair of the cluster's samples to `comparison`; `ranks` is their order, from 0.
@@ -64,7 +63,7 @@ def compare(
     """
     for first, panel in _panels(cluster, ranks, held_rows):
         stop = first + len(panel)
-        _compare_within(first, panel, comparison, block_rows)
+        comparison.within(first, panel)
         if stop < len(ranks):
             comparison.across(first, panel, _from_rank(stop, cluster, ranks))
 
@@ -123,16 +122,3 @@ def _numbered(cluster: Cluster) -> Iterator[tuple[int, Float16[np.ndarray, "_ d"
         yield start, block
         start += len(block)
     assert start == len(cluster.addresses), f"cluster {cluster.number} changed while it was read"
-
-
-def _compare_within(
-    first: int, vectors: Float16[np.ndarray, "m d"], comparison: Comparison, block_rows: int
-) -> None:
-    if len(vectors) <= block_rows:
-        comparison.within(first, vectors)
-        return
-    half = len(vectors) // 2
-    _compare_within(first, vectors[:half], comparison, block_rows)
-    _compare_within(first + half, vectors[half:], comparison, block_rows)
-    later = np.arange(first + half, first + len(vectors))
-    comparison.across(first, vectors[:half], [(later, vectors[half:])])

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from clipaudit.errors import ConfigError
-from clipaudit.neighbors.backends import search
+from clipaudit.neighbors.backends import quicker_backend, search
 from clipaudit.neighbors.interface import Queries
 from clipaudit.neighbors.native import library
 from clipaudit.neighbors.screened import Screened
@@ -43,6 +43,22 @@ def test_without_the_library_torch_takes_its_place_and_that_is_said_once(
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 1
     assert "it was not compiled. Torch takes its place" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("kernels", "rows", "device", "backend"),
+    [
+        (("avx2",), 10, "cpu", "numpy"),
+        (("avx2",), 10_000, "cpu", "native"),
+        ((), 10_000, "cpu", "numpy"),
+        ((), 1_000_000, "cpu", "torch"),
+        (("avx2",), 10, "cuda", "torch"),
+    ],
+)
+def test_the_backend_that_answers_sooner_is_taken(monkeypatch, kernels, rows, device, backend):
+    monkeypatch.setattr(library, "kernels", lambda: kernels)
+
+    assert quicker_backend(rows, 100, 64, device=device) == backend
 
 
 @pytest.mark.gpu

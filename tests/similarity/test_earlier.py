@@ -5,7 +5,7 @@ from clustercases import grid_vectors, nearest_earlier, similarities
 from clipaudit.similarity.earlier import NearestEarlier
 
 
-@pytest.mark.parametrize("backend", ["numpy", "torch", None])
+@pytest.mark.parametrize("backend", ["numpy", "torch", "native", None])
 def test_the_earliest_of_equals_wins_whatever_comes_first(backend):
     vectors = grid_vectors(np.random.default_rng(2), 60)
     nearest = NearestEarlier(60, backend=backend)
@@ -25,8 +25,14 @@ def test_the_earliest_of_equals_wins_whatever_comes_first(backend):
 
 
 @pytest.mark.parametrize(
-    ("n", "device", "backend"),
-    [(100, "cpu", "numpy"), (10**5, "cpu", "native"), (2, "cuda", "native")],
+    ("vectors", "backend"), [(20, "numpy"), (300, "torch"), (300, "native"), (300, None)]
 )
-def test_the_native_search_is_taken_where_it_pays(n, device, backend):
-    assert NearestEarlier(n, device=device)._quicker_backend(640) == backend
+def test_a_triangle_is_compared_alike_by_all(vectors, backend):
+    some = grid_vectors(np.random.default_rng(3), vectors)
+    nearest = NearestEarlier(vectors, backend=backend, block_rows=7)
+
+    nearest.within(0, some)
+
+    found = nearest.removals()
+    pairs = list(zip(found.similarity, found.earlier, strict=True))
+    assert pairs[1:] == nearest_earlier(similarities(some))[1:]

@@ -63,7 +63,9 @@ void Columns::begin(float bound, const int64_t *addresses) {
     for (size_t query = 0; query < filled_.size(); query++) {
         waiting_[query] = fresh_[query] = 0;
         guessed_[query] = NOTHING;
-        float least = full(query) ? float(similarity_[query * k_ + k_ - 1]) - bound : NOTHING;
+        float least = k_ == 0       ? -NOTHING
+                      : full(query) ? float(similarity_[query * k_ + k_ - 1]) - bound
+                                    : NOTHING;
         floor_[query].store(least, std::memory_order_relaxed);
     }
 }
@@ -83,6 +85,7 @@ void Columns::offer(int64_t query, int32_t row, float score, const Scorer &score
 // the square root. Two nearest more than four times that and 8 are as good as never among them: so
 // a floor at this rank, three times fewer candidates for k = 100, is hardly ever too high.
 void Columns::raise(int64_t first, int64_t count, double share) {
+    if (k_ == 0) return;
     const double expected = double(k_) * share;
     const int64_t guess = std::min(k_, int64_t(expected + 4 * std::sqrt(expected) + 8));
     for (int64_t query = first; query < first + count; query++) {

@@ -25,7 +25,7 @@ protected:
 
 class Columns {
 public:
-    Columns(int64_t queries, int64_t k);
+    Columns(int64_t queries, int64_t k);  // with k = 0 nothing is asked, and no row kept
 
     // Starts a call, in which screened scores are off by at most `bound`.
     void begin(float bound, const int64_t *addresses);

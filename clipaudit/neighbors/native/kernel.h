@@ -17,6 +17,7 @@ using half = uint16_t;  // the bits of a float16
 constexpr int BLOCK = 32;     // 2 x 2 tiles of results: one load a product, the least 8 tiles allow
 constexpr int LANE = 16;      // vectors of a tile, and units of a line of it
 constexpr int STEP = 2048;    // bytes of a block's step
+constexpr int NONE_AHEAD = -BLOCK;  // of Queries: every row meets all
 constexpr int MULTIPLE = 32;  // of the dimension: vectors end with zeros
 constexpr int PANEL = 768;    // rows swept at once: at 640 dimensions 960 KB, half of an L2 cache
 
@@ -37,10 +38,11 @@ struct Rows {
 // One packed block of queries.
 struct Queries {
     const uint8_t *packed;
-    uint32_t real;       // a bit for each query that is not filled up
-    const float *floor;  // 32: below this score no row can be among the query's k nearest
-    const float *gaps;   // 32, or null where nothing is asked about gaps
-    const uint8_t *next; // the block that will be swept after this one, to be fetched meanwhile
+    uint32_t real;         // a bit for each query that is not filled up
+    const float *floor;    // 32: below this score no row can be among the query's k nearest
+    const float *gaps;     // 32, or null where nothing is asked about gaps
+    int ahead;             // row r meets those below r - ahead only
+    const uint8_t *next;   // the block that will be swept after this one, to be fetched meanwhile
 };
 
 // Twice the distance between screened and exact values.

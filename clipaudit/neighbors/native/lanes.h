@@ -24,7 +24,11 @@ class Screen {
 
 public:
     ALWAYS_INLINE Screen(const Rows &rows, const Queries &queries, Slack slack, Hit *hits)
-        : rows_(rows), real_(queries.real), slack_(slack), next_(hits) {
+        : rows_(rows),
+          real_(queries.real),
+          ahead_(queries.ahead),
+          slack_(slack),
+          next_(hits) {
         for (int i = 0; i < REGISTERS; i++) {
             floor_[i] = Lanes::load(queries.floor + i * Lanes::WIDTH);
             if (GAPS) gaps_[i] = Lanes::load(queries.gaps + i * Lanes::WIDTH);
@@ -43,7 +47,7 @@ public:
                     hit[i], Lanes::reaches(Lanes::subtract(found, gaps_[i]), excess));
             }
         }
-        if (__builtin_expect(Lanes::any(hit), 0)) keep(scores, row, Lanes::bits(hit) & real_);
+        if (__builtin_expect(Lanes::any(hit), 0)) keep(scores, row, Lanes::bits(hit) & real_ & met(row));
     }
 
     Hit *end() const { return next_; }
@@ -71,10 +75,16 @@ private:
         }
     }
 
+    uint32_t met(int row) const {
+        const int queries = row - ahead_;
+        return queries >= BLOCK ? ~uint32_t(0) : queries <= 0 ? 0 : (uint32_t(1) << queries) - 1;
+    }
+
     static float larger(float a, float b) { return a > b ? a : b; }
 
     const Rows &rows_;
     uint32_t real_;
+    int ahead_;
     Slack slack_;
     Hit *next_;
     Register floor_[REGISTERS], gaps_[REGISTERS];

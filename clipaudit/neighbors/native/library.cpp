@@ -106,6 +106,17 @@ int neighbors_rows(void *search, int threads, const int64_t *addresses, const ha
     }
 }
 
+// The same for neighbors_open with k = 0 and one set: every vector's nearest earlier one.
+int neighbors_earlier(void *search, int threads, float limit, double *similarity, int64_t *query,
+                      double *beyond, int64_t *crossed) {
+    try {
+        return int(static_cast<Search *>(search)->earlier(threads, limit,
+                                                          {similarity, query, beyond, crossed}));
+    } catch (const std::exception &) {
+        return -1;
+    }
+}
+
 double neighbors_worst(void *search) { return static_cast<Search *>(search)->worst(); }
 
 double neighbors_bound(void *search) { return static_cast<Search *>(search)->bound(); }

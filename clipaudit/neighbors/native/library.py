@@ -20,6 +20,10 @@ _SIGNATURES = {  # of library.cpp: what a function takes and returns
         [_POINTER, ctypes.c_int, _POINTER, _POINTER, _INT64, ctypes.c_float] + [_POINTER] * 4,
         ctypes.c_int,
     ),
+    "neighbors_earlier": (
+        [_POINTER, ctypes.c_int, ctypes.c_float] + [_POINTER] * 4,
+        ctypes.c_int,
+    ),
     "neighbors_worst": ([_POINTER], ctypes.c_double),
     "neighbors_bound": ([_POINTER], ctypes.c_double),
     "neighbors_top": ([_POINTER] * 3, None),

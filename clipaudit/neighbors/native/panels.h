@@ -1,4 +1,4 @@
-// How the rows of a block are shared out in panels.
+// How the rows of a block are shared out in panels, with a sample or without.
 //
 // Every so many rows one is of the sample, whose panels are swept first: each of them is like the
 // whole block, however its rows are sorted, so they raise the floors for all others. These are runs
@@ -16,9 +16,9 @@ namespace neighbors {
 
 class Panels {
 public:
-    Panels(int64_t n, int threads)
+    Panels(int64_t n, int threads, bool sample)
         : stride_(std::max<int64_t>(1, n / (8 * PANEL))),
-          sampled_((n + stride_ - 1) / stride_),
+          sampled_(sample ? (n + stride_ - 1) / stride_ : 0),
           others_(n - sampled_),
           samples_(cut(sampled_, threads)),
           count_(samples_ + cut(others_, threads)) {}
@@ -34,7 +34,7 @@ public:
         }
         const int64_t number = panel - samples_, all = count_ - samples_;
         for (int64_t i = others_ * number / all; i < others_ * (number + 1) / all; i++)
-            rows.push_back(i + i / (stride_ - 1) + 1);
+            rows.push_back(sampled_ ? i + i / (stride_ - 1) + 1 : i);
     }
 
 private:

@@ -37,8 +37,9 @@ void join(Norms &all, const Norms &one) {
 // A block of rows and where its answers go.
 class Search::Call : public Scorer {
 public:
-    Call(Search &search, const half *rows, int64_t n, const Panels &panels, const Answers &answers)
-        : n(n), panels(panels), answers(answers), search_(search), rows_(rows) {}
+    Call(Search &search, const half *rows, int64_t n, bool earlier, const Panels &panels,
+         const Answers &answers)
+        : n(n), earlier(earlier), panels(panels), answers(answers), search_(search), rows_(rows) {}
 
     const half *row(int64_t number) const { return rows_ + number * search_.tests_.dimension; }
 
@@ -49,6 +50,7 @@ public:
     void prefetch(int32_t number) const override { search_.prefetch(row(number)); }
 
     const int64_t n;
+    const bool earlier;  // rows are the queries, and meet those before them
     const Panels panels;
     const Answers answers;
 
@@ -117,10 +119,20 @@ void Search::pack(const half *const *vectors, int count, uint8_t *block) const {
 
 Outcome Search::rows(int threads, const int64_t *addresses, const half *rows, int64_t n,
                      float limit, const Answers &answers) {
-    if (!measure(threads, rows, n, limit)) return Outcome::TOO_LONG;
+    Call call(*this, rows, n, false, Panels(n, threads, true), answers);
+    return search(threads, call, addresses, limit);
+}
+
+Outcome Search::earlier(int threads, float limit, const Answers &answers) {
+    const int64_t n = tests_.count;
+    Call call(*this, tests_.vectors, n, true, Panels(n, threads, false), answers);
+    return search(threads, call, nullptr, limit);
+}
+
+Outcome Search::search(int threads, Call &call, const int64_t *addresses, float limit) {
+    if (!measure(threads, call, limit)) return Outcome::TOO_LONG;
     bound_ = error_bound(rows_, queries_, tests_.dimension);
     columns_.begin(bound_, addresses);
-    Call call(*this, rows, n, Panels(n, threads), answers);
     sampled_.assign(blocks_.size(), 0);
     std::vector<int64_t> all(blocks_.size());
     std::iota(all.begin(), all.end(), 0);
@@ -138,7 +150,8 @@ void Search::sweep_panels(int threads, Call &call, int64_t first, int64_t stop) 
         worker.sample = stop == call.panels.samples();
         bool cold = worker.sample && tests_.count && !columns_.full(0);
         for (int64_t piece; (piece = next()) >= 0;) {
-            call.panels.rows(first + piece, worker.rows);
+            // With earlier vectors alone the last panels are the largest: they come first.
+            call.panels.rows(call.earlier ? stop - 1 - piece : first + piece, worker.rows);
             const int64_t all = worker.rows.size();
             // From 32 rows on, floors and panels grow together: the first rows of a search are
             // candidates of every query.
@@ -189,15 +202,15 @@ void Search::settle_columns(int threads, Call &call, const std::vector<int64_t> 
     });
 }
 
-bool Search::measure(int threads, const half *rows, int64_t n, float limit) {
+bool Search::measure(int threads, const Call &call, float limit) {
     std::atomic<bool> fine{true};
     Spin lock;
     rows_ = {0, 0};
-    share(threads, (n + STRIP - 1) / STRIP, [&](int, auto next) {
+    share(threads, (call.n + STRIP - 1) / STRIP, [&](int, auto next) {
         Norms all{0, 0};
         for (int64_t strip; (strip = next()) >= 0;)
-            for (int64_t row = strip * STRIP; row < std::min(n, (strip + 1) * STRIP); row++) {
-                Norms one = kernel_.measure(rows + row * tests_.dimension, tests_.dimension);
+            for (int64_t row = strip * STRIP; row < std::min(call.n, (strip + 1) * STRIP); row++) {
+                Norms one = kernel_.measure(call.row(row), tests_.dimension);
                 if (!(one.length < limit * limit)) fine = false;  // NaN too
                 join(all, one);
             }
@@ -226,8 +239,9 @@ void Search::panel(Call &call, Worker &worker) {
         auto [first_block, blocks, free, gaps] = sets_[set];
         worker.nearest.begin(worker.count, bound_);
         worker.excess.begin(worker.count, bound_ + EXCESS_ROUNDING);
-        for (int64_t i = worker.thread; i < blocks + worker.thread; i++)  // to meet no other thread
-            sweep(call, worker, first_block + i % blocks, first_block + (i + 1) % blocks, gaps);
+        const int64_t some = call.earlier ? worker.part[worker.count - 1] / BLOCK + 1 : blocks;
+        for (int64_t i = worker.thread; i < some + worker.thread; i++)  // to meet no other thread
+            sweep(call, worker, first_block + i % some, first_block + (i + 1) % some, gaps);
         settle(call, worker);
         answer(call, worker, set);
     }
@@ -240,17 +254,23 @@ void Search::sweep(Call &call, Worker &worker, int64_t block, int64_t next, bool
         floors[i] = i < count ? columns_.floor(first + i) : INFINITE;
         limits[i] = gaps && i < count ? float(tests_.gaps[first + i]) : INFINITE;
     }
-    const Rows rows{worker.packed.at(0), (worker.count + BLOCK - 1) / BLOCK,
-                    worker.nearest.least(), worker.excess.least()};
-    const Queries queries{packed(block), uint32_t((uint64_t(1) << count) - 1), floors,
-                          gaps ? limits : nullptr, packed(next)};
+    // Where the block's first query is a row of the panel, all rows before it are left out.
+    const int ahead = call.earlier ? int(std::max<int64_t>(first - worker.part[0], NONE_AHEAD))
+                                   : NONE_AHEAD;
+    const int left_out = std::max(0, ahead) / BLOCK, start = left_out * BLOCK;
+    const Rows rows{worker.packed.at(size_t(left_out) * steps_ * STEP),
+                    (worker.count + BLOCK - 1) / BLOCK - left_out, worker.nearest.least() + start,
+                    worker.excess.least() + start};
+    const Queries queries{packed(block),  uint32_t((uint64_t(1) << count) - 1),
+                          floors,         gaps ? limits : nullptr,
+                          ahead - start,  packed(next)};
     const Slack slack{2 * bound_, 2 * (bound_ + EXCESS_ROUNDING)};
     const size_t found = kernel_.sweep(rows, queries, slack, steps_, worker.hits.data());
     std::lock_guard<Spin> guard(locks_[block]);
     if (worker.sample) sampled_[block] += worker.count;
     if (!found) return;
     for (const Hit *hit = worker.hits.data(), *end = hit + found; hit < end; hit++) {
-        const int row = hit->place / BLOCK, column = hit->place % BLOCK;
+        const int row = start + hit->place / BLOCK, column = hit->place % BLOCK;
         if (row >= worker.count) break;  // rows rise, and what follows fills up the block
         const auto query = int32_t(first + column);
         worker.nearest.offer(row, query, hit->score, hit->score);

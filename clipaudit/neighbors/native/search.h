@@ -45,6 +45,10 @@ public:
     Outcome rows(int threads, const int64_t *addresses, const half *rows, int64_t n, float limit,
                  const Answers &answers);
 
+    // Answers for every query, as the row of its number, with the queries before it. For one set
+    // and k = 0; half of the products, since those of a block with later ones are left out.
+    Outcome earlier(int threads, float limit, const Answers &answers);
+
     void top(double *similarity, int64_t *address) const;
 
     double worst() const { return worst_.load(); }
@@ -65,7 +69,8 @@ private:
 
     void pack(const half *const *vectors, int count, uint8_t *block) const;
     void add_set(int64_t start, int64_t stop);
-    bool measure(int threads, const half *rows, int64_t n, float limit);
+    Outcome search(int threads, Call &call, const int64_t *addresses, float limit);
+    bool measure(int threads, const Call &call, float limit);
     void sweep_panels(int threads, Call &call, int64_t first, int64_t stop);
     void repeat_guesses(int threads, Call &call);
     void settle_columns(int threads, Call &call, const std::vector<int64_t> &blocks);
