@@ -15,7 +15,7 @@ using namespace neighbors;
 namespace {
 
 struct Processor {
-    bool avx2, avx512, avx512_bf16, amx_bf16, amx_fp16;
+    bool avx2, avx512, quick_bf16, slow_bf16, amx_bf16, amx_fp16;
 };
 
 bool has(unsigned bits, int bit) { return bits >> bit & 1; }
@@ -31,7 +31,8 @@ bool saves(unsigned first, unsigned last) {
 
 Processor inspect() {
     constexpr long ask = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM: tiles are for who asks
-    unsigned a, b, c, d, bits1, bits7b, bits7d, bits71 = 0;
+    unsigned a, b, c, d, maker, bits1, bits7b, bits7d, bits71 = 0;
+    if (!__get_cpuid(0, &a, &maker, &c, &d)) return {};
     if (!__get_cpuid(1, &a, &b, &bits1, &d) || !has(bits1, 27)) return {};
     if (!__get_cpuid_count(7, 0, &a, &bits7b, &c, &bits7d)) return {};
     if (a >= 1) __get_cpuid_count(7, 1, &bits71, &b, &c, &d);
@@ -39,8 +40,10 @@ Processor inspect() {
     found.avx2 = saves(1, 2) && has(bits7b, 5) && has(bits1, 12) && has(bits1, 29);
     found.avx512 = found.avx2 && saves(5, 7) && has(bits7b, 16) && has(bits7b, 17) &&
                    has(bits7b, 30) && has(bits7b, 31);
-    found.avx512_bf16 = found.avx512 && has(bits71, 5);
-    found.amx_bf16 = found.avx512_bf16 && has(bits7d, 22) && has(bits7d, 24) && saves(17, 18) &&
+    const bool avx512_bf16 = found.avx512 && has(bits71, 5);
+    found.quick_bf16 = avx512_bf16 && maker != signature_INTEL_ebx;
+    found.slow_bf16 = avx512_bf16 && maker == signature_INTEL_ebx;
+    found.amx_bf16 = avx512_bf16 && has(bits7d, 22) && has(bits7d, 24) && saves(17, 18) &&
                      syscall(SYS_arch_prctl, ask, tile_data) == 0;
     found.amx_fp16 = found.amx_bf16 && has(bits71, 21);
     return found;
@@ -51,12 +54,14 @@ struct Choice {
     bool Processor::*needs;
 };
 
-// The quickest first.
+// The quickest first. On Intel's processors AVX-512 multiplies bfloat16 at three quarters of the rate
+// of float32, on AMD's, by their manual, at twice that.
 const Choice CHOICES[] = {
     {amx_fp16, &Processor::amx_fp16},
     {amx_bf16, &Processor::amx_bf16},
-    {avx512_bf16, &Processor::avx512_bf16},
+    {avx512_bf16, &Processor::quick_bf16},
     {avx512, &Processor::avx512},
+    {avx512_bf16, &Processor::slow_bf16},
     {avx2, &Processor::avx2},
 };
 
