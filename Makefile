@@ -85,7 +85,7 @@ test-slurm: .venv/.slurm
 
 # --- slower, by name ---------------------------------------------------------------------------
 
-.PHONY: img2dataset test-slow test-browser demo-full evidence schema scale many-jobs
+.PHONY: img2dataset test-slow test-browser demo-full evidence schema scale performance many-jobs
 
 # The test that downloads by img2dataset itself is skipped where this was not made.
 img2dataset: .uv/img2dataset/.synced
@@ -115,6 +115,9 @@ evidence: .venv/.synced
 	$(BIN)/python -m clipaudit.demo.scoring config/evidence.yaml
 
 # Pages say what these print; each has options: --help
+performance: .venv/.synced
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/performance.py --markdown docs/performance.md
+
 scale: .venv/.synced
 	$(BIN)/python benchmarks/scale.py --markdown docs/scale.md
 

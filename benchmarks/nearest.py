@@ -1,11 +1,11 @@
-"""Exact two-way nearest neighbours against faiss.knn in both directions, on the same vectors.
+"""Exact two-way nearest neighbours against other libraries in both directions, on the same vectors.
 
     OMP_NUM_THREADS=1 python benchmarks/nearest.py --rows 50000 --queries 5000 --k 1 10 100
-    OMP_NUM_THREADS=1 python benchmarks/nearest.py --precision --kernels amx_bf16 avx512 --k 10
+    OMP_NUM_THREADS=1 python benchmarks/nearest.py --peers --kernels amx_bf16 avx512 --k 10
 
 Both sides answer: the most similar query of every row, the k most similar rows of every query.
-faiss gets float32 copies (made before its clock starts) and needs one call for each direction; our
-clock includes everything from float16 on. The contenders take turns within one run, and medians
+Peers (peers.py) get copies in their own types, made before the clock starts; our clock includes
+everything from float16 on. The contenders take turns within one run, and medians
 are compared, so that other work on the machine disturbs both alike. A sample of each contender's
 decisions is compared with float64: every row's best query, every query's k-th row, values too.
 """
@@ -16,9 +16,9 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-import faiss
 import numpy as np
 import torch
+from peers import FAISS, Answer, list_peers
 
 from clipaudit.neighbors.backends import BLOCK_QUERIES, BLOCK_ROWS
 from clipaudit.neighbors.interface import Queries, Search
@@ -27,15 +27,12 @@ from clipaudit.neighbors.native.search import Native
 from clipaudit.neighbors.screened import Screened
 from clipaudit.neighbors.screening import PRECISIONS
 
-Answer = tuple[np.ndarray, np.ndarray]  # best query of each row, best k rows of each query
-
 
 def main() -> None:
     """Measure and print one table."""
     settings = parse()
     torch.set_num_threads(settings.threads)
-    faiss.omp_set_num_threads(settings.threads)
-    rows, queries = make_vectors(settings)
+    rows, queries = make_vectors(settings.rows, settings.queries, settings.dimension, settings.kind)
     contenders = list_contenders(settings, rows, queries)
     answers: dict[tuple[str, int], Answer] = {}
     times: dict[tuple[str, int], list[tuple[float, float]]] = {key: [] for key in contenders}
@@ -60,34 +57,34 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", nargs="*", choices=PRECISIONS, default=["fastest"])
     parser.add_argument("--kernels", nargs="*", default=kernels()[:1])
+    parser.add_argument("--peers", action="store_true", help="ask all of peers.py, not faiss alone")
     parser.add_argument("--block-rows", type=int, default=BLOCK_ROWS)
     parser.add_argument("--block-queries", type=int, default=BLOCK_QUERIES)
     parser.add_argument("--gap", type=float, help="also test every pair against this gap")
     return parser.parse_args()
 
 
-def make_vectors(settings: argparse.Namespace) -> tuple[np.ndarray, np.ndarray]:
-    """Return unit rows and queries in float16, a fiftieth of the queries with near copies.
+def make_vectors(n: int, q: int, d: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return n unit rows and q queries in float16, a fiftieth of the queries with near copies.
 
     `iso` is isotropic; `clip` has what CLIP embeddings have: a common mean, a spectrum that falls
     like a power law, clusters.
     """
     rng = np.random.default_rng(0)
-    d = settings.dimension
     spectrum = np.arange(1, d + 1, dtype=np.float32) ** -0.5
     centres = rng.standard_normal((2_000, d), dtype=np.float32) * spectrum
     mean = 1.2 * rng.standard_normal(d).astype(np.float32) * spectrum
 
-    def draw(n: int) -> np.ndarray:
-        noise = rng.standard_normal((n, d), dtype=np.float32)
-        if settings.kind == "iso":
+    def draw(count: int) -> np.ndarray:
+        noise = rng.standard_normal((count, d), dtype=np.float32)
+        if kind == "iso":
             return noise
         vectors: np.ndarray = (
-            mean + centres[rng.integers(0, len(centres), n)] + 0.8 * noise * spectrum
+            mean + centres[rng.integers(0, len(centres), count)] + 0.8 * noise * spectrum
         )
         return vectors
 
-    rows, queries = unit(draw(settings.rows)), unit(draw(settings.queries))
+    rows, queries = unit(draw(n)), unit(draw(q))
     copied = rng.integers(0, len(queries), len(queries) // 50)
     near = queries[copied] + 0.3 * unit(rng.standard_normal((len(copied), d)))
     rows[rng.integers(0, len(rows), len(copied))] = unit(near)
@@ -104,15 +101,8 @@ def list_contenders(
     settings: argparse.Namespace, rows: np.ndarray, queries: np.ndarray
 ) -> dict[tuple[str, int], Callable[[], Answer]]:
     """Return what is to be timed, by name and k."""
-    wide_rows, wide_queries = rows.astype(np.float32), queries.astype(np.float32)
     gaps = None if settings.gap is None else np.full(len(queries), settings.gap)
     addresses = np.arange(len(rows))
-
-    def by_faiss(k: int) -> Answer:
-        product = faiss.METRIC_INNER_PRODUCT
-        _, best = faiss.knn(wide_rows, wide_queries, 1, metric=product)
-        _, top = faiss.knn(wide_queries, wide_rows, k, metric=product)
-        return best[:, 0], top
 
     def by_native(k: int, kernel: str) -> Answer:
         return both(Native(sets(), k, threads=settings.threads, kernel=kernel))
@@ -136,8 +126,10 @@ def list_contenders(
         return search.rows(addresses, rows).query[:, 0], search.top().address
 
     contenders: dict[tuple[str, int], Callable[[], Answer]] = {}
+    peers = list_peers(rows, queries, settings.threads)
     for k in settings.k:
-        contenders["faiss.knn both", k] = partial(by_faiss, k)
+        for name, answer in peers.items() if settings.peers else [(FAISS, peers[FAISS])]:
+            contenders[name, k] = partial(answer, k)
         for name in settings.precision:
             contenders[f"torch, {name}", k] = partial(by_torch, k, name)
         for name in settings.kernels:
@@ -169,14 +161,14 @@ def show(
         f"{settings.rows} rows x {settings.queries} queries x {settings.dimension}, "
         f"{settings.kind}, {settings.threads} thread(s), {settings.repeats} repeats"
     )
-    print(f"{'':24}{'k':>5}{'CPU s':>9}{'wall s':>9}{'CPU x':>8}{'wall x':>8}   wrong decisions")
+    print(f"{'':34}{'k':>5}{'CPU s':>9}{'wall s':>9}{'CPU x':>8}{'wall x':>8}   wrong decisions")
     for (name, k), spans in times.items():
         cpu, wall = (statistics.median(column) for column in zip(*spans, strict=True))
         faiss_cpu, faiss_wall = (
-            statistics.median(column) for column in zip(*times["faiss.knn both", k], strict=True)
+            statistics.median(column) for column in zip(*times[FAISS, k], strict=True)
         )
         ratios = f"{faiss_cpu / cpu:8.1f}{faiss_wall / wall:8.1f}"
-        print(f"{name:24}{k:5}{cpu:9.3f}{wall:9.3f}{ratios}   {decisions[name, k]}")
+        print(f"{name:34}{k:5}{cpu:9.3f}{wall:9.3f}{ratios}   {decisions[name, k]}")
 
 
 if __name__ == "__main__":
