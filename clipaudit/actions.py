@@ -29,8 +29,6 @@ _NAME = re.compile(r"[\w-]+(?:/[\w-]+)?", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _EXTENSION = re.compile(r"\.\w+", re.ASCII)
 
-ROWS_PER_GROUP = 65_536  # rows read at once; what clipaudit.parquet writes as one group
-
 
 @dataclass(frozen=True)
 class ActionInput:
@@ -60,10 +58,10 @@ class LabelledFile:
         return pq.ParquetFile(self.path).read(list(columns) or None)
 
     def batches(self) -> "Iterator[pa.RecordBatch]":
-        """Yield the rows of a Parquet file, a row group at a time."""
-        import pyarrow.parquet as pq
+        """Yield the rows of a Parquet file, in order; see `clipaudit.parquet.read_batches`."""
+        from clipaudit.parquet import read_batches
 
-        yield from pq.ParquetFile(self.path).iter_batches(batch_size=ROWS_PER_GROUP)
+        return read_batches(self.path)
 
 
 @dataclass(frozen=True)

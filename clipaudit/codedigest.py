@@ -25,6 +25,7 @@ _COMMENTS = {".sql": r"--[^\n]*", ".cpp": r"//[^\n]*", ".h": r"//[^\n]*"}
 PLUMBING = {
     "clipaudit",
     "clipaudit.actions",
+    "clipaudit.ahead",
     "clipaudit.cli",
     "clipaudit.codedigest",
     "clipaudit.codememo",

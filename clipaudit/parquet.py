@@ -12,9 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from clipaudit.errors import StoreError
+from clipaudit.plaintext import plain
+
 ROWS_PER_GROUP = 65_536  # rows of a row group: what a reader of row groups holds at once
 GROUP_KEY = "rows_per_group"  # of a schema's metadata, where rows are read in smaller ranges
 BLOB_FIELD = "embedding"  # fixed-size vectors: stored as they are, so that reading is copying
+BATCH_ROWS = 32_768  # rows of a batch, as many as a search takes at once: memory, never results
+BUFFER_BYTES = 1 << 16  # of a column, read at once: copied on while the processor's cache has them
 
 
 def write_tables(tables: Iterable[pa.Table], schema: pa.Schema, path: Path) -> int:
@@ -30,6 +35,27 @@ def write_tables(tables: Iterable[pa.Table], schema: pa.Schema, path: Path) -> i
             writer.write_table(group, row_group_size=held)
             rows += group.num_rows
     return rows
+
+
+def read_batches(path: Path, *, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a stored file, in order, `rows` at a time, however it is cut in groups.
+
+    One batch is held: nothing grows with the file. The last one may be smaller; a file of no rows
+    has none. Embeddings are read about as fast as numpy.load reads an array of the same numbers
+    (benchmarks/onepass.py). Raise StoreError where the file is cut or its pages are not readable.
+    """
+    try:
+        # pre_buffer, pyarrow's default, would hold each group that was read until the last one is
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER_BYTES) as file:
+            yield from file.iter_batches(batch_size=rows, use_threads=False)
+    except (OSError, pa.ArrowException) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # of the disk, not of the file: clipaudit.disks knows what to do
+        said = plain(str(error).splitlines()[0].rstrip("."))
+        raise StoreError(
+            f"{path}: cannot be read as Parquet: {said}. Remove it and run the same command again: "
+            "what cannot be found in the store is computed."
+        ) from error
 
 
 def read_range(path: Path, column: str, first: int, last: int) -> Iterator[pa.Table]:

@@ -24,6 +24,7 @@ from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from clipaudit.actions import ActionCache, ActionOutput, Ingredients, LabelledFile
+from clipaudit.ahead import one_ahead
 from clipaudit.codedigest import SCRIPTS, code_parts
 from clipaudit.environment import device_of, environment_of, processes_of
 from clipaudit.errors import StepError
@@ -129,9 +130,12 @@ class Step:
                 yield file.table(*columns or ())
 
     def batches(self, name: str) -> "Iterator[pa.RecordBatch]":
-        """Yield the rows of input `name`, in order, a row group at a time: never held together."""
-        for file in self.labelled(name):
-            yield from file.batches()
+        """Yield the rows of input `name`, in order, some thousands at a time, never held together.
+
+        The next batch is read while a caller works on one.
+        """
+        files = self.labelled(name)
+        return one_ahead(batch for file in files for batch in file.batches())
 
     def ranges(self, name: str, column: str, first: int, last: int) -> "list[Iterator[pa.Table]]":
         """Return for each file of input `name` its rows with `column` in `first` to `last`."""

@@ -1,4 +1,5 @@
 import hashlib
+import os
 import subprocess
 import sys
 
@@ -6,9 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clipaudit import parquet
-from clipaudit.parquet import write_tables
+from clipaudit.errors import StoreError
+from clipaudit.parquet import read_batches, write_tables
 
 SCHEMA = pa.schema(
     [
@@ -106,3 +110,72 @@ def test_a_range_that_holds_nothing_still_tells_the_columns(tmp_path):
     (empty,) = parquet.read_range(path, "row", 5, 9)
 
     assert (len(empty), empty.schema.names) == (0, SCHEMA.names)
+
+
+@given(
+    count=st.integers(0, 300),
+    rows_per_group=st.integers(1, 300),
+    page_bytes=st.sampled_from([1, 5_000, 1 << 20]),
+    compression=st.sampled_from(["none", "zstd"]),
+    nulls=st.booleans(),
+    rows_per_batch=st.integers(1, 400),
+)
+def test_batches_have_the_rows_of_the_file_however_it_is_cut(
+    tmp_path_factory, count, rows_per_group, page_bytes, compression, nulls, rows_per_batch
+):
+    path = tmp_path_factory.getbasetemp() / "cut.parquet"
+    numbers = pa.array(range(count), pa.int64(), mask=np.arange(count) % 3 == int(nulls) - 1)
+    vectors = pa.array([row.to_bytes(1_000) for row in range(count)], pa.binary(1_000))
+    table = pa.table({"row": numbers, "embedding": vectors})
+    settings = {"row_group_size": rows_per_group, "data_page_size": page_bytes}
+    pq.write_table(table, path, compression=compression, **settings)
+
+    batches = list(read_batches(path, rows=rows_per_batch))
+
+    assert pa.Table.from_batches(batches, table.schema).equals(table)
+    assert all(len(batch) == rows_per_batch for batch in batches[:-1])
+
+
+def test_what_is_held_does_not_grow_with_the_file(tmp_path):
+    path = tmp_path / "rows.parquet"
+    schema = SCHEMA.with_metadata({parquet.GROUP_KEY: "500"})
+    schema = schema.set(3, pa.field("embedding", pa.binary(2_000), nullable=False))
+    vectors = pa.array([row.to_bytes(2_000) for row in range(8_000)], pa.binary(2_000))
+    write_tables([rows(8_000).set_column(3, "embedding", vectors)], schema, path)  # 16 MB
+    before = pa.total_allocated_bytes()
+
+    held = [pa.total_allocated_bytes() - before for _ in read_batches(path, rows=500)]
+
+    assert len(held) == 16
+    assert max(held) < 4_000_000
+
+
+def cut(path):
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def overwrite(path):
+    page = pq.ParquetFile(path).metadata.row_group(1).column(3).data_page_offset
+    with path.open("r+b") as file:
+        file.seek(page)
+        file.write(b"\xff" * 16)
+
+
+@pytest.mark.parametrize("damage", [cut, overwrite])
+def test_a_file_that_is_damaged_while_it_is_read_is_told(tmp_path, damage):
+    path = tmp_path / "rows.parquet"
+    write_tables([rows(90_000)], SCHEMA.with_metadata({parquet.GROUP_KEY: "30000"}), path)
+    batches = read_batches(path, rows=1_000)
+    next(batches)
+
+    damage(path)
+
+    with pytest.raises(StoreError, match=r"rows\.parquet: cannot be read as Parquet: .*Remove it"):
+        list(batches)
+
+
+def test_a_file_that_is_no_parquet_is_told(tmp_path):
+    (tmp_path / "text").write_text("no Parquet at all")
+
+    with pytest.raises(StoreError, match=r"text: cannot be read as Parquet: .*magic bytes"):
+        next(read_batches(tmp_path / "text"))

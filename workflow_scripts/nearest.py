@@ -5,6 +5,7 @@ from clipaudit.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Search the part; resources say how, and never show in the tables."""
+    from clipaudit.ahead import one_ahead
     from clipaudit.neighbors.backends import quicker_backend
     from clipaudit.similarity.nearest import NEIGHBORS, SIMILARITIES, PartSearch, query_sets
 
@@ -21,7 +22,8 @@ def compute(step: Step) -> None:
         block_rows=step.resource("block_rows", 32_768),
         threads=step.threads,
     )
-    step.write_tables("similarities", search.similarities(step.batches("train")), SIMILARITIES)
+    similarities = search.similarities(step.batches("train"))
+    step.write_tables("similarities", one_ahead(similarities), SIMILARITIES)
     step.write_table("neighbors", search.neighbors(), NEIGHBORS)
 
 

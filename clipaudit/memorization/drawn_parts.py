@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from clipaudit.ahead import one_ahead
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.splits import select_rows
 from clipaudit.memorization.allotment import SETS
@@ -45,7 +46,11 @@ def overlaps_of_part(
     blocks = [pa.Table.from_batches([batch]) for batch in own.embeddings()]
     pictures = add_sets(pa.concat_tables(blocks), members)
     sources = dict.fromkeys(part.source for part in parts)
-    others = [(source, name, _of_set(parts, source, name)) for source in sources for name in SETS]
+    others = [
+        (source, name, one_ahead(_of_set(parts, source, name)))
+        for source in sources
+        for name in SETS
+    ]
     near = near_duplicates(
         pictures, others, distance=distance, backend=backend, device=device, threads=threads
     )

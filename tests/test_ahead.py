@@ -1,0 +1,111 @@
+import threading
+import time
+import weakref
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clipaudit.ahead import one_ahead
+from clipaudit.errors import StoreError
+
+PATIENCE = 10  # seconds that a thread may take to do what it will do at once
+
+
+@given(st.lists(st.integers()))
+def test_items_come_in_their_order(items):
+    assert list(one_ahead(iter(items))) == items
+
+
+def test_the_next_item_is_made_while_one_is_worked_on():
+    made = [threading.Event() for _ in range(3)]
+
+    def items():
+        for number, event in enumerate(made):
+            event.set()
+            yield number
+
+    ahead = one_ahead(items())
+
+    assert next(ahead) == 0
+    assert made[1].wait(PATIENCE)
+
+
+def test_one_item_is_made_ahead_and_no_more():
+    made = [threading.Event() for _ in range(9)]
+
+    def items():
+        for number, event in enumerate(made):
+            event.set()
+            yield number
+
+    for number in one_ahead(items()):
+        assert number == 8 or made[number + 1].wait(PATIENCE)
+        time.sleep(0.005)  # in which more would be made
+        assert sum(event.is_set() for event in made) == min(number + 2, 9)
+
+
+def test_an_error_comes_in_the_place_of_its_item():
+    def items():
+        yield from (0, 1)
+        raise StoreError("the third batch is cut")
+
+    found = []
+    with pytest.raises(StoreError, match="the third batch is cut"):
+        found.extend(one_ahead(items()))
+
+    assert found == [0, 1]
+
+
+def test_an_early_end_leaves_no_thread_and_nothing_open():
+    closed = []
+
+    def items():
+        try:
+            yield from range(9)
+        finally:
+            closed.append(True)
+
+    for number in one_ahead(items()):
+        if number == 3:
+            break
+
+    assert closed == [True]
+    assert not [each for each in threading.enumerate() if each.name.startswith("one_ahead")]
+
+
+def test_an_early_end_waits_for_the_item_in_the_making():
+    begun, finished = threading.Event(), []
+
+    def items():
+        yield 0
+        begun.set()
+        time.sleep(0.05)
+        finished.append(True)
+        yield 1
+
+    ahead = one_ahead(items())
+    next(ahead)
+    begun.wait(PATIENCE)
+    ahead.close()
+
+    assert finished == [True]
+
+
+def test_nothing_is_made_before_the_first_item_is_asked_for():
+    made = []
+    ahead = one_ahead(made.append(number) for number in range(2))
+
+    ahead.close()
+
+    assert made == []
+
+
+def test_what_a_caller_drops_is_held_by_nobody():
+    class Batch:
+        pass
+
+    ahead = one_ahead(Batch() for _ in range(5))
+    for _ in range(5):
+        held = weakref.ref(next(ahead))
+        assert held() is None
