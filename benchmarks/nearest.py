@@ -2,12 +2,18 @@
 
     OMP_NUM_THREADS=1 python benchmarks/nearest.py --rows 50000 --queries 5000 --k 1 10 100
     OMP_NUM_THREADS=1 python benchmarks/nearest.py --peers --kernels amx_bf16 avx512 --k 10
+    python benchmarks/nearest.py --device cuda --threads 16 --rows 262144 --queries 50000 --kernels
 
 Both sides answer: the most similar query of every row, the k most similar rows of every query.
 Peers (peers.py) get copies in their own types, made before the clock starts; our clock includes
 everything from float16 on. The contenders take turns within one run, and medians
 are compared, so that other work on the machine disturbs both alike. A sample of each contender's
 decisions is compared with float64: every row's best query, every query's k-th row, values too.
+
+On a GPU the fused search is a contender, once for each of `--tilings` (rows x queries x warps), and
+so are two that say how much of it is the product's: torch's own (cuBLAS), of the same float16
+vectors, with both maxima taken from the rounded scores, and alone. Their operands lie on the GPU
+before their clock starts. What these three take has not been measured yet.
 """
 
 import argparse
@@ -34,7 +40,7 @@ def main() -> None:
     torch.set_num_threads(settings.threads)
     rows, queries = make_vectors(settings.rows, settings.queries, settings.dimension, settings.kind)
     contenders = list_contenders(settings, rows, queries)
-    answers: dict[tuple[str, int], Answer] = {}
+    answers: dict[tuple[str, int], Answer | None] = {}
     times: dict[tuple[str, int], list[tuple[float, float]]] = {key: [] for key in contenders}
     for _ in range(settings.repeats):
         for key, answer in contenders.items():
@@ -58,6 +64,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--precision", nargs="*", choices=PRECISIONS, default=["fastest"])
     parser.add_argument("--kernels", nargs="*", default=kernels()[:1])
     parser.add_argument("--peers", action="store_true", help="ask all of peers.py, not faiss alone")
+    parser.add_argument("--tilings", nargs="*", default=["128x128x4", "128x256x8"])
     parser.add_argument("--block-rows", type=int, default=BLOCK_ROWS)
     parser.add_argument("--block-queries", type=int, default=BLOCK_QUERIES)
     parser.add_argument("--gap", type=float, help="also test every pair against this gap")
@@ -99,7 +106,7 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 
 def list_contenders(
     settings: argparse.Namespace, rows: np.ndarray, queries: np.ndarray
-) -> dict[tuple[str, int], Callable[[], Answer]]:
+) -> dict[tuple[str, int], Callable[[], Answer | None]]:
     """Return what is to be timed, by name and k."""
     gaps = None if settings.gap is None else np.full(len(queries), settings.gap)
     addresses = np.arange(len(rows))
@@ -119,14 +126,30 @@ def list_contenders(
         )
         return both(search)
 
+    def by_fused(k: int, tiling: str) -> Answer:
+        from clipaudit.neighbors.fused.launch import Tiling
+        from clipaudit.neighbors.fused.search import Fused
+
+        sizes = zip(("rows", "queries", "warps"), map(int, tiling.split("x")), strict=True)
+        search = Fused(
+            sets(),
+            k,
+            device=settings.device,
+            block_rows=settings.block_rows,
+            block_queries=settings.block_queries,
+            tiling=Tiling(**dict(sizes)),
+        )
+        return both(search)
+
     def sets() -> Queries:
         return Queries(queries, (0, len(queries)), np.arange(len(queries)), gaps)
 
     def both(search: Search) -> Answer:
         return search.rows(addresses, rows).query[:, 0], search.top().address
 
-    contenders: dict[tuple[str, int], Callable[[], Answer]] = {}
+    contenders: dict[tuple[str, int], Callable[[], Answer | None]] = {}
     peers = list_peers(rows, queries, settings.threads)
+    operands = [torch.from_numpy(vectors).to(settings.device) for vectors in (rows, queries)]
     for k in settings.k:
         for name, answer in peers.items() if settings.peers else [(FAISS, peers[FAISS])]:
             contenders[name, k] = partial(answer, k)
@@ -134,11 +157,42 @@ def list_contenders(
             contenders[f"torch, {name}", k] = partial(by_torch, k, name)
         for name in settings.kernels:
             contenders[f"native, {name}", k] = partial(by_native, k, name)
+        if settings.device != "cpu":
+            for name in settings.tilings:
+                contenders[f"fused, {name}", k] = partial(by_fused, k, name)
+            contenders["torch.matmul + max", k] = partial(
+                by_product, *operands, settings.block_rows, k
+            )
+            contenders["torch.matmul alone", k] = partial(multiply, *operands, settings.block_rows)
     return contenders
 
 
-def wrong(answer: Answer, rows: np.ndarray, queries: np.ndarray) -> str:
+def by_product(rows: torch.Tensor, queries: torch.Tensor, block_rows: int, k: int) -> Answer:
+    """Answer by the scores as they are rounded to float16: not exact."""
+    best, q = [], len(queries)
+    top, address = queries.new_empty(0, q), torch.empty(0, q, dtype=torch.long, device=rows.device)
+    for number, block in enumerate(rows.split(block_rows)):
+        scores = block @ queries.T
+        best.append(scores.argmax(1))
+        highest, row = scores.topk(min(k, len(block)), dim=0)
+        top, address = torch.cat([top, highest]), torch.cat([address, row + number * block_rows])
+        top, kept = top.topk(min(k, len(top)), dim=0)
+        address = address.gather(0, kept)
+    return torch.cat(best).cpu().numpy(), address.T.cpu().numpy()
+
+
+def multiply(rows: torch.Tensor, queries: torch.Tensor, block_rows: int) -> None:
+    """Make all scores, and look at none."""
+    scores = rows.new_empty(min(block_rows, len(rows)), len(queries))
+    for block in rows.split(block_rows):
+        torch.mm(block, queries.T, out=scores[: len(block)])
+    torch.cuda.synchronize()
+
+
+def wrong(answer: Answer | None, rows: np.ndarray, queries: np.ndarray) -> str:
     """Return how many decisions of a sample differ from exact arithmetic, and of how many."""
+    if answer is None:
+        return "makes none"
     rng = np.random.default_rng(1)
     best, top = answer
     some_rows = rng.choice(len(rows), min(len(rows), 2_000), replace=False)

@@ -13,7 +13,8 @@ def compute(step: Step) -> None:
         queries,
         step.batches("embeddings"),
         backend=step.resource(
-            "backend", quicker_backend(step.rows("embeddings"), *queries.vectors.shape)
+            "backend",
+            quicker_backend(step.rows("embeddings"), *queries.vectors.shape, device=step.device),
         ),
         device=step.device,
         block_rows=step.resource("block_rows", 32_768),

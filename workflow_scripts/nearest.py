@@ -16,7 +16,8 @@ def compute(step: Step) -> None:
         sets,
         k=step.settings["neighbors"],
         backend=step.resource(
-            "backend", quicker_backend(step.rows("train"), *sets.queries.vectors.shape)
+            "backend",
+            quicker_backend(step.rows("train"), *sets.queries.vectors.shape, device=step.device),
         ),
         device=step.device,
         block_rows=step.resource("block_rows", 32_768),

@@ -10,7 +10,7 @@ def compute(step: Step) -> None:
     from clipaudit.neighbors.backends import quicker_backend
 
     queries = caption_queries(step.table("captions"))
-    quicker = quicker_backend(step.rows("public"), *queries.vectors.shape)
+    quicker = quicker_backend(step.rows("public"), *queries.vectors.shape, device=step.device)
     retrieved = retrieve(
         queries,
         step.batches("public"),

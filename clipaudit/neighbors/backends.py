@@ -25,11 +25,13 @@ def search(
     """Start one pass over train samples against `queries`, keeping each query's k nearest.
 
     Only `queries` and `k` show in the output. `backend` is "numpy" (the plain float64 reference),
-    "torch" (screened in low precision on `device`, decided in float64) or "native" (the same in
-    C++, for x86 processors; where it is not compiled and on other devices torch takes its place).
-    Memory grows with block_rows * block_queries, for "native" with queries * k. `threads` limits
-    the CPU's (None: as the process is set); the BLAS below NumPy follows its own environment
-    variables.
+    "torch" (screened in low precision on `device`, decided in float64), "native" (the same in
+    C++, for x86 processors) or "triton" (the same by one kernel, for NVIDIA GPUs). Where one of the
+    last two does not run, torch takes its place and the log says why. Memory grows with
+    block_rows * block_queries, and with queries * k; that of "native" only with the latter. A block
+    larger than `block_rows` is cut; for "triton" `block_queries` only bounds memory, since it takes
+    a whole test set at once. `threads` limits the CPU's (None: as the process is set); the BLAS
+    below NumPy follows its own environment variables.
     """
     if backend not in _BACKENDS:
         raise ConfigError(f"backend {backend!r} is not one of {', '.join(sorted(_BACKENDS))}")
@@ -38,15 +40,18 @@ def search(
     return _BACKENDS[backend](queries, k, device, block_rows, block_queries, threads)
 
 
-def quicker_backend(rows: int, queries: int, dimension: int, *, device: str = "cpu") -> str:
+def quicker_backend(rows: int, queries: int, dimension: int, device: str = "cpu") -> str:
     """Return the name of the backend that answers sooner over `rows` train samples.
 
     >>> quicker_backend(10, queries=2, dimension=4)
     'numpy'
+    >>> quicker_backend(10, queries=2, dimension=4, device="cuda")
+    'triton'
     """
+    if device != "cpu":
+        return "triton"
     native = runs_natively(device)
-    small = SMALL_FOR_NATIVE if native else SMALL_FOR_TORCH
-    if device == "cpu" and rows * queries * dimension <= small:
+    if rows * queries * dimension <= (SMALL_FOR_NATIVE if native else SMALL_FOR_TORCH):
         return "numpy"
     return "native" if native else "torch"
 
@@ -110,8 +115,33 @@ def _native(
     return Native(queries, k, threads=threads)
 
 
+def _triton(
+    queries: Queries,
+    k: int,
+    device: str,
+    block_rows: int,
+    block_queries: int,
+    threads: int | None,
+) -> Search:
+    from clipaudit.neighbors.fused.device import runs_on
+
+    if not runs_on(device):
+        return _torch(queries, k, device, block_rows, block_queries, threads)
+    from clipaudit.neighbors.fused.search import Fused
+
+    return Fused(
+        queries,
+        k,
+        device=device,
+        block_rows=block_rows,
+        block_queries=block_queries,
+        threads=threads,
+    )
+
+
 _BACKENDS: dict[str, Callable[[Queries, int, str, int, int, int | None], Search]] = {
     "native": _native,
     "numpy": _numpy,
     "torch": _torch,
+    "triton": _triton,
 }

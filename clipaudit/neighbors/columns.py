@@ -7,6 +7,8 @@ from torch import Tensor
 from clipaudit.neighbors.interface import TopK
 from clipaudit.neighbors.merging import empty
 
+_CELLS = 1 << 25  # candidates sorted at once, with gaps where a query has few: 1 GB
+
 
 class Columns:
     """The state of the column direction: exact similarities and addresses, best first."""
@@ -38,9 +40,14 @@ class Columns:
         touched, slot, counts = torch.unique_consecutive(
             queries, return_inverse=True, return_counts=True
         )
+        width = self._k + int(counts.max())
+        if len(touched) > 1 and len(touched) * width > _CELLS:
+            half = int(counts[: len(touched) // 2].sum())
+            for part in (slice(half), slice(half, None)):
+                self.fold(queries[part], similarity[part], address[part])
+            return
         place = torch.arange(len(queries), device=queries.device)
         place += self._k - (counts.cumsum(0) - counts)[slot]  # after the query's k nearest so far
-        width = self._k + int(counts.max())
         similarities = similarity.new_full((len(touched), width), -torch.inf)
         addresses = address.new_full((len(touched), width), -1)
         similarities[:, : self._k] = self._similarity[touched]

@@ -6,6 +6,7 @@ import pytest
 
 from clipaudit.errors import ConfigError
 from clipaudit.neighbors.backends import quicker_backend, search
+from clipaudit.neighbors.fused.device import runs_on
 from clipaudit.neighbors.interface import Queries
 from clipaudit.neighbors.native import library
 from clipaudit.neighbors.screened import Screened
@@ -19,10 +20,11 @@ def queries():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"backend": "jax"}, "'jax' is not one of native, numpy, torch"),
+        ({"backend": "jax"}, "'jax' is not one of native, numpy, torch, triton"),
         ({"k": 0}, "k is 0"),
         ({"k": 0, "backend": "numpy"}, "k is 0"),
         ({"k": 0, "backend": "native"}, "k is 0"),
+        ({"k": 0, "backend": "triton"}, "k is 0"),
         ({"block_rows": 0}, "block sizes 0"),
         ({"backend": "numpy", "device": "cuda"}, "not on 'cuda'"),
     ],
@@ -52,13 +54,40 @@ def test_without_the_library_torch_takes_its_place_and_that_is_said_once(
         (("avx2",), 10_000, "cpu", "native"),
         ((), 10_000, "cpu", "numpy"),
         ((), 1_000_000, "cpu", "torch"),
-        (("avx2",), 10, "cuda", "torch"),
+        (("avx2",), 10, "cuda", "triton"),
     ],
 )
 def test_the_backend_that_answers_sooner_is_taken(monkeypatch, kernels, rows, device, backend):
     monkeypatch.setattr(library, "kernels", lambda: kernels)
 
     assert quicker_backend(rows, 100, 64, device=device) == backend
+
+
+@pytest.fixture
+def asked_anew():
+    """Forget what is known of devices, before and after."""
+    runs_on.cache_clear()
+    yield
+    runs_on.cache_clear()
+
+
+@pytest.mark.parametrize("installed", [True, False])
+@pytest.mark.usefixtures("asked_anew")
+def test_without_a_gpu_or_triton_torch_takes_its_place_and_that_is_said_once(
+    queries, monkeypatch, caplog, installed
+):
+    if installed:
+        pytest.importorskip("triton")
+    else:
+        monkeypatch.setitem(sys.modules, "triton", None)
+
+    found = [search(queries, k=1, backend="triton") for _ in range(2)]
+
+    assert [type(each) for each in found] == [Screened, Screened]
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 1
+    assert ("for NVIDIA GPUs, and cpu is none" if installed else "cannot be imported") in said[0]
+    assert "Torch takes its place" in said[0]
 
 
 @pytest.mark.gpu

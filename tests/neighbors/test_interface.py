@@ -6,7 +6,7 @@ from clipaudit.neighbors.backends import search
 from clipaudit.neighbors.interface import Queries
 
 UNIT = np.eye(3, dtype=np.float16)
-BACKENDS = pytest.mark.parametrize("backend", ["numpy", "torch", "native"])
+BACKENDS = pytest.mark.parametrize("backend", ["numpy", "torch", "native", "triton"])
 
 
 def unit_queries(**changes):

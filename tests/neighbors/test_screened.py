@@ -8,6 +8,7 @@ from searchcases import assert_same_bytes, brute_force, build, run, searches
 from clipaudit.errors import StepError
 from clipaudit.neighbors import screening
 from clipaudit.neighbors.backends import search
+from clipaudit.neighbors.deciding import Deciding
 from clipaudit.neighbors.interface import Queries
 from clipaudit.neighbors.screened import Screened
 from clipaudit.neighbors.tiles import Crowded, Tile
@@ -145,7 +146,7 @@ def test_a_single_negative_threshold_is_ordered_too(odd, large):
 @pytest.mark.parametrize("k", [1, 10, 100])
 def test_large_tiles_are_exact_without_the_plain_product(device, precision, k, large, monkeypatch):
     if precision != "bfloat16":  # whose bound lets many pass among such vectors
-        monkeypatch.delattr(Screened, "_search_exactly")
+        monkeypatch.delattr(Deciding, "_search_exactly")
     queries, addresses, train = large
 
     found = run(screened(queries, k, device, 5000, 512, precision), addresses, train)

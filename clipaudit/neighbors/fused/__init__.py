@@ -1,0 +1,1 @@
+"""The fused search: a Triton kernel that screens, and what starts it."""
