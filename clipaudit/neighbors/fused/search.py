@@ -122,7 +122,7 @@ class Fused(Deciding):
             self._low[first.start : last.stop],
             floors.float().nextafter(floors.new_tensor(-torch.inf, dtype=torch.float32)),
             gaps,
-            2 * (bound + EXCESS_ROUNDING),
+            2 * (bound + EXCESS_ROUNDING),  # covers the thresholds' roundings, too
             self._buffer,
             self._tiling,
         )
