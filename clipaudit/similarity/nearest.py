@@ -183,7 +183,8 @@ def _regroup(blocks: Iterable[pa.Table | pa.RecordBatch], rows: int) -> Iterator
             joined = pa.concat_tables(waiting)
             whole = held - held % rows
             yield from (joined.slice(start, rows) for start in range(0, whole, rows))
-            waiting, held = [joined.slice(whole)], held - whole
+            held -= whole
+            waiting = [joined.slice(whole)] if held else []  # an empty slice would hold all rows
     if held:
         yield pa.concat_tables(waiting)
 
