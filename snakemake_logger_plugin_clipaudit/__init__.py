@@ -13,7 +13,7 @@ from pathlib import Path
 from snakemake.logging import ColorizingTextHandler, DefaultFilter, DefaultFormatter
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 
-from clipaudit.runs.events import EventFile, event_of
+from clipaudit.runs.events import EventFile, end_event, event_of
 from clipaudit.runs.status import RunStatus, live_line
 
 RUNS = Path("logs/runs")
@@ -27,6 +27,7 @@ class LogHandler(LogHandlerBase):
     def __post_init__(self) -> None:
         """Start with nothing known; the file is made when a run says what it will do."""
         self._file: EventFile | None = None
+        self._began = time.time()
         self._status = RunStatus()
         live = sys.stderr.isatty() and not (self.common_settings.dryrun or self._stdout)
         self._messages = self._message_handler() if live else None
@@ -47,7 +48,7 @@ class LogHandler(LogHandlerBase):
     def close(self) -> None:
         """Say that the run ended by itself."""
         if self._file is not None:
-            self._note({"event": "end", "time": time.time()})
+            self._note(end_event(time.time()))
             self._file = None
         if self._messages is not None:
             print(_CLEAR, end="", file=sys.stderr, flush=True)
@@ -57,7 +58,7 @@ class LogHandler(LogHandlerBase):
         """Append an event; a disk that refuses is told once, and nothing is noted from then on."""
         try:
             if self._file is None and event["event"] == "run":
-                self._file = EventFile.new(RUNS)
+                self._file = EventFile.new(RUNS, began=self._began)
                 for opened in self._file.events():
                     self._status.take(opened)
             if self._file is not None:

@@ -3,8 +3,9 @@
     logs/runs/<start>-<process>.jsonl   one run; the first line says which process on which host
 
 Events are `run` (how many jobs each rule has), `left_out` (what the run does not do, and why),
-`job` (one that starts: rule, wildcards, logs), `started`, `finished`, `error`, `end`. Each has the
-time in seconds since 1970.
+`job` (one that starts: rule, wildcards, logs), `started`, `finished`, `error`, `end` (with the
+processor seconds of Snakemake itself, and of its jobs together). Each has the time in seconds since
+1970.
 """
 
 import json
@@ -27,13 +28,13 @@ class EventFile:
         self.path = path
 
     @classmethod
-    def new(cls, folder: Path) -> "EventFile":
-        """Start the file of this process in `folder`."""
+    def new(cls, folder: Path, *, began: float | None = None) -> "EventFile":
+        """Start the file of this process in `folder`; `began` is when it began to plan."""
         folder.mkdir(parents=True, exist_ok=True)
         start = time.strftime("%Y-%m-%dT%H%M%S", time.gmtime())
         file = cls(folder / f"{start}-{os.getpid()}.jsonl")
-        host, process = platform.node(), os.getpid()
-        file.write({"event": "opened", "time": time.time(), "host": host, "process": process})
+        now, about = time.time(), {"host": platform.node(), "process": os.getpid()}
+        file.write({"event": "opened", "time": now, "began": began or now, **about})
         return file
 
     def write(self, event: Event) -> None:
@@ -83,6 +84,17 @@ def event_of(record: logging.LogRecord, now: float) -> Event | None:
         about = {"job": fields["jobid"], "rule": fields["rule_name"]}
         return {"event": "error", "time": now, **about, "log": _logs(fields)}
     return None
+
+
+def end_event(now: float) -> Event:
+    """Return the last event of this process: jobs count that it has waited for."""
+    spent = os.times()
+    return {
+        "event": "end",
+        "time": now,
+        "cpu_seconds": round(spent.user + spent.system, 2),
+        "jobs_cpu_seconds": round(spent.children_user + spent.children_system, 2),
+    }
 
 
 def _logs(fields: dict[str, Any]) -> list[str]:

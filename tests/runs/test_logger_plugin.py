@@ -31,6 +31,17 @@ def test_events_of_a_run_are_noted(handler, tmp_path):
     assert events == ["opened", "run", "finished", "end"]
 
 
+def test_the_first_event_says_when_planning_began_and_the_last_what_was_spent(handler, tmp_path):
+    say(handler, PLANNED)
+    handler.close()
+
+    (path,) = (tmp_path / "runs").iterdir()
+    opened, _, end = (json.loads(line) for line in path.read_text().splitlines())
+    assert 0 <= opened["time"] - opened["began"] < 60
+    assert end["cpu_seconds"] > 0
+    assert end["jobs_cpu_seconds"] >= 0
+
+
 def test_a_disk_that_refuses_is_told_once_and_the_run_goes_on(handler, tmp_path, capsys):
     (tmp_path / "runs").write_text("a file where the folder should be")
 
