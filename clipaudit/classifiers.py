@@ -7,7 +7,6 @@ set, in that order. Weights are read from safetensors, or by torch.load(weights_
 import difflib
 import pickle
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from timm.models import PretrainedCfg, get_arch_name, get_pretrained_cfg, load_s
 
 from clipaudit.config.supervised import Classifier, SupervisedRecipe
 from clipaudit.errors import ConfigError, InputError
+from clipaudit.image_classifier import ImageClassifier
 from clipaudit.models import load_weights
 from clipaudit.preparation import Preparation, timm_preparation, timm_training_preparation
 
@@ -27,15 +27,6 @@ from clipaudit.preparation import Preparation, timm_preparation, timm_training_p
 REFUSALS = (AssertionError, AttributeError, KeyError, RuntimeError, TypeError, ValueError)
 # what reading a file that is no checkpoint raises, or one that holds code
 UNREADABLE = (RuntimeError, SafetensorError, pickle.UnpicklingError, EOFError, AttributeError)
-
-
-@dataclass(frozen=True)
-class ImageClassifier:
-    """A model that gives one logit a class, and how its pictures are prepared for evaluation."""
-
-    model: torch.nn.Module
-    preparation: Preparation
-    classes: int
 
 
 # --- trained here ---------------------------------------------------------------------------------

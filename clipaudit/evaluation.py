@@ -17,10 +17,10 @@ import pyarrow as pa
 import torch
 from jaxtyping import Float32, Int32, Int64
 
-from clipaudit.classifiers import ImageClassifier
 from clipaudit.corpora.classes import read_classes
 from clipaudit.embedding import image_features
 from clipaudit.errors import InputError, StepError
+from clipaudit.image_classifier import ImageClassifier
 from clipaudit.models import Clip
 from clipaudit.pictures import PictureBatch, PictureSource
 from clipaudit.preparation import Preparation, evaluation_preparation

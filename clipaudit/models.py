@@ -71,7 +71,8 @@ def use_device(name: str, *, threads: int) -> torch.device:
         if not torch.cuda.is_available():
             raise ConfigError(f"device is {name}, but torch finds no CUDA device: set it to cpu")
         torch.backends.cudnn.benchmark = False
-    torch.use_deterministic_algorithms(True)
+    # use_deterministic_algorithms(True) for all but compiled code, without loading the compiler
+    torch.set_deterministic_debug_mode("error")
     return device
 
 
@@ -131,6 +132,7 @@ def _assemble(
         refuse_code(fields["text_cfg"]["hf_model_name"])
         fields["text_cfg"]["hf_model_pretrained"] = False  # the checkpoint brings all weights
     if "timm_model_name" in fields.get("vision_cfg", {}):
+        show_slow_imports()
         fields["vision_cfg"]["timm_model_pretrained"] = False  # or it would be downloaded
     custom = fields.pop("custom_text", False) or bool(fields["text_cfg"].get("hf_model_name"))
     if "multimodal_cfg" in fields:

@@ -15,8 +15,6 @@ import torch
 from jaxtyping import Float32, UInt8
 from open_clip.transform import MaybeToTensor, PreprocessCfg, image_transform_v2
 from PIL import Image
-from timm.data.transforms import MaybeToTensor as TimmToTensor
-from timm.data.transforms_factory import create_transform
 from torchvision.transforms import InterpolationMode, RandomHorizontalFlip, RandomResizedCrop
 
 Pixels = UInt8[np.ndarray, "height width 3"]
@@ -67,6 +65,9 @@ def training_preparation(
 
 def timm_preparation(settings: Mapping[str, Any]) -> Preparation:
     """Return timm's inference transform for what timm.data.resolve_model_data_config gives."""
+    from timm.data.transforms import MaybeToTensor as TimmToTensor
+    from timm.data.transforms_factory import create_transform
+
     steps = create_transform(**settings, is_training=False).transforms
     return _timms(_before(TimmToTensor, steps), settings)
 
