@@ -15,7 +15,7 @@ import atexit
 import gc
 import importlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
@@ -31,11 +31,12 @@ class _WithoutSlow(PathFinder):
 
     @classmethod
     def find_spec(
-        cls, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+        cls, fullname: str, path: Iterable[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if fullname in _HIDDEN:
             return None
-        spec = super().find_spec(fullname, path, target)
+        # a namespace package's path is no sequence, whatever typeshed says
+        spec = super().find_spec(fullname, path, target)  # type: ignore[arg-type]
         if fullname in _EXECUTED_WITHIN and spec is not None:
             _execute_within(_EXECUTED_WITHIN[fullname], spec)
         return spec

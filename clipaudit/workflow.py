@@ -3,6 +3,7 @@
 A script names a function `compute(step)` and hands it to `run_step`; see `clipaudit.step`.
 """
 
+import atexit
 import contextlib
 import logging
 import os
@@ -33,16 +34,17 @@ def run_step(
 
     `numeric` lists the distributions whose versions enter the key of a step that computes in
     floating point; an exact step names none. A step to which it is all one what its inputs are
-    called says `reads_labels=False`. Exit with 1 and one message on our own errors.
+    called says `reads_labels=False`. Exit with 1 and one message on our own errors. A script ends
+    with this: where it goes well the process will end with 0, whatever came after.
     """
-    hide_slow_imports()
-    with reporting(job):
+    with ending_at_once(), reporting(job):
         Step(job, numeric, reads_labels=reads_labels).run(compute)
 
 
 @contextlib.contextmanager
 def reporting(job: Any) -> Iterator[None]:  # noqa: ANN401
     """Run a script's body with its threads and log set; our own errors become one message."""
+    hide_slow_imports()
     _set_threads(job.threads)
     _log_to(Path(job.log[0]) if job.log else None)
     try:
@@ -59,6 +61,21 @@ def reporting(job: Any) -> Iterator[None]:  # noqa: ANN401
             raise
         logger.info("stopped: %s", refused)
         stop_with(refused, at=job.rule)
+
+
+@contextlib.contextmanager
+def ending_at_once() -> Iterator[None]:
+    """Let the process end, if the block ends well, with 0 and without being taken apart.
+
+    That takes a job with torch most of a second, to free memory that goes with the process. What is
+    registered to be called at exit from here on still is called, and threads are waited for.
+    """
+    atexit.register(_leave)  # the first to be registered is the last to be called
+    try:
+        yield
+    except BaseException:
+        atexit.unregister(_leave)
+        raise
 
 
 def stop_with(error: ClipauditError, *, at: str = "settings") -> NoReturn:
@@ -86,6 +103,13 @@ def refuse_excess_of(graph: Any, config: Mapping[str, Any]) -> None:  # noqa: AN
 def code(rule: str, *extra_files: str) -> str:
     """Return the code digest of a rule, for its params: of `workflow_scripts/<rule>.py`."""
     return code_digest(SCRIPTS / f"{rule}.py", [Path(file) for file in extra_files])
+
+
+def _leave() -> NoReturn:
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def _refuse_absent_data(job: Any) -> None:  # noqa: ANN401

@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
+
+from clipaudit.slowimports import hide_slow_imports
 
 
 def run(script):
@@ -109,6 +112,13 @@ def test_a_vision_tower_of_timm_shows_it():
         f"tower = build(Architecture(definition={definition}), seed=1).model.visual.trunk\n"
         "assert type(tower).__module__.startswith('timm.')\n"
     )
+
+
+def test_namespace_packages_are_found(monkeypatch):
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+    hide_slow_imports()
+
+    assert find_spec("mpl_toolkits.mplot3d") is not None
 
 
 def test_large_libraries_are_not_searched_for_garbage():
