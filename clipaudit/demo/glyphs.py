@@ -7,10 +7,10 @@ A class of the glyph world is one symbol of the DejaVu Sans font, which matplotl
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-import matplotlib
 import numpy as np
 from jaxtyping import Float32, UInt8
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
@@ -67,7 +67,9 @@ def symbols() -> tuple[Symbol, ...]:
 @cache
 def font(size: int, face: str = "DejaVuSans") -> ImageFont.FreeTypeFont:
     """Return a DejaVu face; the plain layout, as the other one depends on system libraries."""
-    path = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / f"{face}.ttf"
+    found = find_spec("matplotlib")  # not imported, which takes longer than to draw a picture
+    assert found is not None, "a dependency of this package"
+    path = Path(str(found.origin)).parent / "mpl-data" / "fonts" / "ttf" / f"{face}.ttf"
     return ImageFont.truetype(path, size, layout_engine=ImageFont.Layout.BASIC)
 
 
@@ -79,16 +81,20 @@ def shape(
 
     `fill` is the bold shape, `line` its outline of five pixels, each at `BOX` pixels.
     """
-    image = _fitted(character, face)
-    if stroke == "fill":
-        image = image.filter(ImageFilter.MaxFilter(3))
-    else:
-        outer = np.asarray(image.filter(ImageFilter.MaxFilter(5)))
-        inner = np.asarray(image.filter(ImageFilter.MinFilter(5)))
-        image = Image.fromarray(outer - inner)  # outer >= inner everywhere
+    image = _stroked(character, stroke, face)
     if blur:
         image = image.filter(ImageFilter.BoxBlur(blur))
     return np.pad(np.asarray(image), 1).ravel()
+
+
+@cache
+def _stroked(character: str, stroke: Stroke, face: str) -> Image.Image:
+    image = _fitted(character, face)
+    if stroke == "fill":
+        return image.filter(ImageFilter.MaxFilter(3))
+    outer = np.asarray(image.filter(ImageFilter.MaxFilter(5)))
+    inner = np.asarray(image.filter(ImageFilter.MinFilter(5)))
+    return Image.fromarray(outer - inner)  # outer >= inner everywhere
 
 
 def _fitted(character: str, face: str) -> Image.Image:
