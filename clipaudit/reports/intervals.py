@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 from duckdb.func import ARROW, SPECIAL
 from jaxtyping import Float64, Int64
-from scipy.special import betaincinv, stdtrit
 
 CONFIDENCE = 0.95
 DRAWS = 10_000  # a 2.5 % quantile then rests on 250 draws: steady to the digits that are printed
@@ -29,6 +28,8 @@ def exact_interval(
     >>> exact_interval(np.array([0, 8]), np.array([10, 10])).round(4).tolist()
     [[0.0, 0.3085], [0.4439, 0.9748]]
     """
+    from scipy.special import betaincinv  # here: most tables and figures need no scipy
+
     tail = (1 - CONFIDENCE) / 2
     failures = trials - successes
     # The beta quantile has no value where a count is 0; there the bound is the end of the scale.
@@ -88,6 +89,8 @@ def student_quantile(degrees: int) -> float:
     >>> round(student_quantile(2), 6)
     4.302653
     """
+    from scipy.special import stdtrit
+
     return round(float(stdtrit(degrees, (1 + CONFIDENCE) / 2)), DECIMALS)
 
 
