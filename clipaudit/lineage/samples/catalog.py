@@ -60,6 +60,25 @@ class SampleCatalog:
         """Return a function: the rows of a view that are about one sample."""
         return RowsOf(self, address)
 
+    def about(self, address: Address, view: str, order: Sequence[str]) -> list[Row]:
+        """Return the rows of a view about one sample, in the order of those columns it has."""
+        if not self.has(view, "shard", "row"):
+            return []
+        return self.ask(
+            f"select {self.shown(view)} from {view} where {self.corpus(view)} = ? "
+            f"and shard = ? and row = ?{self.ordered(view, order)}",
+            [address.corpus, address.shard, address.row],
+        )
+
+    def shown(self, view: str) -> str:
+        """Return SQL for the columns of a view that say something to people."""
+        return "* exclude (embedding)" if self.has(view, "embedding") else "*"
+
+    def ordered(self, view: str, order: Sequence[str]) -> str:
+        """Return SQL that sorts by those of some columns that a view has."""
+        known = [identifier(name) for name in order if name in self.columns[view]]
+        return f" order by {', '.join(known)}" if known else ""
+
     # --- which sample ----------------------------------------------------------------------------
 
     def find(self, corpus: str, name: str) -> Address:
@@ -187,15 +206,7 @@ class RowsOf:
 
     def __call__(self, view: str, *order: str) -> list[Row]:
         """Return the rows of one view."""
-        if not self.catalog.has(view, "shard", "row"):
-            return []
-        known = [identifier(name) for name in order if name in self.catalog.columns[view]]
-        embedding = " exclude (embedding)" if self.catalog.has(view, "embedding") else ""
-        return self.catalog.ask(
-            f"select *{embedding} from {view} where {self.catalog.corpus(view)} = ? "
-            f"and shard = ? and row = ?" + (f" order by {', '.join(known)}" if known else ""),
-            [self.address.corpus, self.address.shard, self.address.row],
-        )
+        return self.catalog.about(self.address, view, order)
 
 
 def _several(corpus: str, name: str, found: Sequence[Row]) -> str:

@@ -38,7 +38,11 @@ def sample_fate(connection: duckdb.DuckDBPyConnection, corpus: str, name: str) -
     name that is not there, with the nearest, and for one that several samples have, with these.
     """
     catalog = SampleCatalog(connection)
-    address = catalog.find(corpus, name)
+    return fate_at(catalog, catalog.find(corpus, name))
+
+
+def fate_at(catalog: SampleCatalog, address: Address) -> dict[str, Any]:
+    """Return what `sample_fate` does of the sample at an address that the catalog has."""
     of = catalog.rows_of(address)
     return {
         "sample": catalog.sample(address),

@@ -17,7 +17,9 @@ from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.lookup import read_pictures
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.errors import InputError
-from clipaudit.lineage.samples.fate import sample_fate
+from clipaudit.lineage.samples.catalog import SampleCatalog
+from clipaudit.lineage.samples.excerpt import Excerpt
+from clipaudit.lineage.samples.fate import fate_at
 from clipaudit.plaintext import plain
 from clipaudit.reports.site.content import FigureContent, json_value
 
@@ -86,16 +88,17 @@ def sample_pages(
     """Return the first `limit` samples, of those that the catalog knows, without their pictures."""
     chosen = [address for address in shown if address[0] in run.corpora][:limit]
     with _excerpt(catalog, [(shard, row) for _, shard, row in chosen]) as connection:
-        pages = (_page(connection, run, address, shown[address]) for address in chosen)
+        known = Excerpt(connection)
+        pages = (_page(known, run, address, shown[address]) for address in chosen)
         return [page for page in pages if page is not None]
 
 
 def _page(
-    connection: duckdb.DuckDBPyConnection, run: Run, address: Address, figures: Sequence[str]
+    catalog: SampleCatalog, run: Run, address: Address, figures: Sequence[str]
 ) -> SamplePage | None:
     corpus, shard, row = address
     try:
-        fate = sample_fate(connection, corpus, f"{shard}:{row}")
+        fate = fate_at(catalog, catalog.find(corpus, f"{shard}:{row}"))
     except InputError:
         return None  # of a corpus that no table reads, so that the catalog does not have it
     sample = fate["sample"]
@@ -139,7 +142,9 @@ def _excerpt(
             if sql := _excerpt_sql(view, columns[view]):
                 connection.execute(sql)
         connection.execute("detach whole")
-        connection.execute("set threads = 1")  # thousands of tiny queries: handing over costs more
+        # thousands of queries of a few rows: handing them over and improving them costs more
+        connection.execute("set threads = 1")
+        connection.execute("pragma disable_optimizer")
         yield connection
 
 
