@@ -6,6 +6,7 @@ A script names a function `compute(step)` and hands it to `run_step`; see `clipa
 import atexit
 import contextlib
 import logging
+import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -106,6 +107,8 @@ def code(rule: str, *extra_files: str) -> str:
 
 
 def _leave() -> NoReturn:
+    for worker in multiprocessing.active_children():  # daemons, which would outlive us by seconds
+        worker.terminate()
     logging.shutdown()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -2,7 +2,7 @@ import subprocess
 import sys
 
 ENDING = """
-import atexit, sys
+import atexit, multiprocessing.util, sys  # its own way to end processes comes too late then
 from clipaudit.workflow import ending_at_once
 
 
@@ -19,9 +19,9 @@ with ending_at_once():
 """
 
 
-def ran(last):
+def ran(last, within=None):
     command = [sys.executable, "-c", ENDING.format(last=last)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=within)
 
 
 def test_what_ends_well_ends_at_once_after_what_was_registered():
@@ -42,3 +42,12 @@ def test_an_error_is_no_good_end():
 
     assert process.returncode == 1
     assert "KeyError: 3" in process.stderr
+
+
+def test_worker_processes_end_with_it():
+    forked = "Worker = multiprocessing.get_context('fork').Process"
+    start = "Worker(target=time.sleep, args=(60,), daemon=True).start()"
+
+    process = ran(f"import multiprocessing, time; {forked}; {start}", within=30)
+
+    assert process.returncode == 0  # and in time: who lives on would hold the output open
