@@ -82,7 +82,13 @@ def find_duplicates(
     for cluster in read_clusters(read, clusters, held_rows=held_rows):
         n = len(cluster.addresses)
         comparison: Comparison = (
-            SpanningForest(n, floor=-np.inf if floor is None else floor)
+            SpanningForest(
+                n,
+                floor=-np.inf if floor is None else floor,
+                backend=backend,
+                device=device,
+                threads=threads,
+            )
             if rule == "paper"
             else NearestEarlier(
                 n, backend=backend, device=device, threads=threads, block_rows=block_rows

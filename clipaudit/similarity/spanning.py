@@ -8,11 +8,13 @@ forest again, and a pair that the forest already connects by more similar ones d
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import groupby
 
 import numpy as np
 from jaxtyping import Float16, Float64, Int, Int64
 
+from clipaudit.neighbors.backends import SMALL_FOR_TORCH
 from clipaudit.similarity.pairs import Ranked, Removals, tiles
 
 WAITING_PAIRS = 1 << 18  # pairs that wait for the next reduction: speed and memory, never results
@@ -21,22 +23,42 @@ LEVELS = 8  # similarities at which a forest's groups are remembered: speed, nev
 # two ranks and their similarity, of many pairs or of the few of a forest
 Pairs = tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"], Float64[np.ndarray, " m"]]
 Forest = tuple[Int[np.ndarray, " f"], Int[np.ndarray, " f"], Float64[np.ndarray, " f"]]
+Ranks = Int64[np.ndarray, " _"]
+Level = tuple[float, Int[np.ndarray, " n"]]  # a similarity, and each rank's group from there up
 
 
 class SpanningForest:
     """A `Comparison` that keeps the pairs of similarity above `floor` that connect the most.
 
-    Memory: `waiting` pairs and one tile's, or twice as many as there are samples if these are more.
+    Pairs above a floor are found by `neighbors.above`, unless there are so few that torch would
+    take longer to start, or all are asked for. Memory: `waiting` pairs and one tile's, or twice as
+    many as there are samples if these are more.
     """
 
-    def __init__(self, n: int, *, floor: float = -np.inf, waiting: int = WAITING_PAIRS) -> None:
-        """Start before any pair of n samples; `waiting` never shows in the result."""
+    def __init__(
+        self,
+        n: int,
+        *,
+        floor: float = -np.inf,
+        backend: str | None = None,
+        device: str = "cpu",
+        threads: int | None = None,
+        waiting: int = WAITING_PAIRS,
+    ) -> None:
+        """Start before any pair of n samples; only `n` and `floor` show in the result.
+
+        `backend` "numpy" is plain tiles, any other screens on `device`; None takes what answers
+        sooner. `threads` are torch's.
+        """
         self._n = n
         self._floor = floor
+        self._backend = backend
+        self._device = device
+        self._threads = threads
         self._patience = max(waiting, 2 * n)  # a forest has up to n - 1
         self._waiting: list[Pairs] = []
         self._held = 0
-        self._groups: list[tuple[float, np.ndarray]] = []  # by similarity, of the last forest
+        self._groups: list[Level] = []  # by similarity, of the last forest
 
     def within(self, first: int, vectors: Float16[np.ndarray, "m d"]) -> None:
         """Keep what matters of all pairs among the samples of rank `first` and following."""
@@ -46,8 +68,18 @@ class SpanningForest:
         self, first: int, earlier: Float16[np.ndarray, "m d"], later: Iterable[Ranked]
     ) -> None:
         """Keep what matters of the pairs of these samples with samples of higher ranks."""
-        for (left, left_vectors), (right, right_vectors) in tiles(first, earlier, later):
-            self._multiply(left, left_vectors, right, right_vectors)
+        if not self._screened(earlier.shape[1]):
+            for left, right in tiles(first, earlier, later):
+                self._multiply(left, right)
+            return
+        from clipaudit.neighbors.above import Above
+
+        numbers = np.arange(first, first + len(earlier))
+        above = Above(earlier, device=self._device, threads=self._threads)
+        for ranks, vectors in later:
+            floor = partial(self._tile_floor, numbers, ranks)
+            for lefts, rights, similarity in above.pairs(vectors, ranks - first, floor):
+                self._keep(numbers[lefts], ranks[rights], similarity)
 
     def removals(self) -> Removals:
         """Return who leaves when: below the similarity that joins its group to an earlier one's.
@@ -69,22 +101,44 @@ class SpanningForest:
             order = np.argsort(-forest[2], kind="stable")
             yield from zip(*(column[order].tolist() for column in forest), strict=True)
 
-    def _multiply(
+    def _screened(self, dimension: int) -> bool:
+        """Return whether low precision pays: not for all pairs, nor for so few as NumPy does."""
+        if np.isneginf(self._floor) or self._backend == "numpy":
+            return False
+        many = self._n * (self._n // 2) * dimension > SMALL_FOR_TORCH
+        return many or self._backend is not None or self._device != "cpu"
+
+    def _tile_floor(self, left: Ranks, right: Ranks, some: slice, others: slice) -> float:
+        return self._floor_among(left[some], right[others])
+
+    def _floor_among(self, left: Ranks, right: Ranks) -> float:
+        """Return a similarity up to which pairs of these samples connect nothing new."""
+        ranks = np.concatenate([left, right])
+        for level, group in reversed(self._groups):
+            if (group[ranks] == group[ranks[0]]).all():
+                return max(self._floor, float(level))
+        return self._floor
+
+    def _multiply(self, left: Ranked, right: Ranked) -> None:
+        product = left[1].astype(np.float64) @ right[1].astype(np.float64).T + 0.0
+        rows, columns = np.nonzero(product > self._floor_among(left[0], right[0]))
+        self._keep(left[0][rows], right[0][columns], product[rows, columns])
+
+    def _keep(
         self,
-        left: Int64[np.ndarray, " a"],
-        left_vectors: Float16[np.ndarray, "a d"],
-        right: Int64[np.ndarray, " b"],
-        right_vectors: Float16[np.ndarray, "b d"],
+        left: Int64[np.ndarray, " m"],
+        right: Int64[np.ndarray, " m"],
+        similarity: Float64[np.ndarray, " m"],
     ) -> None:
-        """Keep the pairs above the floor whose left rank is lower, unless they connect nothing."""
-        product = left_vectors.astype(np.float64) @ right_vectors.astype(np.float64).T + 0.0
-        kept = (product > self._floor) & (left[:, None] < right)
-        for similarity, group in self._groups:
-            kept &= (product > similarity) | (group[left][:, None] != group[right])
-        rows, columns = np.nonzero(kept)
-        if len(rows):
-            self._waiting.append((left[rows], right[columns], product[rows, columns]))
-            self._held += len(rows)
+        """Keep the pairs whose left rank is lower, unless they connect nothing."""
+        kept = left < right
+        left, right, similarity = left[kept], right[kept], similarity[kept]
+        for level, group in self._groups:
+            kept = (similarity > level) | (group[left] != group[right])
+            left, right, similarity = left[kept], right[kept], similarity[kept]
+        if len(left):
+            self._waiting.append((left, right, similarity))
+            self._held += len(left)
         if self._held > self._patience:
             self._reduce()
 

@@ -129,12 +129,13 @@ def test_parts_and_groups_of_clusters_never_show(parts, rule):
 
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
 @pytest.mark.parametrize("held_rows", [12, 1000])
-def test_backends_never_show(parts, monkeypatch, backend, held_rows):
-    usual = find(*parts, rule="semdedup")
+@pytest.mark.parametrize("rule", ["semdedup", "paper"])
+def test_backends_never_show(parts, monkeypatch, rule, backend, held_rows):
+    usual = find(*parts, rule=rule, floor=0.0)
     monkeypatch.setattr(reading, "JOINED_ROWS", 16)
-    sizes = {"block_rows": 8, "held_rows": held_rows}
+    sizes = {"block_rows": 8, "held_rows": held_rows, "floor": 0.0}
 
-    assert find(*parts, rule="semdedup", backend=backend, threads=1, **sizes) == usual
+    assert find(*parts, rule=rule, backend=backend, threads=1, **sizes) == usual
 
 
 def test_rows_are_sorted_by_address_and_none_is_missing(parts):

@@ -4,6 +4,7 @@ from clustercases import first_of_group, grid_vectors, similarities
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clipaudit.neighbors import above
 from clipaudit.similarity import pairs
 from clipaudit.similarity.spanning import SpanningForest, spanning_forest
 
@@ -21,10 +22,11 @@ def found(forest):
     st.integers(0, 2**32),
     st.sampled_from([1, 2, 12, 40]),
     st.sampled_from([-np.inf, -0.25, 0.0, 0.5]),
+    st.sampled_from([None, "numpy", "torch"]),
 )
-def test_groups_at_every_threshold_keep_their_first(seed, n, floor):
+def test_groups_at_every_threshold_keep_their_first(seed, n, floor, backend):
     vectors = grid_vectors(np.random.default_rng(seed), n)
-    forest = SpanningForest(n, floor=floor)
+    forest = SpanningForest(n, floor=floor, backend=backend)
 
     forest.within(0, vectors)
 
@@ -44,6 +46,19 @@ def test_how_many_pairs_wait_never_shows(monkeypatch, tile, waiting):
     forest.across(0, vectors[:20], [(np.arange(30, 60), vectors[30:])])
 
     assert found(forest) == first_of_group(similarities(vectors))
+
+
+@pytest.mark.parametrize("tile", [1, 7, 1024])
+def test_the_cut_of_what_is_screened_never_shows(monkeypatch, tile):
+    monkeypatch.setattr(above, "TILE_ROWS", tile)
+    vectors = grid_vectors(np.random.default_rng(2), 60)
+    forest = SpanningForest(60, floor=0.25, backend="torch", waiting=0)
+
+    forest.within(0, vectors[:30])
+    forest.within(30, vectors[30:])
+    forest.across(0, vectors[:30], [(np.arange(30, 60), vectors[30:])])
+
+    assert found(forest) == first_of_group(similarities(vectors), 0.25)
 
 
 def test_pairs_that_wait_are_bounded():
