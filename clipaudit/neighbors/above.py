@@ -23,14 +23,8 @@ TILE_ROWS = 512  # vectors of each side multiplied at once: speed and memory, ne
 CROWDED = 1 / 16  # of a tile's pairs: to score as many one by one costs what all cost at once
 
 # The numbers of left and right vectors, and their exact similarities.
-Pairs = tuple[
-    Int64[np.ndarray, " m"],
-    Int64[np.ndarray, " m"],
-    Float64[np.ndarray, " m"],
-]
-
-
-# Below which similarity pairs of these left and right vectors are not asked for.
+Pairs = tuple[Int64[np.ndarray, " m"], Int64[np.ndarray, " m"], Float64[np.ndarray, " m"]]
+# The similarity up to which pairs of these left and right vectors are not asked for.
 Floor = Callable[[slice, slice], float]
 
 
