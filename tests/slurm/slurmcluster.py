@@ -187,6 +187,12 @@ class Cluster:
         command("scancel", "--user", "root", ok=False)
         self._wait("empty queue", lambda: not self.queue())
 
+    def ends(self, jobs):
+        """How some jobs of the last minutes ended, by job id, when all have left their nodes."""
+        self._wait("end of jobs", lambda: "COMPLETING" not in map(self.states().get, jobs))
+        states = self.states()
+        return {job: states[job] for job in jobs}
+
     def states(self):
         """The states in which the jobs of the last minutes are, by job id."""
         lines = command("squeue", "-h", "-t", "all", "-o", "%A %T").splitlines()

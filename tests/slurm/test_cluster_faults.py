@@ -33,7 +33,7 @@ def test_jobs_that_are_cancelled_are_tried_again(cluster, local, project, embedd
 
     project.finish()
 
-    assert {cluster.states()[job] for job in embedding} == {"CANCELLED"}
+    assert set(cluster.ends(embedding).values()) == {"CANCELLED"}
     assert_same(project, local)
 
 
@@ -46,7 +46,7 @@ def test_jobs_of_a_node_that_crashed_are_tried_again(cluster, local, project, em
     finally:
         cluster.revive(node)
 
-    assert cluster.states()[job] == "NODE_FAIL"
+    assert cluster.ends([job]) == {job: "NODE_FAIL"}
     assert_same(project, local)
 
 
@@ -61,17 +61,17 @@ def test_a_run_that_was_killed_is_started_again(cluster, local, project, embeddi
     project.finish()
 
     assert name.startswith("clipaudit_")
-    states = {cluster.states()[job] for job in embedding}
-    assert states == {"CANCELLED" if cancelled else "COMPLETED"}
+    ends = set(cluster.ends(embedding).values())
+    assert ends == {"CANCELLED" if cancelled else "COMPLETED"}
     assert_same(project, local)
 
 
 def test_a_job_out_of_memory_gets_more_at_the_next_attempt(local, project):
-    """At first 600 MB, of which Snakemake takes 200 and PyTorch more than the rest."""
-    project.start("--set-resources", "embed:mem_mb=600 * attempt", target=EMBEDDED)
+    """At first 350 MB, of which Snakemake takes 200 and PyTorch more than the rest."""
+    project.start("--set-resources", "embed:mem_mb=350 * attempt**2", target=EMBEDDED)
     output = project.finish()
 
     logs = [path.read_text() for path in (project.folder / "logs/slurm/rule_embed").rglob("*.log")]
     assert any(re.search("oom-kill|exceeded memory limit", log) for log in logs), output
-    assert any("mem_mb=1200" in log for log in logs)
+    assert any("mem_mb=1400" in log for log in logs)
     assert_same(project, local)
