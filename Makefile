@@ -5,7 +5,7 @@ LOCK   ?= envs/cpu.lock
 UV     := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 BIN    := .venv/bin
 
-.PHONY: demo digits test check lock
+.PHONY: demo digits test test-avx2 check lock
 
 demo: .venv/.synced
 	$(BIN)/snakemake --profile profiles/demo all_tables all_figures report
@@ -16,6 +16,11 @@ digits: .venv/.synced
 
 test: .venv/.synced .uv/moto/.synced
 	$(BIN)/pytest -n 2 -m "not slow and not gpu and not browser and not slurm"
+
+# What computes differently on processors without AVX-512, as they compute it.
+test-avx2: .venv/.synced
+	ONEDNN_MAX_CPU_ISA=AVX2 $(BIN)/pytest -n 2 -m "not slow and not gpu" \
+	  tests/training tests/neighbors tests/test_embedding.py
 
 check: .venv/.synced
 	$(BIN)/ruff check .

@@ -27,7 +27,7 @@ from clipaudit.config.supervised import Classifier, SupervisedRecipe
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.models import weights_bytes
 
-NARROW = {"layers": [1, 1, 1, 1], "channels": [4, 4, 8, 8]}
+NARROW = {"layers": [1, 1, 1, 1], "channels": [16, 16, 16, 16]}
 RECIPE = SupervisedRecipe(model_arguments=NARROW, image_size=32)
 
 

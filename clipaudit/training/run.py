@@ -25,7 +25,7 @@ from clipaudit.preparation import Preparation, training_preparation
 from clipaudit.progress import Progress
 from clipaudit.training.curves import Curves
 from clipaudit.training.data import B, Batches, BatchMaker, Maker, TrainingData
-from clipaudit.training.optimization import LAYOUT, Optimization, prepare
+from clipaudit.training.optimization import Optimization, prepare
 from clipaudit.training.order import Plan, draw, make_plan, steps_of_epochs
 from clipaudit.training.processes import Processes, joined
 from clipaudit.training.state import fingerprint, load_state, save_state
@@ -273,5 +273,5 @@ class Run:
         self, number: int, batch: tuple[torch.Tensor, torch.Tensor]
     ) -> tuple[torch.Tensor, torch.Tensor, float]:
         pixels, targets = batch
-        images = self.preparation.tensor(pixels, self.device, layout=LAYOUT)
+        images = self.preparation.tensor(pixels, self.device, layout=self.work.layout)
         return self.work.step(number, images, targets.to(self.device, non_blocking=True))

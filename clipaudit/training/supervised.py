@@ -24,7 +24,7 @@ from clipaudit.config.supervised import SupervisedRecipe
 from clipaudit.corpora.sealed import Sealed
 from clipaudit.errors import ConfigError
 from clipaudit.training.labels import LabelMaker, require_labels
-from clipaudit.training.optimization import LAYOUT, Loss, Optimization, gradient_scaler
+from clipaudit.training.optimization import Loss, Optimization, gradient_scaler, memory_layout
 from clipaudit.training.processes import Processes
 from clipaudit.training.run import (
     Run,
@@ -93,7 +93,8 @@ def _prepare(
     model: torch.nn.Module, recipe: SupervisedRecipe, *, steps: Sequence[int], device: torch.device
 ) -> Optimization:
     """Return the optimization of a classifier, which is moved to `device`."""
-    model.to(device, memory_format=LAYOUT).train()  # type: ignore[call-overload]
+    layout = memory_layout(model, device)
+    model.to(device, memory_format=layout).train()  # type: ignore[call-overload]
     optimizer = torch.optim.SGD(
         model.parameters(),
         lr=recipe.learning_rate,
@@ -107,6 +108,7 @@ def _prepare(
         scaler=gradient_scaler(recipe.precision, device),
         loss=_cross_entropy(model, device),
         autocast=get_autocast(recipe.precision, device_type=device.type),
+        layout=layout,
     )
 
 

@@ -1,5 +1,7 @@
+import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -52,6 +54,19 @@ def test_a_library_of_other_sources_is_not_used(tmp_path, monkeypatch, caplog):
 
     assert library.find_library(tmp_path / "neighbors.so") is None
     assert "was compiled from other sources" in caplog.text
+
+
+@pytest.mark.skipif("avx2" not in library.kernels(), reason="the native search does not run here")
+@pytest.mark.parametrize(
+    ("most", "kernels"), [("AVX", "()"), ("AVX2", "('avx2',)"), ("DEFAULT", str(library.kernels()))]
+)
+def test_the_variable_that_limits_onednn_limits_the_kernels(most, kernels):
+    program = "from clipaudit.neighbors.native.library import kernels; print(kernels())"
+    environment = {**os.environ, "ONEDNN_MAX_CPU_ISA": most}
+
+    done = subprocess.check_output([sys.executable, "-c", program], env=environment, text=True)
+
+    assert done == f"{kernels}\n"
 
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="there is no g++")

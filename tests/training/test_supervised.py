@@ -27,9 +27,9 @@ CLASSES = ("red", "green", "blue")
 LABELLED = Captioning("none", classes=CLASSES)
 NARROW = {
     "layers": [1, 1, 1, 1],
-    "channels": [4, 4, 8, 8],
+    "channels": [16, 16, 16, 16],
     "stem_type": "deep",
-    "stem_width": 4,
+    "stem_width": 8,
     "zero_init_last": False,
 }
 RECIPE = SupervisedRecipe(

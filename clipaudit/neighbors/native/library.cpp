@@ -4,9 +4,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <string>
+#include <utility>
 
 #include "search.h"
 
@@ -29,6 +31,30 @@ bool saves(unsigned first, unsigned last) {
     return true;
 }
 
+enum Level { NONE, AVX2, AVX512, BF16, AMX, AMX_FP16 };
+
+// The instructions that oneDNN's variable allows: one limit for all that a process computes.
+Level allowed() {
+    static const std::pair<const char *, Level> LEVELS[] = {
+        {"SSE41", NONE},
+        {"AVX", NONE},
+        {"AVX2", AVX2},
+        {"AVX2_VNNI", AVX2},
+        {"AVX2_VNNI_2", AVX2},
+        {"AVX512_CORE", AVX512},
+        {"AVX512_CORE_VNNI", AVX512},
+        {"AVX512_CORE_BF16", BF16},
+        {"AVX512_CORE_FP16", BF16},
+        {"AVX10_1_512", BF16},
+        {"AVX512_CORE_AMX", AMX},
+        {"AVX10_1_512_AMX", AMX},
+    };
+    const char *limit = getenv("ONEDNN_MAX_CPU_ISA");
+    for (auto &[name, level] : LEVELS)
+        if (limit && strcasecmp(name, limit) == 0) return level;
+    return AMX_FP16;
+}
+
 Processor inspect() {
     constexpr long ask = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM: tiles are for who asks
     unsigned a, b, c, d, maker, bits1, bits7b, bits7d, bits71 = 0;
@@ -36,16 +62,17 @@ Processor inspect() {
     if (!__get_cpuid(1, &a, &b, &bits1, &d) || !has(bits1, 27)) return {};
     if (!__get_cpuid_count(7, 0, &a, &bits7b, &c, &bits7d)) return {};
     if (a >= 1) __get_cpuid_count(7, 1, &bits71, &b, &c, &d);
+    const Level most = allowed();
     Processor found{};
-    found.avx2 = saves(1, 2) && has(bits7b, 5) && has(bits1, 12) && has(bits1, 29);
-    found.avx512 = found.avx2 && saves(5, 7) && has(bits7b, 16) && has(bits7b, 17) &&
+    found.avx2 = most >= AVX2 && saves(1, 2) && has(bits7b, 5) && has(bits1, 12) && has(bits1, 29);
+    found.avx512 = most >= AVX512 && found.avx2 && saves(5, 7) && has(bits7b, 16) && has(bits7b, 17) &&
                    has(bits7b, 30) && has(bits7b, 31);
-    const bool avx512_bf16 = found.avx512 && has(bits71, 5);
+    const bool avx512_bf16 = most >= BF16 && found.avx512 && has(bits71, 5);
     found.quick_bf16 = avx512_bf16 && maker != signature_INTEL_ebx;
     found.slow_bf16 = avx512_bf16 && maker == signature_INTEL_ebx;
-    found.amx_bf16 = avx512_bf16 && has(bits7d, 22) && has(bits7d, 24) && saves(17, 18) &&
-                     syscall(SYS_arch_prctl, ask, tile_data) == 0;
-    found.amx_fp16 = found.amx_bf16 && has(bits71, 21);
+    found.amx_bf16 = most >= AMX && avx512_bf16 && has(bits7d, 22) && has(bits7d, 24) &&
+                     saves(17, 18) && syscall(SYS_arch_prctl, ask, tile_data) == 0;
+    found.amx_fp16 = most >= AMX_FP16 && found.amx_bf16 && has(bits71, 21);
     return found;
 }
 

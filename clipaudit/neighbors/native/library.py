@@ -52,7 +52,7 @@ def find_library(path: Path) -> ctypes.CDLL | None:
         _say(f"{path.name} was compiled from other sources")
         return None
     if not library.neighbors_kernels():
-        _say("this processor has no AVX2")
+        _say("this processor has no AVX2, or ONEDNN_MAX_CPU_ISA forbids it")
         return None
     return library
 
