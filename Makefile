@@ -20,12 +20,13 @@ test: .venv/.synced .uv/moto/.synced
 # What computes differently on processors without AVX-512, as they compute it.
 test-avx2: .venv/.synced
 	ONEDNN_MAX_CPU_ISA=AVX2 $(BIN)/pytest -n 2 -m "not slow and not gpu" \
-	  tests/training tests/neighbors tests/test_embedding.py
+	  tests/training tests/neighbors tests/embeddings/test_embedding.py
 
 check: .venv/.synced
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/snakefmt --check Snakefile rules
 	$(BIN)/snakemake --lint
 
@@ -100,7 +101,7 @@ test-slow: .venv/.synced .uv/moto/.synced img2dataset
 
 # Needs Chromium: apt-get install chromium, or CHROMIUM=/its/path
 test-browser: .venv/.synced
-	$(BIN)/pytest -m browser tests/reports
+	$(BIN)/pytest -m browser tests/site
 
 demo-full: .venv/.synced
 	$(BIN)/snakemake --profile profiles/demo --configfile config/demo_full.yaml -- \

@@ -25,10 +25,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from clipaudit.lineage.placements import placements
-from clipaudit.lineage.records import Execution, read_records
 from clipaudit.runs.events import newest
-from clipaudit.store import Store
+from clipaudit.store.placements import placements
+from clipaudit.store.records import Execution, read_records
+from clipaudit.store.store import Store
 
 TRAINING = ("train", "train_supervised")
 ROUNDS = 3
@@ -37,7 +37,7 @@ LIBRARIES = ("numpy", "pyarrow", "duckdb", "PIL", "torch", "torchvision", "open_
              "matplotlib", "rapidocr")  # fmt: skip
 IMPORT = """
 import sys, time
-from clipaudit.slowimports import hide_slow_imports
+from clipaudit.steps.slowimports import hide_slow_imports
 hide_slow_imports()
 started = time.perf_counter()
 for name in sys.argv[1:]:

@@ -30,13 +30,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from clipaudit.actions import ActionCache
-from clipaudit.lineage.packing import pack, register_records, write_packed
-from clipaudit.lineage.placements import Placement, place
-from clipaudit.lineage.record_tables import packed_folder, record_row, record_table
-from clipaudit.lineage.records import read_record
 from clipaudit.lineage.walk import actions_below
-from clipaudit.store import Pointer, Store, link_object, replace_text
+from clipaudit.store.actions import ActionCache
+from clipaudit.store.packing import pack, register_records, write_packed
+from clipaudit.store.placements import Placement, place
+from clipaudit.store.record_tables import packed_folder, record_row, record_table
+from clipaudit.store.records import read_record
+from clipaudit.store.store import Pointer, Store, link_object, replace_text
 
 PARTS, STAGES, MANIFESTS, MODELS, PREDICTIONS = 300, 16, 20, 60, 119
 RUN = PARTS * STAGES + MANIFESTS + MODELS + PREDICTIONS + 1  # actions; the last makes the table

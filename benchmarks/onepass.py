@@ -29,8 +29,8 @@ import pyarrow.parquet as pq
 
 from clipaudit.ahead import one_ahead
 from clipaudit.corpora.vectors import embedding_array
-from clipaudit.parquet import BATCH_ROWS, read_batches, write_tables
 from clipaudit.similarity.nearest import SIMILARITIES, PartSearch, QuerySets, query_sets
+from clipaudit.store.parquet import BATCH_ROWS, read_batches, write_tables
 
 SETS = 6  # test sets, the queries' number is that of all together
 DRAWN = 16_384  # rows drawn; the others are theirs with the dimensions in another order

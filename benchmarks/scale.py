@@ -25,9 +25,9 @@ import duckdb
 import yaml
 from workingcopy import Ran, WorkingCopy, working_copy
 
-from clipaudit.lineage.packing import register_records
-from clipaudit.lineage.records import Record, read_records
-from clipaudit.store import Store
+from clipaudit.store.packing import register_records
+from clipaudit.store.records import Record, read_records
+from clipaudit.store.store import Store
 
 DEMO_PICTURES, LARGE_SHARDS, POSTER_SHARDS = 8_000, 16, 4
 CLUSTERS = 16  # the demo's, of 8 a job

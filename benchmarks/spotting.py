@@ -17,8 +17,8 @@ import rapidocr
 from PIL import Image, ImageDraw
 
 from clipaudit.demo.glyphs import font
+from clipaudit.parrot.spotters import RapidSettings, RapidSpotter
 from clipaudit.parrot.tokens import tokens
-from clipaudit.spotters import RapidSettings, RapidSpotter
 
 WORDS = ("umbrella", "garden", "winter", "letter", "music", "planet", "silver", "corner")
 CASES = ((64, 0), (64, 1), (224, 0), (224, 1), (224, 2), (224, 4), (512, 4))  # side, words

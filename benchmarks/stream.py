@@ -26,7 +26,7 @@ from PIL import Image
 from clipaudit.corpora.captions import Captioning
 from clipaudit.corpora.sealed import CorpusToSeal, ShardToSeal, seal
 from clipaudit.corpora.shards import raw_samples
-from clipaudit.filedigests import FileDigests
+from clipaudit.steps.filedigests import FileDigests
 
 COMMAND = [str(Path(sys.executable).parent / "clipaudit"), "stream"]
 

@@ -18,7 +18,7 @@ from multiprocessing.connection import wait
 from typing import Any
 
 PRELOADED = (
-    "clipaudit.workflow",
+    "clipaudit.steps.workflow",
     "snakemake.iocontainers",
     "duckdb",
     "pyarrow.parquet",
@@ -26,7 +26,7 @@ PRELOADED = (
     "open_clip",
     "clipaudit.config.loading",
     "clipaudit.corpora.samples",
-    "clipaudit.models",
+    "clipaudit.models.clip",
     "clipaudit.neighbors.backends",
     "clipaudit.reports.tables",
 )

@@ -15,8 +15,9 @@ from clipaudit.config.loading import (
 from clipaudit.config.pictures import left_out, pictured, require_pictures
 from clipaudit.config.training import Encoder
 from clipaudit.errors import ClipauditError
-from clipaudit.runs.allowance import name_run
-from clipaudit.workflow import code, refuse_excess_of, stop_with
+from clipaudit.steps.allowance import name_run
+from clipaudit.runs.start import refuse_excess_of
+from clipaudit.steps.workflow import code, stop_with
 
 DEFAULT_SETTINGS = Path("config/demo.yaml")
 

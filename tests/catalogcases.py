@@ -8,10 +8,10 @@ from clipaudit.catalog.views import CATALOG, CatalogFile, write_catalog
 from clipaudit.corpora.drops import DROPS
 from clipaudit.corpora.manifests import MANIFEST
 from clipaudit.corpora.samples import SAMPLES
+from clipaudit.deduplication.duplicates import DUPLICATES
 from clipaudit.memorization.membership import MEMBERS
 from clipaudit.memorization.recall import RECALLS
 from clipaudit.parrot.matching import MATCHES
-from clipaudit.similarity.duplicates import DUPLICATES
 from clipaudit.similarity.nearest import SIMILARITIES
 
 SCHEMAS = {

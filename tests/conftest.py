@@ -9,7 +9,7 @@ import torch
 from hypothesis import settings
 from tinyclip import tiny
 
-from clipaudit.models import build
+from clipaudit.models.clip import build
 
 settings.register_profile("shared machine", deadline=None)  # other jobs run beside the tests
 settings.load_profile("shared machine")

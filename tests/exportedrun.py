@@ -7,17 +7,17 @@ import numpy as np
 import pyarrow as pa
 from PIL import Image
 
-from clipaudit.actions import ActionInput, ActionOutput, Ingredients
 from clipaudit.corpora.captions import Captioning
 from clipaudit.corpora.drops import DROPS
 from clipaudit.corpora.manifests import MANIFEST
 from clipaudit.corpora.samples import SAMPLES, index_shards
 from clipaudit.corpora.shardlist import SHARDS
-from clipaudit.filedigests import FileDigests
-from clipaudit.lineage.placements import Placement, place, placement
-from clipaudit.lineage.records import Execution, Record, write_record
-from clipaudit.parquet import write_tables
-from clipaudit.store import Pointer, Store, replace_text
+from clipaudit.steps.filedigests import FileDigests
+from clipaudit.store.actions import ActionInput, ActionOutput, Ingredients
+from clipaudit.store.parquet import write_tables
+from clipaudit.store.placements import Placement, place, placement
+from clipaudit.store.records import Execution, Record, write_record
+from clipaudit.store.store import Pointer, Store, replace_text
 
 VERSIONS = {"python": "3.11.7", "numpy": "2.3.5"}
 

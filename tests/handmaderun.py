@@ -4,15 +4,15 @@ import hashlib
 
 import pyarrow as pa
 
-from clipaudit.actions import ActionInput, ActionOutput, Ingredients, LabelledFile
 from clipaudit.lineage import recorded_sql
-from clipaudit.lineage.code_records import CodeRecord, write_code
-from clipaudit.lineage.placements import Placement, place
-from clipaudit.lineage.records import Execution, Record, write_record
-from clipaudit.parquet import write_tables
 from clipaudit.reports import tables
 from clipaudit.reports.tables import report_table
-from clipaudit.store import Store, link_object, replace_text
+from clipaudit.store.actions import ActionInput, ActionOutput, Ingredients, LabelledFile
+from clipaudit.store.code_records import CodeRecord, write_code
+from clipaudit.store.parquet import write_tables
+from clipaudit.store.placements import Placement, place
+from clipaudit.store.records import Execution, Record, write_record
+from clipaudit.store.store import Store, link_object, replace_text
 
 RAN = Execution("2026-01-01T00:00:00.000", 1.5, "host", 100, 1, {"python": "3.11"}, {})
 

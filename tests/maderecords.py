@@ -2,9 +2,9 @@
 
 import hashlib
 
-from clipaudit.actions import ActionInput, ActionOutput, Ingredients
-from clipaudit.lineage.records import Execution, Record, write_record
-from clipaudit.store import Pointer
+from clipaudit.store.actions import ActionInput, ActionOutput, Ingredients
+from clipaudit.store.records import Execution, Record, write_record
+from clipaudit.store.store import Pointer
 
 
 def key(name):

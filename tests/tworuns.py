@@ -4,12 +4,12 @@ import hashlib
 
 import pyarrow as pa
 
-from clipaudit.actions import ActionInput, ActionOutput, Ingredients
-from clipaudit.lineage.placements import Placement, place, placement
-from clipaudit.lineage.records import Execution, Record, write_record
 from clipaudit.lineage.snapshots import folder_run
-from clipaudit.parquet import write_tables
-from clipaudit.store import Pointer, Store, link_object, replace_text
+from clipaudit.store.actions import ActionInput, ActionOutput, Ingredients
+from clipaudit.store.parquet import write_tables
+from clipaudit.store.placements import Placement, place, placement
+from clipaudit.store.records import Execution, Record, write_record
+from clipaudit.store.store import Pointer, Store, link_object, replace_text
 
 RAN = Execution("2026-01-01T00:00:00", 1.0, "host", 100, 1, {}, {})
 

@@ -1,6 +1,6 @@
 """Which samples of a source form each set."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

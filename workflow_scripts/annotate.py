@@ -1,6 +1,6 @@
 """The objects of the pictures of a part, as the samples' JSON states them."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

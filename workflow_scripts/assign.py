@@ -1,12 +1,16 @@
 """The cluster of every sample of a part, and its embedding beside it, by cluster."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
     """Assign the samples."""
+    from clipaudit.deduplication.assignment import (
+        assign_clusters,
+        centroid_queries,
+        clustered_schema,
+    )
     from clipaudit.neighbors.backends import quicker_backend
-    from clipaudit.similarity.assignment import assign_clusters, centroid_queries, clustered_schema
 
     queries = centroid_queries(step.table("centroids"))
     clustered = assign_clusters(

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from clipaudit.workflow import reporting
+from clipaudit.steps.workflow import reporting
 
 with reporting(snakemake):
     from clipaudit.corpora.blurring import blur_shard

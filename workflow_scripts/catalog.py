@@ -3,15 +3,15 @@
 import os
 from pathlib import Path
 
-from clipaudit.workflow import reporting
+from clipaudit.steps.workflow import reporting
 
 with reporting(snakemake):
     from clipaudit.catalog.audit_parts import Choices
     from clipaudit.catalog.views import catalog_files, write_catalog
     from clipaudit.config.loading import parse_settings
-    from clipaudit.lineage.packing import keep_packed
     from clipaudit.lineage.walk import actions_below
-    from clipaudit.store import Store
+    from clipaudit.store.packing import keep_packed
+    from clipaudit.store.store import Store
 
     results = Path(snakemake.config["results"])
     store = Store(Path(snakemake.config["store"]))

@@ -1,11 +1,11 @@
 """The centroids of the spherical k-means, learned from a random sample."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
     """Learn the centroids."""
-    from clipaudit.similarity.clustering import train_centroids
+    from clipaudit.deduplication.clustering import train_centroids
 
     settings = step.settings
     centroids = train_centroids(

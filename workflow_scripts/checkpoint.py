@@ -1,6 +1,6 @@
 """A model of this workflow as it was after an earlier epoch of its training."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

@@ -1,13 +1,13 @@
 """What a classifier predicts for every image of every test set that has its classes."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
     """Predict the classes, one model load for all test sets."""
-    from clipaudit.classifiers import load_from_settings
-    from clipaudit.evaluation import PREDICTIONS, evaluate_classifier, read_tasks
-    from clipaudit.models import use_device
+    from clipaudit.evaluation.evaluation import PREDICTIONS, evaluate_classifier, read_tasks
+    from clipaudit.models.classifiers import load_from_settings
+    from clipaudit.models.clip import use_device
 
     device = use_device(step.device, threads=step.threads)
     tasks = read_tasks(

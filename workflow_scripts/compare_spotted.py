@@ -1,6 +1,6 @@
 """What was spotted beside what the world wrote into its pictures."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
@@ -8,7 +8,7 @@ def compute(step: Step) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from clipaudit.demo.spotted_truth import SPOTTED_TRUTH, compare
+    from clipaudit.parrot.spotted_truth import SPOTTED_TRUTH, compare
 
     truth = pa.concat_tables(pq.read_table(path) for path in step.files("truths"))
     compared = compare(truth, step.table("spans"), step.table("matches"))

@@ -1,6 +1,6 @@
 """How often words, or pairs of them, occur in the captions or the pictures of a part."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

@@ -1,6 +1,6 @@
 """The manifest of a part of a set: every other row says why it is not in."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

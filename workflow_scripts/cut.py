@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

@@ -1,6 +1,6 @@
 """Where the random order is cut, so that a set has its size."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

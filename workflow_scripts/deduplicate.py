@@ -1,12 +1,12 @@
 """The manifest of a part without the duplicates of other samples."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
     """Drop the duplicates."""
     from clipaudit.corpora.manifests import MANIFEST
-    from clipaudit.similarity.deduplication import deduplicate
+    from clipaudit.deduplication.deduplication import deduplicate
 
     settings, shards = step.settings, step.settings["shards"]
     duplicates = step.between("duplicates", "shard", shards[0], shards[-1])

@@ -1,15 +1,15 @@
 """The objects that a detector finds in the pictures of a part."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
     """Detect the objects."""
     from clipaudit.corpora.drops import DROPS, Drops
-    from clipaudit.detection import detect_objects
-    from clipaudit.detectors import load_detector
+    from clipaudit.memorization.detection import detect_objects
+    from clipaudit.memorization.detectors import load_detector
     from clipaudit.memorization.objects import OBJECTS, VOCABULARY
-    from clipaudit.models import use_device
+    from clipaudit.models.clip import use_device
 
     settings, drops = step.settings["detector"], Drops("annotate")
     device = use_device(step.device, threads=step.threads)

@@ -1,11 +1,11 @@
 """How similar each sample of a group of clusters is to what makes it superfluous."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
     """Compare within clusters; resources say how, and never show in the table."""
-    from clipaudit.similarity.duplicates import DUPLICATES, find_duplicates
+    from clipaudit.deduplication.duplicates import DUPLICATES, find_duplicates
 
     settings = step.settings
     duplicates = find_duplicates(

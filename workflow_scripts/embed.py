@@ -1,6 +1,6 @@
 """Embeddings of the pictures of a part."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
@@ -8,9 +8,9 @@ def compute(step: Step) -> None:
     import pyarrow as pa
 
     from clipaudit.corpora.drops import DROPS, Drops
-    from clipaudit.embedding import embed_images, embeddings_schema
-    from clipaudit.encoders import load_from_settings
-    from clipaudit.models import use_device
+    from clipaudit.embeddings.embedding import embed_images, embeddings_schema
+    from clipaudit.models.clip import use_device
+    from clipaudit.models.encoders import load_from_settings
 
     device = use_device(step.device, threads=step.threads)
     name, settings = step.settings["name"], step.settings["model"]

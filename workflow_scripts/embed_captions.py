@@ -1,17 +1,17 @@
 """Embeddings of the captions of a part."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
     """Embed the captions."""
     import pyarrow as pa
 
-    from clipaudit.caption_embedding import embed_captions
     from clipaudit.corpora.drops import DROPS, Drops
-    from clipaudit.embedding import embeddings_schema
-    from clipaudit.encoders import load_from_settings
-    from clipaudit.models import use_device
+    from clipaudit.embeddings.caption_embedding import embed_captions
+    from clipaudit.embeddings.embedding import embeddings_schema
+    from clipaudit.models.clip import use_device
+    from clipaudit.models.encoders import load_from_settings
 
     device = use_device(step.device, threads=step.threads)
     name, settings = step.settings["name"], step.settings["model"]

@@ -1,13 +1,13 @@
 """What a model predicts for every image of every test set."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
     """Predict the classes, one model load for all test sets."""
-    from clipaudit.encoders import load_from_settings
-    from clipaudit.evaluation import PREDICTIONS, evaluate, read_tasks
-    from clipaudit.models import use_device
+    from clipaudit.evaluation.evaluation import PREDICTIONS, evaluate, read_tasks
+    from clipaudit.models.clip import use_device
+    from clipaudit.models.encoders import load_from_settings
 
     device = use_device(step.device, threads=step.threads)
     tasks = read_tasks(

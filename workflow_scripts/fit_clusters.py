@@ -1,6 +1,6 @@
 """Clusters of the pictures of a corpus, learned from a random sample."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

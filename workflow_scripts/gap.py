@@ -1,6 +1,6 @@
 """The manifest of a part pruned to the gap of one test set, or of all."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

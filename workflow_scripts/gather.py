@@ -1,10 +1,10 @@
-"""The pointers of all parts of a folder, by one name; see clipaudit.gathered."""
+"""The pointers of all parts of a folder, by one name; see clipaudit.store.gathered."""
 
 from pathlib import Path
 
-from clipaudit.workflow import reporting
+from clipaudit.steps.workflow import reporting
 
 with reporting(snakemake):
-    from clipaudit.gathered import write_list
+    from clipaudit.store.gathered import write_list
 
     write_list(Path(snakemake.output.gathered), snakemake.input.members)

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from clipaudit.workflow import reporting
+from clipaudit.steps.workflow import reporting
 
 with reporting(snakemake):
     from pydantic import TypeAdapter
 
-    from clipaudit.demo.settings import World
+    from clipaudit.config.worlds import World
     from clipaudit.demo.worlds import write_shard
 
     write_shard(

@@ -1,6 +1,6 @@
 """The samples of a part, its drops, and which bytes its shards are."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

@@ -1,6 +1,6 @@
 """The manifest that keeps every sample of a part."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

@@ -1,6 +1,6 @@
 """The samples of a part of a corpus without pictures, its drops, and which bytes its files are."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

@@ -1,6 +1,6 @@
 """How many words of its caption each picture of a part shows."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

@@ -1,6 +1,6 @@
 """The samples of a part that are in a set for good."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

@@ -1,6 +1,6 @@
 """The nearest train samples of every test sample, over all parts."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

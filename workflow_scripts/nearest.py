@@ -1,6 +1,6 @@
 """The nearest neighbours between one part and all test sets, both directions in one pass."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

@@ -1,6 +1,6 @@
 """The neighbours of some test sets among the samples of a part that a manifest keeps."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

@@ -1,6 +1,6 @@
 """The place of every public image by uid."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

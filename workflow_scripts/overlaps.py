@@ -1,6 +1,6 @@
 """Which drawn samples of a part share something with a sample of an earlier set."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

@@ -1,6 +1,6 @@
 """The embeddings of a part, by cluster, of what may be debiased but for repetitions."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

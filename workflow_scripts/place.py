@@ -1,6 +1,6 @@
 """The cluster of every picture of a part."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

@@ -1,14 +1,14 @@
 """How similar a model finds pictures of nothing but a text to that text, by vocabulary."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
     """Draw and embed the grams."""
-    from clipaudit.encoders import load_from_settings
-    from clipaudit.models import use_device
+    from clipaudit.models.clip import use_device
+    from clipaudit.models.encoders import load_from_settings
+    from clipaudit.parrot.probing import PROBES, probe
     from clipaudit.parrot.synthetic import STYLES, Typeface, dejavu_sans
-    from clipaudit.probing import PROBES, probe
 
     device = use_device(step.device, threads=step.threads)
     settings, font = step.settings["model"], step.files("font")

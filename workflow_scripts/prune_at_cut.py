@@ -1,6 +1,6 @@
 """The manifest of a part without the samples that a cut takes away."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

@@ -1,6 +1,6 @@
 """The text in the pictures of a part, as the samples' JSON states it."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

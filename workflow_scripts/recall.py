@@ -1,6 +1,6 @@
 """How many objects of each record's picture the public images nearest to its caption show."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from clipaudit.workflow import reporting
+from clipaudit.steps.workflow import reporting
 
 with reporting(snakemake):
     from clipaudit.config.loading import parse_settings
-    from clipaudit.reports.site.build import write_report
-    from clipaudit.store import Store
+    from clipaudit.site.build import write_report
+    from clipaudit.store.store import Store
 
     run = parse_settings(snakemake.config)
     tables, figures = (map(Path, snakemake.input.get(name, ())) for name in ("tables", "figures"))

@@ -1,6 +1,6 @@
 """One figure of a paper, and the table that it shows."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

@@ -1,6 +1,6 @@
 """One gallery of a paper: test pictures beside the pictures nearest to them."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

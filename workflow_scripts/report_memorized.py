@@ -1,6 +1,6 @@
 """The most memorized samples as a picture."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 if TYPE_CHECKING:
     from clipaudit.parrot.example_texts import Material

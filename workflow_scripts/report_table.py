@@ -1,6 +1,6 @@
 """One table of a paper, and the forms that people read."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

@@ -1,13 +1,13 @@
 """How well a model finds the pictures of a corpus by their captions, and the other way."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
     """Rank them."""
-    from clipaudit.encoders import load_from_settings
-    from clipaudit.models import use_device
-    from clipaudit.pair_retrieval import PAIR_RANKS, retrieve_pairs
+    from clipaudit.evaluation.pair_retrieval import PAIR_RANKS, retrieve_pairs
+    from clipaudit.models.clip import use_device
+    from clipaudit.models.encoders import load_from_settings
 
     device = use_device(step.device, threads=step.threads)
     clip = load_from_settings(**step.settings["model"], weights=step.files("weights"))

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
     """Run the task."""
-    from clipaudit.encoders import load_from_settings
-    from clipaudit.models import use_device
-    from clipaudit.suite import METRICS, run_task
-    from clipaudit.suite_tasks import task_named
+    from clipaudit.evaluation.suite import METRICS, run_task
+    from clipaudit.evaluation.suite_tasks import task_named
+    from clipaudit.models.clip import use_device
+    from clipaudit.models.encoders import load_from_settings
 
     device = use_device(step.device, threads=step.threads)
     clip = load_from_settings(**step.settings["model"], weights=step.files("weights"))

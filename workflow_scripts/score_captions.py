@@ -1,15 +1,15 @@
 """How similar captions are to the pictures of a part, raw and with text erased."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
     """Score every picture, as it is and erased."""
-    from clipaudit.caption_scores import SCORES, score_captions
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.corpora.splits import select_rows
-    from clipaudit.encoders import load_from_settings
-    from clipaudit.models import use_device
+    from clipaudit.models.clip import use_device
+    from clipaudit.models.encoders import load_from_settings
+    from clipaudit.parrot.caption_scores import SCORES, score_captions
 
     device = use_device(step.device, threads=step.threads)
     settings, drops = step.settings["model"], Drops("score captions")

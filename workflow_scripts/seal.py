@@ -1,6 +1,6 @@
 """A manifest over all its parts and corpora, as one file for training and streams."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

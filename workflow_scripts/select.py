@@ -1,15 +1,15 @@
 """Which of its candidate captions a model finds nearest to every picture."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
     """Choose captions, one model load for all sets."""
     from itertools import islice
 
-    from clipaudit.encoders import load_from_settings
-    from clipaudit.models import use_device
-    from clipaudit.selection import SELECTIONS, select_captions
+    from clipaudit.evaluation.selection import SELECTIONS, select_captions
+    from clipaudit.models.clip import use_device
+    from clipaudit.models.encoders import load_from_settings
 
     device = use_device(step.device, threads=step.threads)
     clip = load_from_settings(**step.settings["model"], weights=step.files("weights"))

@@ -1,6 +1,6 @@
 """The manifest of a set, or of its first samples."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

@@ -1,6 +1,6 @@
 """The samples of a part that are public, or that are records of A, B or the hold-out."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

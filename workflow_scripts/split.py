@@ -1,6 +1,6 @@
 """The samples of a split: those of another corpus that its predicate chooses."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

@@ -1,6 +1,6 @@
 """The embeddings of a split: those that its corpus has already."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

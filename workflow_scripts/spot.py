@@ -1,15 +1,15 @@
 """The text in the pictures of a part, by OCR."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
     """Read what no job has read before."""
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.parrot.spans import SPANS
-    from clipaudit.spot_memory import SpotMemory, memory_folder
-    from clipaudit.spotters import RapidSettings, RapidSpotter
-    from clipaudit.spotting import spot_text
+    from clipaudit.parrot.spot_memory import SpotMemory, memory_folder
+    from clipaudit.parrot.spotters import RapidSettings, RapidSpotter
+    from clipaudit.parrot.spotting import spot_text
 
     asked, drops = step.settings["spotting"], Drops("spot")
     spotter = RapidSpotter(

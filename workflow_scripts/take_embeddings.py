@@ -1,13 +1,13 @@
 """The embeddings of a part that others computed, joined to its samples."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
     """Find each sample's row, and check it."""
     from clipaudit.corpora.drops import DROPS, Drops
-    from clipaudit.embedding import embeddings_schema
-    from clipaudit.given_embeddings import EmbeddingFiles, take_embeddings
+    from clipaudit.embeddings.embedding import embeddings_schema
+    from clipaudit.embeddings.given_embeddings import EmbeddingFiles, take_embeddings
 
     name, join = step.settings["name"], step.settings["join"]
     pairs = list(zip(step.files("arrays"), step.files("metadata"), strict=True))

@@ -1,6 +1,6 @@
 """A classifier trained on a sealed manifest."""
 
-from clipaudit.workflow import Step, run_step
+from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:

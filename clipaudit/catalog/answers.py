@@ -23,7 +23,7 @@ from clipaudit.catalog.answer_forms import (
 from clipaudit.catalog.refusals import refusal, table_names
 from clipaudit.errors import InputError, StoreError
 from clipaudit.plaintext import plain
-from clipaudit.store import Store
+from clipaudit.store.store import Store
 from clipaudit.suggestions import did_you_mean
 
 FORMATS = ("table", "csv", "json", "jsonl", "parquet", "markdown")
@@ -79,7 +79,7 @@ def _asked(
 
 
 def _make_records(connection: duckdb.DuckDBPyConnection, store: Path) -> None:
-    from clipaudit.lineage.packing import register_records
+    from clipaudit.store.packing import register_records
 
     if not (store / "lineage").is_dir():
         raise StoreError(f"{store}: no store with lineage records. Name it by --store.")

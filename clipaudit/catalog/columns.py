@@ -15,9 +15,9 @@ from itertools import takewhile
 
 import duckdb
 
+from clipaudit.catalog.comments import column_comments
 from clipaudit.catalog.sqltext import identifier, literal
 from clipaudit.catalog.tables import TABLES
-from clipaudit.reports.comments import column_comments
 
 READS = ("columns.tsv",)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from clipaudit.lineage.records import Record
+from clipaudit.store.records import Record
 
 _TEXT = pa.string()
 TABLES = {

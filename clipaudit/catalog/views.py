@@ -23,9 +23,9 @@ from clipaudit.catalog.refusals import refusal
 from clipaudit.catalog.sqltext import identifier, literal
 from clipaudit.catalog.tables import CatalogFile, write_tables
 from clipaudit.errors import StoreError
-from clipaudit.lineage.placements import placements
-from clipaudit.lineage.records import Record
-from clipaudit.store import Pointer, Store
+from clipaudit.store.placements import placements
+from clipaudit.store.records import Record
+from clipaudit.store.store import Pointer, Store
 
 CATALOG = "audit.duckdb"
 

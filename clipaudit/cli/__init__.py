@@ -14,7 +14,7 @@ def main() -> None:
 
         sys.exit(stream(sys.argv[2:]))
     from clipaudit.cli.commands import commands
-    from clipaudit.slowimports import hide_slow_imports
+    from clipaudit.steps.slowimports import hide_slow_imports
 
     hide_slow_imports()
     commands()

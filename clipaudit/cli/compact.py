@@ -19,9 +19,9 @@ def compact(store: Path) -> None:
     Example:
       clipaudit compact --store /data/store
     """
-    from clipaudit.lineage.packing import pack
     from clipaudit.plaintext import plain
-    from clipaudit.store import Store
+    from clipaudit.store.packing import pack
+    from clipaudit.store.store import Store
 
     done = pack(Store(store))
     for fault in done.faults:

@@ -67,7 +67,7 @@ def diff(
     """
     from clipaudit.lineage.difference.comparison import compare_runs
     from clipaudit.lineage.snapshots import folder_run, open_run
-    from clipaudit.store import Store
+    from clipaudit.store.store import Store
 
     opened = Store(store)
     second = open_run(after, opened) if after else folder_run(results, opened)

@@ -62,7 +62,7 @@ def export(
         raise click.UsageError(f"--no-pictures: {form} never has pictures.")
     from clipaudit.exports.formats import export as write
     from clipaudit.plaintext import plain
-    from clipaudit.store import Store
+    from clipaudit.store.store import Store
 
     tally = write(
         results,

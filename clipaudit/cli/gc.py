@@ -87,7 +87,7 @@ def gc(
       clipaudit gc --delete --grace 30d
     """
     from clipaudit.lineage.keeping.collection import collect
-    from clipaudit.store import Store
+    from clipaudit.store.store import Store
 
     done = collect(
         Store(store),

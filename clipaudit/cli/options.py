@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from clipaudit.disks import disk_error
 from clipaudit.errors import ClipauditError
+from clipaudit.store.disks import disk_error
 
 
 class Group(click.Group):

@@ -24,7 +24,7 @@ def pin(name: str | None, listed: bool, remove: str | None, results: Path, store
     """
     from clipaudit.lineage.snapshots import check_results, pins, snapshot, unpin
     from clipaudit.lineage.snapshots import pin as keep
-    from clipaudit.store import Store
+    from clipaudit.store.store import Store
 
     if sum((name is not None, listed, remove is not None)) != 1:
         raise click.UsageError("Give a NAME to keep the run by, or --list, or --remove NAME.")

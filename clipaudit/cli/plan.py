@@ -14,9 +14,9 @@ from clipaudit.cli.sizes import size
 from clipaudit.plaintext import plain
 
 if TYPE_CHECKING:
-    from clipaudit.jobs import Workflow
     from clipaudit.lineage.planning.costs import Cost
     from clipaudit.lineage.planning.forecasts import Outlook
+    from clipaudit.steps.jobs import Workflow
 
 HEADINGS = {
     "certain": "certain",
@@ -129,8 +129,8 @@ def plan(
     """
     if not estimate and (store or stated or samples):
         raise click.UsageError("--rates, --stated-rates, --samples-per-shard belong to --estimate.")
-    from clipaudit.jobs import read_workflow
     from clipaudit.lineage.planning.forecasts import outlook
+    from clipaudit.steps.jobs import read_workflow
 
     arguments = ["--profile", profile]
     arguments += ["--configfile", *files] if files else []
@@ -160,7 +160,7 @@ def _print_estimate(
     from clipaudit.lineage.planning.observations import observations
     from clipaudit.lineage.planning.rates import Rates, read_stated
     from clipaudit.lineage.planning.shardsizes import ShardSizes
-    from clipaudit.store import Store
+    from clipaudit.store.store import Store
 
     scripts = {job.rule: job.script for job in workflow.jobs}
     observed = observations(Store(store or workflow.store), scripts)

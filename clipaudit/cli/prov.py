@@ -58,12 +58,12 @@ def prov(
     """
     if form == "openlineage" and (summary or no_files or terms):
         raise click.UsageError("--summary, --no-files and --license are for ro-crate.")
-    from clipaudit.exports.outputs import whole_output
     from clipaudit.plaintext import plain
     from clipaudit.provenance.crate import METADATA, write_crate
     from clipaudit.provenance.events import write_events
     from clipaudit.provenance.recorded import recorded
-    from clipaudit.store import Store
+    from clipaudit.store.outputs import whole_output
+    from clipaudit.store.store import Store
 
     opened = Store(store)
     run = recorded(results, opened, tables)

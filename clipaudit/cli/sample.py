@@ -43,9 +43,9 @@ def sample(
       clipaudit sample large 8:3
       clipaudit sample posters e97abdc8 --output sample.html
     """
+    from clipaudit.catalog.samples.fate import sample_fate
     from clipaudit.catalog.views import open_catalog
-    from clipaudit.lineage.samples.fate import sample_fate
-    from clipaudit.store import replace_text
+    from clipaudit.store.store import replace_text
 
     ending = output.suffix.lstrip(".") if output else ""
     form = form or (ending if ending in ("json", "html") else "text")
@@ -56,7 +56,7 @@ def sample(
     elif form == "json":
         text = json.dumps(fate, indent=1) + "\n"
     else:
-        from clipaudit.lineage.samples.sections import fate_lines
+        from clipaudit.catalog.samples.sections import fate_lines
 
         text = "".join(f"{line}\n" for line in fate_lines(fate))
     if output is None:
@@ -67,9 +67,9 @@ def sample(
 
 def _page(fate: dict[str, Any], pictured: bool, store: Path) -> str:
     """Return the page of a fate; a picture that cannot be had is told, and leaves a placeholder."""
+    from clipaudit.catalog.samples.page import picture_uri, read_picture, sample_page
     from clipaudit.errors import ClipauditError
-    from clipaudit.lineage.samples.page import picture_uri, read_picture, sample_page
-    from clipaudit.store import Store
+    from clipaudit.store.store import Store
 
     if not pictured:
         return sample_page(fate, None)

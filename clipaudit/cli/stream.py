@@ -16,7 +16,7 @@ from clipaudit.corpora.sealed import Sealed, SealedShard
 from clipaudit.corpora.shards import Group, sample_groups
 from clipaudit.corpora.tarmembers import BLOCK
 from clipaudit.errors import ClipauditError, InputError
-from clipaudit.filedigests import FileDigests
+from clipaudit.steps.filedigests import FileDigests
 
 USAGE = """\
 Usage: clipaudit stream MANIFEST_DIGEST SHARD_NUMBER

@@ -18,7 +18,7 @@ from clipaudit.plaintext import plain
 if TYPE_CHECKING:
     from clipaudit.lineage.keeping.repair import Outcome
     from clipaudit.lineage.keeping.verification import Report
-    from clipaudit.store import Store
+    from clipaudit.store.store import Store
 
 _SHOWN_UNVERIFIABLE = 20  # lines; shards that were moved away are tens of thousands
 
@@ -71,7 +71,7 @@ def verify(
       clipaudit verify --repair --configfile my.yaml
     """
     from clipaudit.lineage.keeping.verification import verify_results
-    from clipaudit.store import Store
+    from clipaudit.store.store import Store
 
     place = Store(store)
 

@@ -74,7 +74,7 @@ def why(
     from clipaudit.lineage.why.answer import why as answered
     from clipaudit.lineage.why.tree_mermaid import why_mermaid
     from clipaudit.lineage.why.tree_text import why_text
-    from clipaudit.store import Store
+    from clipaudit.store.store import Store
 
     wish = Wish(rows, not every, code, SECONDS if seconds is None else seconds)
     answer = answered(results, Store(store), table, where, column, wish)

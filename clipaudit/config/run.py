@@ -40,8 +40,8 @@ from clipaudit.config.similarity import Deduplication, Similarity
 from clipaudit.config.software import Software
 from clipaudit.config.supervised import Classifier, SupervisedRecipe
 from clipaudit.config.training import Architecture, Encoder, Recipe
+from clipaudit.config.worlds import World
 from clipaudit.corpora.parts import expand_shards, part_name, parts
-from clipaudit.demo.settings import World
 from clipaudit.remote.urls import is_url
 
 

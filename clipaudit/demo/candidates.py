@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 from math import factorial, prod
 
+from clipaudit.config.worlds.glyph_settings import CandidateForm, GlyphWorld
 from clipaudit.demo.captions import BETWEEN
 from clipaudit.demo.dice import Dice
-from clipaudit.demo.glyph_settings import CandidateForm, GlyphWorld
 from clipaudit.demo.glyphs import symbols
 from clipaudit.demo.scenes import Scene
 from clipaudit.demo.styles import Box

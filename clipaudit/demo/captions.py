@@ -5,8 +5,8 @@ The article is always "a", as in those templates: "a umbrella" is one prompt for
 
 from collections.abc import Sequence
 
+from clipaudit.config.worlds.plant_settings import Style
 from clipaudit.demo.dice import Dice
-from clipaudit.demo.plant_settings import Style
 
 PLAIN = (
     "a photo of a {}",

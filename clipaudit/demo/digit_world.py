@@ -13,11 +13,11 @@ from functools import cache
 import numpy as np
 from jaxtyping import Float32
 
+from clipaudit.config.worlds import DigitCorpus, DigitWorld
 from clipaudit.demo.backdrops import Painting, backdrop, colour, enlarge
 from clipaudit.demo.captions import DIGITS, HANDWRITTEN_DIGITS, PRINTED_DIGITS
 from clipaudit.demo.dice import Dice
 from clipaudit.demo.glyphs import BOX, Mask, Pose, box_of, lay, lay_shape
-from clipaudit.demo.settings import DigitCorpus, DigitWorld
 from clipaudit.demo.shard_writer import Sample
 from clipaudit.demo.styles import bar, exposed, to_pixels
 from clipaudit.errors import ConfigError

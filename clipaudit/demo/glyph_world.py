@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from clipaudit.config.worlds.glyph_settings import GlyphCorpus, GlyphWorld
 from clipaudit.demo.candidates import candidate_phrases, candidates_of
 from clipaudit.demo.captions import BETWEEN, BY_STYLE, PLAIN
 from clipaudit.demo.dice import Dice
-from clipaudit.demo.glyph_settings import GlyphCorpus, GlyphWorld
 from clipaudit.demo.glyphs import symbols
 from clipaudit.demo.lettering import word_height, write_word
 from clipaudit.demo.scenes import Address, Scene, all_captions, compose, in_lower_half

@@ -11,12 +11,18 @@ for the corpus itself has a chance of a frame, a word or a repeated caption.
 
 from dataclasses import dataclass, replace
 
+from clipaudit.config.worlds.glyph_settings import GlyphCorpus, GlyphWorld
+from clipaudit.config.worlds.plant_settings import (
+    Copies,
+    NearDuplicates,
+    Strangers,
+    Style,
+    WrittenWords,
+)
 from clipaudit.demo.captions import caption_of
 from clipaudit.demo.dice import Dice
-from clipaudit.demo.glyph_settings import GlyphCorpus, GlyphWorld
 from clipaudit.demo.glyphs import symbols
 from clipaudit.demo.lettering import spoken_word
-from clipaudit.demo.plant_settings import Copies, NearDuplicates, Strangers, Style, WrittenWords
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from functools import cache
 import numpy as np
 from jaxtyping import Float32, UInt8
 
+from clipaudit.config.worlds.plant_settings import Style
 from clipaudit.demo.backdrops import (
     Colour,
     Field,
@@ -35,7 +36,6 @@ from clipaudit.demo.backdrops import (
 )
 from clipaudit.demo.dice import Dice, cosine_sine
 from clipaudit.demo.glyphs import Mask, Pose, Stroke, box_of, lay
-from clipaudit.demo.plant_settings import Style
 
 Masks = Float32[np.ndarray, "objects side side"]
 Pixels = UInt8[np.ndarray, "side side 3"]

@@ -6,7 +6,7 @@ A world's module offers `class_names`, `caption_phrases` and `samples`.
 from collections.abc import Iterator
 from pathlib import Path
 
-from clipaudit.demo.settings import DigitWorld, GlyphWorld
+from clipaudit.config.worlds import DigitWorld, GlyphWorld
 from clipaudit.demo.shard_writer import Sample, write_files, write_whole
 from clipaudit.demo.vocabulary import vocabulary_file, words_of
 from clipaudit.errors import ConfigError

@@ -21,7 +21,7 @@ from clipaudit.errors import InputError
 from clipaudit.exports.formats import Tally
 from clipaudit.exports.rows import ManifestPart, Rows
 from clipaudit.exports.scores import column_name
-from clipaudit.filedigests import FileDigests
+from clipaudit.steps.filedigests import FileDigests
 
 METADATA = "metadata.json"  # tells a folder of this format from any other
 VERSION = "1.0.0"  # of the format: each later FiftyOne brings it up to its own

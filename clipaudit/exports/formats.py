@@ -8,11 +8,11 @@ from typing import BinaryIO, Literal
 import numpy as np
 from jaxtyping import UInt64
 
-from clipaudit.exports.outputs import whole_output
 from clipaudit.exports.rows import Rows, find_manifest
 from clipaudit.exports.scores import score_tables
-from clipaudit.parquet import write_tables
-from clipaudit.store import Store
+from clipaudit.store.outputs import whole_output
+from clipaudit.store.parquet import write_tables
+from clipaudit.store.store import Store
 
 Format = Literal["datacomp", "uids", "parquet", "fiftyone"]
 

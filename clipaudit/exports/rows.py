@@ -16,9 +16,9 @@ from clipaudit.catalog.sqltext import literal
 from clipaudit.corpora.manifests import MANIFEST
 from clipaudit.errors import InputError, StoreError
 from clipaudit.exports.scores import ScoreTable
-from clipaudit.lineage.placements import placement
-from clipaudit.lineage.records import read_record
-from clipaudit.store import Pointer, Store
+from clipaudit.store.placements import placement
+from clipaudit.store.records import read_record
+from clipaudit.store.store import Pointer, Store
 from clipaudit.suggestions import did_you_mean
 
 MIN_DIGITS = 12  # hex digits of a digest that name a sealed manifest: what messages show

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from clipaudit.catalog.sqltext import literal
-from clipaudit.store import Pointer, Store
+from clipaudit.store.store import Pointer, Store
 
 # Tables of a corpus's own samples, under its addresses: what was drawn of it, and its records.
 KINDS = ("", ".drawn", ".records")

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from clipaudit.errors import InputError
-from clipaudit.imports.blocks import Imported, file_patterns
-from clipaudit.suite_folders import (
+from clipaudit.evaluation.suite_folders import (
     CLASS_FILE,
     KIND_FILE,
     TEMPLATE_FILE,
@@ -16,6 +15,7 @@ from clipaudit.suite_folders import (
     read_names,
     read_templates,
 )
+from clipaudit.imports.blocks import Imported, file_patterns
 
 
 def import_clip_benchmark(folder: Path, name: str, *, label_set: str | None = None) -> Imported:

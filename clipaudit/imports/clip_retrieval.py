@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clipaudit.embedding_files import EmbeddingFiles
+from clipaudit.embeddings.embedding_files import EmbeddingFiles
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns
 from clipaudit.imports.listed import listed_corpus

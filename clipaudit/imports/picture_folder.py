@@ -17,8 +17,8 @@ from clipaudit.corpora.captions import json_object
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.corpora.shards import IMAGE_EXTENSIONS
 from clipaudit.errors import InputError
-from clipaudit.exports.outputs import whole_output
 from clipaudit.imports.blocks import Imported, file_patterns
+from clipaudit.store.outputs import whole_output
 
 CLASSES = "classes.txt"
 MARK = "imported.json"  # by it a folder of ours is told from others

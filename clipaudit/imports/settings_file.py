@@ -13,7 +13,7 @@ import yaml
 from clipaudit.config.loading import extended, parse_settings, read_settings
 from clipaudit.errors import ConfigError
 from clipaudit.imports.blocks import Blocks, block_text
-from clipaudit.store import replace_text
+from clipaudit.store.store import replace_text
 
 
 def add_blocks(path: Path, blocks: Blocks, *, force: bool) -> None:

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from clipaudit.lineage.placements import placement
 from clipaudit.lineage.recorded_sql import table_sql
-from clipaudit.lineage.records import Record
 from clipaudit.lineage.walk import Makers, actions_below
-from clipaudit.store import Store
+from clipaudit.store.placements import placement
+from clipaudit.store.records import Record
+from clipaudit.store.store import Store
 
 
 def table_graph(results: Path, store: Store, pointers: Sequence[Path]) -> dict[str, Any]:

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from clipaudit.codedigest import SCRIPTS, code_digest
-from clipaudit.lineage.code_records import read_code
-from clipaudit.lineage.records import Record
-from clipaudit.store import Store
+from clipaudit.steps.codedigest import SCRIPTS, code_digest
+from clipaudit.store.code_records import read_code
+from clipaudit.store.records import Record
+from clipaudit.store.store import Store
 
 RECORDED = "recorded when it ran"
 SAME_CODE = "of the installed clipaudit, whose code digest is the recorded one"

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
-from clipaudit.actions import ActionInput
 from clipaudit.errors import InputError, StoreError
-from clipaudit.lineage.placements import Placement, placement, placements
-from clipaudit.store import Pointer, Store, replace_text
+from clipaudit.store.actions import ActionInput
+from clipaudit.store.placements import Placement, placement, placements
+from clipaudit.store.store import Pointer, Store, replace_text
 from clipaudit.suggestions import did_you_mean
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

@@ -4,10 +4,10 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from clipaudit.actions import ActionInput
-from clipaudit.lineage.placements import placement
-from clipaudit.lineage.records import Record, read_record, read_records
-from clipaudit.store import Pointer, Store
+from clipaudit.store.actions import ActionInput
+from clipaudit.store.placements import placement
+from clipaudit.store.records import Record, read_record, read_records
+from clipaudit.store.store import Pointer, Store
 
 
 class Makers:

@@ -15,9 +15,9 @@ from jaxtyping import Float16, Float32, Float64, Int32
 
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.vectors import embedding_array
+from clipaudit.deduplication.clustering import Drawn
 from clipaudit.errors import ConfigError, InputError, StepError, StoreError
 from clipaudit.neighbors.interface import check_norms, vector_norms
-from clipaudit.similarity.clustering import Drawn
 
 COMPONENTS = 256  # Sec. 4.1: from 512
 CLUSTERS = 4_000  # Sec. 4.1

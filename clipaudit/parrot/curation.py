@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 from jaxtyping import Bool, UInt64
 
 from clipaudit.corpora.manifests import prune_manifest
+from clipaudit.corpora.places import places
 from clipaudit.errors import InputError
 from clipaudit.parrot.criteria import Curation, Part, criterion, refusals
-from clipaudit.similarity.places import places
 
 HELD_OUT = "held out"
 NOT_DRAWN = "not drawn"

@@ -14,8 +14,8 @@ import cv2
 import numpy as np
 from jaxtyping import Bool, Int32, UInt8
 
+from clipaudit.corpora.places import places
 from clipaudit.parrot.spans import Polygon
-from clipaudit.similarity.places import places
 
 REFERENCE_SIDE = 224  # pixels: the picture that CLIP models take
 FARTHEST = 1 << 20  # pixels: far outside of any picture, and what cv2 can still draw

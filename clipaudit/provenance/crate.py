@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from clipaudit.provenance.crate_actions import Entity, each_action
 from clipaudit.provenance.crate_summary import summed_actions
 from clipaudit.provenance.recorded import Recorded, Target, ended, needs_extra
-from clipaudit.store import Store
+from clipaudit.store.store import Store
 
 if TYPE_CHECKING:
     from rocrate.rocrate import ROCrate

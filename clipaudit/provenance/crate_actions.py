@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from clipaudit.actions import ActionInput, ActionOutput
-from clipaudit.lineage.records import Record
 from clipaudit.provenance.recorded import Recorded, Target, ended, parameters, title
+from clipaudit.store.actions import ActionInput, ActionOutput
+from clipaudit.store.records import Record
 
 Entity = dict[str, Any]
 Reference = dict[str, str]  # {"@id": ...}

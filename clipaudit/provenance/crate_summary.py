@@ -3,10 +3,10 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
-from clipaudit.lineage.records import Record
 from clipaudit.provenance.crate_actions import Entities, Entity, Reference, once
 from clipaudit.provenance.recorded import Recorded, Target, ended, parameters
-from clipaudit.store import Pointer
+from clipaudit.store.records import Record
+from clipaudit.store.store import Pointer
 
 Group = tuple[str, str]  # step, code digest
 

@@ -6,11 +6,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clipaudit.actions import ActionInput, ActionOutput
-from clipaudit.lineage.code_records import read_code
-from clipaudit.lineage.records import Record
 from clipaudit.provenance.recorded import Recorded, ended, needs_extra, parameters, title
-from clipaudit.store import Store
+from clipaudit.store.actions import ActionInput, ActionOutput
+from clipaudit.store.code_records import read_code
+from clipaudit.store.records import Record
+from clipaudit.store.store import Store
 
 if TYPE_CHECKING:
     from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from clipaudit.actions import ActionInput, ActionOutput
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.lineage.graph import flat
-from clipaudit.lineage.placements import placements
-from clipaudit.lineage.records import Record
 from clipaudit.lineage.walk import actions_below
-from clipaudit.store import Pointer, Store
+from clipaudit.store.actions import ActionInput, ActionOutput
+from clipaudit.store.placements import placements
+from clipaudit.store.records import Record
+from clipaudit.store.store import Pointer, Store
 from clipaudit.suggestions import did_you_mean
 
 REPORTED = ("tables", "figures")  # folders of results that people open

@@ -14,7 +14,7 @@ from typing import Any
 
 from clipaudit.errors import InputError
 from clipaudit.remote.stubs import Stub, find_stub, read_stub, write_stub
-from clipaudit.store import Store, replace_text
+from clipaudit.store.store import Store, replace_text
 
 
 class RemoteDigests:

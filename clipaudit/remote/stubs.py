@@ -14,7 +14,7 @@ from pathlib import Path
 
 from clipaudit.errors import StoreError
 from clipaudit.remote.urls import is_url
-from clipaudit.store import replace_text
+from clipaudit.store.store import replace_text
 
 SUFFIX = ".remote"
 _LONGEST_NAME = 200  # bytes; file systems take 255

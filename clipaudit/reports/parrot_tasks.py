@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clipaudit.config.run import Run
+from clipaudit.evaluation.suite_tasks import TASKS, SuiteTask, available_tasks
 from clipaudit.reports.specification import ReportTable
-from clipaudit.suite_tasks import TASKS, SuiteTask, available_tasks
 
 Row = dict[str, object]
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from clipaudit.actions import LabelledFile
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.lookup import paths_by_corpus, read_pictures, rows_of_shards
 from clipaudit.errors import InputError
+from clipaudit.store.actions import LabelledFile
 
 Pictures = Mapping[tuple[str, int], bytes | str]  # by (corpus, address): an image file, or a uid
 

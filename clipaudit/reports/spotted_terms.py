@@ -46,7 +46,7 @@ def term_pictures(
     There is no random removal where no other picture of the shard has text.
     """
     # within the function: it needs torch, which no other gallery does
-    from clipaudit.erased_pictures import Erasing, Reduced, kinds_of
+    from clipaudit.parrot.erased_pictures import Erasing, Reduced, kinds_of
 
     erasing, tokenization = options["erasing"], options["tokenization"]
     stored = np.asarray(Reduced(erasing["shorter_side"])(image))

@@ -15,10 +15,10 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyarrow.fs import LocalFileSystem
 
-from clipaudit.actions import LabelledFile
 from clipaudit.errors import StepError, StoreError
 from clipaudit.reports.fits import register_fits
 from clipaudit.reports.intervals import register_intervals
+from clipaudit.store.actions import LabelledFile
 
 # One thread: a table's bytes must not depend on how work was split. Nothing but the views can be
 # read: no file, no extension, no Python variable that happens to bear a view's name.

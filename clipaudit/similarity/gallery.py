@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 from jaxtyping import Float16, Float64, Int64
 
 from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.places import places
 from clipaudit.corpora.vectors import embedding_array
 from clipaudit.errors import InputError
-from clipaudit.similarity.places import places
 
 # One row per neighbour shown, by (block, set_position, place).
 GALLERY = pa.schema(

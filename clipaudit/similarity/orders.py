@@ -17,13 +17,13 @@ import pyarrow.compute as pc
 from jaxtyping import Float64, Int64, UInt64
 
 from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.places import places
+from clipaudit.deduplication.deduplication import DUPLICATE
 from clipaudit.errors import InputError
-from clipaudit.similarity.places import places
 
 NEAR = "too near"
 FAR = "too far"
 DRAWN = "drawn at random"
-DUPLICATE = "duplicate"
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,11 @@ from clipaudit.corpora.reasons import Unusable
 from clipaudit.corpora.sealed import Sealed, SealedShard
 from clipaudit.corpora.shards import RawSample, first_image, raw_samples
 from clipaudit.errors import ClipauditError, InputError
-from clipaudit.preparation import Pixels, Preparation
-from clipaudit.tokenizers import Tokenizer
+from clipaudit.models.preparation import Pixels, Preparation
+from clipaudit.models.tokenizers import Tokenizer
+from clipaudit.models.workers import Workers
 from clipaudit.training.masking import Tokens, mask_tokens
 from clipaudit.training.order import Plan, draw
-from clipaudit.workers import Workers
 
 DECODED_BYTES = 256 << 20  # decoded pictures each worker keeps for later epochs: never results
 BYTES_PER_PIXEL = 4  # of Pillow's RGB pictures in memory

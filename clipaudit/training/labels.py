@@ -7,7 +7,7 @@ from jaxtyping import Int64, UInt8
 
 from clipaudit.corpora.sealed import Sealed
 from clipaudit.errors import ConfigError
-from clipaudit.preparation import Preparation
+from clipaudit.models.preparation import Preparation
 from clipaudit.training.data import BatchMaker, Crops, Sample, Target
 
 

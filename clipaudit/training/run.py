@@ -20,8 +20,8 @@ from clipaudit.config.supervised import SupervisedRecipe
 from clipaudit.config.training import Architecture, Recipe
 from clipaudit.corpora.sealed import Sealed
 from clipaudit.errors import ConfigError, InputError
-from clipaudit.models import Clip, build, load_weights, use_device, weights_bytes
-from clipaudit.preparation import Preparation, training_preparation
+from clipaudit.models.clip import Clip, build, load_weights, use_device, weights_bytes
+from clipaudit.models.preparation import Preparation, training_preparation
 from clipaudit.progress import Progress
 from clipaudit.training.curves import Curves
 from clipaudit.training.data import B, Batches, BatchMaker, Maker, TrainingData

@@ -19,10 +19,10 @@ import timm
 import torch
 from open_clip_train.precision import get_autocast
 
-from clipaudit.classifiers import build, training_preparation
 from clipaudit.config.supervised import SupervisedRecipe
 from clipaudit.corpora.sealed import Sealed
 from clipaudit.errors import ConfigError
+from clipaudit.models.classifiers import build, training_preparation
 from clipaudit.training.labels import LabelMaker, require_labels
 from clipaudit.training.optimization import Loss, Optimization, gradient_scaler, memory_layout
 from clipaudit.training.processes import Processes

@@ -9,7 +9,7 @@ from PIL import Image
 
 from clipaudit.corpora.captions import Captioning
 from clipaudit.corpora.sealed import CorpusToSeal, ShardToSeal, seal
-from clipaudit.filedigests import FileDigests
+from clipaudit.steps.filedigests import FileDigests
 
 TEXT = Captioning("text")
 PHOTO = Captioning("class", "a photo of a {}", ("cat", "größe"))

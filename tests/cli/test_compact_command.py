@@ -6,7 +6,7 @@ from maderecords import made, record_all
 
 from clipaudit.cli.compact import compact
 from clipaudit.cli.options import Group
-from clipaudit.store import Store
+from clipaudit.store.store import Store
 
 group = Group(commands=[compact])
 

@@ -5,8 +5,8 @@ from click.testing import CliRunner
 
 from clipaudit.cli.gc import gc
 from clipaudit.cli.options import Group
-from clipaudit.lineage.roots import register
-from clipaudit.store import Store, replace_text
+from clipaudit.store.roots import register
+from clipaudit.store.store import Store, replace_text
 
 GROUP = Group(commands=[gc])
 

@@ -12,7 +12,7 @@ from clipaudit.cli.plan import plan
 
 SNAKEFILE = """\
 from clipaudit.errors import ConfigError
-from clipaudit.workflow import code, stop_with
+from clipaudit.steps.workflow import code, stop_with
 
 config.setdefault("seed", 0)
 config.update(results="results", store="store")
@@ -51,7 +51,7 @@ rule prune:
         "workflow_scripts/prune.py"
 """
 STEP = """\
-from clipaudit.workflow import run_step
+from clipaudit.steps.workflow import run_step
 
 
 def compute(step):

@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from clipaudit.cli.options import Group
 from clipaudit.cli.verify import verify
-from clipaudit.store import Store, replace_text
+from clipaudit.store.store import Store, replace_text
 
 GROUP = Group(commands=[verify])
 

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from clipaudit.config.worlds import GlyphWorld
 from clipaudit.demo.candidates import candidates_of, shuffles_of
 from clipaudit.demo.dice import Dice
 from clipaudit.demo.glyph_world import caption_phrases, class_names, sample, samples
 from clipaudit.demo.glyphs import symbols
 from clipaudit.demo.scenes import Address, Scene
-from clipaudit.demo.settings import GlyphWorld
 from clipaudit.demo.vocabulary import merges_of, words_of
 from clipaudit.demo.worlds import write_shard
 

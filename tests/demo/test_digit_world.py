@@ -5,8 +5,8 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.datasets import load_digits
 
+from clipaudit.config.worlds import DigitWorld
 from clipaudit.demo.digit_world import SCANS, samples
-from clipaudit.demo.settings import DigitWorld
 from clipaudit.demo.worlds import write_shard
 from clipaudit.errors import ConfigError
 

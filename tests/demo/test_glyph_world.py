@@ -1,8 +1,8 @@
 import numpy as np
 
+from clipaudit.config.worlds import GlyphWorld
 from clipaudit.demo.glyph_world import sample
 from clipaudit.demo.scenes import Address
-from clipaudit.demo.settings import GlyphWorld
 
 WORLD = GlyphWorld(
     side=48,

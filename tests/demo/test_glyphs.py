@@ -2,7 +2,7 @@ import unicodedata
 
 import numpy as np
 
-from clipaudit.demo.glyph_settings import SYMBOLS
+from clipaudit.config.worlds.glyph_settings import SYMBOLS
 from clipaudit.demo.glyphs import BOX, Pose, box_of, lay, shape, symbols
 
 

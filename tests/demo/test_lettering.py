@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from clipaudit.config.worlds.glyph_settings import SMALLEST_LETTERED_SIDE
 from clipaudit.demo.dice import Dice
-from clipaudit.demo.glyph_settings import SMALLEST_LETTERED_SIDE
 from clipaudit.demo.glyphs import symbols
 from clipaudit.demo.lettering import spoken_word, word_height, write_word
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from clipaudit.config.worlds import GlyphWorld
 from clipaudit.demo.dice import Dice
 from clipaudit.demo.glyph_world import sample
 from clipaudit.demo.glyphs import symbols
 from clipaudit.demo.lettering import spoken_word
 from clipaudit.demo.scenes import Address, compose, in_lower_half
-from clipaudit.demo.settings import GlyphWorld
 from clipaudit.demo.styles import Picture, frame, frame_width
 
 STRANGERS = {"rate": 0.2, "classes": (40, 50), "styles": {"coarse": 1, "sketch": 1}}

@@ -2,10 +2,10 @@ from collections import Counter
 
 import pytest
 
+from clipaudit.config.worlds import GlyphWorld
 from clipaudit.demo.glyphs import symbols
 from clipaudit.demo.lettering import spoken_word
 from clipaudit.demo.scenes import Address, all_captions, compose
-from clipaudit.demo.settings import GlyphWorld
 
 
 def scenes(plan, rows=400, **world):

@@ -3,9 +3,9 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from clipaudit.config.worlds.plant_settings import Style
 from clipaudit.demo.dice import Dice
 from clipaudit.demo.glyphs import symbols
-from clipaudit.demo.plant_settings import Style
 from clipaudit.demo.styles import draw, painters, spread_out
 
 STYLES = get_args(Style)

@@ -2,8 +2,8 @@ import gzip
 
 import pytest
 
+from clipaudit.config.worlds import GlyphWorld
 from clipaudit.demo import glyph_world
-from clipaudit.demo.settings import GlyphWorld
 from clipaudit.demo.vocabulary import merges_of, vocabulary_file, words_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of open_clip's imports

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from clipaudit.demo.settings import DigitWorld, GlyphWorld
+from clipaudit.config.worlds import DigitWorld, GlyphWorld
 from clipaudit.demo.worlds import write_shard, write_words
 from clipaudit.errors import ConfigError
 
@@ -37,7 +37,7 @@ WRITE = """
 import sys
 from pathlib import Path
 from pydantic import TypeAdapter
-from clipaudit.demo.settings import World
+from clipaudit.config.worlds import World
 from clipaudit.demo.worlds import write_shard
 folder = Path(sys.argv[3])
 world = TypeAdapter(World).validate_json(sys.argv[1])

@@ -9,12 +9,12 @@ from exportedrun import ExportedRun, picture, two_parts, uid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clipaudit.caption_scores import SCORES
 from clipaudit.errors import InputError, StoreError
 from clipaudit.exports import formats as exports
 from clipaudit.exports.fiftyone import box
 from clipaudit.exports.formats import _halves, _sorted_set, export
 from clipaudit.memorization.recall import RECALLS
+from clipaudit.parrot.caption_scores import SCORES
 from clipaudit.parrot.matching import MATCHES
 from clipaudit.parrot.spans import SPANS, Span, spans_table
 from clipaudit.similarity.nearest import SIMILARITIES

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clipaudit.actions import Ingredients
 from clipaudit.lineage.changed import changed_entries, changed_settings
+from clipaudit.store.actions import Ingredients
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(0, 2) | st.sampled_from(["1", "a"]),

@@ -3,9 +3,9 @@ import shutil
 import pytest
 from handmaderun import HandmadeRun
 
-from clipaudit.lineage.placements import placement
 from clipaudit.lineage.recorded_sql import NOT_RECORDED, RECORDED, table_sql
-from clipaudit.lineage.records import read_record
+from clipaudit.store.placements import placement
+from clipaudit.store.records import read_record
 
 SQL = "select n from numbers  -- all\n"
 

@@ -2,9 +2,9 @@ import duckdb
 import pytest
 from maderecords import key, made, record_all
 
-from clipaudit.lineage.packing import pack, register_records
-from clipaudit.lineage.records import write_record
-from clipaudit.store import Store
+from clipaudit.store.packing import pack, register_records
+from clipaudit.store.records import write_record
+from clipaudit.store.store import Store
 
 
 @pytest.fixture

@@ -3,9 +3,7 @@ from dataclasses import replace
 import pytest
 from tworuns import two_runs
 
-from clipaudit.actions import ActionInput
 from clipaudit.errors import InputError
-from clipaudit.lineage.placements import Placement, place
 from clipaudit.lineage.snapshots import (
     folder_run,
     open_run,
@@ -15,7 +13,9 @@ from clipaudit.lineage.snapshots import (
     snapshot,
     unpin,
 )
-from clipaudit.store import Store, replace_text
+from clipaudit.store.actions import ActionInput
+from clipaudit.store.placements import Placement, place
+from clipaudit.store.store import Store, replace_text
 
 
 @pytest.fixture

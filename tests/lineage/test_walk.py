@@ -2,13 +2,13 @@ from dataclasses import replace
 
 import pytest
 
-from clipaudit.actions import ActionInput, ActionOutput, Ingredients
 from clipaudit.errors import StoreError
-from clipaudit.lineage.packing import pack
-from clipaudit.lineage.placements import Placement, place, placement
-from clipaudit.lineage.records import Execution, Record, write_record
 from clipaudit.lineage.walk import actions_below, maker
-from clipaudit.store import Store, replace_text
+from clipaudit.store.actions import ActionInput, ActionOutput, Ingredients
+from clipaudit.store.packing import pack
+from clipaudit.store.placements import Placement, place, placement
+from clipaudit.store.records import Execution, Record, write_record
+from clipaudit.store.store import Store, replace_text
 
 RAN = Execution("2026-01-01T00:00:00", 1.0, "host", 100, 1, {}, {})
 

@@ -17,7 +17,7 @@ from clipaudit.memorization.objects import (
     vocabulary_table,
 )
 from clipaudit.memorization.stated import COCO_CLASSES, objects_of_dataset
-from clipaudit.parquet import write_tables
+from clipaudit.store.parquet import write_tables
 
 
 def samples(*texts):

@@ -5,11 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clipaudit.corpora.manifests import MANIFEST, keep_all, prune_manifest
+from clipaudit.corpora.places import places
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.parrot import curation as module
 from clipaudit.parrot.criteria import Curation, Part
 from clipaudit.parrot.curation import CUT, Candidates, curate, passing
-from clipaudit.similarity.places import places
 
 KINDS = [
     Curation("random", "random"),

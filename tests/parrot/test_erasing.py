@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from clipaudit.corpora.places import places
 from clipaudit.parrot.erasing import donors, erase, mask_of, scaled, scaled_length
-from clipaudit.similarity.places import places
 
 corners = st.integers(-6, 18)
 boxes = st.tuples(corners, corners, corners, corners)

@@ -5,8 +5,8 @@ import random
 import pyarrow as pa
 import pytest
 
-from clipaudit.caption_scores import SCORES
 from clipaudit.errors import StoreError
+from clipaudit.parrot.caption_scores import SCORES
 from clipaudit.parrot.example_texts import (
     EXAMPLE_TEXTS,
     Material,

@@ -6,9 +6,9 @@ from exportedrun import two_parts
 from openlineage.client import event_v2, facet_v2
 from openlineage.client.serde import Serde
 
-from clipaudit.lineage.code_records import CodeRecord, write_code
 from clipaudit.provenance.events import run_events, write_events
 from clipaudit.provenance.recorded import recorded
+from clipaudit.store.code_records import CodeRecord, write_code
 
 FACETS = {
     "executionParameters": facet_v2.execution_parameters_run.ExecutionParametersRunFacet,

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from clipaudit.config.loading import parse_settings
 from clipaudit.errors import ConfigError, StoreError
-from clipaudit.filedigests import FileDigests
-from clipaudit.step import Step
-from clipaudit.store import Pointer, Store
-from clipaudit.visibility import awaited_path
+from clipaudit.steps.filedigests import FileDigests
+from clipaudit.steps.step import Step
+from clipaudit.store.late_objects import awaited_path
+from clipaudit.store.store import Pointer, Store
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = pa.schema([pa.field("number", pa.int64(), nullable=False)])

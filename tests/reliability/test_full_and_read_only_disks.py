@@ -11,14 +11,14 @@ from click.testing import CliRunner
 from smalldisks import needs_mounts, on_a_small_disk, read_only
 
 from clipaudit.cli.options import Group
-from clipaudit.disks import disk_error
-from clipaudit.store import Store, link_object, replace_text
-from clipaudit.workflow import code, reporting
+from clipaudit.steps.workflow import code, reporting
+from clipaudit.store.disks import disk_error
+from clipaudit.store.store import Store, link_object, replace_text
 
 FILL = """
 import errno, os, sys
 from pathlib import Path
-from clipaudit.store import Store
+from clipaudit.store.store import Store
 
 store = Store(Path(sys.argv[1]))
 first = store.put_bytes(b"first", schema="x")
@@ -114,7 +114,7 @@ def test_a_command_on_a_full_disk_ends_with_one_message():
 FILL_BY_DUCKDB = """
 import sys
 import duckdb
-from clipaudit.disks import disk_error
+from clipaudit.store.disks import disk_error
 
 try:
     with duckdb.connect(sys.argv[1] + "/audit.duckdb") as catalog:

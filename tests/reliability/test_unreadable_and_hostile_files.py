@@ -16,8 +16,8 @@ from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.corpora.shards import raw_samples
 from clipaudit.errors import InputError, StoreError
-from clipaudit.filedigests import FileDigests
-from clipaudit.store import Store
+from clipaudit.steps.filedigests import FileDigests
+from clipaudit.store.store import Store
 
 NOBODY = 65534
 

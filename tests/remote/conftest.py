@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from clipaudit.remote import fetching
-from clipaudit.store import Store
+from clipaudit.store.store import Store
 
 
 class Served:

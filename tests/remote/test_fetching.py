@@ -152,7 +152,7 @@ def test_other_libraries_do_not_log_what_they_ask(served):
 
 
 def test_a_job_without_urls_imports_no_reader_of_them():
-    seen = "import sys, clipaudit.step, clipaudit.corpora.shards; print(*sys.modules)"
+    seen = "import sys, clipaudit.steps.step, clipaudit.corpora.shards; print(*sys.modules)"
 
     done = subprocess.run([sys.executable, "-c", seen], capture_output=True, text=True, check=True)
 

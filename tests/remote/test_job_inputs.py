@@ -2,13 +2,13 @@ import hashlib
 
 import pytest
 
-from clipaudit.actions import ActionInput, Ingredients
 from clipaudit.corpora.shardlist import SHARDS, list_shards
 from clipaudit.errors import InputError
-from clipaudit.inputs import InputFiles
-from clipaudit.parquet import write_tables
 from clipaudit.remote.stubs import read_stub
-from clipaudit.store import replace_text
+from clipaudit.steps.inputs import InputFiles
+from clipaudit.store.actions import ActionInput, Ingredients
+from clipaudit.store.parquet import write_tables
+from clipaudit.store.store import replace_text
 
 CONTENTS = [b"zero", b"one"]
 

@@ -4,9 +4,9 @@ import pytest
 
 from clipaudit.corpora.shards import open_shard, raw_samples
 from clipaudit.errors import InputError, StoreError
-from clipaudit.filedigests import FileDigests
 from clipaudit.remote.digests import RemoteDigests
 from clipaudit.remote.stubs import Stub, read_stub, write_stub
+from clipaudit.steps.filedigests import FileDigests
 
 
 def sha256(content):

@@ -6,11 +6,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from clipaudit.actions import LabelledFile
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.corpora.manifests import MANIFEST
 from clipaudit.corpora.samples import SAMPLES
-from clipaudit.evaluation import PREDICTIONS
+from clipaudit.evaluation.evaluation import PREDICTIONS
 from clipaudit.memorization.measures import GAPS_BY_K
 from clipaudit.memorization.membership import MEMBERS
 from clipaudit.memorization.objects import OBJECTS
@@ -21,6 +20,7 @@ from clipaudit.reports.memorization import memorization_tables
 from clipaudit.reports.rendering import to_csv, to_latex, to_markdown
 from clipaudit.reports.tables import published_values, report_table
 from clipaudit.similarity.nearest import SIMILARITIES
+from clipaudit.store.actions import LabelledFile
 from clipaudit.training.curves import CURVES
 
 DEMO = Path(__file__).parents[2] / "config/demo.yaml"

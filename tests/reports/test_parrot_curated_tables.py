@@ -11,11 +11,11 @@ import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.errors import InputError
+from clipaudit.evaluation.suite_tasks import TASKS
 from clipaudit.reports.layouts import Layout
 from clipaudit.reports.parrot_curated import curated_tables, suite_tasks, task_result_table
 from clipaudit.reports.parrot_curated_layouts import LAYOUTS
 from clipaudit.reports.tables import published_values
-from clipaudit.suite_tasks import TASKS
 
 MICRO = Path(__file__).parents[2] / "config/micro_parrot.yaml"
 

@@ -5,13 +5,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from clipaudit.actions import LabelledFile
-from clipaudit.caption_scores import SCORES
 from clipaudit.corpora.manifests import MANIFEST
+from clipaudit.parrot.caption_scores import SCORES
 from clipaudit.parrot.clusters import PLACED
 from clipaudit.parrot.matching import MATCHES
 from clipaudit.reports.parrot_inspected_figures import DIFFERENCES, KINDS, SERIES
 from clipaudit.reports.tables import report_table
+from clipaudit.store.actions import LabelledFile
 
 TEXT, INT = pa.string(), pa.int32()
 ENCODER = pa.field("encoder", TEXT)

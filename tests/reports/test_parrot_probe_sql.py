@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from clipaudit.parrot.probing import PROBES
 from clipaudit.parrot.vocabulary import GRAMS
-from clipaudit.probing import PROBES
 from clipaudit.reports.tables import report_table
 
 TEXT, REAL = pa.string(), pa.float64()

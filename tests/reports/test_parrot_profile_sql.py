@@ -2,8 +2,8 @@ import pyarrow as pa
 import pytest
 
 from clipaudit.corpora.drops import DROPS
-from clipaudit.demo.spotted_truth import SPOTTED_TRUTH
 from clipaudit.parrot.matching import MATCHES
+from clipaudit.parrot.spotted_truth import SPOTTED_TRUTH
 from clipaudit.parrot.tokens import TOKENIZATIONS
 from clipaudit.reports.parrot_profile import HEIGHTS, score_rows, statistic_rows
 from clipaudit.reports.rendering import to_csv

@@ -6,11 +6,11 @@ import tarfile
 import pyarrow as pa
 import pytest
 
-from clipaudit.actions import LabelledFile
 from clipaudit.corpora.samples import SAMPLES
 from clipaudit.errors import InputError
-from clipaudit.parquet import write_tables
 from clipaudit.reports.shown_pictures import shown_pictures
+from clipaudit.store.actions import LabelledFile
+from clipaudit.store.parquet import write_tables
 
 NO_PICTURES = {"pictures": False, "tars": []}
 

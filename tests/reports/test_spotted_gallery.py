@@ -12,7 +12,7 @@ from PIL import Image
 
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.demo.png import png_bytes
-from clipaudit.erased_pictures import Reduced
+from clipaudit.parrot.erased_pictures import Reduced
 from clipaudit.parrot.erasing import erase, mask_of, scaled, scaled_length
 from clipaudit.parrot.example_texts import EXAMPLE_TEXTS
 from clipaudit.parrot.examples import SPOTTED_EXAMPLES

@@ -5,10 +5,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from clipaudit.actions import LabelledFile
 from clipaudit.errors import StepError, StoreError
 from clipaudit.reports import tables
 from clipaudit.reports.tables import report_table
+from clipaudit.store.actions import LabelledFile
 
 TABLE2 = {"small": "small", "large": "large", "small_title": "S", "large_title": "L"}
 TABLE2["near_duplicate_distance"] = 0.05

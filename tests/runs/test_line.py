@@ -3,7 +3,7 @@
 import line as benchmark
 import pytest
 
-from clipaudit.lineage.records import Execution
+from clipaudit.store.records import Execution
 
 
 def execution(started, seconds):

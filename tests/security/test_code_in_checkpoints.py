@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from clipaudit.errors import InputError, StoreError
-from clipaudit.models import from_directory, from_pretrained, load_weights, weights_bytes
+from clipaudit.models.clip import from_directory, from_pretrained, load_weights, weights_bytes
 from clipaudit.training.optimization import Optimization
 from clipaudit.training.state import FILE_NAME, load_state
 

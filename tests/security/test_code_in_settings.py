@@ -8,7 +8,7 @@ import yaml
 
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.errors import ConfigError
-from clipaudit.jobs import read_workflow
+from clipaudit.steps.jobs import read_workflow
 
 ROOT = Path(__file__).parents[2]
 MICRO = ROOT / "config/micro.yaml"

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from clipaudit.corpora.manifests import keep_all, prune_manifest
-from clipaudit.similarity.duplicates import DUPLICATES
+from clipaudit.deduplication.duplicates import DUPLICATES
 from clipaudit.similarity.nearest import SIMILARITIES
 
 SETS = ("val", "sketch")

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clipaudit.corpora.places import places
 from clipaudit.errors import InputError
 from clipaudit.similarity.gallery import (
     GALLERY,
@@ -18,7 +19,6 @@ from clipaudit.similarity.gallery import (
     pick_vectors,
 )
 from clipaudit.similarity.nearest import NEIGHBORS
-from clipaudit.similarity.places import places
 
 COARSE = st.integers(0, 4).map(lambda step: step / 4)  # many ties
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from clipaudit.parquet import write_tables
+from clipaudit.store.parquet import write_tables
 
 DIMENSION, SHARD_ROWS = 640, 65_536
 JOB = textwrap.dedent(
@@ -20,7 +20,7 @@ JOB = textwrap.dedent(
 
     from clipaudit.ahead import one_ahead
     from clipaudit.neighbors.backends import quicker_backend
-    from clipaudit.parquet import read_batches, write_tables
+    from clipaudit.store.parquet import read_batches, write_tables
     from clipaudit.similarity.nearest import SIMILARITIES, PartSearch, query_sets
 
     train, tests, similarities = map(Path, sys.argv[1:4])

@@ -13,8 +13,8 @@ from test_run import COUNTS, RECIPE
 from tinyclip import sealed, text_shards, tiny
 
 from clipaudit.corpora.sealed import Sealed
-from clipaudit.models import build, use_device, weights_bytes
-from clipaudit.preparation import training_preparation
+from clipaudit.models.clip import build, use_device, weights_bytes
+from clipaudit.models.preparation import training_preparation
 from clipaudit.training.data import Batches, Maker, TrainingData
 from clipaudit.training.order import make_plan, steps_of_epochs
 from clipaudit.training.run import train

@@ -12,7 +12,7 @@ from tinyclip import picture, sealed, text_shards, tiny, write_shard
 from clipaudit.config.training import Recipe
 from clipaudit.corpora.captions import Captioning
 from clipaudit.errors import ConfigError, InputError, StepError, StoreError
-from clipaudit.models import build, weights_bytes
+from clipaudit.models.clip import build, weights_bytes
 from clipaudit.training.curves import CURVES
 from clipaudit.training.run import train
 from clipaudit.training.state import FILE_NAME

@@ -9,12 +9,12 @@ import torch
 from PIL import Image
 from tinyclip import sealed, text_shards, write_shard
 
-from clipaudit.classifiers import build, training_preparation
 from clipaudit.config.supervised import SupervisedRecipe
 from clipaudit.corpora.captions import Captioning
 from clipaudit.corpora.sealed import CorpusToSeal, Sealed, ShardToSeal, seal
 from clipaudit.errors import ConfigError, InputError, StepError
-from clipaudit.models import use_device, weights_bytes
+from clipaudit.models.classifiers import build, training_preparation
+from clipaudit.models.clip import use_device, weights_bytes
 from clipaudit.training.curves import CURVES
 from clipaudit.training.data import Batches, TrainingData
 from clipaudit.training.labels import LabelMaker

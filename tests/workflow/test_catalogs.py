@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from clipaudit.catalog.samples.fate import sample_fate
+from clipaudit.catalog.samples.page import read_picture
 from clipaudit.catalog.views import open_catalog
-from clipaudit.lineage.samples.fate import sample_fate
-from clipaudit.lineage.samples.page import read_picture
 
 QUESTIONS = Path(__file__).parents[2] / "docs" / "questions.md"
 WORLDS = ("finished", "remembered", "parroted_whole")

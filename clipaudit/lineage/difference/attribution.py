@@ -12,7 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from clipaudit.actions import ActionInput, LabelledFile
 from clipaudit.errors import StepError, StoreError
 from clipaudit.lineage.difference.differences import (
     CellChange,
@@ -25,10 +24,11 @@ from clipaudit.lineage.difference.differences import (
 )
 from clipaudit.lineage.difference.ingredient_changes import File, match_files
 from clipaudit.lineage.recorded_sql import table_sql
-from clipaudit.lineage.records import read_record
 from clipaudit.lineage.snapshots import Run
 from clipaudit.reports.tables import published_values, report_table
-from clipaudit.store import Pointer, Store
+from clipaudit.store.actions import ActionInput, LabelledFile
+from clipaudit.store.records import read_record
+from clipaudit.store.store import Pointer, Store
 
 OWN = "the table's own SQL and settings"
 FILES_AT_MOST = 8  # of a view in which more files differ none is substituted alone

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from functools import cached_property
 
-from clipaudit.lineage.records import read_records
 from clipaudit.lineage.snapshots import Run
+from clipaudit.store.records import read_records
 
 READ_AT_ONCE = 20_000  # records that are held in memory together
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from clipaudit.actions import ActionInput, Ingredients
 from clipaudit.lineage.changed import counted
 from clipaudit.lineage.difference.below import READ_AT_ONCE, Below
 from clipaudit.lineage.difference.ingredient_changes import (
@@ -20,8 +19,9 @@ from clipaudit.lineage.difference.ingredient_changes import (
     own_causes,
     unnamed_cause,
 )
-from clipaudit.lineage.records import Record, read_records
 from clipaudit.lineage.snapshots import Placed, Run
+from clipaudit.store.actions import ActionInput, Ingredients
+from clipaudit.store.records import Record, read_records
 
 # Two actions, one of each run; None where only the other run has such an input.
 Pair = tuple[str | None, str | None]

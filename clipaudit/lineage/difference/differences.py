@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from clipaudit.errors import StoreError
 from clipaudit.lineage.recorded_sql import installed_sql
-from clipaudit.lineage.records import read_records
 from clipaudit.lineage.snapshots import Placed, Run
+from clipaudit.store.records import read_records
 
 if TYPE_CHECKING:
     import pyarrow as pa

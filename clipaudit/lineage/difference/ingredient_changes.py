@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-from clipaudit.actions import ActionInput, Ingredients
 from clipaudit.lineage.changed import changed_entries, changed_settings
-from clipaudit.lineage.code_records import read_code
-from clipaudit.store import Store
+from clipaudit.store.actions import ActionInput, Ingredients
+from clipaudit.store.code_records import read_code
+from clipaudit.store.store import Store
 
 Kind = Literal["not reproduced", "data", "code", "settings", "environment", "not recorded"]
 KINDS: tuple[Kind, ...] = (

@@ -40,7 +40,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from clipaudit.actions import ActionCache
 from clipaudit.errors import StoreError
 from clipaudit.lineage.keeping.condemned import (
     Condemned,
@@ -66,7 +65,8 @@ from clipaudit.lineage.keeping.reachability import (
     registered,
     results_root,
 )
-from clipaudit.store import Store
+from clipaudit.store.actions import ActionCache
+from clipaudit.store.store import Store
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from typing import Literal
 from pyarrow.fs import FileSelector, LocalFileSystem
 
 from clipaudit.errors import StoreError
-from clipaudit.store import Store, put_back
+from clipaudit.store.store import Store, put_back
 
 Kind = Literal["objects", "actions"]
 

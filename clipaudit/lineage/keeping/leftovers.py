@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from clipaudit.store import Store
+from clipaudit.store.store import Store
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from clipaudit.errors import StoreError
-from clipaudit.lineage.placements import Placement, placement
-from clipaudit.lineage.roots import roots
 from clipaudit.lineage.snapshots import Snapshot, pinned, pins
-from clipaudit.store import Pointer, Store
+from clipaudit.store.placements import Placement, placement
+from clipaudit.store.roots import roots
+from clipaudit.store.store import Pointer, Store
 
 _POINTER_FIELDS = {field.name for field in dataclasses.fields(Pointer)}
 

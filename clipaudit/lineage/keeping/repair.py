@@ -15,12 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from clipaudit.actions import ActionCache
 from clipaudit.errors import StoreError
 from clipaudit.lineage.keeping.reachability import known_placement, pointer_files
 from clipaudit.lineage.keeping.verification import Fault
-from clipaudit.lineage.placements import Placement
-from clipaudit.store import Pointer, Store, link_object
+from clipaudit.store.actions import ActionCache
+from clipaudit.store.placements import Placement
+from clipaudit.store.store import Pointer, Store, link_object
 
 _REMADE = ("missing", "wrong size", "corrupt", "pointer")
 _ASIDE = ("wrong size", "corrupt")

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Literal
 
 from clipaudit.errors import InputError, StoreError
-from clipaudit.filedigests import FileDigests
 from clipaudit.lineage.keeping.condemned import stored_files
 from clipaudit.lineage.keeping.reachability import (
     known_placement,
@@ -22,12 +21,13 @@ from clipaudit.lineage.keeping.reachability import (
     pointer_files,
     read_pointer,
 )
-from clipaudit.lineage.placements import Placement
-from clipaudit.lineage.records import Record, read_records
 from clipaudit.remote.digests import RemoteDigests
 from clipaudit.remote.stubs import find_stub
 from clipaudit.remote.urls import is_url
-from clipaudit.store import Damage, Flaw, Pointer, Store
+from clipaudit.steps.filedigests import FileDigests
+from clipaudit.store.placements import Placement
+from clipaudit.store.records import Record, read_records
+from clipaudit.store.store import Damage, Flaw, Pointer, Store
 
 Kind = Literal[Damage, "pointer", "link", "unverifiable"]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from clipaudit.store import Store
+from clipaudit.store.store import Store
 
 _HOUR = 3600.0  # seconds
 _LAST = """
@@ -95,7 +95,7 @@ class History:
             return []
         import duckdb
 
-        from clipaudit.lineage.packing import register_records
+        from clipaudit.store.packing import register_records
 
         with duckdb.connect() as connection:
             register_records(connection, self._store)

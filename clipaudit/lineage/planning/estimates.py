@@ -12,11 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 
-from clipaudit.codedigest import SCRIPTS
-from clipaudit.disks import free_bytes
-from clipaudit.environment import device_of
 from clipaudit.errors import StoreError
-from clipaudit.jobs import Job, Workflow
 from clipaudit.lineage.planning.costs import Cost
 from clipaudit.lineage.planning.dimensions import UNKNOWN, dimension_of
 from clipaudit.lineage.planning.observations import model_of, output_kind
@@ -24,7 +20,11 @@ from clipaudit.lineage.planning.rates import Rate, Rates
 from clipaudit.lineage.planning.scaling import EMBEDDING_INPUTS, Law, Reading, law_of
 from clipaudit.lineage.planning.shardsizes import ShardSizes
 from clipaudit.lineage.planning.stepcalls import step_call
-from clipaudit.store import Pointer
+from clipaudit.steps.codedigest import SCRIPTS
+from clipaudit.steps.environment import device_of
+from clipaudit.steps.jobs import Job, Workflow
+from clipaudit.store.disks import free_bytes
+from clipaudit.store.store import Pointer
 
 _HOUR = 3600.0  # seconds
 

@@ -1,8 +1,8 @@
 """The forecast of a run: job after job, what each would find and so what it would do.
 
-Ingredients are formed as `clipaudit.step.Step` forms them, from the predicted outputs of the jobs
-before; where Snakemake starts nothing, from what lies in place. What a job that computes will give
-is not known, and so neither is the key of a job that reads it.
+Ingredients are formed as `clipaudit.steps.step.Step` forms them, from the predicted outputs of the
+jobs before; where Snakemake starts nothing, from what lies in place. What a job that computes will
+give is not known, and so neither is the key of a job that reads it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,19 +13,19 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from clipaudit.actions import ActionCache, ActionInput, ActionOutput, Ingredients
-from clipaudit.environment import environment_of
 from clipaudit.errors import StoreError
-from clipaudit.filedigests import FileDigests
-from clipaudit.inputs import TARS, is_pointer
-from clipaudit.jobs import Job, Workflow
-from clipaudit.lineage.placements import Placement, placement
 from clipaudit.lineage.planning.stepcalls import step_call
 from clipaudit.remote.digests import RemoteDigests
 from clipaudit.remote.urls import is_url
-from clipaudit.sharing import GroupStore
-from clipaudit.step import settings_of
-from clipaudit.store import Pointer, Store
+from clipaudit.steps.environment import environment_of
+from clipaudit.steps.filedigests import FileDigests
+from clipaudit.steps.inputs import TARS, is_pointer
+from clipaudit.steps.jobs import Job, Workflow
+from clipaudit.steps.step import settings_of
+from clipaudit.store.actions import ActionCache, ActionInput, ActionOutput, Ingredients
+from clipaudit.store.placements import Placement, placement
+from clipaudit.store.sharing import GroupStore
+from clipaudit.store.store import Pointer, Store
 
 T = TypeVar("T")
 Fate = Literal["certain", "possible", "stored", "current", "unseen"]

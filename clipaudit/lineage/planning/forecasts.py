@@ -11,15 +11,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clipaudit.codedigest import SCRIPTS, code_parts
-from clipaudit.jobs import Job, Workflow
-from clipaudit.lineage.code_records import read_code
 from clipaudit.lineage.planning.costs import NOTHING, Cost, History
 from clipaudit.lineage.planning.forecast import Forecast, Planned
 from clipaudit.lineage.planning.precedents import Precedents
 from clipaudit.lineage.planning.reasons import Reason, changes
-from clipaudit.lineage.records import Record, read_records
-from clipaudit.store import Store
+from clipaudit.steps.codedigest import SCRIPTS, code_parts
+from clipaudit.steps.jobs import Job, Workflow
+from clipaudit.store.code_records import read_code
+from clipaudit.store.records import Record, read_records
+from clipaudit.store.store import Store
 
 _RECORDS_AT_ONCE = 5_000  # held in memory, some 10 kB each
 

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clipaudit.disks import free_bytes
 from clipaudit.errors import InputError, StepError
-from clipaudit.jobs import Job, Workflow
 from clipaudit.lineage.keeping.condemned import stored_files
 from clipaudit.lineage.planning.costs import NOTHING, Cost
 from clipaudit.lineage.planning.estimates import JobEstimate, estimate_jobs
@@ -16,7 +14,9 @@ from clipaudit.lineage.planning.forecasts import Outlook
 from clipaudit.lineage.planning.observations import observations
 from clipaudit.lineage.planning.rates import Rates
 from clipaudit.lineage.planning.shardsizes import ShardSizes
-from clipaudit.store import Store
+from clipaudit.steps.jobs import Job, Workflow
+from clipaudit.store.disks import free_bytes
+from clipaudit.store.store import Store
 
 logger = logging.getLogger(__name__)
 

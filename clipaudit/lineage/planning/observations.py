@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from clipaudit.actions import ActionCache, ActionInput
 from clipaudit.lineage.planning.dimensions import UNKNOWN, dimension_of
 from clipaudit.lineage.planning.scaling import EMBEDDING_INPUTS, Law, Reading, law_of
-from clipaudit.lineage.records import Record, read_records
-from clipaudit.store import Store
+from clipaudit.store.actions import ActionCache, ActionInput
+from clipaudit.store.records import Record, read_records
+from clipaudit.store.store import Store
 
 MOST_RECORDS = 300  # of a rule, the latest: enough for a rate, and read within seconds
 _LATEST = """
@@ -99,7 +99,7 @@ def _named(definition: Mapping[str, Any]) -> str:
 def _latest(store: Store, rules: list[str]) -> list[str]:
     import duckdb
 
-    from clipaudit.lineage.packing import register_records
+    from clipaudit.store.packing import register_records
 
     with duckdb.connect() as connection:
         register_records(connection, store)

@@ -7,7 +7,7 @@ read what is known of its inputs. Where none is recorded, it is sure to compute.
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from clipaudit.actions import ActionInput, Ingredients
+from clipaudit.store.actions import ActionInput, Ingredients
 
 Fact = tuple[object, ...]
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clipaudit.actions import ActionInput, Ingredients
 from clipaudit.lineage.changed import changed_entries, changed_settings
-from clipaudit.lineage.code_records import CodeRecord
 from clipaudit.plaintext import plain
+from clipaudit.store.actions import ActionInput, Ingredients
+from clipaudit.store.code_records import CodeRecord
 
 SHOWN_DIGITS = 12  # hex digits of a digest that people read
 _LONGEST_VALUE = 60  # characters of a setting's value; the rest is in the settings

@@ -5,9 +5,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from clipaudit.errors import InputError, StoreError
-from clipaudit.jobs import Job
 from clipaudit.lineage.planning.scaling import law_of
-from clipaudit.store import Pointer
+from clipaudit.steps.jobs import Job
+from clipaudit.store.store import Pointer
 
 
 class ShardSizes:

@@ -26,16 +26,16 @@ from pathlib import Path
 from typing import Any
 
 from clipaudit.errors import InputError
-from clipaudit.lineage.code_records import read_code
 from clipaudit.lineage.graph import described
 from clipaudit.lineage.recorded_sql import TableSql, table_sql
-from clipaudit.lineage.records import Record, read_record
 from clipaudit.lineage.why.cells import Cells, chosen_cells
 from clipaudit.lineage.why.conditions import equations
 from clipaudit.lineage.why.entering import Entered, by_labels, entered_cells
 from clipaudit.lineage.why.named_tables import NamedTable, find_table
 from clipaudit.lineage.why.tree import Branch, Bundle, Tree, tree_below
-from clipaudit.store import Store
+from clipaudit.store.code_records import read_code
+from clipaudit.store.records import Record, read_record
+from clipaudit.store.store import Store
 
 SHOWN_ROWS = 20  # of the table
 SECONDS = 0.8  # for finding rows: with the start of the process an answer takes less than two

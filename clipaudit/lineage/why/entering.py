@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from clipaudit.actions import ActionInput
 from clipaudit.errors import ClipauditError
 from clipaudit.lineage.recorded_sql import TableSql
-from clipaudit.lineage.records import Record
 from clipaudit.lineage.why.bindings import bindings
 from clipaudit.lineage.why.cells import Cells, Row
 from clipaudit.lineage.why.named_tables import NamedTable
 from clipaudit.lineage.why.parts import Part, Views
 from clipaudit.lineage.why.restrictions import LEVELS, label_restrictions
-from clipaudit.store import Store
+from clipaudit.store.actions import ActionInput
+from clipaudit.store.records import Record
+from clipaudit.store.store import Store
 
 MOST_CHOSEN = 20  # rows: of more, too much would have to hold at once
 _COUNTED_FILES = 1000  # of more files of a view the rows are not counted: each would be opened

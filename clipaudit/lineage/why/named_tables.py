@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clipaudit.errors import InputError, StoreError
-from clipaudit.lineage.placements import Placement, placement
-from clipaudit.store import Pointer, Store, file_sha256
+from clipaudit.store.placements import Placement, placement
+from clipaudit.store.store import Pointer, Store, file_sha256
 from clipaudit.suggestions import did_you_mean
 
 _SHOWN = ("tables", "figures")  # folders of a run whose tables are known by name alone

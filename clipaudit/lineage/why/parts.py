@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from clipaudit.actions import ActionInput, LabelledFile
 from clipaudit.errors import StoreError
-from clipaudit.store import Store
+from clipaudit.store.actions import ActionInput, LabelledFile
+from clipaudit.store.store import Store
 
 _FEW = 100  # values of a label by which files are grouped
 _LIKE_LABELS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer)

@@ -10,7 +10,7 @@ from clipaudit.lineage.why.bindings import as_text
 from clipaudit.lineage.why.cells import Cells, Row
 from clipaudit.lineage.why.parts import Part, Views
 from clipaudit.reports.tables import published_values, report_table
-from clipaudit.store import Store
+from clipaudit.store.store import Store
 
 
 class Recomputing:

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from clipaudit.actions import ActionInput
-from clipaudit.lineage.records import Record, read_record, read_records
 from clipaudit.lineage.walk import Makers
-from clipaudit.store import Store
+from clipaudit.store.actions import ActionInput
+from clipaudit.store.records import Record, read_record, read_records
+from clipaudit.store.store import Store
 
 # Labels that only number the pieces of one thing: files that differ in nothing else were made by
 # one step with equal settings, so that one of them stands for all.

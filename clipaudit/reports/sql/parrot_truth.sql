@@ -4,7 +4,7 @@
 -- with nothing written has no height and counts with all alone.
 --
 -- classes  position, corpus, title, height (small, large, all), height_title
--- truths   corpus and the columns of clipaudit.demo.spotted_truth's SPOTTED_TRUTH
+-- truths   corpus and the columns of clipaudit.parrot.spotted_truth's SPOTTED_TRUTH
 -- $small   pixels: a lower word is small
 with classified as (
     select 'all' as height, *,

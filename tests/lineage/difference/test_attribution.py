@@ -2,9 +2,9 @@ import pytest
 from gapcheck import TABLE, check_gaps
 from tworuns import two_runs
 
-from clipaudit.lineage.code_records import CodeRecord, write_code
 from clipaudit.lineage.difference.attribution import OWN, attribute
 from clipaudit.lineage.difference.differences import changed_tables
+from clipaudit.store.code_records import CodeRecord, write_code
 
 
 @pytest.fixture

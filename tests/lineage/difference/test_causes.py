@@ -1,9 +1,9 @@
 import pytest
 from tworuns import two_runs
 
-from clipaudit.lineage.code_records import CodeRecord, write_code
 from clipaudit.lineage.difference.causes import Causes
 from clipaudit.lineage.difference.ingredient_changes import Cause
+from clipaudit.store.code_records import CodeRecord, write_code
 
 TABLE = "tables/t.json"
 

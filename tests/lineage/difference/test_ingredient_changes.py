@@ -4,14 +4,14 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clipaudit.actions import ActionInput, Ingredients
 from clipaudit.lineage.difference.ingredient_changes import (
     Cause,
     match_files,
     own_causes,
     unnamed_cause,
 )
-from clipaudit.store import Store
+from clipaudit.store.actions import ActionInput, Ingredients
+from clipaudit.store.store import Store
 
 PLAIN = Ingredients("step", "code", {}, {}, {})
 STORES = (Store(Path("no store")), Store(Path("no store")))

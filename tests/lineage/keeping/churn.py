@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from clipaudit.step import Step
-from clipaudit.store import Pointer
+from clipaudit.steps.step import Step
+from clipaudit.store.store import Pointer
 
 KEYS = 40  # different actions; fewer contents, so that objects are shared
 CONTENTS = 20

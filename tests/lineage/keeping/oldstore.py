@@ -3,11 +3,11 @@
 import os
 import time
 
-from clipaudit.actions import ActionCache, ActionOutput
 from clipaudit.lineage.keeping.collection import collect
-from clipaudit.lineage.placements import Placement, place
-from clipaudit.lineage.roots import register
-from clipaudit.store import Store, replace_text
+from clipaudit.store.actions import ActionCache, ActionOutput
+from clipaudit.store.placements import Placement, place
+from clipaudit.store.roots import register
+from clipaudit.store.store import Store, replace_text
 
 DAY = 86_400
 WEEK = 7 * DAY

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oldstore import World, key
 
-from clipaudit.actions import ActionCache
 from clipaudit.errors import StoreError
 from clipaudit.lineage.keeping.collection import collect
 from clipaudit.lineage.keeping.leftovers import Amount
-from clipaudit.lineage.roots import roots
 from clipaudit.lineage.snapshots import pin, snapshot
-from clipaudit.store import Store, replace_text
+from clipaudit.store.actions import ActionCache
+from clipaudit.store.roots import roots
+from clipaudit.store.store import Store, replace_text
 
 YEAR = 365 * 86_400  # seconds
 

@@ -11,8 +11,8 @@ from oldstore import DAY, World
 
 from clipaudit.lineage.keeping.condemned import Condemned
 from clipaudit.lineage.keeping.verification import verify_results
-from clipaudit.lineage.roots import register, roots
-from clipaudit.store import Store, replace_text
+from clipaudit.store.roots import register, roots
+from clipaudit.store.store import Store, replace_text
 
 CHURN = Path(__file__).with_name("churn.py")
 

@@ -1,5 +1,5 @@
 from clipaudit.lineage.keeping.condemned import stored_files
-from clipaudit.store import Store
+from clipaudit.store.store import Store
 
 
 def test_what_is_being_written_or_has_another_name_is_no_stored_action(tmp_path):

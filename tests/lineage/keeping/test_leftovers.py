@@ -4,9 +4,9 @@ import os
 import pytest
 from oldstore import World
 
-from clipaudit.filedigests import FileDigests
 from clipaudit.lineage.keeping.leftovers import Amount
-from clipaudit.store import replace_text
+from clipaudit.steps.filedigests import FileDigests
+from clipaudit.store.store import replace_text
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import pytest
 from test_verification import Run
 
 from clipaudit.lineage.keeping.repair import Outcome, mend, outcomes
-from clipaudit.lineage.placements import Placement, place
-from clipaudit.store import link_object
+from clipaudit.store.placements import Placement, place
+from clipaudit.store.store import link_object
 
 
 @pytest.fixture

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from clipaudit.actions import ActionCache, ActionInput, ActionOutput, Ingredients
-from clipaudit.filedigests import FileDigests
 from clipaudit.lineage.keeping.verification import verify_results
-from clipaudit.lineage.placements import Placement, place
-from clipaudit.lineage.records import Execution, Record, write_record
 from clipaudit.lineage.snapshots import pin, snapshot
 from clipaudit.remote.stubs import Stub, write_stub
-from clipaudit.store import Store, link_object, replace_text
+from clipaudit.steps.filedigests import FileDigests
+from clipaudit.store.actions import ActionCache, ActionInput, ActionOutput, Ingredients
+from clipaudit.store.placements import Placement, place
+from clipaudit.store.records import Execution, Record, write_record
+from clipaudit.store.store import Store, link_object, replace_text
 
 NAMES = ("one", "two", "three")
 RAN = Execution("2026-01-01T00:00:00", 1.0, "host", 100, 1, {}, {})

@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from clipaudit.actions import ActionOutput, Ingredients
 from clipaudit.lineage.planning.costs import Cost, History
-from clipaudit.lineage.records import Execution, Record, write_record
-from clipaudit.store import Pointer, Store
+from clipaudit.store.actions import ActionOutput, Ingredients
+from clipaudit.store.records import Execution, Record, write_record
+from clipaudit.store.store import Pointer, Store
 
 RAN = Execution(
     started="2026-01-01T00:00:00.000+00:00",

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from clipaudit.codedigest import SCRIPTS
-from clipaudit.jobs import Job, Workflow
 from clipaudit.lineage.planning.estimates import estimate
 from clipaudit.lineage.planning.observations import Given, Observation
 from clipaudit.lineage.planning.rates import Rates, StatedRate
 from clipaudit.lineage.planning.shardsizes import ShardSizes
+from clipaudit.steps.codedigest import SCRIPTS
+from clipaudit.steps.jobs import Job, Workflow
 
 MODEL = {"architecture": {"open_clip": "ViT-B-32", "definition": None}, "encoder": {}}  # 512
 GPU = StatedRate(device="cuda", per_second=0.5, bytes_each=6.0)

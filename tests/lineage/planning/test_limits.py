@@ -1,14 +1,14 @@
 import pytest
 
 from clipaudit.errors import StepError
-from clipaudit.jobs import Job, Workflow
 from clipaudit.lineage.planning.costs import Cost
 from clipaudit.lineage.planning.estimates import JobEstimate
 from clipaudit.lineage.planning.forecast import Planned
 from clipaudit.lineage.planning.forecasts import Outlook
 from clipaudit.lineage.planning.limits import Room, needs, own_estimates, refuse_excess, room_of
 from clipaudit.lineage.planning.rates import Line, Rate
-from clipaudit.store import Store
+from clipaudit.steps.jobs import Job, Workflow
+from clipaudit.store.store import Store
 
 FREE = Rate(Line(0.0, 0.0), records=1, most_work=1.0, peak_memory_mb=1)
 NONE = {"keep_free_gigabytes": 0.0, "store_gigabytes": None, "gpu_hours": None}

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from clipaudit.actions import ActionCache, ActionOutput
-from clipaudit.jobs import Job, Workflow
-from clipaudit.lineage.placements import Placement, place
 from clipaudit.lineage.planning.costs import Cost
 from clipaudit.lineage.planning.forecasts import outlook
-from clipaudit.lineage.records import Execution, Record, write_record
-from clipaudit.store import Store, replace_text
+from clipaudit.steps.jobs import Job, Workflow
+from clipaudit.store.actions import ActionCache, ActionOutput
+from clipaudit.store.placements import Placement, place
+from clipaudit.store.records import Execution, Record, write_record
+from clipaudit.store.store import Store, replace_text
 
 RAN = Execution("2026-01-01T00:00:00.000+00:00", 3600.0, "here", 1, 1, {}, {})
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clipaudit.actions import ActionInput, Ingredients
 from clipaudit.lineage.planning.precedents import Precedents
+from clipaudit.store.actions import ActionInput, Ingredients
 
 FIRST = ActionInput("a", "x", {"part": "0", "corpus": "large"})
 SECOND = ActionInput("b", "y", {"part": "1", "corpus": "large"})

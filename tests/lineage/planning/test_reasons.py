@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clipaudit.actions import ActionInput, Ingredients
-from clipaudit.lineage.code_records import CodeRecord
 from clipaudit.lineage.planning.reasons import changes
+from clipaudit.store.actions import ActionInput, Ingredients
+from clipaudit.store.code_records import CodeRecord
 
 PLAIN = Ingredients(
     step="gap",

@@ -1,8 +1,8 @@
 import pytest
 
-from clipaudit.codedigest import SCRIPTS
 from clipaudit.lineage.planning.scaling import LAWS, Reading, law_of
 from clipaudit.lineage.planning.stepcalls import step_call
+from clipaudit.steps.codedigest import SCRIPTS
 
 KMEANS = {"clusters": 10, "iterations": 3, "samples_per_cluster": 5}
 

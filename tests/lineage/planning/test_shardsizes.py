@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from clipaudit.errors import InputError
-from clipaudit.jobs import Job
 from clipaudit.lineage.planning.shardsizes import ShardSizes
-from clipaudit.store import Pointer, replace_text
+from clipaudit.steps.jobs import Job
+from clipaudit.store.store import Pointer, replace_text
 
 
 def job(script, folder, corpus, **params):

@@ -1,8 +1,8 @@
 import pytest
 
-from clipaudit.codedigest import SCRIPTS
 from clipaudit.errors import ConfigError
 from clipaudit.lineage.planning.stepcalls import StepCall, step_call
+from clipaudit.steps.codedigest import SCRIPTS
 
 
 def script(tmp_path, text):

@@ -4,7 +4,7 @@ import pytest
 from clipaudit.lineage.why.cells import Cells
 from clipaudit.lineage.why.parts import Views
 from clipaudit.lineage.why.recomputing import gives_again, naming_columns
-from clipaudit.store import Store
+from clipaudit.store.store import Store
 
 TABLE = pa.table(
     {

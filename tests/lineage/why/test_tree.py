@@ -1,12 +1,12 @@
 import pytest
 from handmaderun import RAN, HandmadeRun
 
-from clipaudit.actions import ActionInput, ActionOutput, Ingredients
 from clipaudit.errors import StoreError
-from clipaudit.lineage.placements import placement
-from clipaudit.lineage.records import Record, read_record
 from clipaudit.lineage.why.tree import concerned, tree_below
-from clipaudit.store import Pointer
+from clipaudit.store.actions import ActionInput, ActionOutput, Ingredients
+from clipaudit.store.placements import placement
+from clipaudit.store.records import Record, read_record
+from clipaudit.store.store import Pointer
 
 
 @pytest.fixture

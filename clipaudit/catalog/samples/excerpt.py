@@ -1,0 +1,36 @@
+"""A catalog of few samples, asked about all of them: each view is read once."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import duckdb
+
+from clipaudit.catalog.samples.catalog import Address, Row, SampleCatalog
+
+_ASKED = "corpus that is asked for"  # a column beside those of the view
+
+
+class Excerpt(SampleCatalog):
+    """Answers as `SampleCatalog` does; memory grows with the rows of all views."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Read nothing yet."""
+        super().__init__(connection)
+        self._read_views: dict[tuple[str, tuple[str, ...]], Mapping[Address, list[Row]]] = {}
+
+    def about(self, address: Address, view: str, order: Sequence[str]) -> list[Row]:
+        """Return the rows of a view about one sample, in the order of those columns it has."""
+        if not self.has(view, "shard", "row"):
+            return []
+        asked = view, tuple(order)
+        if asked not in self._read_views:
+            self._read_views[asked] = self._read(*asked)
+        return self._read_views[asked].get(address, [])
+
+    def _read(self, view: str, order: Sequence[str]) -> Mapping[Address, list[Row]]:
+        found: dict[Address, list[Row]] = defaultdict(list)
+        corpus = f'{self.corpus(view)} as "{_ASKED}"'
+        ordered = self.ordered(view, order)
+        for row in self.ask(f"select {corpus}, {self.shown(view)} from {view}{ordered}"):
+            found[Address(row.pop(_ASKED), row["shard"], row["row"])].append(row)
+        return dict(found)

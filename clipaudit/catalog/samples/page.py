@@ -1,0 +1,168 @@
+"""One sample's fate as a page: HTML in one file, with its picture, from which nothing is loaded."""
+
+import base64
+import hashlib
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from clipaudit.catalog.samples.sections import Fate, Section, facts, sections, sentences
+from clipaudit.corpora.images import open_picture
+from clipaudit.corpora.lookup import read_pictures
+from clipaudit.errors import InputError
+from clipaudit.plaintext import plain
+from clipaudit.steps.filedigests import FileDigests
+from clipaudit.store.store import Store
+
+_EMBEDDED = {"jpeg": "image/jpeg", "png": "image/png", "webp": "image/webp"}
+_MOST_BYTES = 1 << 20  # of a picture that is embedded as it is; larger ones are made smaller
+_LONGEST_SIDE = 1024  # pixels, of those
+_STYLE = """
+:root { color-scheme: light dark; --line: #8884; --text: #c33; --object: #27c; }
+body { font: 1rem/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 70rem; padding: 1rem; }
+h1 { font-size: 1.4rem; overflow-wrap: anywhere; } h2 { font-size: 1.1rem; margin-top: 2rem; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; }
+dd { margin: 0; overflow-wrap: anywhere; } dt { opacity: .7; }
+figure { margin: 1rem 0; max-width: 30rem; } .picture { position: relative; }
+.picture img { display: block; width: 100%; height: auto; image-orientation: none; }
+.picture svg { position: absolute; inset: 0; width: 100%; height: 100%; }
+.picture .text { fill: none; stroke: var(--text); }
+.picture .object { fill: none; stroke: var(--object); }
+.hidden { border: 1px dashed; padding: 3rem 1rem; text-align: center; overflow-wrap: anywhere; }
+.table { overflow-x: auto; } table { border-collapse: collapse; }
+th, td { border-bottom: 1px solid var(--line); padding: .2rem .8rem .2rem 0; text-align: left; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; }
+"""
+_STYLE_DIGEST = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+_POLICY = f"default-src 'none'; img-src data:; style-src 'sha256-{_STYLE_DIGEST}'"
+
+
+def read_picture(sample: Mapping[str, Any], store: Store | None) -> bytes:
+    """Return the image file of a sample (`sample_fate(...)["sample"]`), as its shard holds it.
+
+    The shard is looked for where the run had it, then where the store saw its bytes. InputError
+    where it is gone, or holds another picture now, and for a corpus without pictures.
+    """
+    if sample.get("image_sha256", "") is None:  # a dropped row has no such column
+        raise InputError(
+            f"{sample['corpus']} has no pictures: its samples are listed without. "
+            "Ask without the picture."
+        )
+    path = _shard(sample, store)
+    address = sample["shard"] << 32 | sample["row"]
+    image = read_pictures({sample["shard"]: path}, [address])[address]
+    found = hashlib.sha256(image).hexdigest()
+    if found != sample["image_sha256"]:
+        raise InputError(
+            f"{path}: row {sample['row']} holds a picture of SHA-256 {found[:12]}..., indexed was "
+            f"{sample['image_sha256'][:12]}.... Restore the shard, or run the workflow again."
+        )
+    return image
+
+
+def _shard(sample: Mapping[str, Any], store: Store | None) -> Path:
+    named = sample["shard_path"]
+    if named is not None and Path(named).is_file():
+        return Path(named)
+    if store is not None and store.root.is_dir() and sample["shard_sha256"] is not None:
+        return FileDigests(store.root / "files").locate(sample["shard_sha256"])
+    raise InputError(
+        f"{named or 'shard ' + str(sample['shard'])}: no such file. "
+        "Run the command where the workflow ran, or name the store by --store."
+    )
+
+
+def picture_uri(image: bytes) -> str:
+    """Return a picture as a data URI that browsers show; large ones are made smaller."""
+    picture = open_picture(image)
+    kind = _EMBEDDED.get(picture.format)
+    if kind is None or len(image) > _MOST_BYTES:
+        smaller = picture.rgb
+        smaller.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
+        content = io.BytesIO()
+        smaller.save(content, "PNG")
+        kind, image = "image/png", content.getvalue()
+    return f"data:{kind};base64,{base64.b64encode(image).decode()}"
+
+
+def sample_page(fate: Fate, picture: str | None, hidden: str = "picture not shown") -> str:
+    """Return the page of a fate; `picture` is a data URI, `hidden` what stands in its place.
+
+    All text of the data is escaped, and control characters in it spelt out. The page loads nothing
+    and runs nothing, which its policy makes the browser hold to.
+    """
+    sample = fate["sample"]
+    title = _text(f"{sample['corpus']} {sample.get('uid') or sample['key']}")
+    body = "\n".join([
+        f"<h1>{title}</h1>",
+        "<dl>",
+        *(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in facts(fate)),
+        "</dl>",
+        *_figure(fate, picture, hidden),
+        *(f"<p>{_text(sentence)}</p>" for sentence in sentences(fate)),
+        *(line for section in sections(fate) for line in _table(section)),
+    ])  # fmt: skip
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n"
+        "</html>\n"
+    )
+
+
+def _figure(fate: Fate, picture: str | None, hidden: str) -> Iterator[str]:
+    """Yield the picture with what was found in it drawn over, or a placeholder."""
+    sample = fate["sample"]
+    if picture is None:
+        name = sample.get("uid") or sample["key"]
+        yield f'<figure class="hidden">{_text(hidden)}<br>{_text(name)}</figure>'
+        return
+    width, height = sample["width"], sample["height"]
+    caption = _text(sample["caption"] or "")
+    yield '<figure><div class="picture">'
+    yield f'<img src="{escape(picture)}" width="{width}" height="{height}" alt="{caption}">'
+    yield f'<svg viewBox="0 0 {width} {height}" preserveAspectRatio="none" aria-hidden="true">'
+    yield from _shapes(fate)
+    yield f"</svg></div><figcaption>{caption}</figcaption></figure>"
+
+
+def _shapes(fate: Fate) -> Iterator[str]:
+    stroke = 'vector-effect="non-scaling-stroke" stroke-width="2"'
+    for shown in fate["memorization"]["objects"]:
+        if shown["box"]:
+            left, top, width, height = map(float, shown["box"])
+            name = _text(shown["name"] or shown["label"])
+            yield (
+                f'<rect class="object" {stroke} x="{left}" y="{top}" width="{width}" '
+                f'height="{height}"><title>{name}</title></rect>'
+            )
+    for span in (fate["text"] or {"spans": []})["spans"]:
+        points = " ".join(str(float(number)) for number in span["polygon"])
+        title = _text(span["text"])
+        yield f'<polygon class="text" {stroke} points="{points}"><title>{title}</title></polygon>'
+
+
+def _table(section: Section) -> Iterator[str]:
+    yield f'<h2>{_text(section.title)}</h2>\n<div class="table"><table>'
+    yield f"<tr>{''.join(f'<th>{_text(name)}</th>' for name in section.columns)}</tr>"
+    for row in section.rows:
+        yield f"<tr>{''.join(map(_cell, row))}</tr>"
+    yield "</table></div>"
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f'<td class="number">{value:.4f}</td>'
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f'<td class="number">{value}</td>'
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        value = ", ".join(f"{each:g}" for each in value)
+    return f"<td>{'' if value is None else _text(value)}</td>"
+
+
+def _text(value: object) -> str:
+    return escape(plain(value))

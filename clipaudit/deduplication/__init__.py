@@ -1,0 +1,1 @@
+"""Deduplication by embeddings (SemDeDup): clusters, and what repeats what within them."""

@@ -1,0 +1,114 @@
+"""Each sample's cluster: its most similar centroid, in the order in which clusters are read.
+
+Every pair of a sample and a centroid is compared by the nearest engine, so this step is exact,
+though the centroids come from a numeric one.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float16, Int64
+
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.vectors import embedding_array
+from clipaudit.neighbors.backends import BLOCK_QUERIES, BLOCK_ROWS, search
+from clipaudit.neighbors.interface import Queries
+from clipaudit.store.parquet import GROUP_KEY
+
+ROWS_PER_GROUP = 1_024  # of the stored file: a range of clusters is few of a part's rows
+TABLE_ROWS = 16_384  # rows of a table that is given out: memory, never results
+
+
+def clustered_schema(dimension: int) -> pa.Schema:
+    """Return the schema of CLUSTERED: a part's samples by (cluster, shard, row)."""
+    return pa.schema(
+        [
+            pa.field("cluster", pa.int32(), nullable=False),
+            pa.field("shard", pa.int32(), nullable=False),
+            pa.field("row", pa.int32(), nullable=False),
+            pa.field("centroid_similarity", pa.float64(), nullable=False),  # to the cluster's own
+            pa.field("embedding", pa.binary(2 * dimension), nullable=False),
+        ],
+        metadata={
+            "dimension": str(dimension),
+            "dtype": "float16",
+            GROUP_KEY: str(ROWS_PER_GROUP),
+        },
+    )
+
+
+def centroid_queries(centroids: pa.Table) -> Queries:
+    """Return CENTROIDS as the queries of a search, addressed by cluster."""
+    clusters: np.ndarray = centroids["cluster"].to_numpy().astype(np.int64)
+    vectors = embedding_array(centroids, "centroids")
+    return Queries(vectors, (0, len(vectors)), clusters)
+
+
+def assign_clusters(
+    centroids: Queries,
+    batches: Iterable[pa.Table | pa.RecordBatch],
+    *,
+    backend: str = "torch",
+    device: str = "cpu",
+    block_rows: int = BLOCK_ROWS,
+    block_queries: int = BLOCK_QUERIES,
+    threads: int | None = None,
+) -> Iterator[pa.Table]:
+    """Yield the CLUSTERED of a part's EMBEDDINGS: every row with its most similar centroid.
+
+    Similarity is the exact dot product of float16 centroid and float16 embedding, ties go to the
+    lowest cluster. Sorted by (cluster, shard, row), so that a range of clusters is a range of rows:
+    the part's embeddings are held once for that, as they are stored. No rows give no table.
+    `backend` and what follows never show, see `backends.search`.
+    """
+    engine = search(
+        centroids,
+        k=1,
+        backend=backend,
+        device=device,
+        block_rows=block_rows,
+        block_queries=block_queries,
+        threads=threads,
+    )
+    addresses, clusters, similarities = [], [], []
+    vectors: list[np.ndarray] = []
+    for batch in batches:
+        addresses.append(sample_addresses(batch))
+        vectors.append(embedding_array(batch, "embeddings to assign"))
+        best = engine.rows(addresses[-1], vectors[-1])
+        clusters.append(centroids.addresses[best.query[:, 0]])
+        similarities.append(best.similarity[:, 0])
+    if not vectors:
+        return
+    address, cluster = np.concatenate(addresses), np.concatenate(clusters)
+    similarity = np.concatenate(similarities)
+    order = np.lexsort((address, cluster))
+    for start in range(0, len(order), TABLE_ROWS):
+        rows = order[start : start + TABLE_ROWS]
+        columns = {
+            "cluster": cluster[rows].astype(np.int32),
+            "shard": (address[rows] >> 32).astype(np.int32),
+            "row": (address[rows] & 0xFFFFFFFF).astype(np.int32),
+            "centroid_similarity": similarity[rows],
+            "embedding": _embeddings(_gather(vectors, rows)),
+        }
+        yield pa.table(columns, schema=clustered_schema(centroids.dimension))
+
+
+def _gather(
+    blocks: Sequence[Float16[np.ndarray, "_ d"]], rows: Int64[np.ndarray, " m"]
+) -> Float16[np.ndarray, "m d"]:
+    """Return these rows of the blocks, counted through, without joining the blocks."""
+    starts = np.cumsum([0, *(len(block) for block in blocks)])
+    block = np.searchsorted(starts, rows, side="right") - 1
+    gathered = np.empty((len(rows), blocks[0].shape[1]), dtype=np.float16)
+    for number in np.unique(block):
+        here = block == number
+        gathered[here] = blocks[number][rows[here] - starts[number]]
+    return gathered
+
+
+def _embeddings(vectors: Float16[np.ndarray, "m d"]) -> pa.Array:
+    m, d = vectors.shape
+    return pa.Array.from_buffers(pa.binary(2 * d), m, [None, pa.py_buffer(vectors.tobytes())])

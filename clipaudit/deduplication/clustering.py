@@ -1,0 +1,183 @@
+"""k-means over a sample of a corpus: the centroids by which deduplication cuts it into clusters.
+
+Abbas et al., 2023 (SemDeDup): https://arxiv.org/abs/2303.09540, as Mayilvahanan et al., ICLR 2024,
+use it (https://arxiv.org/abs/2310.09562, Sec. 3). Differences: the sample is the head of one seeded
+order of all addresses, and centroids are stored as float16, so that which of them a sample is most
+similar to is exact.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float16, Float32, Int64, UInt64
+
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.places import places
+from clipaudit.corpora.vectors import embedding_array
+from clipaudit.errors import ConfigError, InputError, StepError
+from clipaudit.neighbors.interface import check_norms, vector_norms
+
+CLUSTERS = 50_000  # SemDeDup's, for 440M samples
+ITERATIONS = 100  # SemDeDup's
+SEED = 1234  # SemDeDup's
+ROWS_PER_CLUSTER = 256  # sampled for each: more hardly move a centroid (faiss's own limit)
+STRIP_ROWS = 4_096  # rows widened to float32 at once
+SPARE_ROWS = 65_536  # gathered beyond the sample before it is cut back: memory, never results
+
+
+def centroids_schema(dimension: int) -> pa.Schema:
+    """Return the schema of CENTROIDS: numbered from 0; unit rows, float16 little-endian."""
+    return pa.schema(
+        [
+            pa.field("cluster", pa.int32(), nullable=False),
+            pa.field("embedding", pa.binary(2 * dimension), nullable=False),
+        ],
+        metadata={"dimension": str(dimension), "dtype": "float16"},
+    )
+
+
+def train_centroids(
+    batches: Iterable[pa.Table | pa.RecordBatch],
+    *,
+    clusters: int = CLUSTERS,
+    iterations: int = ITERATIONS,
+    seed: int = SEED,
+    sample: int,
+    threads: int,
+) -> pa.Table:
+    """Return the CENTROIDS of spherical k-means on `sample` of the EMBEDDINGS, or all if fewer.
+
+    `batches` are gone through once, in any order and cut in any way; the sample in memory is all
+    that is held: float16, twice at the end. Which samples are drawn depends on addresses and `seed`
+    alone. A numeric step: the values depend on faiss, its BLAS and `threads`.
+
+    A cluster that loses its last sample takes over half of another, as faiss does it. A centroid
+    whose samples cancel each other out stays zero: of similarity 0 to everything, it is merely
+    never better than a centroid on the right side. Fewer embeddings than clusters are refused.
+    """
+    if not 1 <= clusters <= sample:
+        raise ConfigError(
+            f"k-means: {clusters} clusters from a sample of {sample}. Ask for 1 cluster or more "
+            f"and for a sample as large; {ROWS_PER_CLUSTER} times as large is customary."
+        )
+    drawn = Drawn(sample, seed)
+    for batch in batches:
+        drawn.add(batch)
+    if drawn.seen < clusters:
+        raise InputError(
+            f"k-means: {clusters} clusters of {drawn.seen} embeddings. Ask for at most as many "
+            "clusters as there are embeddings, or embed more shards."
+        )
+    addresses, vectors = drawn.rows()
+    for start in range(0, len(vectors), STRIP_ROWS):
+        strip = slice(start, start + STRIP_ROWS)
+        check_norms(vector_norms(vectors[strip]), addresses[strip], "train")
+    found = _spherical_kmeans(vectors, clusters, iterations, seed, threads)
+    return _centroids(_unit_halves(found))
+
+
+class Drawn:
+    """The first samples in a seeded random order of all addresses, gathered while rows stream by.
+
+    Memory: the sample and a quarter of it (or SPARE_ROWS), in float16.
+    """
+
+    def __init__(self, size: int, seed: int) -> None:
+        """Draw at most `size` samples."""
+        self.seen = 0  # rows that streamed by
+        self._size = size
+        self._seed = seed
+        self._last = np.uint64(2**64 - 1)  # no place after this one can be in the sample
+        self._chunks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._held = 0
+
+    def add(self, batch: pa.Table | pa.RecordBatch) -> None:
+        """Let the rows of EMBEDDINGS compete for the sample; they may come in any order."""
+        place = places(batch["shard"].to_numpy(), batch["row"].to_numpy(), seed=self._seed)
+        early = place <= self._last
+        vectors = embedding_array(batch, "embeddings to cluster")
+        self._chunks.append((place[early], sample_addresses(batch)[early], vectors[early]))
+        self.seen += len(place)
+        self._held += int(early.sum())
+        if self._held > self._size + max(self._size // 4, SPARE_ROWS):
+            self._cut_back()
+
+    def rows(self) -> tuple[Int64[np.ndarray, " n"], Float16[np.ndarray, "n d"]]:
+        """Return the sample's addresses, rising, and its vectors; ends the gathering."""
+        self._cut_back()
+        addresses = np.concatenate([chunk[1] for chunk in self._chunks])
+        vectors = np.empty((self._held, self._chunks[0][2].shape[1]), dtype=np.float16)
+        filled = 0
+        while self._chunks:  # each chunk is given back as soon as it is copied
+            chunk = self._chunks.pop(0)[2]
+            vectors[filled : filled + len(chunk)] = chunk
+            filled += len(chunk)
+        if np.all(np.diff(addresses) > 0):
+            return addresses, vectors
+        order = np.argsort(addresses)
+        return addresses[order], vectors[order]
+
+    def _cut_back(self) -> None:
+        if self._held <= self._size:
+            return
+        every: UInt64[np.ndarray, " m"] = np.concatenate([chunk[0] for chunk in self._chunks])
+        self._last = np.partition(every, self._size - 1)[self._size - 1]
+        for index, chunk in enumerate(self._chunks):  # in place: never two copies of all
+            early = chunk[0] <= self._last
+            self._chunks[index] = (chunk[0][early], chunk[1][early], chunk[2][early])
+        self._held = self._size  # no two samples share a place
+
+
+def _spherical_kmeans(
+    vectors: Float16[np.ndarray, "n d"], clusters: int, iterations: int, seed: int, threads: int
+) -> Float32[np.ndarray, "k d"]:
+    """Return unit centroids by faiss, which widens the float16 rows a block at a time."""
+    import faiss
+
+    d = vectors.shape[1]
+    settings = faiss.ClusteringParameters()
+    settings.niter, settings.seed, settings.spherical = iterations, seed, True
+    settings.min_points_per_centroid = 1  # no warning about small samples
+    settings.max_points_per_centroid = -(-len(vectors) // clusters)  # the sample is drawn already
+    kmeans = faiss.Clustering(d, clusters, settings)
+    as_stored = faiss.IndexScalarQuantizer(
+        d, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
+    )
+    with _faiss_threads(threads):
+        kmeans.train_encoded(vectors.view(np.uint8), as_stored, faiss.IndexFlatIP(d))
+    found: np.ndarray = faiss.vector_to_array(kmeans.centroids).reshape(clusters, d)
+    return found
+
+
+@contextmanager
+def _faiss_threads(threads: int) -> Iterator[None]:
+    import faiss
+
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(threads)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
+
+
+def _unit_halves(found: Float32[np.ndarray, "k d"]) -> Float16[np.ndarray, "k d"]:
+    """Return the rows at unit length in float16; rows of zeros stay as they are."""
+    norms = np.linalg.norm(found.astype(np.float64), axis=1, keepdims=True)
+    if not np.isfinite(norms).all():
+        raise StepError(
+            f"k-means: {int((~np.isfinite(norms)).sum())} of {len(found)} centroids are not "
+            "finite, though the embeddings are. Try another number of threads or version of "
+            "faiss, and report this."
+        )
+    halves: np.ndarray = (found / np.where(norms > 0, norms, 1)).astype("<f2")
+    return halves
+
+
+def _centroids(halves: Float16[np.ndarray, "k d"]) -> pa.Table:
+    k, d = halves.shape
+    data = pa.py_buffer(np.ascontiguousarray(halves).tobytes())
+    embedding = pa.Array.from_buffers(pa.binary(2 * d), k, [None, data])
+    return pa.table([np.arange(k, dtype=np.int32), embedding], schema=centroids_schema(d))

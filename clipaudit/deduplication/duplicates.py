@@ -1,0 +1,143 @@
+"""Semantic duplicates: which earlier sample of its cluster makes a sample superfluous, and when.
+
+Abbas et al., 2023 (SemDeDup): https://arxiv.org/abs/2303.09540, as Mayilvahanan et al., ICLR 2024,
+use it for LAION-200M (https://arxiv.org/abs/2310.09562, Sec. 3). Text and codes differ in who
+leaves at a threshold; each is a rule here, under its name:
+
+* `semdedup`, SemDeDup's code: a cluster's samples are ordered by similarity to the centroid, the
+  farthest first; a sample leaves iff any earlier one, itself dropped or not, is more similar to it
+  than the threshold. Of a chain a-b-c, whose ends are no duplicates, a alone stays if they come in
+  this order, a and c if b comes last.
+* `clip-ood`, the second paper's code: the same in file order, (shard, row).
+* `paper`, SemDeDup's text: of each group that pairs above the threshold connect one stays, the
+  farthest from the centroid: of the chain always one.
+
+Differences from all: similarities are exact, a pair at the threshold is none above it, ties in the
+order go to the lowest (shard, row), and every threshold is answered at once.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Int32, Int64
+
+from clipaudit.deduplication.clusters import Cluster, Read, read_clusters
+from clipaudit.deduplication.earlier import BLOCK_ROWS, NearestEarlier
+from clipaudit.deduplication.pairs import Comparison, Removals, compare
+from clipaudit.deduplication.spanning import SpanningForest
+from clipaudit.progress import Progress
+
+HELD_ROWS = 262_144  # rows of a cluster held at once: 320 MB at 640 dimensions, never results
+
+Rule = Literal["semdedup", "clip-ood", "paper"]
+
+# One row for each sample of a group of clusters, by (shard, row): a range of shards is then a range
+# of rows in every group.
+DUPLICATES = pa.schema(
+    [
+        pa.field("cluster", pa.int32(), nullable=False),
+        pa.field("shard", pa.int32(), nullable=False),
+        pa.field("row", pa.int32(), nullable=False),
+        # the removal similarity: the sample leaves at every threshold below it, and at no other;
+        # null when it never leaves
+        pa.field("similarity", pa.float64()),
+        # the sample that it then duplicates: of the earlier ones in its cluster the most similar,
+        # the earliest of these; under `paper` the one of its group that stays
+        pa.field("duplicate_shard", pa.int32()),
+        pa.field("duplicate_row", pa.int32()),
+    ]
+)
+
+_log = logging.getLogger(__name__)
+
+
+def find_duplicates(
+    read: Read,
+    clusters: range,
+    *,
+    rule: Rule = "semdedup",
+    floor: float | None = None,
+    backend: str | None = None,
+    device: str = "cpu",
+    threads: int | None = None,
+    block_rows: int = BLOCK_ROWS,
+    held_rows: int = HELD_ROWS,
+) -> pa.Table:
+    """Return the DUPLICATES of a range of clusters, whose CLUSTERED rows `read` gives by part.
+
+    Under `paper` only pairs above `floor` (None: all) count: where no threshold below it is asked
+    for, give it, since all pairs of a cluster are many. A sample that only pairs at or below it
+    would remove never leaves. The other rules do not look at it.
+
+    `backend` (None: what answers sooner), `device` and `threads` are those of `backends.search`;
+    they, both sizes and the cut into parts never show. Memory: a batch of each part, `held_rows`
+    vectors a few times over, and some tens of bytes for each sample of the range. Clusters without
+    samples have no rows.
+    """
+    progress = Progress(_log, "comparing within clusters", total=len(clusters), unit="clusters")
+    tables = []
+    for cluster in read_clusters(read, clusters, held_rows=held_rows):
+        n = len(cluster.addresses)
+        comparison: Comparison = (
+            SpanningForest(
+                n,
+                floor=-np.inf if floor is None else floor,
+                backend=backend,
+                device=device,
+                threads=threads,
+            )
+            if rule == "paper"
+            else NearestEarlier(
+                n, backend=backend, device=device, threads=threads, block_rows=block_rows
+            )
+        )
+        order = _ORDERS[rule](cluster)
+        ranks = np.empty_like(order)
+        ranks[order] = np.arange(n)
+        compare(cluster, ranks, comparison, held_rows=held_rows)
+        tables.append(_table(cluster, order, comparison.removals()))
+        progress.note(cluster.number - clusters.start + 1)
+    joined = pa.concat_tables([DUPLICATES.empty_table(), *tables])
+    return joined.sort_by([("shard", "ascending"), ("row", "ascending")])
+
+
+def _farthest_first(cluster: Cluster) -> Int64[np.ndarray, " n"]:
+    order: np.ndarray = np.lexsort((cluster.addresses, cluster.centroid_similarity))
+    return order
+
+
+def _in_file_order(cluster: Cluster) -> Int64[np.ndarray, " n"]:
+    return np.arange(len(cluster.addresses))
+
+
+_ORDERS: dict[Rule, Callable[[Cluster], Int64[np.ndarray, " n"]]] = {
+    "semdedup": _farthest_first,
+    "clip-ood": _in_file_order,
+    "paper": _farthest_first,
+}
+
+
+def _table(cluster: Cluster, order: Int64[np.ndarray, " n"], removals: Removals) -> pa.Table:
+    """Return DUPLICATES of a cluster, by rank; `order` gives the sample at each rank."""
+    addresses = cluster.addresses[order]
+    stays = removals.earlier < 0
+    shard, row = _shard_row(addresses)
+    duplicate_shard, duplicate_row = _shard_row(addresses[removals.earlier])
+    columns = {
+        "cluster": np.full(len(order), cluster.number, dtype=np.int32),
+        "shard": shard,
+        "row": row,
+        "similarity": pa.array(removals.similarity, mask=stays),
+        "duplicate_shard": pa.array(duplicate_shard, mask=stays),
+        "duplicate_row": pa.array(duplicate_row, mask=stays),
+    }
+    return pa.table(columns, schema=DUPLICATES)
+
+
+def _shard_row(
+    addresses: Int64[np.ndarray, " n"],
+) -> tuple[Int32[np.ndarray, " n"], Int32[np.ndarray, " n"]]:
+    return (addresses >> 32).astype(np.int32), (addresses & 0xFFFFFFFF).astype(np.int32)

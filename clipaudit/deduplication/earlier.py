@@ -1,0 +1,112 @@
+"""Each sample's most similar earlier one: what decides in SemDeDup's and in clip-ood's code.
+
+A rectangle of pairs is a search for one nearest neighbour: work for the nearest engine, which is
+exact, and runs on what multiplies fastest. Its native backend takes a triangle too; for torch a
+triangle is cut in halves, with a rectangle between them, until blocks are small, and these are
+multiplied in float64: of a large cluster a small share. In a small cluster all pairs are, since the
+engine takes time to start and its plain backend also keeps each query's neighbours, which nobody
+asks for here.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from jaxtyping import Float16, Float64, Int64
+
+from clipaudit.deduplication.pairs import Ranked, Removals, tiles
+from clipaudit.neighbors.backends import quicker_backend, runs_natively, search
+from clipaudit.neighbors.interface import Queries
+
+BLOCK_ROWS = 1_024  # rows whose pairs are multiplied in float64: speed, never results
+
+
+class NearestEarlier:
+    """A `Comparison` that keeps one value a sample; the earliest of equals wins."""
+
+    def __init__(
+        self,
+        n: int,
+        *,
+        backend: str | None = None,
+        device: str = "cpu",
+        threads: int | None = None,
+        block_rows: int = BLOCK_ROWS,
+    ) -> None:
+        """Start before any pair of n samples; only `n` shows in the result.
+
+        `backend`, `device` and `threads` are those of `backends.search`, but that "numpy" is plain
+        tiles here; None takes what answers sooner. Triangles of up to `block_rows` rows are
+        multiplied in float64 where the engine takes none.
+        """
+        self._similarity = np.full(n, -np.inf)
+        self._earlier = np.full(n, -1, dtype=np.int64)
+        self._backend = backend
+        self._device = device
+        self._threads = threads
+        self._block_rows = block_rows
+
+    def within(self, first: int, vectors: Float16[np.ndarray, "m d"]) -> None:
+        """Compare all pairs among the samples of rank `first` and following."""
+        ranks = np.arange(first, first + len(vectors))
+        backend = self._quicker_backend(vectors.shape[1])
+        if backend == "native" and runs_natively(self._device):
+            from clipaudit.neighbors.native.earlier import nearest_earlier
+
+            similarity, earlier = nearest_earlier(vectors, threads=self._threads)
+            self._offer(ranks[1:], similarity[1:], earlier[1:] + first)
+        elif backend == "numpy" or len(vectors) <= self._block_rows:
+            self._multiply(first, vectors, [(ranks, vectors)])
+        else:
+            half = len(vectors) // 2
+            self.within(first, vectors[:half])
+            self.within(first + half, vectors[half:])
+            self.across(first, vectors[:half], [(ranks[half:], vectors[half:])])
+
+    def across(
+        self, first: int, earlier: Float16[np.ndarray, "m d"], later: Iterable[Ranked]
+    ) -> None:
+        """Compare the samples of rank `first` and following with samples of higher ranks."""
+        backend = self._quicker_backend(earlier.shape[1])
+        if backend == "numpy":
+            self._multiply(first, earlier, later)
+            return
+        engine = search(
+            Queries(earlier, (0, len(earlier)), np.arange(first, first + len(earlier))),
+            k=1,
+            backend=backend,
+            device=self._device,
+            threads=self._threads,
+        )
+        for ranks, vectors in later:
+            best = engine.rows(ranks, vectors)
+            self._offer(ranks, best.similarity[:, 0], best.query[:, 0] + first)
+
+    def removals(self) -> Removals:
+        """Return who leaves when: below its similarity to the most similar earlier sample."""
+        return Removals(self._similarity, self._earlier)
+
+    def _multiply(
+        self, first: int, earlier: Float16[np.ndarray, "m d"], later: Iterable[Ranked]
+    ) -> None:
+        for (left, left_vectors), (right, right_vectors) in tiles(first, earlier, later):
+            product = right_vectors.astype(np.float64) @ left_vectors.astype(np.float64).T
+            product += 0.0  # -0.0 becomes 0.0
+            product[left >= right[:, None]] = -np.inf
+            nearest = product.argmax(axis=1)  # the first of equals
+            self._offer(right, product[np.arange(len(right)), nearest], left[nearest])
+
+    def _offer(
+        self,
+        ranks: Int64[np.ndarray, " m"],
+        similarity: Float64[np.ndarray, " m"],
+        earlier: Int64[np.ndarray, " m"],
+    ) -> None:
+        held, holder = self._similarity[ranks], self._earlier[ranks]
+        better = (similarity > held) | ((similarity == held) & (earlier < holder))
+        self._similarity[ranks[better]] = similarity[better]
+        self._earlier[ranks[better]] = earlier[better]
+
+    def _quicker_backend(self, dimension: int) -> str:
+        """One for all of a cluster's searches: the engine pays where they are many together."""
+        n = len(self._similarity)
+        return self._backend or quicker_backend(n, n // 2, dimension, device=self._device)

@@ -1,0 +1,1 @@
+"""Embeddings of pictures and captions: computed, or given by others."""

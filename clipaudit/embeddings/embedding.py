@@ -1,0 +1,147 @@
+"""Embeddings of images: unit rows in float16, by any CLIP model.
+
+The model computes in float32 and its output is scaled to unit length in float32, then rounded to
+float16: these stored numbers are what every later stage compares, exactly.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import torch
+from jaxtyping import Bool, Float16, Float32
+
+from clipaudit.corpora.drops import Drops
+from clipaudit.models.clip import Clip
+from clipaudit.models.pictures import Fault, PictureBatch, PictureSource
+from clipaudit.models.preparation import Preparation, evaluation_preparation
+from clipaudit.models.workers import Workers
+from clipaudit.progress import Progress
+
+NOT_FINITE = "embedding not finite"
+TOO_LONG = "embedding norm above 4"
+MAX_NORM = 4.0  # up to it, sums of products of float16 numbers are exact in float64
+
+_log = logging.getLogger(__name__)
+
+
+def embeddings_schema(encoder: str, dimension: int) -> pa.Schema:
+    """Return the schema of EMBEDDINGS: float16 little-endian rows, their maker in the metadata."""
+    return pa.schema(
+        [
+            pa.field("shard", pa.int32(), nullable=False),
+            pa.field("row", pa.int32(), nullable=False),
+            pa.field("embedding", pa.binary(2 * dimension), nullable=False),
+        ],
+        metadata={"encoder": encoder, "dimension": str(dimension), "dtype": "float16"},
+    )
+
+
+def embed_images(
+    shards: Sequence[tuple[int, Path]],
+    samples: pa.Table,
+    clip: Clip,
+    *,
+    encoder: str,
+    batch_size: int,
+    workers: int,
+    device: torch.device,
+    drops: Drops,
+) -> Iterator[pa.RecordBatch]:
+    """Yield the EMBEDDINGS of the rows in `samples`, ordered by (shard, row) as these are.
+
+    `shards` gives each shard number's tar, ascending. Rows whose picture cannot be decoded, or
+    whose embedding is not finite, are added to `drops` instead: rows in `samples` = rows out +
+    drops. The values depend on the model, the shard, `batch_size`, the device class and its
+    threads, but not on `workers` nor on which shards are embedded together.
+    """
+    schema = embeddings_schema(encoder, clip.dimension)
+    preparation = evaluation_preparation(clip.preprocessing)
+    source = PictureSource(shards, samples, preparation, batch_size=batch_size)
+    clip.model.to(device).eval()
+    progress = Progress(_log, f"embedding with {encoder}", total=source.total, unit="rows")
+    done = 0
+    for batch in Workers(source.batches, workers=workers, pinned=device.type == "cuda"):
+        yield _embed_batch(batch, clip, preparation, device, schema, drops)
+        done += len(batch.rows) + len(batch.faults)
+        progress.note(done)
+
+
+def _embed_batch(
+    batch: PictureBatch,
+    clip: Clip,
+    preparation: Preparation,
+    device: torch.device,
+    schema: pa.Schema,
+    drops: Drops,
+) -> pa.RecordBatch:
+    features = image_features(batch, clip, preparation, device)
+    return embedding_rows(
+        batch.shard, batch.rows, batch.keys, features, schema, drops, faults=batch.faults
+    )
+
+
+def embedding_rows(
+    shard: int,
+    rows: Sequence[int],
+    keys: Sequence[str],
+    features: Float32[np.ndarray, "n d"],
+    schema: pa.Schema,
+    drops: Drops,
+    *,
+    faults: Sequence[Fault] = (),
+) -> pa.RecordBatch:
+    """Return the EMBEDDINGS of some rows of a shard, `features` being the model's output for them.
+
+    Rows whose embedding is not usable are added to `drops`, and with them, in the order of the
+    rows, the `faults`, which have no features.
+    """
+    halves, usable, reasons = unit_halves(features)
+    losses = [(fault.row, fault.key, fault.reason, fault.detail) for fault in faults]
+    for at in np.flatnonzero(~usable):
+        losses.append((rows[at], keys[at], reasons[at], ""))
+    for loss in sorted(losses):
+        drops.add(shard, *loss)
+    kept = np.array(rows, np.int32)[usable]
+    return pa.record_batch(
+        [np.full(len(kept), shard, np.int32), kept, _binary(halves[usable])], schema=schema
+    )
+
+
+def image_features(
+    batch: PictureBatch, clip: Clip, preparation: Preparation, device: torch.device
+) -> Float32[np.ndarray, "n d"]:
+    """Return the model's output for the pictures of a batch, as it is, in float32.
+
+    The model, in its evaluation mode, and `preparation` are those of `clip` on `device`.
+    """
+    with torch.inference_mode():
+        images = preparation.tensor(batch.pixels, device)
+        features = clip.model.encode_image(images)  # type: ignore[operator]
+        return np.asarray(features[: len(batch.rows)].float().cpu().numpy())
+
+
+def unit_halves(
+    features: Float32[np.ndarray, "n d"],
+) -> tuple[Float16[np.ndarray, "n d"], Bool[np.ndarray, " n"], list[str]]:
+    """Return the rows at unit length in float16, which of them are usable, and why others are not.
+
+    >>> halves, usable, reasons = unit_halves(np.array([[3, 4], [0, 0]], np.float32))
+    >>> halves[0].tolist(), usable.tolist(), reasons
+    ([0.60009765625, 0.7998046875], [True, False], ['', 'embedding not finite'])
+    """
+    with np.errstate(all="ignore"):  # zero rows and infinities become nan, which is refused below
+        lengths = np.linalg.norm(features, axis=1, keepdims=True)
+        halves = (features / lengths).astype("<f2")
+        norms = np.linalg.norm(halves.astype(np.float64), axis=1)
+    reasons = [
+        "" if norm <= MAX_NORM else TOO_LONG if np.isfinite(norm) else NOT_FINITE for norm in norms
+    ]
+    return halves, norms <= MAX_NORM, reasons
+
+
+def _binary(halves: Float16[np.ndarray, "n d"]) -> pa.Array:
+    data = pa.py_buffer(np.ascontiguousarray(halves).tobytes())
+    return pa.Array.from_buffers(pa.binary(2 * halves.shape[1]), len(halves), [None, data])

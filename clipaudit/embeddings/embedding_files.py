@@ -1,0 +1,157 @@
+"""Files of embeddings that others computed: arrays, and Parquet whose rows say what theirs are of.
+
+Row n of an array belongs to row n of its Parquet file. What is opened here is checked: as many
+rows in both, floating-point matrices of one width, rows of unit length.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from jaxtyping import Bool, Float32, Int64
+
+from clipaudit.embeddings.arrays import array_header, read_array
+from clipaudit.errors import InputError
+from clipaudit.plaintext import plain
+
+UNIT_TOLERANCE = 0.01  # of a row's norm; float16 rounds that of a unit row by less than 0.001
+
+Places = Int64[np.ndarray, " n"]
+
+
+class EmbeddingFiles:
+    """Arrays of embeddings, each with the Parquet file whose rows say what its rows are of."""
+
+    def __init__(
+        self, pairs: Sequence[tuple[Path, Path]], *, column: str, array: str | None = None
+    ) -> None:
+        """Open the arrays; `array` names one of those in `.npz` files.
+
+        Raise InputError unless all are matrices of floating-point numbers of one width, and each
+        has as many rows as its metadata.
+        """
+        self.column = column
+        self.pairs = list(pairs)
+        self._array = array
+        self._held = (-1, np.empty((0, 0)))  # the array read last, and its number
+        self.rows: list[int] = []
+        widths: dict[int, Path] = {}
+        for path, metadata in self.pairs:
+            shape, dtype = array_header(path, array)
+            if len(shape) != 2 or dtype not in (np.float16, np.float32, np.float64):
+                raise InputError(
+                    f"{path}: an array of shape {shape} and type {dtype}, where a floating-point "
+                    "row for each sample should be. Name the image embeddings."
+                )
+            count = _rows_of(metadata, column)
+            if count != shape[0]:
+                raise InputError(
+                    f"{path}: {shape[0]} embeddings but {count} rows in {metadata}. They are "
+                    "matched by position: compute this file again, or drop both."
+                )
+            widths.setdefault(shape[1], path)
+            self.rows.append(count)
+        if len(widths) > 1:
+            (one, first), (other, second) = list(widths.items())[:2]
+            raise InputError(
+                f"{first}: rows of {one} numbers, but {second} has {other}: two models. Name the "
+                "files of one."
+            )
+        self.dimension = next(iter(widths))
+
+    def find(self, wanted: pa.Array) -> tuple[Places, Places]:
+        """Return of each wanted value the file and the row that has it; -1 where none has.
+
+        Raise InputError for a wanted value that stands in two rows: either could be meant.
+        """
+        files, rows = (np.full(len(wanted), -1, np.int64) for _ in range(2))
+        known = wanted.drop_null()
+        if not len(known):
+            return files, rows
+        bounds = pc.min_max(known).as_py()
+        for number, (_, metadata) in enumerate(self.pairs):
+            for start, values in _groups(metadata, self.column, bounds["min"], bounds["max"]):
+                found = pc.index_in(values, value_set=wanted, skip_nulls=True)
+                at = np.flatnonzero(np.asarray(found.is_valid()))
+                places = np.asarray(found.drop_null()).astype(np.int64)
+                twice = np.flatnonzero((files[places] >= 0) | _repeated(places))
+                if len(twice):
+                    value = plain(str(wanted[int(places[twice[0]])])[:200])
+                    raise InputError(
+                        f"{metadata}: {len(twice)} samples have two embeddings, first "
+                        f"{self.column} {value!r}. Join on a column whose values are unique, or "
+                        "drop a copy."
+                    )
+                files[places], rows[places] = number, start + at
+        return files, rows
+
+    def read(self, files: Places, rows: Places) -> Float32[np.ndarray, "n d"]:
+        """Return rows of the arrays as they are; InputError for one that is not of unit length."""
+        features = np.empty((len(files), self.dimension), np.float32)
+        for number in np.unique(files):
+            path, _ = self.pairs[number]
+            here = files == number
+            if number != self._held[0]:
+                self._held = (int(number), read_array(path, self._array))
+            features[here] = self._held[1][rows[here]]
+            _refuse_lengths(path, rows[here], features[here])
+        return features
+
+
+def _groups(path: Path, column: str, low: str, high: str) -> Iterator[tuple[int, pa.Array]]:
+    """Yield the row groups of a column that may hold texts in `low` to `high`, after their place.
+
+    Keys that number shards ascend, so a part's job reads few of a large corpus's groups.
+    """
+    start = 0
+    with pq.ParquetFile(path) as file:
+        for group in range(file.num_row_groups):
+            held = file.metadata.row_group(group)
+            if not _outside(held, column, low, high):
+                texts = file.read_row_group(group, columns=[column])[column].cast(pa.string())
+                yield start, pa.concat_arrays(texts.chunks)
+            start += held.num_rows
+
+
+def _outside(group: pq.RowGroupMetaData, column: str, low: str, high: str) -> bool:
+    """Return whether the statistics of a row group exclude texts in `low` to `high`."""
+    for number in range(group.num_columns):
+        chunk = group.column(number)
+        if chunk.path_in_schema == column and chunk.is_stats_set and chunk.statistics.has_min_max:
+            least, most = chunk.statistics.min, chunk.statistics.max
+            return isinstance(least, str) and (most < low or least > high)
+    return False
+
+
+def _refuse_lengths(path: Path, rows: Places, features: Float32[np.ndarray, "n d"]) -> None:
+    with np.errstate(all="ignore"):
+        norms = np.linalg.norm(features.astype(np.float64), axis=1)
+    wrong = np.flatnonzero(np.isfinite(norms) & (np.abs(norms - 1) > UNIT_TOLERANCE))
+    if len(wrong):
+        low, high = norms[wrong].min(), norms[wrong].max()
+        raise InputError(
+            f"{path}: {len(wrong)} of {len(rows)} rows are not of unit length, but of {low:.3g} to "
+            f"{high:.3g}, first row {rows[wrong[0]]}. Scale them, or name the image embeddings."
+        )
+
+
+def _repeated(places: Places) -> Bool[np.ndarray, " n"]:
+    """Return which places stand earlier in the same list."""
+    first = np.unique(places, return_index=True)[1]
+    repeated = np.ones(len(places), bool)
+    repeated[first] = False
+    return repeated
+
+
+def _rows_of(path: Path, column: str) -> int:
+    try:
+        file = pq.ParquetFile(path)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path}: cannot be read as Parquet: {error}. Fetch it again.") from error
+    if column not in file.schema_arrow.names:
+        has = ", ".join(plain(name) for name in file.schema_arrow.names)
+        raise InputError(f"{path}: no column {column!r}, but {has}. Name one of them.")
+    return int(file.metadata.num_rows)

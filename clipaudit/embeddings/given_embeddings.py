@@ -1,0 +1,114 @@
+"""Embeddings that others computed, joined to samples as the embeddings of an encoder.
+
+Rows are matched to samples by a column of the metadata, never by position: other tools read shards
+in their own order and leave out what they could not decode.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from clipaudit.corpora.drops import Drops
+from clipaudit.embeddings.embedding import embedding_rows, embeddings_schema
+from clipaudit.embeddings.embedding_files import EmbeddingFiles, Places
+from clipaudit.errors import InputError
+from clipaudit.plaintext import plain
+
+NOT_GIVEN = "no embedding given"
+
+
+def take_embeddings(
+    samples: pa.Table,
+    given: EmbeddingFiles,
+    *,
+    encoder: str,
+    join_on: Literal["key", "uid", "url", "row"],
+    may_lack: float,
+    shards: Sequence[int],
+    drops: Drops,
+) -> Iterator[pa.Table]:
+    """Yield the EMBEDDINGS of `samples`, a table a shard, ordered by (shard, row) as these are.
+
+    Each row is scaled to unit length in float32 and rounded to float16, as our own are. A sample
+    without a row, or whose row is not finite, is added to `drops`: rows in `samples` = rows out +
+    drops. Joined on "row", the files `given` are those of `shards`, in their ascending order, and a
+    sample's row is that of its file; any other join looks into all files. Raise InputError where
+    more than the share `may_lack` have no row, where two samples or two rows share a value, and for
+    rows whose norm is not 1.
+    """
+    if join_on == "row":  # the files are the corpus's own: a shard is a file
+        files = np.searchsorted(np.asarray(shards), np.asarray(samples["shard"]))
+        rows = np.asarray(samples["row"]).astype(np.int64)
+    else:
+        wanted = _values(samples, join_on)
+        files, rows = given.find(wanted)
+        _refuse_losses(samples, wanted, files, given, join_on, may_lack)
+    schema = embeddings_schema(encoder, given.dimension)
+    addressed = np.asarray(samples["shard"])
+    for shard in np.unique(addressed):
+        own = np.flatnonzero(addressed == shard)
+        numbers, keys = samples["row"].take(own).to_pylist(), samples["key"].take(own).to_pylist()
+        yield _shard_rows(int(shard), numbers, keys, files[own], rows[own], given, schema, drops)
+
+
+def _shard_rows(
+    shard: int,
+    numbers: Sequence[int],
+    keys: Sequence[str],
+    files: Places,
+    rows: Places,
+    given: EmbeddingFiles,
+    schema: pa.Schema,
+    drops: Drops,
+) -> pa.Table:
+    for at in np.flatnonzero(files < 0):
+        drops.add(shard, numbers[at], keys[at], NOT_GIVEN)
+    has = np.flatnonzero(files >= 0)
+    features = given.read(files[has], rows[has])
+    batch = embedding_rows(
+        shard, [numbers[at] for at in has], [keys[at] for at in has], features, schema, drops
+    )
+    return pa.Table.from_batches([batch])
+
+
+def _values(samples: pa.Table, join_on: str) -> pa.Array:
+    """Return what each sample is joined by; null where it has none. InputError for one of two."""
+    if join_on == "url":
+        texts = samples["metadata"].to_pylist()
+        urls = [json.loads(text).get("url") if text is not None else None for text in texts]
+        values = pa.array([url if isinstance(url, str) else None for url in urls], pa.string())
+    else:
+        values = samples[join_on].combine_chunks()
+    counts = pc.value_counts(values.drop_null()).to_pylist()
+    shared = [each["values"] for each in counts if each["counts"] > 1]
+    if shared:
+        raise InputError(
+            f"{len(shared)} values of {join_on} are those of several samples of this part, first "
+            f"{plain(shared[0])!r}: which embedding is whose cannot be told. Join on another."
+        )
+    return values
+
+
+def _refuse_losses(
+    samples: pa.Table,
+    wanted: pa.Array,
+    files: Places,
+    given: EmbeddingFiles,
+    join_on: str,
+    may_lack: float,
+) -> None:
+    lost = np.flatnonzero(files < 0)
+    if len(lost) <= may_lack * len(samples):
+        return
+    first = samples.slice(int(lost[0]), 1).to_pylist()[0]
+    value = plain(wanted[int(lost[0])].as_py())
+    raise InputError(
+        f"{len(lost)} of {len(samples)} samples have no embedding, first shard {first['shard']}, "
+        f"row {first['row']}: {join_on} {value!r} is not among the {sum(given.rows)} values of "
+        f"{given.column} in {given.pairs[0][1]} and on. Name other files or another column, or "
+        "allow a share by `may_lack`."
+    )

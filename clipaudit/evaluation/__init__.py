@@ -1,0 +1,1 @@
+"""Evaluation of models: classification, retrieval, selection, the DataComp suite."""

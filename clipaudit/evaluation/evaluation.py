@@ -1,0 +1,301 @@
+"""Classification, zero-shot or by a classifier: one prediction per image; SQL makes accuracies.
+
+Class embeddings as in open_clip's build_zero_shot_classifier (Radford et al., 2021): each prompt's
+text embedding at unit length, the mean over the templates, again at unit length. Classes are known
+by their number: some of ImageNet's thousand names stand for two classes.
+"""
+
+import functools
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from jaxtyping import Float32, Int32, Int64
+
+from clipaudit.corpora.classes import read_classes
+from clipaudit.embeddings.embedding import image_features
+from clipaudit.errors import InputError, StepError
+from clipaudit.models.clip import Clip
+from clipaudit.models.image_classifier import ImageClassifier
+from clipaudit.models.pictures import PictureBatch, PictureSource
+from clipaudit.models.preparation import Preparation, evaluation_preparation
+from clipaudit.models.tokenizers import Tokenizer
+from clipaudit.models.workers import Workers
+from clipaudit.progress import Progress
+
+TOP = 5  # predicted labels kept for each image
+
+PREDICTIONS = pa.schema(
+    [
+        pa.field("shard", pa.int32(), nullable=False),
+        pa.field("row", pa.int32(), nullable=False),
+        pa.field("label", pa.int32(), nullable=False),  # the right one
+        # the classes of highest similarity, highest first; fewer than TOP when there are fewer
+        pa.field("top", pa.list_(pa.field("item", pa.int32(), nullable=False)), nullable=False),
+        # of the right class: its cosine; of a classifier, which has no embedding of it, its logit
+        pa.field("right_similarity", pa.float32(), nullable=False),
+        pa.field("right_rank", pa.int32(), nullable=False),  # 0: the right class is the first
+    ]
+)
+
+_log = logging.getLogger(__name__)
+
+# of the pictures of a batch, their similarities to the classes that can be predicted
+Score = Callable[[PictureBatch], Float32[np.ndarray, "n c"]]
+
+
+@dataclass(frozen=True)
+class ZeroShotTask:
+    """A test set and its classes; `labels` restricts prompts and predictions to some of them.
+
+    A classifier needs no prompts and looks at no templates.
+    """
+
+    name: str
+    shards: Sequence[tuple[int, Path]]  # ascending
+    samples: pa.Table  # SAMPLES, all labelled
+    classes: Sequence[str]  # a label is a place in it
+    templates: Sequence[str]  # `{}` stands for the class
+    labels: Sequence[int] | None = None  # all when None
+
+
+def read_tasks(
+    tasks: Mapping[str, Mapping[str, Any]],
+    class_files: Mapping[str, Path],
+    tars: Sequence[Path],
+    samples: Callable[[str], pa.Table],
+) -> list[ZeroShotTask]:
+    """Return the tasks that settings name: `shards`, their number; label_set, templates, classes.
+
+    `class_files` has the class names of each label set, `tars` the shards of all tasks, in their
+    order, and `samples` gives the SAMPLES of a task by its name.
+    """
+    waiting = iter(tars)
+    return [
+        ZeroShotTask(
+            name=name,
+            shards=[(number, next(waiting)) for number in range(task["shards"])],
+            samples=samples(name),
+            classes=read_classes(class_files[task["label_set"]]),
+            templates=task["templates"],
+            labels=task["classes"],
+        )
+        for name, task in tasks.items()
+    ]
+
+
+def evaluate(
+    clip: Clip,
+    tasks: Sequence[ZeroShotTask],
+    *,
+    batch_size: int,
+    workers: int,
+    device: torch.device,
+) -> Iterator[tuple[str, pa.Table]]:
+    """Yield each task's name and its PREDICTIONS, one row a sample, ordered as its samples are.
+
+    Prompts that tasks share are embedded once. Ties go to the lowest label. InputError for a label
+    that is missing or outside of the task's classes, and for a picture that cannot be decoded.
+    """
+    clip.model.to(device).eval()
+    preparation = evaluation_preparation(clip.preprocessing)
+
+    @functools.cache
+    def embed_class(name: str, templates: tuple[str, ...]) -> Float32[np.ndarray, " d"]:
+        row: Float32[np.ndarray, " d"]
+        row = class_embeddings(clip.model, clip.tokenizer, [name], templates, device=device)[0]
+        return row
+
+    def scoring(task: ZeroShotTask, labels: Int32[np.ndarray, " c"]) -> Score:
+        templates = tuple(task.templates)
+        classes = np.stack([embed_class(task.classes[label], templates) for label in labels])
+
+        def score(batch: PictureBatch) -> Float32[np.ndarray, "n c"]:
+            features = image_features(batch, clip, preparation, device)
+            return class_similarities(unit_rows(features, task.name), classes)
+
+        return score
+
+    for task in tasks:
+        yield task.name, _predict(task, scoring, preparation, batch_size, workers, device)
+
+
+def evaluate_classifier(
+    classifier: ImageClassifier,
+    tasks: Sequence[ZeroShotTask],
+    *,
+    batch_size: int,
+    workers: int,
+    device: torch.device,
+) -> Iterator[tuple[str, pa.Table]]:
+    """Yield what `evaluate` does, by a classifier whose outputs are the classes of every task.
+
+    Where a task has `labels`, only their outputs are compared. Besides the errors of `evaluate`,
+    InputError for a task with another number of classes.
+    """
+    for task in tasks:
+        if len(task.classes) != classifier.classes:
+            raise InputError(
+                f"{task.name}: its label set has {len(task.classes)} classes, the classifier has "
+                f"{classifier.classes} outputs. Test it on the classes that it has learned."
+            )
+    model, preparation = classifier.model.to(device).eval(), classifier.preparation
+
+    def scoring(task: ZeroShotTask, labels: Int32[np.ndarray, " c"]) -> Score:
+        def score(batch: PictureBatch) -> Float32[np.ndarray, "n c"]:
+            with torch.inference_mode():
+                outputs = model(preparation.tensor(batch.pixels, device))[: len(batch.rows)]
+            logits = outputs.float().cpu().numpy()[:, labels]
+            if not np.isfinite(logits).all():
+                raise _diverged(task.name, "logits that are")
+            return np.asarray(logits)
+
+        return score
+
+    for task in tasks:
+        yield task.name, _predict(task, scoring, preparation, batch_size, workers, device)
+
+
+def class_embeddings(
+    model: torch.nn.Module,
+    tokenizer: Tokenizer,
+    classes: Sequence[str],
+    templates: Sequence[str],
+    *,
+    device: torch.device,
+) -> Float32[np.ndarray, "classes d"]:
+    """Return the unit embedding of each class: the mean over its prompts, one per template.
+
+    A class is one forward pass, so its embedding depends on its own prompts alone.
+    """
+    rows = []
+    with torch.inference_mode():
+        for name in classes:
+            prompts = tokenizer([template.replace("{}", name) for template in templates])
+            texts = model.encode_text(prompts.to(device), normalize=True)  # type: ignore[operator]
+            mean = texts.float().mean(dim=0)
+            rows.append((mean / mean.norm()).cpu().numpy())
+    return np.stack(rows)
+
+
+def _predict(
+    task: ZeroShotTask,
+    scoring: Callable[[ZeroShotTask, Int32[np.ndarray, " c"]], Score],
+    preparation: Preparation,
+    batch_size: int,
+    workers: int,
+    device: torch.device,
+) -> pa.Table:
+    labels = _task_labels(task)
+    right = _right_labels(task, labels)
+    score = scoring(task, labels)
+    source = PictureSource(task.shards, task.samples, preparation, batch_size=batch_size)
+    progress = Progress(_log, f"evaluating on {task.name}", total=source.total, unit="images")
+    tables, done = [], 0
+    for batch in Workers(source.batches, workers=workers, pinned=device.type == "cuda"):
+        refuse_faults(task.name, batch)
+        own = right[done : done + len(batch.rows)]
+        tables.append(_prediction_rows(batch, score(batch), labels, own))
+        done += len(batch.rows)
+        progress.note(done)
+    return pa.concat_tables([PREDICTIONS.empty_table(), *tables])
+
+
+def _task_labels(task: ZeroShotTask) -> Int32[np.ndarray, " c"]:
+    """Return the labels that can be predicted, ascending."""
+    labels = sorted(set(range(len(task.classes)) if task.labels is None else task.labels))
+    if not labels or labels[0] < 0 or labels[-1] >= len(task.classes):
+        raise InputError(
+            f"{task.name}: its labels go from {labels[:1]} to {labels[-1:]}, its label set has "
+            f"{len(task.classes)} classes, numbered from 0"
+        )
+    return np.array(labels, np.int32)
+
+
+def _right_labels(task: ZeroShotTask, labels: Int32[np.ndarray, " c"]) -> Int32[np.ndarray, " n"]:
+    """Return each sample's label; all must be among `labels`."""
+    right: Int32[np.ndarray, " n"]
+    right = task.samples["label"].fill_null(-1).to_numpy().astype(np.int32)
+    strange = np.flatnonzero(~np.isin(right, labels))
+    if len(strange):
+        shard, row, label = (task.samples[c][strange[0]].as_py() for c in ("shard", "row", "label"))
+        raise InputError(
+            f"{task.name}: {len(strange)} images have a label outside of the {len(labels)} of this "
+            f"test set, the first is shard {shard}, row {row} with label {label}. Correct the "
+            "labels in the shard, or `classes` of the test set."
+        )
+    return right
+
+
+def refuse_faults(name: str, batch: PictureBatch) -> None:
+    """Raise InputError for the first picture of a batch that cannot be used."""
+    for fault in batch.faults:
+        raise InputError(
+            f"{name}: shard {batch.shard}, row {fault.row}: {fault.reason} ({fault.detail}). "
+            "The shard was changed after indexing: index it again."
+        )
+
+
+def unit_rows(features: Float32[np.ndarray, "n d"], place: str) -> Float32[np.ndarray, "n d"]:
+    """Return the rows at unit length; StepError if one is zero or not finite."""
+    lengths = np.linalg.norm(features, axis=1, keepdims=True)
+    if not np.all(np.isfinite(lengths) & (lengths > 0)):
+        raise _diverged(place, "embeddings that are zero or")
+    return np.asarray(features / lengths)
+
+
+def _diverged(place: str, what: str) -> StepError:
+    return StepError(
+        f"{place}: the model gives {what} not finite. Its training diverged: look at its curve, "
+        "and lower the learning rate."
+    )
+
+
+def class_similarities(
+    images: Float32[np.ndarray, "n d"], classes: Float32[np.ndarray, "c d"]
+) -> Float32[np.ndarray, "n c"]:
+    """Return the products of all images and classes; of equal classes they are exactly equal.
+
+    >>> images, classes = np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32)[[1, 0, 1]]
+    >>> class_similarities(images, classes).tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
+    """
+    # a matrix product may round equal columns differently, so each distinct one is taken once
+    distinct, place = np.unique(classes, axis=0, return_inverse=True)
+    # torch's product, since its threads are the ones that `use_device` sets
+    products = (torch.from_numpy(images) @ torch.from_numpy(distinct).T).numpy()
+    return np.asarray(products[:, place.reshape(-1)])
+
+
+def rank_classes(scores: Float32[np.ndarray, "n c"]) -> Int64[np.ndarray, "n c"]:
+    """Return for each image the places of the classes, highest first; ties to the lowest place.
+
+    >>> rank_classes(np.array([[0, 1, 0], [1, 0, 1]], np.float32)).tolist()
+    [[1, 0, 2], [0, 2, 1]]
+    """
+    return np.argsort(-scores, axis=1, kind="stable")
+
+
+def _prediction_rows(
+    batch: PictureBatch,
+    scores: Float32[np.ndarray, "n c"],
+    labels: Int32[np.ndarray, " c"],
+    right: Int32[np.ndarray, " n"],
+) -> pa.Table:
+    ranked = labels[rank_classes(scores)]  # (n, c)
+    rank = (ranked == right[:, None]).argmax(axis=1)
+    similarity = scores[np.arange(len(right)), np.searchsorted(labels, right)]
+    columns = {
+        "shard": np.full(len(right), batch.shard, np.int32),
+        "row": np.array(batch.rows, np.int32),
+        "label": right,
+        "top": pa.array(ranked[:, :TOP].tolist(), PREDICTIONS.field("top").type),
+        "right_similarity": similarity,
+        "right_rank": rank.astype(np.int32),
+    }
+    return pa.table(columns, schema=PREDICTIONS)

@@ -1,0 +1,230 @@
+"""The zero-shot suite: one task of the DataComp benchmark, by clip_benchmark's own metrics.
+
+Gadre et al., NeurIPS 2023 (https://arxiv.org/abs/2304.14108); a task is a local folder in the form
+of CLIP_benchmark's webdatasets, and nothing is downloaded. Prompts, logits, accuracies and recalls
+are computed by clip_benchmark 1.6.2. Where we differ: our reader brings the pictures, so that one
+that cannot be used is refused and that batches do not depend on the number of workers; and
+everything is float32, where DataComp embeds the prompts, and its retrieval sets, in half precision.
+"""
+
+import contextlib
+import io
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from clip_benchmark.metrics import zeroshot_classification, zeroshot_retrieval
+
+from clipaudit.errors import InputError
+from clipaudit.evaluation.evaluation import refuse_faults, unit_rows
+from clipaudit.evaluation.suite_folders import (
+    TaskSamples,
+    read_captions,
+    read_labels,
+    read_names,
+    read_templates,
+    require_kind,
+)
+from clipaudit.evaluation.suite_tasks import ACCURACY, RECALL, RETRIEVAL, SuiteTask
+from clipaudit.models.clip import Clip
+from clipaudit.models.pictures import PictureSource
+from clipaudit.models.preparation import evaluation_preparation
+from clipaudit.models.workers import Workers
+from clipaudit.progress import Progress
+
+# One row for each metric of a task, in the order of the constants below.
+METRICS = pa.schema(
+    [
+        pa.field("task", pa.string(), nullable=False),  # DataComp's name
+        pa.field("metric", pa.string(), nullable=False),  # clip_benchmark's name
+        pa.field("value", pa.float64()),  # from 0 to 1; null: acc5 of fewer than five classes
+        pa.field("main", pa.bool_(), nullable=False),  # the one that DataComp averages
+    ]
+)
+RECALLS_AT = (1, 5, 10)  # DataComp's
+CLASSIFICATION_METRICS = (ACCURACY, "acc5", RECALL)
+RETRIEVAL_METRICS = (
+    *(f"{side}_retrieval_recall@{k}" for k in RECALLS_AT for side in ("image", "text")),
+    RETRIEVAL,
+)
+
+_log = logging.getLogger(__name__)
+
+
+def run_task(
+    clip: Clip,
+    task: SuiteTask,
+    folder: Path,
+    *,
+    batch_size: int,
+    workers: int,
+    device: torch.device,
+) -> pa.Table:
+    """Return the METRICS of a model on a task, which `available_tasks` has found in `folder`.
+
+    The values depend on the model, the folder, `batch_size` and the device alone. A class that
+    stands twice is two classes, and ties go as torch's argmax and topk go. A diverged model raises
+    StepError; InputError is raised for a folder that lacks a file or a shard, for a sample that
+    lacks a picture, a label or captions, and for a retrieval set of fewer than ten pictures.
+    """
+    assert not task.missing, f"{task.name} is skipped: {task.missing}"
+    require_kind(task, folder)
+    clip.model.to(device).eval()
+    run = _classify if task.kind == "classification" else _retrieve
+    # clip_benchmark hands this name to torch.autocast, which knows no "cuda:1"
+    with torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext():
+        values = run(clip, task, folder, batch_size, workers, device)
+    columns = {
+        "task": [task.name] * len(values),
+        "metric": list(values),
+        "value": [None if np.isnan(value) else float(value) for value in values.values()],
+        "main": [metric == task.main for metric in values],
+    }
+    return pa.table(columns, schema=METRICS)
+
+
+def _classify(
+    clip: Clip,
+    task: SuiteTask,
+    folder: Path,
+    batch_size: int,
+    workers: int,
+    device: torch.device,
+) -> Mapping[str, float]:
+    classes, templates = read_names(folder), read_templates(folder)
+    samples = read_labels(folder, classes)
+    batches = _Batches(clip, task, samples, torch.tensor, classes, batch_size, workers, device)
+    with _logged():
+        values = zeroshot_classification.evaluate(
+            _Checked(clip.model, task.name),
+            batches,
+            clip.tokenizer,
+            classes,
+            templates,
+            device.type,
+            amp=False,
+        )
+    return {metric: values[metric] for metric in CLASSIFICATION_METRICS}
+
+
+def _retrieve(
+    clip: Clip,
+    task: SuiteTask,
+    folder: Path,
+    batch_size: int,
+    workers: int,
+    device: torch.device,
+) -> Mapping[str, float]:
+    samples = read_captions(folder)
+    if len(samples.targets) < max(RECALLS_AT):
+        raise InputError(
+            f"{folder}: {len(samples.targets)} pictures, recall@{max(RECALLS_AT)} needs "
+            f"{max(RECALLS_AT)} or more. Fetch the whole set."
+        )
+    batches = _Batches(clip, task, samples, list, [], batch_size, workers, device)
+    with _logged():
+        values = zeroshot_retrieval.evaluate(
+            _Checked(clip.model, task.name),
+            batches,
+            clip.tokenizer,
+            device.type,
+            amp=False,
+            recall_k_list=list(RECALLS_AT),
+        )
+    both = [values[f"{side}_retrieval_recall@1"] for side in ("image", "text")]
+    values = {**values, RETRIEVAL: sum(both) / 2}
+    return {metric: values[metric] for metric in RETRIEVAL_METRICS}
+
+
+# --- what clip_benchmark is given -----------------------------------------------------------------
+
+
+class _Batches:
+    """What clip_benchmark takes for a data loader: pairs of pictures and what is said of them."""
+
+    def __init__(
+        self,
+        clip: Clip,
+        task: SuiteTask,
+        samples: TaskSamples,
+        collate: Callable[[list[Any]], Any],
+        classes: list[str],
+        batch_size: int,
+        workers: int,
+        device: torch.device,
+    ) -> None:
+        self.dataset = self  # clip_benchmark asks loader.dataset.classes
+        self.classes = classes
+        self._name = task.name
+        self._samples = samples
+        self._collate = collate
+        self._preparation = evaluation_preparation(clip.preprocessing)
+        self._source = PictureSource(
+            samples.shards, samples.addresses, self._preparation, batch_size=batch_size
+        )
+        self._workers = workers
+        self._device = device
+
+    def __iter__(self) -> Iterator[tuple[torch.Tensor, Any]]:
+        total = self._source.total
+        progress = Progress(_log, f"evaluating on {self._name}", total=total, unit="images")
+        pinned = self._device.type == "cuda"
+        done = 0
+        for batch in Workers(self._source.batches, workers=self._workers, pinned=pinned):
+            refuse_faults(self._name, batch)
+            images = self._preparation.tensor(batch.pixels, self._device)[: len(batch.rows)]
+            yield images, self._collate(self._samples.targets[done : done + len(batch.rows)])
+            done += len(batch.rows)
+            progress.note(done)
+
+
+class _Checked:
+    """A model whose embeddings are looked at: clip_benchmark would rank those of a diverged one."""
+
+    def __init__(self, model: torch.nn.Module, place: str) -> None:
+        self._model: Any = model
+        self._place = place
+
+    def encode_image(self, images: torch.Tensor) -> torch.Tensor:
+        return self._usable(self._model.encode_image(images))
+
+    def encode_text(self, tokens: torch.Tensor) -> torch.Tensor:
+        return self._usable(self._model.encode_text(tokens))
+
+    def _usable(self, features: torch.Tensor) -> torch.Tensor:
+        unit_rows(features.float().cpu().numpy(), self._place)
+        return features
+
+
+class _LogLines(io.TextIOBase):
+    """A stream whose lines go to the log; of a progress bar the last state."""
+
+    def __init__(self) -> None:
+        self._line = ""
+
+    def write(self, text: str) -> int:
+        *lines, self._line = (self._line + text).split("\n")
+        for line in lines:
+            _log.debug("clip_benchmark: %s", line.rpartition("\r")[2])
+        return len(text)
+
+
+@contextlib.contextmanager
+def _logged() -> Iterator[None]:
+    """Send what clip_benchmark prints, its progress bars too, to the log."""
+    lines = _LogLines()
+    with (
+        contextlib.redirect_stdout(lines),
+        contextlib.redirect_stderr(lines),
+        warnings.catch_warnings(),
+    ):
+        # a class without pictures that was predicted: it has no recall, and takes no part
+        warnings.filterwarnings("ignore", message="y_pred contains classes not in y_true")
+        # of its accuracy(): why numpy is pinned below 2.4
+        warnings.filterwarnings("ignore", message="Conversion of an array with ndim > 0")
+        yield

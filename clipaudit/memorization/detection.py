@@ -1,0 +1,237 @@
+"""The annotator `transformers`: the objects that a detector finds in the pictures of samples.
+
+How pictures reach a detector follows from what it was made for. One that pads its pictures and is
+told where (`pixel_mask`), as the DETRs are, gets them with their aspect kept, padded to a square.
+Any other one (YOLOS, RT-DETR) would take padding for a part of the picture, and gets them stretched
+to the square. Both give boxes relative to the picture. What a score is, of a softmax or a sigmoid,
+the checkpoint's own post-processing knows.
+"""
+
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import torch
+from jaxtyping import Bool, Float32, Int64
+from PIL import Image
+
+from clipaudit.corpora.drops import Drops
+from clipaudit.memorization.detectors import Detector
+from clipaudit.memorization.objects import objects_table, pictures_without_objects
+from clipaudit.models.pictures import PictureBatch, PictureSource
+from clipaudit.models.preparation import Preparation
+from clipaudit.models.workers import Workers
+from clipaudit.progress import Progress
+
+NOT_FINITE = "detection not finite"
+
+_log = logging.getLogger(__name__)
+
+
+def detect_objects(
+    shards: Sequence[tuple[int, Path]],
+    samples: pa.Table,
+    detector: Detector,
+    *,
+    threshold: float,
+    longest_side: int,
+    batch_size: int,
+    workers: int,
+    device: torch.device,
+    drops: Drops,
+) -> Iterator[pa.Table]:
+    """Yield the OBJECTS of the rows in `samples`, ordered by (shard, row) as these are.
+
+    `shards` gives each shard number's tar, ascending; `samples` are SAMPLES. Pictures are resized
+    so that their longer side has `longest_side` pixels; a box counts whose score is above
+    `threshold`, and is cut at the picture's edge. Rows whose picture cannot be decoded, or for
+    which the detector gives numbers that are not finite, are added to `drops` instead: rows in
+    `samples` = rows out + drops. The values depend on the detector, the shard, `batch_size`, the
+    device class and its threads, but not on `workers` nor on which shards come together.
+    """
+    sizes = _sizes_by_shard(samples)
+    preparation = _preparation(detector, longest_side)
+    source = PictureSource(shards, samples, preparation, batch_size=batch_size)
+    detector.model.to(device).eval()
+    progress = Progress(_log, "detecting objects", total=source.total, unit="rows")
+    done = bare = 0
+    for batch in Workers(source.batches, workers=workers, pinned=device.type == "cuda"):
+        stored = np.array([sizes[batch.shard][row] for row in batch.rows], np.int64).reshape(-1, 2)
+        table = _detect_batch(batch, stored, detector, preparation, threshold, device, drops)
+        yield table
+        done += len(batch.rows) + len(batch.faults)
+        bare += pictures_without_objects(table)
+        progress.note(done)
+    _log.info("%d of %d pictures show no object above %g", bare, done, threshold)
+
+
+def _detect_batch(
+    batch: PictureBatch,
+    sizes: Int64[np.ndarray, "n 2"],
+    detector: Detector,
+    preparation: Preparation,
+    threshold: float,
+    device: torch.device,
+    drops: Drops,
+) -> pa.Table:
+    finite, found = _run(batch, sizes, detector, preparation, threshold, device)
+    losses = [(fault.row, fault.key, fault.reason, fault.detail) for fault in batch.faults]
+    losses += [(batch.rows[at], batch.keys[at], NOT_FINITE, "") for at in np.flatnonzero(~finite)]
+    for loss in sorted(losses):
+        drops.add(batch.shard, *loss)
+    kept = np.flatnonzero(finite)
+    parts = [found[at] for at in kept]
+    rows = np.array(batch.rows, np.int32)[kept]
+    counts = [len(part["labels"]) for part in parts]
+    return objects_table(
+        np.full(len(rows), batch.shard, np.int32),
+        rows,
+        np.repeat(np.arange(len(rows)), counts),
+        labels=_joined([part["labels"] for part in parts], (), np.int32),
+        scores=_joined([part["scores"] for part in parts], (), np.float32),
+        boxes=_inside(
+            _joined([part["boxes"] for part in parts], (4,), np.float32),
+            np.repeat(sizes[kept], counts, axis=0),
+        ),
+    )
+
+
+def _run(
+    batch: PictureBatch,
+    sizes: Int64[np.ndarray, "n 2"],
+    detector: Detector,
+    preparation: Preparation,
+    threshold: float,
+    device: torch.device,
+) -> tuple[Bool[np.ndarray, " n"], list[dict[str, torch.Tensor]]]:
+    """Return, of each picture, whether the model's numbers are finite, and what it found."""
+    n, side = len(batch.rows), preparation.size[0]
+    stored = np.ones((len(batch.pixels), 2), np.int64)  # height, width; beyond the rows anything
+    stored[:n] = sizes
+    with torch.inference_mode(), _whole_sums():
+        images = preparation.tensor(batch.pixels, device)
+        options = {}
+        if detector.takes_padding:
+            mask = torch.from_numpy(_mask(sizes, len(batch.pixels), side)).to(device)
+            images *= mask[:, None]  # padding is 0 after normalization, as transformers has it
+            options["pixel_mask"] = mask.to(torch.int64)
+        outputs = detector.model(pixel_values=images, **options)
+        finite = _finite(outputs.logits) & _finite(outputs.pred_boxes)
+        found = detector.processor.post_process_object_detection(
+            outputs, threshold=threshold, target_sizes=torch.from_numpy(stored).to(device)
+        )
+    names = ("labels", "scores", "boxes")
+    return finite[:n], [{name: one[name].cpu() for name in names} for one in found[:n]]
+
+
+def _finite(numbers: torch.Tensor) -> Bool[np.ndarray, " n"]:
+    return np.asarray(numbers.isfinite().flatten(1).all(dim=1).cpu().numpy())
+
+
+@contextmanager
+def _whole_sums() -> Iterator[None]:
+    """Allow cumsum, which on CUDA has no deterministic kernel, and nothing else that has none.
+
+    The DETRs count a mask's ones with it, in float32: whole numbers, the same in any order.
+    """
+    strict = torch.are_deterministic_algorithms_enabled()
+    lenient = torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(strict, warn_only=True)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message=".* does not have a deterministic impl")
+            warnings.filterwarnings("ignore", message="cumsum_cuda_kernel does not have a determ")
+            yield
+    finally:
+        torch.use_deterministic_algorithms(strict, warn_only=lenient)
+
+
+# --- pictures and boxes ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """Resizes a picture to the longer side, and pads it at the right and at the bottom."""
+
+    side: int
+    filter: Image.Resampling
+
+    def __call__(self, picture: Image.Image) -> Image.Image:
+        fitted = Image.new("RGB", (self.side, self.side))
+        height, width = _fitted(np.array([picture.height, picture.width]), self.side).tolist()
+        fitted.paste(picture.resize((width, height), self.filter))
+        return fitted
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Resizes a picture to the square."""
+
+    side: int
+    filter: Image.Resampling
+
+    def __call__(self, picture: Image.Image) -> Image.Image:
+        return picture.resize((self.side, self.side), self.filter)
+
+
+def _preparation(detector: Detector, side: int) -> Preparation:
+    processor = detector.processor
+    step = _Fit if detector.takes_padding else _Stretch
+    resample = Image.Resampling(int(getattr(processor, "resample", Image.Resampling.BILINEAR)))
+    mean, deviation = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+    if processor.do_normalize:
+        mean, deviation = tuple(processor.image_mean), tuple(processor.image_std)
+    return Preparation((step(side, resample),), mean, deviation, (side, side))
+
+
+def _fitted(sizes: Int64[np.ndarray, "*n 2"], side: int) -> Int64[np.ndarray, "*n 2"]:
+    """Return heights and widths scaled to the longer side, rounded to the nearest, at least 1.
+
+    >>> _fitted(np.array([[480, 640], [1000, 2]]), 256).tolist()
+    [[192, 256], [256, 1]]
+    """
+    longest = sizes.max(axis=-1, keepdims=True)
+    scaled: np.ndarray = np.maximum(1, (2 * side * sizes + longest) // (2 * longest))
+    return scaled
+
+
+def _mask(sizes: Int64[np.ndarray, "n 2"], batch: int, side: int) -> Bool[np.ndarray, "b s s"]:
+    """Return where the padded pictures are; beyond the rows all counts as picture."""
+    fitted = np.full((batch, 2), side, np.int64)
+    fitted[: len(sizes)] = _fitted(sizes, side)
+    places = np.arange(side)
+    mask: np.ndarray = (places[:, None] < fitted[:, :1, None]) & (places < fitted[:, 1:, None])
+    return mask
+
+
+def _inside(
+    corners: Float32[np.ndarray, "m 4"], sizes: Int64[np.ndarray, "m 2"]
+) -> Float32[np.ndarray, "m 4"]:
+    """Cut boxes of two corners at the picture's edges; return left, top, width and height.
+
+    >>> _inside(np.array([[-3, 1, 5, 99]], np.float32), np.array([[10, 20]])).tolist()
+    [[0.0, 1.0, 5.0, 9.0]]
+    """
+    edges = np.tile(sizes[:, ::-1].astype(np.float32), 2)  # width, height, width, height
+    cut = np.clip(corners, np.float32(0), edges)
+    boxes: np.ndarray = np.concatenate([cut[:, :2], cut[:, 2:] - cut[:, :2]], axis=1)
+    return boxes
+
+
+def _joined(parts: Sequence[torch.Tensor], shape: tuple[int, ...], dtype: type) -> np.ndarray:
+    empty: np.ndarray = np.zeros((0, *shape), dtype)
+    return np.concatenate([empty, *(part.numpy().astype(dtype) for part in parts)])
+
+
+def _sizes_by_shard(samples: pa.Table) -> dict[int, dict[int, tuple[int, int]]]:
+    """Return the stored pictures' height and width by shard and row."""
+    sizes: dict[int, dict[int, tuple[int, int]]] = {}
+    columns = (samples[name].to_pylist() for name in ("shard", "row", "height", "width"))
+    for shard, row, height, width in zip(*columns, strict=True):
+        sizes.setdefault(shard, {})[row] = (height, width)
+    return sizes

@@ -1,0 +1,196 @@
+"""timm classifiers: built from a recipe, or loaded from a checkpoint, without pickled code.
+
+A classifier comes with the way its pictures are prepared. Its outputs are the classes of a label
+set, in that order. Weights are read from safetensors, or by torch.load(weights_only=True).
+"""
+
+import difflib
+import pickle
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import timm
+import torch
+from safetensors import SafetensorError
+from timm.data.config import resolve_model_data_config
+from timm.data.constants import IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD
+from timm.models import PretrainedCfg, get_arch_name, get_pretrained_cfg, load_state_dict
+
+from clipaudit.config.supervised import Classifier, SupervisedRecipe
+from clipaudit.errors import ConfigError, InputError
+from clipaudit.models.clip import load_weights
+from clipaudit.models.image_classifier import ImageClassifier
+from clipaudit.models.preparation import Preparation, timm_preparation, timm_training_preparation
+
+# what timm and torch raise where arguments do not make a model, or not for such pictures
+REFUSALS = (AssertionError, AttributeError, KeyError, RuntimeError, TypeError, ValueError)
+# what reading a file that is no checkpoint raises, or one that holds code
+UNREADABLE = (RuntimeError, SafetensorError, pickle.UnpicklingError, EOFError, AttributeError)
+
+
+# --- trained here ---------------------------------------------------------------------------------
+
+
+def build(recipe: SupervisedRecipe, *, classes: int) -> ImageClassifier:
+    """Return a classifier with random weights: a function of the recipe and of `classes` alone.
+
+    ConfigError where timm's registry has no such model, or it refuses the arguments or the size of
+    the pictures. torch's own random state is left as it was.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(recipe.seed)
+        sized = {"img_size": recipe.image_size} if _known(recipe.model).fixed_input_size else {}
+        arguments = {"num_classes": classes, **sized, **recipe.model_arguments}
+        model = _create(recipe.model, arguments)
+    _require_logits(model, recipe, classes)
+    return ImageClassifier(model, timm_preparation(_data_settings(recipe)), classes)
+
+
+def training_preparation(recipe: SupervisedRecipe) -> Preparation:
+    """Return how pictures are prepared in training: cropped, and mirrored if the recipe flips."""
+    settings = _data_settings(recipe)
+    return timm_training_preparation(settings, crop_scale=recipe.crop_scale, flip=recipe.flip)
+
+
+def from_recipe(recipe: SupervisedRecipe, path: Path, *, classes: int) -> ImageClassifier:
+    """Return a classifier trained here: the recipe's, with the weights of a safetensors file."""
+    classifier = build(recipe, classes=classes)
+    load_weights(classifier.model, path)
+    return classifier
+
+
+def _require_logits(model: torch.nn.Module, recipe: SupervisedRecipe, classes: int) -> None:
+    """Refuse arguments with which timm makes a model that gives no logits for such pictures."""
+    side = recipe.image_size
+    try:
+        with torch.no_grad():  # not inference mode: a model may keep what it computes
+            shape = tuple(model.eval()(torch.zeros(1, 3, side, side)).shape)
+    except REFUSALS as error:
+        shape, cause = (), f"{error}"
+    else:
+        cause = f"its output is {shape}, one row of {classes} logits is needed"
+    if shape != (1, classes):
+        raise ConfigError(
+            f"{recipe.model} with {recipe.model_arguments} does not classify pictures of {side} x "
+            f"{side}: {cause}. Correct model_arguments or image_size."
+        )
+
+
+def _data_settings(recipe: SupervisedRecipe) -> dict[str, Any]:
+    """Return what pytorch/examples does, in timm's words, at the recipe's size and crop."""
+    return {
+        "input_size": (3, recipe.image_size, recipe.image_size),
+        "interpolation": "bilinear",
+        "mean": IMAGENET_DEFAULT_MEAN,
+        "std": IMAGENET_DEFAULT_STD,
+        "crop_pct": recipe.evaluation_crop,
+        "crop_mode": "center",
+    }
+
+
+# --- loading --------------------------------------------------------------------------------------
+
+
+def load_from_settings(
+    recipe: Mapping[str, Any] | None,
+    classifier: Mapping[str, Any] | None,
+    weights: Sequence[Path],
+    *,
+    classes: int,
+) -> ImageClassifier:
+    """Return the classifier of a job: trained here by `recipe`, or what `classifier` names.
+
+    `weights` are the files that the workflow hands over: one for a recipe and for a local
+    checkpoint, none for timm's own weights.
+    """
+    if recipe is not None:
+        return from_recipe(SupervisedRecipe(**recipe), weights[0], classes=classes)
+    assert classifier is not None, "a job names a recipe or a classifier"
+    settings = Classifier(**classifier)
+    if settings.checkpoint is not None:
+        settings = settings.model_copy(update={"checkpoint": str(weights[0])})
+    return load(settings, classes=classes)
+
+
+def load(settings: Classifier, *, classes: int) -> ImageClassifier:
+    """Return a classifier that was not trained here, with timm's inference transform for it.
+
+    InputError if its weights are neither here nor downloadable, or do not fit, and if the number
+    of its outputs is not `classes`, the size of the label set.
+    """
+    if settings.checkpoint is not None:
+        model, place = _with_checkpoint(settings, Path(settings.checkpoint)), settings.checkpoint
+    else:
+        model, place = _pretrained(settings), settings.model
+    if model.num_classes != classes:
+        raise InputError(
+            f"{place}: the classifier has {model.num_classes} outputs, but the label set has "
+            f"{classes} classes. It must be trained on the classes of the label set, in its order."
+        )
+    data = resolve_model_data_config(  # type: ignore[no-untyped-call]
+        model, args=settings.model_arguments
+    )
+    return ImageClassifier(model, timm_preparation(data), classes)
+
+
+def _pretrained(settings: Classifier) -> torch.nn.Module:
+    name = settings.model
+    _known(name)
+    if not timm.models.is_model_pretrained(name):
+        raise InputError(f"{name}: timm has no weights for it. It has {_tags(name)}.")
+    try:
+        return _create(name, settings.model_arguments, pretrained=True)
+    except (OSError, SafetensorError, pickle.UnpicklingError) as error:
+        raise InputError(
+            f"{name}: not in the hub cache and not downloadable ({error}). Download it where there "
+            "is a network and set HF_HOME, or give the path of a `checkpoint`."
+        ) from error
+
+
+def _with_checkpoint(settings: Classifier, path: Path) -> torch.nn.Module:
+    """Return the model with a file's weights, and as many outputs as these have."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such checkpoint of {settings.model}. Correct the path.")
+    try:
+        weights = load_state_dict(str(path), weights_only=True)
+    except UNREADABLE as error:
+        raise InputError(f"{path}: not a checkpoint that holds only weights: {error}") from error
+    heads = _known(settings.model).classifier or "fc"
+    head = f"{heads if isinstance(heads, str) else heads[0]}.weight"
+    if head not in weights:
+        raise InputError(f"{path}: has no {head}, so it is no checkpoint of {settings.model}.")
+    model = _create(settings.model, {"num_classes": len(weights[head]), **settings.model_arguments})
+    try:
+        model.load_state_dict(weights)
+    except RuntimeError as error:  # torch's message gives the names and both shapes
+        raise InputError(f"{path}: its weights do not fit {settings.model}: {error}") from error
+    return model
+
+
+# --- timm -----------------------------------------------------------------------------------------
+
+
+def _known(name: str) -> PretrainedCfg:
+    """Return what timm says of a model of its registry, the only source of code; ConfigError."""
+    if not timm.is_model(name):
+        close = difflib.get_close_matches(get_arch_name(name), timm.list_models(), n=1)
+        guess = f" Did you mean {close[0]}?" if close else ""
+        raise ConfigError(f"timm knows no model {name!r}.{guess} timm.list_models() has them all.")
+    try:
+        return get_pretrained_cfg(name) or PretrainedCfg()
+    except RuntimeError as error:
+        raise ConfigError(f"timm knows no {name}: {error} It has {_tags(name)}.") from error
+
+
+def _tags(name: str) -> str:
+    return ", ".join(timm.list_pretrained(f"{get_arch_name(name)}.*")) or "none with weights"
+
+
+def _create(
+    name: str, arguments: Mapping[str, Any], *, pretrained: bool = False
+) -> torch.nn.Module:
+    try:
+        return timm.create_model(name, pretrained=pretrained, **arguments)
+    except REFUSALS as error:
+        raise ConfigError(f"timm refuses {name} with {dict(arguments)}: {error}") from error

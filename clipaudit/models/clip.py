@@ -1,0 +1,304 @@
+"""open_clip models: built from settings, or loaded from a checkpoint, without pickled code.
+
+A model comes with its tokenizer and the way its pictures are prepared. Weights are read from
+safetensors, or by torch.load(weights_only=True), which runs no code from the file.
+"""
+
+import copy
+import difflib
+import gzip
+import json
+import os
+import pickle
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import open_clip
+import torch
+from open_clip.factory import load_checkpoint
+from open_clip.model import CLIP, CustomTextCLIP, set_model_preprocess_cfg
+from open_clip.pretrained import (
+    download_pretrained,
+    get_pretrained_cfg,
+    list_pretrained_tags_by_model,
+)
+from open_clip.transform import PreprocessCfg, merge_preprocess_dict
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+
+from clipaudit.config.training import Architecture, Encoder
+from clipaudit.errors import ConfigError, InputError
+from clipaudit.models.tokenizers import (
+    Definition,
+    Tokenizer,
+    own_vocabulary,
+    plain_tokenizer,
+    refuse_code,
+)
+from clipaudit.steps.slowimports import show_slow_imports
+
+DIRECTORY_CONFIG = "open_clip_config.json"
+DIRECTORY_WEIGHTS = (  # in order of preference; the names that open_clip writes
+    "open_clip_model.safetensors",
+    "open_clip_pytorch_model.safetensors",
+    "open_clip_pytorch_model.bin",
+)
+DIFFERENCES_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A CLIP model and what goes around it."""
+
+    model: torch.nn.Module
+    tokenizer: Tokenizer
+    preprocessing: PreprocessCfg
+    dimension: int
+
+
+# --- devices --------------------------------------------------------------------------------------
+
+
+def use_device(name: str, *, threads: int) -> torch.device:
+    """Set this process to `threads` threads and deterministic kernels; return the device.
+
+    `name` is torch's: "cpu", "cuda", "cuda:1". For the same device class, thread count and library
+    versions the same inputs then give the same bits.
+    """
+    if threads < 1:
+        raise ConfigError(f"threads is {threads}: give at least 1")
+    torch.set_num_threads(threads)
+    device = torch.device(name)
+    if device.type == "cuda":
+        # cuBLAS is deterministic only with a fixed workspace, read when CUDA starts
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        if not torch.cuda.is_available():
+            raise ConfigError(f"device is {name}, but torch finds no CUDA device: set it to cpu")
+        torch.backends.cudnn.benchmark = False
+    # use_deterministic_algorithms(True) for all but compiled code, without loading the compiler
+    torch.set_deterministic_debug_mode("error")
+    return device
+
+
+# --- building -------------------------------------------------------------------------------------
+
+
+def build(architecture: Architecture, *, seed: int) -> Clip:
+    """Return a model with random weights, a function of the architecture and the seed alone.
+
+    They are the weights that open_clip_train starts from with this seed; torch's own random state
+    is left as it was.
+    """
+    definition, tokenizer = _define(architecture)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return _assemble(definition, tokenizer, asdict(PreprocessCfg()))
+
+
+def _define(architecture: Architecture) -> tuple[Definition, Tokenizer]:
+    if architecture.open_clip is not None:
+        definition = _named_definition(architecture.open_clip)
+    else:
+        assert architecture.definition is not None  # Architecture's own validator
+        definition = copy.deepcopy(architecture.definition)
+    missing = sorted({"embed_dim", "vision_cfg", "text_cfg"} - definition.keys())
+    if missing:
+        raise ConfigError(
+            f"the architecture's definition has no {', '.join(missing)}: "
+            "it needs embed_dim, vision_cfg and text_cfg, as in open_clip's model configs"
+        )
+    if architecture.vocabulary is not None:
+        return definition, own_vocabulary(definition["text_cfg"], Path(architecture.vocabulary))
+    if architecture.open_clip is not None:
+        if definition["text_cfg"].get("hf_tokenizer_name"):
+            show_slow_imports()
+        return definition, open_clip.get_tokenizer(architecture.open_clip)
+    return definition, plain_tokenizer(definition["text_cfg"], None)
+
+
+def _named_definition(name: str) -> Definition:
+    definition = open_clip.get_model_config(name)
+    if definition is None:
+        close = difflib.get_close_matches(name, open_clip.list_models(), n=1)
+        guess = f" Did you mean {close[0]}?" if close else ""
+        raise ConfigError(
+            f"open_clip knows no model {name!r}.{guess} open_clip.list_models() has them all."
+        )
+    return dict(definition)
+
+
+def _assemble(
+    definition: Definition, tokenizer: Tokenizer, preprocessing: Mapping[str, Any]
+) -> Clip:
+    """Make the module, as open_clip's create_model does, without its registry and its logging."""
+    fields = copy.deepcopy(definition)
+    if fields["text_cfg"].get("hf_model_name"):
+        refuse_code(fields["text_cfg"]["hf_model_name"])
+        fields["text_cfg"]["hf_model_pretrained"] = False  # the checkpoint brings all weights
+    if "timm_model_name" in fields.get("vision_cfg", {}):
+        show_slow_imports()
+        fields["vision_cfg"]["timm_model_pretrained"] = False  # or it would be downloaded
+    custom = fields.pop("custom_text", False) or bool(fields["text_cfg"].get("hf_model_name"))
+    if "multimodal_cfg" in fields:
+        raise ConfigError("CoCa models (multimodal_cfg) are not supported: name a CLIP model")
+    try:
+        model = (CustomTextCLIP if custom else CLIP)(**fields, output_dict=True)
+    except TypeError as error:  # an unknown or missing key of the definition
+        raise ConfigError(f"open_clip refuses the architecture's definition: {error}") from error
+    sized = {**preprocessing, "size": model.visual.image_size}
+    set_model_preprocess_cfg(model, sized)
+    return Clip(model, tokenizer, PreprocessCfg(**sized), int(fields["embed_dim"]))
+
+
+# --- loading --------------------------------------------------------------------------------------
+
+
+def load_encoder(
+    encoder: Encoder, *, architecture: Architecture | None, checkpoint: Path | None
+) -> Clip:
+    """Return the model that `encoder` names.
+
+    `architecture` is the one it refers to; `checkpoint` the safetensors file of a model trained
+    here, when `encoder.model` names one.
+    """
+    if encoder.directory is not None:
+        return from_directory(Path(encoder.directory))
+    assert architecture is not None, "the caller looks the architecture up"
+    if encoder.pretrained is not None:
+        return from_pretrained(architecture, encoder.pretrained)
+    assert checkpoint is not None, "the caller looks the trained model up"
+    return from_checkpoint(architecture, checkpoint)
+
+
+def from_checkpoint(architecture: Architecture, path: Path) -> Clip:
+    """Return a model trained here: `architecture` with the weights of a safetensors file."""
+    definition, tokenizer = _define(architecture)
+    clip = _assemble(definition, tokenizer, asdict(PreprocessCfg()))
+    load_weights(clip.model, path)
+    return clip
+
+
+def from_directory(directory: Path) -> Clip:
+    """Return the model of a local folder with open_clip_config.json and its weights."""
+    config = _directory_config(directory)
+    definition = config["model_cfg"]
+    preprocessing = merge_preprocess_dict(asdict(PreprocessCfg()), config.get("preprocess_cfg", {}))
+    weights = [directory / name for name in DIRECTORY_WEIGHTS if (directory / name).is_file()]
+    if not weights:
+        raise InputError(f"{directory}: no weights. Put one of {', '.join(DIRECTORY_WEIGHTS)} in.")
+    tokenizer = plain_tokenizer(definition["text_cfg"], directory)
+    clip = _assemble(definition, tokenizer, preprocessing)
+    _load_foreign(clip.model, weights[0])
+    return clip
+
+
+def _directory_config(directory: Path) -> dict[str, Any]:
+    path = directory / DIRECTORY_CONFIG
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: not found. open_clip's push_to_hf_hub writes it.") from error
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON: {error}") from error
+    if not isinstance(config, dict) or "text_cfg" not in config.get("model_cfg", {}):
+        raise InputError(f"{path}: has no model_cfg with a text_cfg, so no model can be built")
+    return config
+
+
+def from_pretrained(architecture: Architecture, pretrained: str) -> Clip:
+    """Return a model with the weights of a file, or of one of open_clip's tags.
+
+    A tag is looked for in the user's hub cache (HF_HOME) and, where there is a network, downloaded
+    into it; the tag then also decides how pictures are prepared and the activation function.
+    """
+    definition, tokenizer = _define(architecture)
+    preprocessing = asdict(PreprocessCfg())
+    if Path(pretrained).is_file():
+        path = Path(pretrained)
+    else:
+        tag = _tag_settings(architecture.open_clip, pretrained)
+        preprocessing = merge_preprocess_dict(preprocessing, tag)
+        definition["quick_gelu"] = bool(tag.get("quick_gelu", False))
+        path = _cached(tag, f"{architecture.open_clip} {pretrained}")
+    clip = _assemble(definition, tokenizer, preprocessing)
+    _load_foreign(clip.model, path)
+    return clip
+
+
+def _tag_settings(name: str | None, tag: str) -> dict[str, Any]:
+    if name is None:
+        raise InputError(
+            f"{tag}: no such file. An architecture given by its definition takes weights from a "
+            "file; open_clip's tags belong to the models that it names."
+        )
+    settings: dict[str, Any] = get_pretrained_cfg(name, tag)
+    if not settings:
+        known = ", ".join(list_pretrained_tags_by_model(name)) or "none"
+        raise InputError(f"{tag}: neither a file nor a tag of {name}. Its tags: {known}.")
+    return settings
+
+
+def _cached(tag: dict[str, Any], place: str) -> Path:
+    try:
+        return Path(download_pretrained(tag))
+    except (OSError, ValueError, RuntimeError) as error:
+        raise InputError(
+            f"{place}: not in the hub cache and not downloadable ({error}). Download it where "
+            "there is a network and set HF_HOME, or give the path of a checkpoint."
+        ) from error
+
+
+# --- weights --------------------------------------------------------------------------------------
+
+
+def weights_bytes(model: torch.nn.Module) -> bytes:
+    """Return the weights as a safetensors file; equal weights give equal bytes, on any device."""
+    weights = {name: each.detach().cpu().contiguous() for name, each in model.state_dict().items()}
+    return bytes(save(weights, metadata={"format": "pt"}))
+
+
+def load_weights(model: torch.nn.Module, path: Path) -> None:
+    """Load a safetensors file that `weights_bytes` wrote; names and shapes must agree."""
+    try:
+        weights = load_file(path)
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such checkpoint. Train the model first.") from error
+    except SafetensorError as error:
+        raise InputError(f"{path}: not a safetensors file: {error}") from error
+    wanted = {name: tuple(each.shape) for name, each in model.state_dict().items()}
+    found = {name: tuple(each.shape) for name, each in weights.items()}
+    if wanted != found:
+        raise InputError(
+            f"{path}: its weights do not fit the architecture. {_differences(wanted, found)} "
+            "Give the architecture that it was trained with."
+        )
+    model.load_state_dict(weights)
+
+
+def _differences(wanted: Mapping[str, Sequence[int]], found: Mapping[str, Sequence[int]]) -> str:
+    """Say what differs, the first few names.
+
+    >>> _differences({"a": (2,), "b": (3,)}, {"a": (4,), "c": (3,)})
+    'a: (2,) in the model, (4,) in the file; b: (3,) in the model, none in the file; c: none in \
+the model, (3,) in the file.'
+    """
+    names = [name for name in sorted({*wanted, *found}) if wanted.get(name) != found.get(name)]
+    parts = [
+        f"{name}: {wanted.get(name, 'none')} in the model, {found.get(name, 'none')} in the file"
+        for name in names[:DIFFERENCES_SHOWN]
+    ]
+    more = len(names) - len(parts)
+    return "; ".join(parts) + (f"; and {more} more." if more else ".")
+
+
+def _load_foreign(model: torch.nn.Module, path: Path) -> None:
+    """Load a checkpoint of anyone's: open_clip converts names and positions of other versions."""
+    try:
+        load_checkpoint(model, str(path), strict=True, weights_only=True)
+    except (pickle.UnpicklingError, SafetensorError, EOFError, gzip.BadGzipFile) as error:
+        raise InputError(f"{path}: not a checkpoint that holds only weights: {error}") from error
+    except (RuntimeError, KeyError, AttributeError) as error:
+        # torch's message gives the names and both shapes
+        raise InputError(f"{path}: its weights do not fit the architecture: {error}") from error

@@ -1,0 +1,174 @@
+"""Pictures as they are and with text erased from them, made by worker processes.
+
+A picture has several kinds: as it is, without any text, without co-embedded text, and, for both of
+these, without what another picture's text covers, the donor's, in the same shard.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import torch
+from jaxtyping import Bool
+from PIL import Image
+
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.reasons import Unusable
+from clipaudit.corpora.shards import RawSample
+from clipaudit.models.pictures import Fault, PictureBatch, PictureSource
+from clipaudit.models.preparation import Pixels, Preparation
+from clipaudit.parrot.erasing import donors, erase, mask_of, scaled, scaled_length
+from clipaudit.parrot.matching import co_embedded
+from clipaudit.parrot.spans import Polygon, spans_of
+from clipaudit.parrot.tokens import Tokenization
+
+KINDS = ("raw", "all", "co", "random_all", "random_co")
+PICTURES_SENT = 32  # by a worker at once, in all their kinds: memory, never results
+
+
+def erasable_pictures(
+    samples: pa.Table, spans: pa.Table, matches: pa.Table, tokenization: Tokenization, seed: int
+) -> pa.Table:
+    """Return one row per row of `spans` (SPANS), in its order: what erasing has to know.
+
+    Columns of `samples` (SAMPLES, which may have more rows), the spans, `co`, the co-embedded words
+    of `matches` (MATCHES of `spans`), and `donor_row` and `co_donor_row`, whose text covers the
+    random place: null where the picture itself has no such text, or no other of its shard has.
+    """
+    addresses = sample_addresses(spans)
+    assert np.array_equal(addresses, sample_addresses(matches)), "matches are of these spans"
+    own = samples.filter(pa.array(np.isin(sample_addresses(samples), addresses)))
+    assert np.array_equal(addresses, sample_addresses(own)), "spans are of these samples"
+    co = matches[f"{tokenization}_co"]
+    columns = {name: own[name] for name in ("shard", "row", "key", "caption", "height", "width")}
+    columns |= {"spans": spans["spans"], "co": co}
+    for name, lists in (("donor_row", spans["spans"]), ("co_donor_row", co)):
+        columns[name] = _donor_rows(own, _holds(lists), seed)
+    return pa.table(columns).combine_chunks()
+
+
+def _holds(lists: pa.ChunkedArray) -> Bool[np.ndarray, " n"]:
+    return np.asarray(pc.greater(pc.list_value_length(lists), 0)).astype(bool)
+
+
+def _donor_rows(samples: pa.Table, has: Bool[np.ndarray, " n"], seed: int) -> pa.Array:
+    shards, rows = samples["shard"].to_numpy(), samples["row"].to_numpy()
+    found = np.full(len(rows), -1, np.int32)
+    for shard in np.unique(shards).tolist():
+        own = shards == shard
+        found[own] = donors(rows[own], has[own], shard=shard, seed=seed)
+    return pa.array(found, mask=~has | (found < 0))
+
+
+def kinds_of(pictures: pa.Table) -> list[list[str]]:
+    """Return the kinds that there are of each picture, in the order of KINDS."""
+    there = {
+        "raw": np.ones(len(pictures), bool),
+        "all": _holds(pictures["spans"]),
+        "co": _holds(pictures["co"]),
+        "random_all": np.asarray(pc.is_valid(pictures["donor_row"])),
+        "random_co": np.asarray(pc.is_valid(pictures["co_donor_row"])),
+    }
+    flags = np.stack([there[kind] for kind in KINDS], axis=1)  # (n, kinds)
+    return [[KINDS[kind] for kind in np.flatnonzero(of_one)] for of_one in flags]
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """Makes pictures so small that the shorter side has at most so many pixels.
+
+    Inpainting costs as much as the fourth power of the side: area and radius grow with it.
+    """
+
+    shorter_side: int
+
+    def __call__(self, picture: Image.Image) -> Image.Image:
+        """Return the picture, smaller if it was larger, its aspect kept."""
+        shorter = min(picture.size)
+        if shorter <= self.shorter_side:
+            return picture
+        width, height = (max(1, round(side * self.shorter_side / shorter)) for side in picture.size)
+        return picture.resize((width, height), Image.Resampling.BICUBIC)
+
+
+class Erasing:
+    """Makes the kinds of a picture from its stored pixels."""
+
+    def __init__(
+        self, pictures: pa.Table, tokenization: Tokenization, radius: float, dilation: float
+    ) -> None:
+        """Take `erasable_pictures`, and lengths in a picture whose shorter side is 224 pixels."""
+        self.pictures = pictures
+        self.tokenization = tokenization
+        self.radius = radius
+        self.dilation = dilation
+        self._addresses = sample_addresses(pictures)
+
+    def all_kinds(self, shard: int, row: int, stored: Pixels) -> Iterator[Pixels]:
+        """Yield the picture, stored or reduced, then what is left of it, in the order of KINDS."""
+        own = self._picture(shard, row)
+        for kind in kinds_of(own)[0]:
+            if kind == "raw":
+                yield stored
+                continue
+            name = {"random_all": "donor_row", "random_co": "co_donor_row"}.get(kind)
+            of = own if name is None else self._picture(shard, own[name][0].as_py())
+            yield self._erased(stored, of, co_only=kind in ("co", "random_co"))
+
+    def _picture(self, shard: int, row: int) -> pa.Table:
+        at = int(np.searchsorted(self._addresses, shard << 32 | row))
+        return self.pictures.slice(at, 1)
+
+    def _erased(self, stored: Pixels, of: pa.Table, *, co_only: bool) -> Pixels:
+        """Erase what the text of the picture `of` covers, this being stretched to the stored."""
+        (spans,) = spans_of(of)
+        polygons: Sequence[Polygon] = [span.polygon for span in spans]
+        if co_only:
+            polygons = co_embedded(spans, set(of["co"][0].as_py()), self.tokenization)
+        height, width = stored.shape[:2]
+        size = (of["height"][0].as_py(), of["width"][0].as_py())
+        polygons = scaled(polygons, size, (height, width))
+        dilation = scaled_length(self.dilation, height, width)
+        mask = mask_of(polygons, height, width, dilation=dilation)
+        return erase(stored, mask, radius=scaled_length(self.radius, height, width))
+
+
+class ErasedPictures(PictureSource):
+    """A source whose batches repeat each row for each kind of its picture, in order."""
+
+    def __init__(
+        self,
+        shards: Sequence[tuple[int, Path]],
+        samples: pa.Table,
+        preparation: Preparation,
+        erasing: Erasing,
+        reduced: Reduced,
+    ) -> None:
+        """Look up which rows are wanted, those of `samples`; nothing is read yet."""
+        # text is erased before the model's own resizing
+        stored = replace(preparation, picture_steps=(reduced,))
+        super().__init__(shards, samples, stored, batch_size=PICTURES_SENT)
+        self.prepared = preparation
+        self.erasing = erasing
+
+    def _batch(self, number: int, samples: list[RawSample]) -> PictureBatch:
+        rows: list[int] = []
+        keys: list[str] = []
+        pictures: list[Pixels] = []
+        faults = []
+        for sample in samples:
+            try:
+                stored = self._pixels(sample)
+            except Unusable as error:
+                faults.append(Fault(sample.row, sample.key, error.reason, error.detail))
+                continue
+            for pixels in self.erasing.all_kinds(number, sample.row, stored):
+                pictures.append(self.prepared.pixels(Image.fromarray(pixels)))
+                rows.append(sample.row)
+                keys.append(sample.key)
+        empty = np.zeros((0, *self.prepared.size, 3), np.uint8)
+        pixels = np.stack(pictures) if pictures else empty
+        return PictureBatch(number, rows, keys, torch.from_numpy(pixels), faults)

@@ -1,0 +1,178 @@
+"""The synthetic probe: how similar a model finds a text and a picture of nothing but this text.
+
+Lin et al., ECCV 2024 (https://arxiv.org/abs/2312.14232), Sec. 5.2 and 6: the mean over the 1-grams
+of the captions is the paper's Sync score. The text goes to the text encoder as it is, without a
+prompt around it; of one longer than the model's context the tokenizer takes the beginning.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import torch
+from jaxtyping import Float32, UInt8
+from PIL import Image
+
+from clipaudit.embeddings.caption_embedding import caption_features
+from clipaudit.evaluation.evaluation import unit_rows
+from clipaudit.models.clip import Clip
+from clipaudit.models.preparation import Preparation, evaluation_preparation
+from clipaudit.models.workers import Workers
+from clipaudit.parrot.synthetic import Style, Typeface, colour, ink, layout
+from clipaudit.progress import Progress
+
+PROBES = pa.schema(
+    [
+        pa.field("gram", pa.string(), nullable=False),
+        pa.field("frequency", pa.int64(), nullable=False),
+        pa.field("style", pa.string(), nullable=False),  # background-letters
+        pa.field("similarity", pa.float32(), nullable=False),  # cosine of the picture and the gram
+        # how the gram stands in its picture; 0 lines: it leaves no ink, and the picture is blank
+        pa.field("lines", pa.int32(), nullable=False),
+        pa.field("type_size", pa.int32(), nullable=False),  # pixels
+        pa.field("missing_glyphs", pa.int32(), nullable=False),  # characters drawn as a box
+        pa.field("cut", pa.int32(), nullable=False),  # characters at its end that have no room
+    ]
+)
+
+LAYOUT_COLUMNS = ("lines", "type_size", "missing_glyphs", "cut")
+NOTES = ("wrapped", "shrunk", "cut", "with missing glyphs", "without ink")
+PLACE = "synthetic probe"
+
+_log = logging.getLogger(__name__)
+
+
+class ProbeBatch(NamedTuple):
+    """Consecutive grams of a vocabulary and their pictures, black beyond the last gram's."""
+
+    grams: list[str]
+    frequencies: list[int]
+    layouts: list[tuple[int, int, int, int]]  # PROBES' lines, type_size, missing_glyphs, cut
+    pixels: UInt8[torch.Tensor, "grams styles height width 3"]
+
+
+class ProbeSource:
+    """Draws the pictures of GRAMS, each text once for all styles, a full batch at a time."""
+
+    def __init__(
+        self,
+        grams: pa.Table,
+        typeface: Typeface,
+        preparation: Preparation,
+        *,
+        side: int,
+        type_size: int,
+        styles: Sequence[Style],
+        batch_size: int,
+    ) -> None:
+        """Keep what is to be drawn; a batch has at most `batch_size` pictures, but one gram."""
+        self.grams = grams.select(["gram", "frequency"]).combine_chunks()
+        self.typeface = typeface
+        self.preparation = preparation
+        self.side = side
+        self.type_size = type_size
+        self.styles = tuple(styles)
+        self.batch_grams = max(1, batch_size // len(self.styles))
+
+    def batches(self, worker: int, workers: int) -> Iterator[ProbeBatch]:
+        """Yield one worker's batches: each n-th."""
+        step = self.batch_grams
+        for first in range(worker * step, len(self.grams), workers * step):
+            some = self.grams.slice(first, step)
+            yield self._batch(some["gram"].to_pylist(), some["frequency"].to_pylist())
+
+    def _batch(self, grams: list[str], frequencies: list[int]) -> ProbeBatch:
+        layouts = []
+        shape = (self.batch_grams, len(self.styles), *self.preparation.size, 3)
+        pixels = np.zeros(shape, np.uint8)
+        for at, gram in enumerate(grams):
+            placed = layout(gram, self.typeface, side=self.side, type_size=self.type_size)
+            mask = ink(placed, self.typeface, side=self.side)
+            lines = len(placed.lines) if mask.any() else 0
+            layouts.append((lines, placed.type_size, placed.missing_glyphs, placed.cut))
+            for number, style in enumerate(self.styles):
+                picture = Image.fromarray(colour(mask, style))
+                pixels[at, number] = self.preparation.pixels(picture)
+        return ProbeBatch(grams, frequencies, layouts, torch.from_numpy(pixels))
+
+
+def probe(
+    clip: Clip,
+    grams: pa.Table,
+    typeface: Typeface,
+    *,
+    side: int,
+    type_size: int,
+    styles: Sequence[Style],
+    batch_size: int,
+    workers: int,
+    device: torch.device,
+) -> Iterator[pa.Table]:
+    """Yield the PROBES of a vocabulary, one row a gram and style: grams as they come, then styles.
+
+    `grams` are GRAMS. Pictures have `side` pixels and type of up to `type_size`, then are prepared
+    as all pictures are for this model. A forward pass has the pictures of as many grams as
+    `batch_size` has room for, at least one, and is always full: a row depends on the model, these
+    settings, the gram's place in the vocabulary, the device class and its threads, but not on
+    `workers`. The log tells how many grams are not on one line at full size. StepError for a model
+    that has diverged.
+    """
+    clip.model.to(device).eval()
+    preparation = evaluation_preparation(clip.preprocessing)
+    source = ProbeSource(
+        grams,
+        typeface,
+        preparation,
+        side=side,
+        type_size=type_size,
+        styles=styles,
+        batch_size=batch_size,
+    )
+    progress = Progress(_log, "probing with synthetic pictures", total=len(grams), unit="grams")
+    done, notes = 0, Counter[str]()
+    for batch in Workers(source.batches, workers=workers, pinned=device.type == "cuda"):
+        yield _probe_rows(batch, source, clip, device)
+        notes += _notes(batch, type_size)
+        done += len(batch.grams)
+        progress.note(done, ", ".join(f"{notes[note]} {note}" for note in NOTES if notes[note]))
+
+
+def _notes(batch: ProbeBatch, type_size: int) -> Counter[str]:
+    """Count the grams that are not drawn plainly, by what is special about them."""
+    counts = Counter[str]()
+    for lines, size, missing, cut in batch.layouts:
+        special = (lines > 1, size < type_size, cut > 0, missing > 0, lines == 0)
+        counts.update(note for note, holds in zip(NOTES, special, strict=True) if holds)
+    return counts
+
+
+def _probe_rows(
+    batch: ProbeBatch, source: ProbeSource, clip: Clip, device: torch.device
+) -> pa.Table:
+    features = _picture_features(batch, source.preparation, clip, device)
+    images = unit_rows(features, PLACE).reshape(len(batch.grams), len(source.styles), -1)
+    texts = caption_features(batch.grams, clip, batch_size=source.batch_grams, device=device)
+    products = images.astype(np.float64) * unit_rows(texts, PLACE)[:, None]  # (grams, styles, d)
+    each = len(source.styles)
+    layouts = np.repeat(np.array(batch.layouts, np.int32), each, axis=0)  # (rows, 4)
+    columns = {
+        "gram": [gram for gram in batch.grams for _ in range(each)],
+        "frequency": np.repeat(np.array(batch.frequencies, np.int64), each),
+        "style": list(source.styles) * len(batch.grams),
+        "similarity": products.sum(axis=2).astype(np.float32).ravel(),
+    }
+    columns |= dict(zip(LAYOUT_COLUMNS, layouts.T, strict=True))
+    return pa.table(columns, schema=PROBES)
+
+
+def _picture_features(
+    batch: ProbeBatch, preparation: Preparation, clip: Clip, device: torch.device
+) -> Float32[np.ndarray, "n d"]:
+    with torch.inference_mode():
+        images = preparation.tensor(batch.pixels.flatten(0, 1), device)
+        features = clip.model.encode_image(images)  # type: ignore[operator]
+        rows = len(batch.grams) * batch.pixels.shape[1]
+        return np.asarray(features[:rows].float().cpu().numpy())

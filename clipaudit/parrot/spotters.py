@@ -1,0 +1,301 @@
+"""The spotter rapidocr, whose wheel carries its models: one finds lines of text, one reads them.
+
+Pictures are read at their own size, small ones at twice that or so: scaling them up to 736 pixels,
+as rapidocr does unasked, costs ten times as much.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import cv2
+import numpy as np
+import onnxruntime
+import rapidocr
+from jaxtyping import Float32, UInt8
+from rapidocr.ch_ppocr_det.utils import ResizeImgError
+from rapidocr.ch_ppocr_rec import TextRecOutput
+from rapidocr.inference_engine.base import FileInfo
+from rapidocr.inference_engine.onnxruntime import ONNXRuntimeError, OrtInferSession
+from rapidocr.main import DEFAULT_CFG_PATH, RapidOCRError
+from rapidocr.utils.parse_parameters import ParseParams
+
+from clipaudit.corpora.reasons import Unusable
+from clipaudit.errors import ConfigError, StepError
+from clipaudit.parrot.spans import Polygon, Span, Word
+from clipaudit.parrot.spotting import NOT_SPOTTED
+from clipaudit.store.store import file_sha256
+
+_CUDA = "CUDAExecutionProvider"
+_OUTSIDE = 2  # pixels by which a word, rounded by rapidocr, may stick out of its line
+_BLANK = np.full((32, 32, 3), 255, np.uint8)  # any picture will do
+
+# What rapidocr raises over a picture: its engine's errors, OpenCV's, and those of odd polygons
+_STUMBLES = (ONNXRuntimeError, ResizeImgError, cv2.error, ValueError, ArithmeticError, IndexError)
+
+Corners = Float32[np.ndarray, "_ 2"]
+
+
+@dataclass(frozen=True)
+class RapidSettings:
+    """How rapidocr reads, all of which its numbers may depend on."""
+
+    text_score: float = 0.5  # lines read with less are no text (rapidocr's default)
+    det_threshold: float = 0.3  # of a pixel to be text (rapidocr's default)
+    box_threshold: float = 0.5  # mean over a line's box (rapidocr's default)
+    unclip_ratio: float = 1.6  # how far a box grows beyond its core (rapidocr's default)
+    longest_side: int = 2000  # pixels; larger pictures are scaled down to it before reading
+    # pixels; pictures with a shorter one are scaled up to it: of words of 10 to 16 pixels in
+    # pictures of 64 then 98 % are read, not 87 % (tried on 185), at 1.6 times the cost
+    shorter_side: int = 128
+    # pixels to which a line of 48 px height is padded at least; rapidocr's 320 reads no word more
+    # (of 134 in pictures of the demo 95.5 % are read at 96, 94.0 % at 160) and costs most lines
+    # more than twice the time
+    line_width: int = 96
+    batch: int = 6  # lines of a picture read at once (rapidocr's default)
+    threads: int = 1  # within one operation, on a CPU
+    device: Literal["cpu", "cuda"] = "cpu"
+
+
+class RapidSpotter:
+    """rapidocr's line finder and line reader, loaded when the first picture needs them."""
+
+    def __init__(self, settings: RapidSettings) -> None:
+        """Check that device, threads and models are there; raises ConfigError or StepError."""
+        cores = os.cpu_count() or 1
+        if not 1 <= settings.threads <= cores:  # rapidocr would quietly take all
+            raise ConfigError(f"threads is {settings.threads}: this machine has 1 to {cores}")
+        if settings.device == "cuda" and _CUDA not in onnxruntime.get_available_providers():
+            held = ", ".join(onnxruntime.get_available_providers())
+            raise ConfigError(
+                f"device is 'cuda', but onnxruntime {onnxruntime.__version__} runs on {held} "
+                "only. Install clipaudit[gpu], or set the device to 'cpu'."
+            )
+        self.settings = settings
+        self._models = {task: _model_file(task) for task in ("Det", "Rec")}
+
+    @property
+    def version(self) -> str:
+        """The libraries and the weights, as one line."""
+        weights = [f"{path.name} {_digest(path)[:12]}" for path in self._models.values()]
+        engine = f"onnxruntime {onnxruntime.__version__}"
+        return ", ".join([f"rapidocr {version('rapidocr')}", engine, *weights])
+
+    @property
+    def recipe(self) -> Mapping[str, object]:
+        """The settings and the version."""
+        return {"spotter": "rapidocr", "version": self.version, **asdict(self.settings)}
+
+    def spot(self, pixels: UInt8[np.ndarray, "h w 3"]) -> list[Span]:
+        """Return the lines of text, from the top, those of about one height from the left.
+
+        Lines without a letter or digit are no text. A picture of a single colour costs nothing.
+        Pictures are scaled for reading; polygons are in pixels of the picture as given. Raises
+        Unusable for a picture on which the engine fails, StepError when it fails on any.
+        """
+        if (pixels == pixels[0, 0]).all():
+            return []
+        try:
+            return self._lines(pixels)
+        except _STUMBLES as error:
+            self._refuse_broken_engine()
+            raise Unusable(NOT_SPOTTED, _last_line(error)) from error
+
+    @cached_property
+    def _engine(self) -> Any:  # noqa: ANN401  # its attributes are set one by one, and untyped
+        settings = self.settings
+        engine: Any = rapidocr.RapidOCR(
+            params={
+                "Global.log_level": "critical",
+                "Global.return_word_box": True,
+                "Det.model_path": str(self._models["Det"]),
+                "Rec.model_path": str(self._models["Rec"]),
+                "Det.limit_type": "max",  # a picture's own size, rounded to 32, up to the limit
+                "Det.limit_side_len": settings.longest_side,
+                "Det.thresh": settings.det_threshold,
+                "Det.box_thresh": settings.box_threshold,
+                "Det.unclip_ratio": settings.unclip_ratio,
+                "Rec.rec_img_shape": [3, 48, settings.line_width],
+                "Rec.rec_batch_num": settings.batch,
+                "EngineConfig.onnxruntime.intra_op_num_threads": settings.threads,
+                "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+                "EngineConfig.onnxruntime.use_cuda": settings.device == "cuda",
+            }
+        )
+        _detect(engine, _BLANK)
+        provider = engine.text_det.session.session.get_providers()[0]
+        if settings.device == "cuda" and provider != _CUDA:
+            raise StepError(
+                f"onnxruntime has {_CUDA} but started on {provider}: its CUDA libraries do not "
+                "load. Install those of its version, or set the device to 'cpu'."
+            )
+        return engine
+
+    def _refuse_broken_engine(self) -> None:
+        """Raise StepError if it also fails on a blank picture: the machine is at fault then."""
+        try:
+            _detect(self._engine, _BLANK)
+        except _STUMBLES as error:
+            raise StepError(
+                f"rapidocr fails on any picture ({_last_line(error)}). Check the machine's memory "
+                f"and the device {self.settings.device!r}, then run this again."
+            ) from error
+
+    def _lines(self, pixels: UInt8[np.ndarray, "h w 3"]) -> list[Span]:
+        shown = _fitted(pixels, self.settings.shorter_side, self.settings.longest_side)
+        crops, boxes, top = _detect(self._engine, shown[:, :, ::-1])  # it takes BGR
+        if not crops:
+            return []
+        read = self._engine.recognize_txt(crops)
+        sizes = [np.array(each.shape[1::-1], np.float32) for each in (pixels, shown)]
+        place = _Place(top, sizes[0] / sizes[1], sizes[0])
+        spans = []
+        lines = zip(crops, boxes, read.txts, read.scores, read.word_results, strict=True)
+        for crop, box, text, score, info in lines:
+            corners = place(box)
+            if score < self.settings.text_score or _is_flat(corners):
+                continue
+            if not any(map(str.isalnum, text)):  # stars and arrows, which it reads as such
+                continue
+            words = self._words(crop, box, text, info, place)
+            spans.append(Span(text, float(np.float32(score)), _polygon(corners), words))
+        return spans
+
+    def _words(
+        self,
+        crop: UInt8[np.ndarray, "h w 3"],
+        box: Corners,
+        text: str,
+        info: object,
+        place: "_Place",
+    ) -> tuple[Word, ...] | None:
+        """Return the words of one line, or None if rapidocr's do not spell it or leave its box.
+
+        Lines are given to rapidocr one by one: its own loop loses count when one has no words.
+        """
+        line = TextRecOutput(txts=(text,), word_results=(info,))  # type: ignore[arg-type]
+        placed = self._engine.cal_rec_boxes([crop], box[None], line, False).word_results
+        if not placed:
+            return None
+        pieces = [(piece, np.array(corners, np.float32)) for piece, _, corners in placed[0]]
+        low, high = box.min(axis=0) - _OUTSIDE, box.max(axis=0) + _OUTSIDE
+        if any((corners < low).any() or (corners > high).any() for _, corners in pieces):
+            return None
+        words = _joined(text.split(), pieces)
+        if words is None:
+            return None
+        return tuple(Word(word, _polygon(place(corners))) for word, corners in words)
+
+
+class _Place(NamedTuple):
+    """Where corners in the picture that was read, padded by `top`, lie in the stored one."""
+
+    top: int
+    scale: Float32[np.ndarray, " 2"]  # of x and y
+    size: Float32[np.ndarray, " 2"]  # width and height
+
+    def __call__(self, corners: Corners) -> Corners:
+        placed = (corners - np.array([0, self.top], np.float32)) * self.scale
+        inside: np.ndarray = np.clip(placed, np.float32(0), self.size)
+        return inside
+
+
+def _detect(
+    engine: Any,  # noqa: ANN401
+    bgr: UInt8[np.ndarray, "h w 3"],
+) -> tuple[list[np.ndarray], Float32[np.ndarray, "n 4 2"], int]:
+    """Return the lines cut out, their boxes, and how far flat pictures were padded above."""
+    record: dict[str, dict[str, int]] = {}
+    try:
+        crops, found = engine.detect_and_crop(np.ascontiguousarray(bgr), record)
+    except RapidOCRError:  # its word for a picture without text
+        return [], np.zeros((0, 4, 2), np.float32), 0
+    return crops, found.boxes.astype(np.float32), record["padding_1"]["top"]
+
+
+def _fitted(
+    pixels: UInt8[np.ndarray, "h w 3"], shorter: int, longest: int
+) -> UInt8[np.ndarray, "height width 3"]:
+    """Return the picture scaled up to the shorter side, or down to the longest, which comes first.
+
+    >>> _fitted(np.zeros((64, 96, 3), np.uint8), 128, 2000).shape
+    (128, 192, 3)
+    >>> _fitted(np.zeros((4, 2000, 3), np.uint8), 128, 1000).shape
+    (2, 1000, 3)
+    """
+    height, width = pixels.shape[:2]
+    scale = min(max(1, shorter / min(height, width)), longest / max(height, width))
+    if scale == 1:
+        return pixels
+    size = (max(1, round(width * scale)), max(1, round(height * scale)))
+    how = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
+    scaled: np.ndarray = cv2.resize(pixels, size, interpolation=how)
+    return scaled
+
+
+def _joined(
+    words: Sequence[str], pieces: Sequence[tuple[str, Corners]]
+) -> list[tuple[str, Corners]] | None:
+    """Return each word with the hull of its pieces, or None if these do not spell the words.
+
+    rapidocr cuts a line with Chinese characters into single ones, and words at wide gaps.
+    """
+    rest = list(pieces)
+    found = []
+    hull: np.ndarray
+    for word in words:
+        spelled, hull = "", np.zeros((0, 2), np.float32)
+        while rest and len(spelled) < len(word):
+            piece, corners = rest.pop(0)
+            spelled, hull = spelled + piece, np.concatenate([hull, corners])
+        if spelled != word:
+            return None
+        if len(hull) > 4:  # of more than one piece
+            hull = cv2.convexHull(hull)[:, 0]
+        if len(hull) < 3:
+            return None
+        found.append((word, hull))
+    return None if rest else found
+
+
+def _polygon(corners: Corners) -> Polygon:
+    return tuple(corners.reshape(-1).tolist())
+
+
+def _is_flat(corners: Corners) -> bool:
+    """Tell whether a box lay in what was padded, and nothing of it in the picture."""
+    return bool(cv2.contourArea(corners) == 0)
+
+
+def _last_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[-1] if lines else type(error).__name__
+
+
+# --- models ---------------------------------------------------------------------------------------
+
+
+def _model_file(task: Literal["Det", "Rec"]) -> Path:
+    """Return a model that rapidocr's wheel carries; raises StepError if it is not what it was."""
+    config = ParseParams.load(DEFAULT_CFG_PATH)[task]
+    names = ("engine_type", "ocr_version", "task_type", "lang_type", "model_type")
+    info = OrtInferSession.get_model_url(FileInfo(**{name: config[name] for name in names}))
+    path = Path(rapidocr.__file__).parent / "models" / Path(info["model_dir"]).name
+    again = f"Install it again: pip install --force-reinstall rapidocr=={version('rapidocr')}"
+    if not path.is_file():
+        raise StepError(f"{path}: the model is missing, which rapidocr's wheel carries. {again}")
+    if _digest(path) != info["SHA256"]:
+        raise StepError(
+            f"{path}: the content is {_digest(path)[:12]}..., but rapidocr made "
+            f"{info['SHA256'][:12]}... {again}"
+        )
+    return path
+
+
+@cache
+def _digest(path: Path) -> str:
+    return file_sha256(path)

@@ -1,0 +1,76 @@
+"""The files of the report beside its pages, and the folder that holds both."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from clipaudit.site.samples import SamplePage, jpeg_size
+from clipaudit.store.store import Pointer, Store
+
+READS = ("static/icon.svg", "static/report.css", "static/report.js")
+
+TABLE_FILES = ("csv", "md", "tex")
+FIGURE_FILES = ("csv", "svg", "png", "md")
+DATA_FILES = ("csv",)  # of a gallery whose pictures are not to be shown
+
+
+def write_static(folder: Path) -> None:
+    """Write the style sheet, the script and the icon below the report's folder."""
+    package = files("clipaudit.site")
+    for name in READS:
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(package.joinpath(name).read_bytes())
+
+
+def write_lineage(folder: Path, graph: Mapping[str, Any]) -> None:
+    """Write the graph of actions as a script that sets one constant."""
+    text = json.dumps(graph, separators=(",", ":"), sort_keys=True, allow_nan=False)
+    target = folder / "data" / "lineage.js"
+    target.parent.mkdir(parents=True)
+    target.write_text(f"const LINEAGE = {text};\n", "utf-8")
+
+
+def copy_files(folder: Path, store: Store, pointer: Path, extensions: Iterable[str]) -> list[str]:
+    """Copy the forms of a table or a figure; returns their paths, relative to the report."""
+    target = folder / "files"
+    target.mkdir(parents=True, exist_ok=True)
+    copied = []
+    for extension in extensions:
+        form = Pointer.read(pointer.with_suffix(f".{extension}.json"))
+        name = f"{pointer.stem}.{extension}"
+        shutil.copyfile(store.checked_path(form), target / name)
+        copied.append(f"files/{name}")
+    return copied
+
+
+def write_pictures(
+    folder: Path, pages: Iterable[SamplePage], found: Mapping[str, bytes | str]
+) -> list[SamplePage]:
+    """Write the pictures of samples beside their pages; returns the pages that show them."""
+    (folder / "samples").mkdir(parents=True, exist_ok=True)
+    shown = []
+    for page in pages:
+        picture = found[page.page]
+        if isinstance(picture, str):
+            shown.append(replace(page, why_no_picture=picture))
+            continue
+        path = page.page.removesuffix(".html") + ".jpg"
+        (folder / path).write_bytes(picture)
+        width, height = jpeg_size(picture)
+        shown.append(replace(page, picture=path, width=width, height=height))
+    return shown
+
+
+def put_in_place(written: Path, target: Path) -> None:
+    """Make a folder that is written whole the one at `target`, whatever lay there before."""
+    old = target.with_name(f".{target.name}.{os.getpid()}.old")
+    if target.exists():
+        os.replace(target, old)
+    os.replace(written, target)
+    shutil.rmtree(old, ignore_errors=True)

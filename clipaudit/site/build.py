@@ -1,0 +1,134 @@
+"""`results/report`: gathered, rendered, and put in place whole."""
+
+import importlib.metadata
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from clipaudit.catalog.views import CATALOG, open_catalog
+from clipaudit.config.run import Run
+from clipaudit.lineage.graph import table_graph
+from clipaudit.site import assets
+from clipaudit.site.answers import answers
+from clipaudit.site.content import (
+    FigureContent,
+    TableContent,
+    read_figure,
+    read_table,
+    reading_order,
+)
+from clipaudit.site.facts import drops, enabled, run_cost, run_facts
+from clipaudit.site.pages import Site, rendered
+from clipaudit.site.samples import pictures, sample_pages, shown_addresses
+from clipaudit.store.store import Store
+
+
+def write_report(
+    target: Path, run: Run, store: Store, tables: Iterable[Path], figures: Iterable[Path]
+) -> None:
+    """Write the report of a run into the folder `target`, whole or not at all.
+
+    `tables` and `figures` are pointers below the run's results, where its catalog lies too. What
+    lay at `target` before is replaced. Raises StoreError for a pointer, a record or an object
+    that is missing or altered.
+    """
+    written = target.with_name(f".{target.name}.{os.getpid()}")
+    shutil.rmtree(written, ignore_errors=True)
+    written.mkdir(parents=True)
+    try:
+        _write(written, run, store, _ordered(tables), _ordered(figures))
+        assets.put_in_place(written, target)
+    except BaseException:
+        shutil.rmtree(written, ignore_errors=True)
+        raise
+
+
+def _ordered(pointers: Iterable[Path]) -> list[Path]:
+    by_name = {pointer.stem: pointer for pointer in pointers}
+    return [by_name[name] for name in reading_order(list(by_name))]
+
+
+def _write(
+    folder: Path, run: Run, store: Store, tables: Sequence[Path], figures: Sequence[Path]
+) -> None:
+    results = Path(run.results)
+    graph = table_graph(results, store, [*tables, *figures])
+    assets.write_static(folder)
+    assets.write_lineage(folder, graph)
+    site = _gathered(folder, run, store, graph, tables, figures)
+    for path, page in rendered(site):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(page, "utf-8")
+
+
+def _gathered(
+    folder: Path,
+    run: Run,
+    store: Store,
+    graph: Mapping[str, Any],
+    tables: Sequence[Path],
+    figures: Sequence[Path],
+) -> Site:
+    """Return what the pages show, after writing the files that they show it with."""
+    results = Path(run.results)
+    read = [read_table(results, store, pointer, graph) for pointer in tables]
+    drawn = [read_figure(results, store, pointer, graph) for pointer in figures]
+    shows_pictures = run.report.pictures
+    addresses = shown_addresses(drawn)
+    pages = sample_pages(addresses, results / CATALOG, run, run.report.samples)
+    left_out = len(addresses) - len(pages)
+    if shows_pictures:
+        pages = assets.write_pictures(folder, pages, pictures(pages, run))
+    with open_catalog(results) as connection:
+        return Site(
+            title=run.report.title,
+            version=importlib.metadata.version("clipaudit"),
+            answers=answers({table.name: table.rows for table in read}, enabled(run)),
+            facts=run_facts(run, connection, graph),
+            tables=read,
+            figures=drawn,
+            samples=pages,
+            samples_left_out=left_out,
+            shows_pictures=shows_pictures,
+            drops=drops(connection),
+            settings=settings_text(run),
+            cost=run_cost(graph, connection),
+            files=_copied(folder, store, tables, read, figures, drawn, shows_pictures),
+        )
+
+
+def _copied(
+    folder: Path,
+    store: Store,
+    tables: Sequence[Path],
+    read: Sequence[TableContent],
+    figures: Sequence[Path],
+    drawn: Sequence[FigureContent],
+    shows_pictures: bool,
+) -> dict[str, list[str]]:
+    """Copy the files of tables and figures; of galleries only data if pictures are not shown."""
+    found = {
+        table.name: assets.copy_files(folder, store, pointer, assets.TABLE_FILES)
+        for pointer, table in zip(tables, read, strict=True)
+    }
+    for pointer, figure in zip(figures, drawn, strict=True):
+        hidden = figure.is_gallery and not shows_pictures
+        extensions = assets.DATA_FILES if hidden else assets.FIGURE_FILES
+        found[figure.table.name] = assets.copy_files(folder, store, pointer, extensions)
+    return found
+
+
+def settings_text(run: Run) -> dict[str, str]:
+    """Return all settings of a run as YAML, by section; sections that are off are left out."""
+    dumped = run.model_dump(mode="json")
+    sections = {name: value for name, value in dumped.items() if isinstance(value, dict) and value}
+    single = {name: value for name, value in dumped.items() if isinstance(value, str)}
+    return {name: _yaml(value) for name, value in {"folders": single, **sections}.items()}
+
+
+def _yaml(value: object) -> str:
+    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100)

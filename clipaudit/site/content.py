@@ -1,0 +1,209 @@
+"""What the report shows, gathered as plain data from pointers, lineage records and the catalog."""
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from clipaudit.catalog.columns import meaning
+from clipaudit.catalog.comments import column_comments
+from clipaudit.plaintext import plain
+from clipaudit.reports.rendering import LAYOUTS
+from clipaudit.reports.tables import published_values
+from clipaudit.site.cells import Grid, plain_grid, printed_grid
+from clipaudit.store.store import Pointer, Store
+
+AUDITS = ("similarity", "memorization", "parrot")
+GALLERY_STEPS = ("report_gallery", "report_memorized", "report_spotted")  # these show pictures
+EXACT_INTEGERS = 2**53  # beyond, JavaScript's numbers skip some
+_PX_PER_PT = 4 / 3
+_POINTS = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
+
+
+@dataclass(frozen=True)
+class TableContent:
+    """A report table, or the table of a figure: as printed, and as stored."""
+
+    name: str
+    audit: str
+    title: str
+    caption: str
+    pointer: str  # relative to the results folder
+    grid: Grid
+    columns: tuple[str, ...]
+    comments: Mapping[str, str]
+    rows: tuple[Mapping[str, Any], ...]
+    texts: Mapping[str, str]  # "csv", and "latex" where it has that form
+    published: tuple[Mapping[str, Any], ...]  # the paper's numbers, PUBLISHED_SCHEMA
+
+    def data(self) -> dict[str, Any]:
+        """Return what the script of a page reads: the stored rows in full precision."""
+        return {
+            "title": f"{self.audit.capitalize()}, {self.title}",
+            "pointer": self.pointer,
+            "columns": self.columns,
+            "comments": self.comments,
+            "rows": [list(row.values()) for row in self.rows],
+            **self.texts,
+        }
+
+
+@dataclass(frozen=True)
+class FigureContent:
+    """A figure: its table, and what is known of its picture. Sizes are CSS pixels."""
+
+    table: TableContent
+    is_gallery: bool
+    width: int
+    height: int
+
+
+def read_table(
+    results: Path, store: Store, pointer: Path, graph: Mapping[str, Any]
+) -> TableContent:
+    """Return a report table by its pointer; raises StoreError where its object is damaged.
+
+    Its action is in `graph`, which clipaudit.lineage.graph gives.
+    """
+    name, place = pointer.stem, pointer.relative_to(results).as_posix()
+    rows, columns = _rows(store, pointer), _columns(store, pointer)
+    layout = LAYOUTS.get(name)
+    settings = graph["actions"][graph["tables"][place]]["settings"]
+    return TableContent(
+        name=name,
+        audit=audit_of(name),
+        title=title_of(name),
+        caption=" ".join(
+            [layout.caption if layout else "", *map(plain, settings.get("notes", ()))]
+        ),
+        pointer=place,
+        grid=printed_grid(rows, layout) if layout else plain_grid(columns, rows),
+        columns=columns,
+        comments=_meanings(name, settings, columns),
+        rows=rows,
+        texts={"csv": _text(store, pointer, "csv"), "latex": _text(store, pointer, "tex")},
+        published=tuple(published_values(name).to_pylist()),
+    )
+
+
+def read_figure(
+    results: Path, store: Store, pointer: Path, graph: Mapping[str, Any]
+) -> FigureContent:
+    """Return a figure by its pointer; as `read_table`."""
+    name, place = pointer.stem, pointer.relative_to(results).as_posix()
+    made = graph["actions"][graph["tables"][place]]
+    settings = made["settings"]
+    rows, columns = _rows(store, pointer), _columns(store, pointer)
+    table = TableContent(
+        name=name,
+        audit=audit_of(name),
+        title=title_of(name),
+        caption=plain(settings.get("caption", "")),
+        pointer=place,
+        grid=plain_grid(columns, rows),
+        columns=columns,
+        comments=_meanings(name, settings, columns),
+        rows=rows,
+        texts={"csv": _text(store, pointer, "csv")},
+        published=(),
+    )
+    width, height = svg_size(_text(store, pointer, "svg"))
+    return FigureContent(table, made["step"] in GALLERY_STEPS, width, height)
+
+
+def _meanings(name: str, settings: Mapping[str, Any], columns: Sequence[str]) -> dict[str, str]:
+    """Return what columns mean: what their SQL says, else what the catalog does."""
+    stated = column_comments(str(settings.get("sql", name)))
+    found = {column: stated.get(column) or meaning(name, column) for column in columns}
+    return {column: text for column, text in found.items() if text}
+
+
+def _rows(store: Store, pointer: Path) -> tuple[dict[str, Any], ...]:
+    path = store.checked_path(Pointer.read(pointer))
+    return tuple(
+        {name: json_value(value) for name, value in row.items()}
+        for row in pq.ParquetFile(path).read().to_pylist()
+    )
+
+
+def _columns(store: Store, pointer: Path) -> tuple[str, ...]:
+    return tuple(pq.read_schema(store.path(Pointer.read(pointer).digest)).names)
+
+
+def _text(store: Store, pointer: Path, extension: str) -> str:
+    other = pointer.with_suffix(f".{extension}.json")
+    return store.checked_path(Pointer.read(other)).read_text("utf-8")
+
+
+def json_value(value: object) -> Any:  # noqa: ANN401
+    """Return a stored value as one that JSON and JavaScript have, without loss, else as text.
+
+    >>> json_value(0.1), json_value(2**60), json_value(float("inf")), json_value(b"ab")
+    (0.1, '1152921504606846976', 'inf', '2 bytes')
+    """
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= EXACT_INTEGERS else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return f"{len(value)} bytes" if isinstance(value, bytes) else json.dumps(value, default=str)
+
+
+def svg_size(svg: str) -> tuple[int, int]:
+    """Return the size of a drawn figure in CSS pixels, rounded; 640 by 480 where it says none.
+
+    >>> svg_size('<svg width="237.6pt" height="180pt" viewBox="0 0 237.6 180">')
+    (317, 240)
+    """
+    found = _POINTS.search(svg[:2000])
+    if not found:
+        return 640, 480
+    return round(float(found[1]) * _PX_PER_PT), round(float(found[2]) * _PX_PER_PT)
+
+
+def audit_of(name: str) -> str:
+    """Return the audit that a table or a figure is of.
+
+    >>> audit_of("similarity_fig15_val")
+    'similarity'
+    """
+    return name.partition("_")[0]
+
+
+def title_of(name: str) -> str:
+    """Return what readers call a table or a figure.
+
+    >>> title_of("similarity_table1"), title_of("parrot_fig5b"), title_of("parrot_truth")
+    ('Table 1', 'Figure 5b', 'Truth')
+    >>> title_of("similarity_fig15_val"), title_of("similarity_gap_check")
+    ('Figure 15: val', 'Gap check')
+    """
+    rest = name.partition("_")[2]
+    found = re.fullmatch(r"(table|fig)(\d+[a-z]?)(?:_(.+))?", rest)
+    if not found:
+        return rest.replace("_", " ").capitalize()
+    kind = {"table": "Table", "fig": "Figure"}[found[1]]
+    what = f": {found[3].replace('_', ' ')}" if found[3] else ""
+    return f"{kind} {found[2]}{what}"
+
+
+def reading_order(names: Sequence[str]) -> list[str]:
+    """Return names by audit, then numbered ones by number, then the others.
+
+    >>> reading_order(["parrot_truth", "parrot_table10", "parrot_table2", "similarity_fig3"])
+    ['similarity_fig3', 'parrot_table2', 'parrot_table10', 'parrot_truth']
+    """
+
+    def key(name: str) -> tuple[int, float, str]:
+        audit = audit_of(name)
+        position = AUDITS.index(audit) if audit in AUDITS else len(AUDITS)
+        number = re.search(r"_(?:table|fig)(\d+)", name)
+        return position, float(number[1]) if number else math.inf, name
+
+    return sorted(names, key=key)

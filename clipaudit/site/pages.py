@@ -1,0 +1,233 @@
+"""The pages of the report, from plain data to HTML: every text escaped, no request to anywhere."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from clipaudit.reports.layouts import MISSING
+from clipaudit.site.cells import PrintedCell
+from clipaudit.site.content import FigureContent, TableContent, audit_of, title_of
+from clipaudit.site.facts import Cost, Drop, Facts
+from clipaudit.site.published_numbers import (
+    printed_tables,
+    published_lines,
+    published_pairs,
+)
+from clipaudit.site.samples import SamplePage
+from clipaudit.site.sentences import Answer
+from clipaudit.site.values import shown
+
+READS = (
+    "templates/base.html.j2",
+    "templates/cost.html.j2",
+    "templates/drops.html.j2",
+    "templates/figure.html.j2",
+    "templates/figures.html.j2",
+    "templates/index.html.j2",
+    "templates/macros.html.j2",
+    "templates/published.html.j2",
+    "templates/sample.html.j2",
+    "templates/samples.html.j2",
+    "templates/settings.html.j2",
+    "templates/table.html.j2",
+    "templates/tables.html.j2",
+)
+
+PARTS = (
+    ("index", "Overview"),
+    ("tables", "Tables"),
+    ("figures", "Figures"),
+    ("galleries", "Galleries"),
+    ("samples", "Samples"),
+    ("published", "Published"),
+    ("drops", "Drops"),
+    ("settings", "Settings"),
+    ("cost", "Cost"),
+)
+
+
+@dataclass(frozen=True)
+class Site:
+    """All that the report shows."""
+
+    title: str
+    version: str
+    answers: Sequence[Answer]
+    facts: Facts
+    tables: Sequence[TableContent]
+    figures: Sequence[FigureContent]
+    samples: Sequence[SamplePage]
+    samples_left_out: int
+    shows_pictures: bool
+    drops: Sequence[Drop]
+    settings: Mapping[str, str]  # YAML by section
+    cost: Cost
+    files: Mapping[str, Sequence[str]]  # name of a table or a figure -> its files, to download
+    parts: Sequence[tuple[str, str]] = PARTS
+
+
+@dataclass(frozen=True)
+class GridView:
+    """What a template asks of a printed table beside its text."""
+
+    kinds: Sequence[bool]  # whether each column, that of the names first, is of numbers
+    meanings: Sequence[str]  # of the column that each heading's values come from
+    links: Sequence[str | None]  # the page of the sample that each printed row is about
+    places: Mapping[str, int]
+
+    def address(self, cell: PrintedCell) -> Markup:
+        """Return the attributes by which the script finds what a cell prints."""
+        if cell.row is None or not cell.columns:
+            return Markup("")
+        columns = " ".join(str(self.places[name]) for name in cell.columns)
+        value = f' data-v="{cell.value!r}"' if isinstance(cell.value, int | float) else ""
+        # nothing but numbers: nothing to escape
+        return Markup(f' data-r="{cell.row}" data-c="{columns}"{value}')
+
+
+def rendered(site: Site) -> Iterator[tuple[str, str]]:
+    """Yield the path of each page, relative to the report, and its HTML."""
+    render = _Renderer(site)
+    yield render("index", answers=site.answers, facts=site.facts)
+    yield render("tables", heading="Tables", contents=site.tables)
+    for content in site.tables:
+        yield render.table(content)
+    yield render("figures", heading="Figures", figures=_cards(site, galleries=False), note="")
+    yield render.galleries()
+    for figure in site.figures:
+        yield render.figure(figure)
+    yield render("samples", samples=site.samples, left_out=site.samples_left_out)
+    for sample in site.samples:
+        yield render("samples", "sample", sample.page, sample=sample)
+    yield render(
+        "published", pairs=published_pairs(site.tables), contents=printed_tables(site.tables)
+    )
+    counts = [(drop.stage, drop.corpus, drop.reason, drop.samples) for drop in site.drops]
+    yield render("drops", drops=site.drops, counts=counts)
+    yield render("settings", sections=site.settings)
+    cost = site.cost
+    yield render(
+        "cost", totals=cost.totals, steps=cost.steps, slowest=cost.slowest, epochs=cost.epochs
+    )
+
+
+class _Renderer:
+    """Renders the templates for one site."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.pages = {(page.corpus, page.shard, page.row): page.page for page in site.samples}
+        names = [table.name for table in site.tables]
+        names += [figure.table.name for figure in site.figures]
+        self.titles = {name: f"{audit_of(name).capitalize()}, {title_of(name)}" for name in names}
+        self.environment = jinja2.Environment(
+            loader=jinja2.PackageLoader("clipaudit.site"),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self.environment.filters["shown"] = shown
+
+    def __call__(
+        self,
+        part: str,
+        template: str | None = None,
+        path: str | None = None,
+        **values: Any,  # noqa: ANN401
+    ) -> tuple[str, str]:
+        """Return the path and the HTML of a page; `part` is the entry of the menu it is under."""
+        path = path or f"{part}.html"
+        page = self.environment.get_template(f"{template or part}.html.j2").render(
+            site=self.site, part=part, root="../" * path.count("/"), titles=self.titles, **values
+        )
+        return path, page
+
+    def table(self, content: TableContent) -> tuple[str, str]:
+        """Return the page of a table."""
+        return self(
+            "tables",
+            "table",
+            f"tables/{content.name}.html",
+            content=content,
+            view=grid_view(content, self.pages),
+            legend=content.comments,
+            published=published_lines(content),
+            files=self.site.files.get(content.name, ()),
+        )
+
+    def figure(self, figure: FigureContent) -> tuple[str, str]:
+        """Return the page of a figure, with the samples that it shows if it is a gallery."""
+        content = figure.table
+        shown_here = [page for page in self.site.samples if content.name in page.figures]
+        return self(
+            "galleries" if figure.is_gallery else "figures",
+            "figure",
+            f"figures/{content.name}.html",
+            content=content,
+            figure=_card(self.site, figure),
+            view=grid_view(content, self.pages),
+            samples=shown_here if figure.is_gallery else (),
+            files=self.site.files.get(content.name, ()),
+        )
+
+    def galleries(self) -> tuple[str, str]:
+        """Return the page of all galleries."""
+        note = (
+            "" if self.site.shows_pictures
+            else "This run's settings keep pictures out of the report: uids stand in their place."
+        )  # fmt: skip
+        figures = _cards(self.site, galleries=True)
+        return self(
+            "galleries",
+            "figures",
+            "galleries.html",
+            heading="Galleries",
+            figures=figures,
+            note=note,
+        )
+
+
+def _card(site: Site, figure: FigureContent) -> dict[str, Any]:
+    return {
+        "table": figure.table,
+        "picture": site.shows_pictures or not figure.is_gallery,
+        "width": figure.width,
+        "height": figure.height,
+    }
+
+
+def _cards(site: Site, *, galleries: bool) -> list[dict[str, Any]]:
+    return [_card(site, figure) for figure in site.figures if figure.is_gallery == galleries]
+
+
+def grid_view(content: TableContent, pages: Mapping[tuple[str, int, int], str]) -> GridView:
+    """Return what a page needs to know of a printed table: kinds, meanings, links, places."""
+    width = len(content.grid.heads)
+    numbers, words, meanings = [False] * width, [False] * width, [""] * width
+    for lines in content.grid.rows:
+        for place, cell in enumerate(lines[0].cells, 1):
+            is_number = isinstance(cell.value, int | float)
+            numbers[place] |= is_number
+            words[place] |= not is_number and cell.text not in ("", MISSING)
+            if cell.columns and not meanings[place]:
+                meanings[place] = content.comments.get(cell.columns[0], "")
+    links = [_link(content, lines[0].cells, pages) for lines in content.grid.rows]
+    places = {name: place for place, name in enumerate(content.columns)}
+    kinds = [False, *(some or not words[place] for place, some in enumerate(numbers) if place)]
+    return GridView(kinds, meanings, links, places)
+
+
+def _link(
+    content: TableContent,
+    cells: Sequence[PrintedCell],
+    pages: Mapping[tuple[str, int, int], str],
+) -> str | None:
+    number = next((cell.row for cell in cells if cell.row is not None), None)
+    if number is None or not {"shard", "row"} <= set(content.columns):
+        return None
+    row = content.rows[number]
+    return pages.get((row.get("corpus") or row.get("source") or "", row["shard"], row["row"]))

@@ -1,0 +1,126 @@
+"""Do captions spell the text in the image? The answer, from what was spotted and erased."""
+
+from collections.abc import Iterator, Mapping
+
+from clipaudit.plaintext import plain
+from clipaudit.reports.layouts import MISSING, Row, count, number, percent
+from clipaudit.site.sentences import (
+    QUESTIONS,
+    Answer,
+    Sentence,
+    Tables,
+    cannot,
+    listed,
+)
+
+
+def parrot_answer(tables: Tables) -> Answer:
+    """Return the answer of the parrot audit; what its tables lack is left out."""
+    rows = tables.get("parrot_table1", ())
+    corpora: dict[str, dict[tuple[str, str, str | None], Row]] = {}
+    for row in rows:
+        key = (row["measure"], row["unit"], row["tokenization"])
+        corpora.setdefault(row["corpus_title"], {})[key] = row
+    sentences = [
+        Sentence(text, "parrot_table1")
+        for corpus, measures in corpora.items()
+        if (text := _spotted(corpus, measures))
+    ]
+    sentences += [*_erased(tables), *_trained(tables)]
+    return Answer(
+        "parrot",
+        QUESTIONS["parrot"],
+        True,
+        _parrot_headline(corpora),
+        tuple(sentences),
+        ("Corpus", *_PARROT_MEASURES.values()) if corpora else (),
+        tuple(_corpus_line(corpus, measures) for corpus, measures in corpora.items()),
+        "Score: the cosine of a picture and its caption under the audit's encoder. Text is what "
+        "the spotter reads; words are compared whatever their case.",
+    )
+
+
+_PARROT_MEASURES = {
+    ("with_text", "share", None): "Pictures with text, %",
+    ("parroting", "share", "words"): "of these, the caption repeats a word, %",
+    ("rate_with_text", "share", "words"): "Caption's words in the picture, where it has text, %",
+    ("rate", "share", "words"): "Caption's words in the picture, %",
+}
+
+
+def _corpus_line(
+    corpus: str, measures: Mapping[tuple[str, str, str | None], Row]
+) -> tuple[str, ...]:
+    found = (measures.get(key) for key in _PARROT_MEASURES)
+    values = (percent(row["value"], digits=1) if row else "" for row in found)
+    return plain(corpus), *(value or MISSING for value in values)
+
+
+def _parrot_headline(corpora: Mapping[str, Mapping[tuple[str, str, str | None], Row]]) -> str:
+    rates = {}
+    for corpus, measures in corpora.items():
+        row = measures.get(("parroting", "share", "words"))
+        if row and row["value"] is not None:
+            rates[plain(corpus)] = f"{percent(row['value'], digits=1)} %"
+    if not rates:
+        return cannot("no picture with text and with a caption was found")
+    return (
+        "Where a picture bears text, the caption repeats a word of it in "
+        + listed([f"{rate} of the cases ({corpus})" for corpus, rate in rates.items()])
+        + "."
+    )
+
+
+def _spotted(corpus: str, measures: Mapping[tuple[str, str, str | None], Row]) -> str:
+    def value(*key: str | None) -> float | None:
+        row = measures.get(key)  # type: ignore[arg-type]  # a key that is not there
+        return row["value"] if row else None
+
+    images, share = value("images", "count", None), value("with_text", "share", None)
+    if images is None or share is None:
+        return ""
+    text = (
+        f"{plain(corpus)}: {percent(share, digits=1)} % of {count(int(images))} pictures bear "
+        "text that was read"
+    )
+    rate, inside = value("rate", "share", "words"), value("rate_with_text", "share", "words")
+    if rate is not None and inside is not None:
+        text += (
+            f"; {percent(rate, digits=1)} % of a caption's words stand in its picture, "
+            f"{percent(inside, digits=1)} % where the picture bears text"
+        )
+    return f"{text}."
+
+
+def _erased(tables: Tables) -> Iterator[Sentence]:
+    models: dict[str, dict[str, float | None]] = {}
+    for row in tables.get("parrot_table9", ()):
+        models.setdefault(row["model"], {})[row["measure"]] = row["value"]
+    for model, values in models.items():
+        raw, lost, random = (values.get(name) for name in ("raw", "rsc", "random_rsc"))
+        if raw is None or lost is None:
+            continue
+        other = (
+            f"; erasing as much elsewhere costs {number(random, digits=3)}"
+            if random is not None
+            else ""
+        )
+        yield Sentence(
+            f"{plain(model)}: the mean score is {number(raw, digits=3)}; erasing the repeated "
+            f"words from a picture costs it {number(lost, digits=3)}{other}.",
+            "parrot_table9",
+        )
+
+
+def _trained(tables: Tables) -> Iterator[Sentence]:
+    """Yield what models learn from pictures with and without text, size by size."""
+    for table in ("parrot_table2", "parrot_table10"):
+        rows = [row for row in tables.get(table, ()) if row["average"] is not None]
+        if len(rows) > 1:
+            shown = [f"{number(row['average'], digits=3)} ({plain(row['title'])})" for row in rows]
+            yield Sentence(
+                f"Mean over {rows[0]['tasks']} tasks of models trained on such sets: "
+                f"{', '.join(shown)}.",
+                table,
+            )
+            return

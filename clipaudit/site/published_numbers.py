@@ -1,0 +1,65 @@
+"""The papers' numbers: those that stand beside ours, and all that they print."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from clipaudit.site.content import TableContent
+from clipaudit.site.values import shown
+
+
+def published_pairs(tables: Sequence[TableContent]) -> list[dict[str, Any]]:
+    """Return the numbers of ours that have one of a paper beside them, in the tables' order.
+
+    Each stands under the heading where the table prints it, once: a size is stored beside every
+    test set's accuracy, and printed for the row. What is printed nowhere is left out.
+    """
+    return [pair for table in tables for pair in _pairs(table)]
+
+
+def _pairs(table: TableContent) -> Iterator[dict[str, Any]]:
+    for name in table.columns:
+        ours = name.removeprefix("published_")
+        for line, head, row in _printing(table, ours) if ours != name else ():
+            if row[name] is not None and row.get(ours) is not None:
+                yield {
+                    "table": table.name,
+                    "row": line,
+                    "column": head,
+                    "measure": ours.replace("_", " "),
+                    "ours": row[ours],
+                    "theirs": row[name],
+                    "difference": row[ours] - row[name],
+                }
+
+
+def _printing(table: TableContent, column: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield line, heading and stored row of the cells that print a column, each row once."""
+    told: set[int] = set()
+    for lines in table.grid.rows:
+        for line in lines:
+            for head, cell in zip(table.grid.heads[1:], line.cells, strict=True):
+                if cell.row is not None and cell.row not in told and column in cell.columns:
+                    told.add(cell.row)
+                    yield lines[0].name, head, table.rows[cell.row]
+
+
+def printed_tables(tables: Sequence[TableContent]) -> list[dict[str, Any]]:
+    """Return what the papers print in the tables of a run, each with its lines."""
+    return [
+        {
+            "audit": table.audit,
+            "title": table.title,
+            "published": table.published,
+            "published_rows": published_lines(table),
+        }
+        for table in tables
+        if table.published
+    ]
+
+
+def published_lines(table: TableContent) -> list[tuple[object, ...]]:
+    """Return the numbers that a paper prints in a table: row, column, measure, number."""
+    return [
+        (line["row"], line["testset"], line["measure"].replace("_", " "), shown(line["value"]))
+        for line in table.published
+    ]

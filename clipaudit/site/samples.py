@@ -1,0 +1,255 @@
+"""The samples that galleries show: which ones, what became of each, and their pictures."""
+
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from clipaudit.catalog.samples.catalog import SampleCatalog
+from clipaudit.catalog.samples.excerpt import Excerpt
+from clipaudit.catalog.samples.fate import fate_at
+from clipaudit.catalog.sqltext import identifier
+from clipaudit.config.pictures import has_pictures
+from clipaudit.config.run import Run
+from clipaudit.corpora.images import open_picture
+from clipaudit.corpora.lookup import read_pictures
+from clipaudit.corpora.reasons import Unusable
+from clipaudit.errors import InputError
+from clipaudit.plaintext import plain
+from clipaudit.site.content import FigureContent, json_value
+
+SIDE = 512  # pixels of a picture's longer side, at most
+QUALITY = 90  # of its JPEG
+
+# corpus, shard and row of the samples that a gallery's table shows; a kind of gallery has one or
+# more of them
+_ADDRESS_COLUMNS = (
+    ("testset", "test_shard", "test_row"),
+    ("corpus", "shard", "row"),
+    ("source", "shard", "row"),
+)
+
+# what names a sample in a view of the catalog
+_PAIRS = (("shard", "row"), ("test_shard", "test_row"), ("duplicate_shard", "duplicate_row"))
+_LEFT_OUT = {"audit"}  # made of the others
+_WHOLE = {"shard_files", "vocabulary"}  # of no sample, but what is said of one needs them
+_DRAWN = {"polygon", "box", "words_polygons"}
+
+Address = tuple[str, int, int]
+
+
+@dataclass(frozen=True)
+class SamplePage:
+    """A sample that a gallery shows. Paths are relative to the report; sizes CSS pixels."""
+
+    corpus: str
+    corpus_title: str
+    shard: int
+    row: int
+    uid: str
+    caption: str
+    figures: tuple[str, ...]
+    fate: Mapping[str, Any]
+    page: str
+    picture: str | None = None
+    width: int = 0
+    height: int = 0
+    why_no_picture: str = ""
+
+
+def shown_addresses(figures: Sequence[FigureContent]) -> dict[Address, tuple[str, ...]]:
+    """Return the samples that galleries show, and where; in turns, so that each has its first."""
+    found: dict[Address, list[str]] = {}
+    lists = [list(_addresses(figure)) for figure in figures if figure.is_gallery]
+    names = [figure.table.name for figure in figures if figure.is_gallery]
+    for turn in zip_longest(*lists):
+        for name, address in zip(names, turn, strict=True):
+            if address is not None and name not in found.setdefault(address, []):
+                found[address].append(name)
+    return {address: tuple(names) for address, names in found.items()}
+
+
+def _addresses(figure: FigureContent) -> Iterator[Address]:
+    """Yield the samples of a gallery, each once."""
+    columns = set(figure.table.columns)
+    kinds = [kind for kind in _ADDRESS_COLUMNS if set(kind) <= columns]
+    found = (tuple(row[name] for name in kind) for row in figure.table.rows for kind in kinds)
+    yield from dict.fromkeys((str(a), b, c) for a, b, c in found if None not in (a, b, c))
+
+
+def sample_pages(
+    shown: Mapping[Address, Sequence[str]], catalog: Path, run: Run, limit: int
+) -> list[SamplePage]:
+    """Return the first `limit` samples, of those that the catalog knows, without their pictures."""
+    chosen = [address for address in shown if address[0] in run.corpora][:limit]
+    with _excerpt(catalog, [(shard, row) for _, shard, row in chosen]) as connection:
+        known = Excerpt(connection)
+        pages = (_page(known, run, address, shown[address]) for address in chosen)
+        return [page for page in pages if page is not None]
+
+
+def _page(
+    catalog: SampleCatalog, run: Run, address: Address, figures: Sequence[str]
+) -> SamplePage | None:
+    corpus, shard, row = address
+    try:
+        fate = fate_at(catalog, catalog.find(corpus, f"{shard}:{row}"))
+    except InputError:
+        return None  # of a corpus that no table reads, so that the catalog does not have it
+    sample = fate["sample"]
+    if (sample["shard"], sample["row"]) != (shard, row):
+        return None  # another sample's key reads like an address
+    uid = str(sample.get("uid") or f"{shard}-{row}")
+    return SamplePage(
+        corpus=corpus,
+        corpus_title=plain(run.title(corpus)),
+        shard=shard,
+        row=row,
+        uid=uid,
+        caption=plain(sample.get("caption") or ""),
+        figures=tuple(figures),
+        fate=told_fate(fate),
+        page=f"samples/{corpus}-{uid}.html",
+    )
+
+
+@contextmanager
+def _excerpt(
+    catalog: Path, addresses: Iterable[tuple[int, int]]
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a catalog in memory that holds what is about some samples, and those they repeat.
+
+    Each view is read once; asked one by one, hundreds of samples would take minutes.
+    """
+    with duckdb.connect() as connection:
+        connection.execute("attach $catalog as whole (read_only)", {"catalog": str(catalog)})
+        connection.execute("create temp table wanted (shard int, row int)")
+        values = ", ".join(f"({shard}, {row})" for shard, row in addresses)
+        if values:
+            connection.execute(f"insert into wanted values {values}")
+        columns = _columns_of_views(connection)
+        if {"duplicate_shard", "duplicate_row"} <= columns.get("duplicates", set()):
+            connection.execute(
+                "insert into wanted select duplicate_shard, duplicate_row from whole.duplicates "
+                "semi join wanted using (shard, row) where duplicate_shard is not null"
+            )
+        for view in sorted(columns.keys() - _LEFT_OUT):
+            if sql := _excerpt_sql(view, columns[view]):
+                connection.execute(sql)
+        connection.execute("detach whole")
+        # thousands of queries of a few rows: handing them over and improving them costs more
+        connection.execute("set threads = 1")
+        connection.execute("pragma disable_optimizer")
+        yield connection
+
+
+def _columns_of_views(connection: duckdb.DuckDBPyConnection) -> dict[str, set[str]]:
+    found = connection.execute(
+        "select table_name, list(column_name) from duckdb_columns() "
+        "where database_name = 'whole' and not internal group by table_name"
+    ).fetchall()
+    return {view: set(columns) for view, columns in found}
+
+
+def _excerpt_sql(view: str, columns: set[str]) -> str | None:
+    pairs = [pair for pair in _PAIRS if set(pair) <= columns]
+    if not pairs and view not in _WHOLE:
+        return None
+    is_wanted = " or ".join(f"({shard}, {row}) in (from wanted)" for shard, row in pairs)
+    kept = "* exclude (embedding)" if "embedding" in columns else "*"
+    return (
+        f"create table main.{identifier(view)} as "
+        f"select {kept} from whole.{identifier(view)} where {is_wanted or 'true'}"
+    )
+
+
+def pictures(pages: Iterable[SamplePage], run: Run) -> dict[str, bytes | str]:
+    """Return the pictures of samples as JPEG files, by page; a text says why there is none."""
+    found: dict[str, bytes | str] = {}
+    by_corpus: dict[str, dict[int, SamplePage]] = {}
+    for page in pages:
+        by_corpus.setdefault(page.corpus, {})[page.shard << 32 | page.row] = page
+    for corpus, wanted in by_corpus.items():
+        if not has_pictures(run, corpus):
+            why = f"{plain(run.title(corpus))} has no pictures"
+            found |= {page.page: why for page in wanted.values()}
+            continue
+        paths = {number: Path(path) for number, path in enumerate(run.shards(corpus))}
+        try:
+            read = read_pictures(paths, wanted)
+        except (InputError, OSError) as error:
+            found |= {page.page: f"{plain(error)}" for page in wanted.values()}
+            continue
+        found |= {page.page: _jpeg(read[address]) for address, page in wanted.items()}
+    return found
+
+
+def _jpeg(data: bytes) -> bytes | str:
+    """Return a picture as a JPEG of our own making: none of a corpus's bytes reach the browser."""
+    try:
+        image = open_picture(data).rgb
+    except Unusable as unusable:
+        return plain(unusable)
+    image.thumbnail((SIDE, SIDE))
+    written = io.BytesIO()
+    image.save(written, "JPEG", quality=QUALITY)
+    return written.getvalue()
+
+
+def jpeg_size(data: bytes) -> tuple[int, int]:
+    """Return the width and height of a picture."""
+    picture = open_picture(data)
+    return picture.width, picture.height
+
+
+def told_fate(fate: Mapping[str, Any]) -> dict[str, Any]:
+    r"""Return what a page tells of a sample: what says nothing left out, every text harmless.
+
+    Parts without content go; so do columns of a list that are null in all of its rows, and
+    polygons, which only a drawing can show.
+
+    >>> told_fate({"drops": [], "scores": [{"raw": 0.5, "co": None}], "text": {"words": "a\x1b"}})
+    {'scores': [{'raw': 0.5}], 'text': {'words': 'a\\x1b'}}
+    """
+    told = {name: _told(part) for name, part in fate.items()}
+    return {name: part for name, part in told.items() if part not in (None, {}, [])}
+
+
+def _told(part: Any) -> Any:  # noqa: ANN401
+    if isinstance(part, Mapping):
+        inner = {plain(name): _told(value) for name, value in part.items() if name not in _DRAWN}
+        return {name: value for name, value in inner.items() if value not in (None, {}, [])}
+    if isinstance(part, list | tuple):
+        rows = [_told(inner) for inner in part]
+        if not all(isinstance(row, dict) for row in rows):
+            return rows
+        flat_rows = [dict(_flat(row)) for row in rows]
+        names = dict.fromkeys(name for row in flat_rows for name in row)
+        return [{name: row.get(name) for name in names} for row in flat_rows]
+    return plain(part) if isinstance(part, str) else json_value(part)
+
+
+def _flat(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the cells of a line of a table: what is nested in it by its full name, or as text."""
+    for name, value in row.items():
+        if isinstance(value, dict):
+            yield from ((f"{name}: {inner}", held) for inner, held in value.items())
+        elif isinstance(value, list):
+            yield name, "; ".join(_listed(inner) for inner in value)
+        else:
+            yield name, value
+
+
+def _listed(value: object) -> str:
+    if not isinstance(value, dict):
+        return str(value)
+    held = (
+        (name, f"{inner:.6g}" if isinstance(inner, float) else inner)
+        for name, inner in value.items()
+    )
+    return ", ".join(f"{name} {inner}" for name, inner in held)

@@ -1,0 +1,153 @@
+"""Is the accuracy just similarity? The answer, from tables of accuracies on pruned data."""
+
+from collections.abc import Iterator, Sequence
+
+from clipaudit.plaintext import plain
+from clipaudit.reports.layouts import MISSING, Row, count, interval, percent
+from clipaudit.site.sentences import (
+    QUESTIONS,
+    Answer,
+    Sentence,
+    Tables,
+    cannot,
+    listed,
+)
+
+
+def similarity_answer(tables: Tables) -> Answer:
+    """Return the answer of the similarity audit; what its tables lack is left out."""
+    name = "similarity_table1" if "similarity_table1" in tables else "similarity_table4"
+    rows = tables.get(name, ())
+    pruned = [row for row in rows if _is_own_pruning(row) and row["relative_change"] is not None]
+    sentences = [Sentence(_pruning(row, rows), name) for row in pruned]
+    sentences += [*_excess(tables), *_nearer(tables), *_gap_check(tables)]
+    return Answer(
+        "similarity",
+        QUESTIONS["similarity"],
+        True,
+        _similarity_headline(pruned),
+        tuple(sentences),
+        ("Test set", "Accuracy, %", "Without similar samples, %", "Relative change, %"),
+        tuple(_pruning_line(row, rows) for row in pruned),
+        "Similar samples: those of the large set that are more similar to some image of the test "
+        "set than the whole small set is. They are removed, and the model is trained again.",
+    )
+
+
+def _is_own_pruning(row: Row) -> bool:
+    """Return whether a data set is pruned to the gap of the test set that the row is about."""
+    manifest = str(row["manifest"] or "")
+    return row["baseline"] is not None and manifest.endswith(f".{row['testset']}-pruned")
+
+
+def _similarity_headline(pruned: Sequence[Row]) -> str:
+    known = [row for row in pruned if row["relative_change_high"] is not None]
+    fell = [row["testset_title"] for row in known if row["relative_change_high"] < 0]
+    others = [row["testset_title"] for row in known if row["relative_change_high"] >= 0]
+    if pruned and not known:
+        return cannot("the changes of accuracy have no intervals, so chance is not ruled out")
+    if not known:
+        return cannot(
+            "no model was trained on a data set that is pruned to one of the test sets, so there "
+            "is nothing to compare"
+        )
+    if not fell:
+        return (
+            f"Not that this run shows: without the most similar samples no loss of accuracy "
+            f"is certain on {listed(others)}."
+        )
+    rest = f"; on {listed(others)} no loss is certain" if others else ""
+    return (
+        f"In part: without the most similar samples the accuracy on {listed(fell)} is lower, "
+        f"beyond chance{rest}."
+    )
+
+
+def _unpruned(row: Row, rows: Sequence[Row]) -> Row | None:
+    """Return the row of the same test set for what the row's data set was pruned from."""
+    same = ("recipe", "testset")
+    return next(
+        (
+            other
+            for other in rows
+            if other["manifest"] == row["baseline"]
+            and other["accuracy"] is not None
+            and all(other[name] == row[name] for name in same)
+        ),
+        None,
+    )
+
+
+def _pruning_line(row: Row, rows: Sequence[Row]) -> tuple[str, ...]:
+    base = _unpruned(row, rows)
+    before = _accuracy(base, unit="") if base else MISSING
+    return plain(row["testset_title"]), before, _accuracy(row, unit=""), _change(row)
+
+
+def _change(row: Row) -> str:
+    bounds = interval(row["relative_change_low"], row["relative_change_high"], sign=True)
+    return f"{percent(row['relative_change'], digits=1, sign=True)} {bounds}".strip()
+
+
+def _pruning(row: Row, rows: Sequence[Row]) -> str:
+    base = _unpruned(row, rows)
+    before = f" instead of {_accuracy(base)}" if base else ""
+    bounds = interval(row["relative_change_low"], row["relative_change_high"], sign=True)
+    change = percent(row["relative_change"], digits=1, sign=True)
+    less = (
+        f" {count(row['removed'])} {'sample' if row['removed'] == 1 else 'samples'} fewer:"
+        if row["removed"] is not None
+        else ""
+    )
+    return (
+        f"{plain(row['testset_title'])}: the model trained without the samples more similar to "
+        f"its images than the small set is{',' if less else ''}{less} {_accuracy(row)}{before}, "
+        f"a relative change of {change} % {bounds}".strip()
+        + "."
+    )
+
+
+def _accuracy(row: Row, unit: str = " %") -> str:
+    bounds = interval(row["accuracy_low"], row["accuracy_high"])
+    return f"{percent(row['accuracy'], digits=1)}{unit} {bounds}".strip()
+
+
+def _excess(tables: Tables) -> Iterator[Sentence]:
+    """Yield, over seeds, what pruning costs beyond what a random set of the same size does."""
+    for row in tables.get("similarity_evidence", ()):
+        if row["measure"] == "excess" and row["value"] is not None:
+            bounds = interval(row["value_low"], row["value_high"], sign=True)
+            text = (
+                f"{plain(row['testset_title'])}, over seeds: beyond what a random set of the same "
+                "size loses, and beyond the reference test set, "
+                f"{percent(row['value'], digits=1, sign=True)} points {bounds}".strip()
+            )
+            yield Sentence(f"{text}.", "similarity_evidence")
+
+
+def _nearer(tables: Tables) -> Iterator[Sentence]:
+    rows = [row for row in tables.get("similarity_table7", ()) if row["share"] is not None]
+    corpora = dict.fromkeys(row["corpus_title"] for row in rows)
+    for corpus in corpora:
+        shares = [row for row in rows if row["corpus_title"] == corpus]
+        low, high = (end(shares, key=lambda row: row["share"]) for end in (min, max))
+        span = f"{percent(low['share'], digits=1)} % ({plain(low['testset_title'])})"
+        if low is not high:
+            most = f"{percent(high['share'], digits=1)} % ({plain(high['testset_title'])})"
+            span = f"between {span} and {most}"
+        text = f"{span} of the test images have their nearest sample in {plain(corpus)}"
+        yield Sentence(
+            f"{text[0].upper()}{text[1:]} rather than in the small set.", "similarity_table7"
+        )
+
+
+def _gap_check(tables: Tables) -> Iterator[Sentence]:
+    rows = tables.get("similarity_gap_check", ())
+    if rows:
+        above, images = (sum(row[name] for row in rows) for name in ("above", "images"))
+        good = "as it must be" if not above else "none may be: the pruning is not to be trusted"
+        yield Sentence(
+            f"Searched again after pruning, {count(above)} of {count(images)} test images have a "
+            f"kept sample above their gap, {good}.",
+            "similarity_gap_check",
+        )

@@ -1,0 +1,1 @@
+"""Steps: the jobs of a workflow, with their inputs as content, their code, their environment."""

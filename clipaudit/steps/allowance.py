@@ -1,0 +1,100 @@
+"""What a run has left while it goes on: hours of its GPUs, and space on the store's disk.
+
+    <results>/.runs/<run>.gpu.jsonl   how many GPUs each action of one run of Snakemake
+        holds, from which time on
+
+The run is told by CLIPAUDIT_RUN, which the Snakefile sets and jobs inherit.
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from clipaudit.errors import StepError
+from clipaudit.store.disks import free_bytes
+
+RUN_VARIABLE = "CLIPAUDIT_RUN"
+_GIGABYTE = 10**9
+_HOUR = 3600.0  # seconds
+
+
+def name_run() -> None:
+    """Give this run a name that its jobs inherit; in a job, keep the one that it has."""
+    start = time.strftime("%Y-%m-%dT%H%M%S", time.gmtime())
+    os.environ.setdefault(RUN_VARIABLE, f"{start}-{os.getpid()}")
+
+
+class Allowance:
+    """What the jobs of one run may still take, by the section `limits`; all of it where None."""
+
+    def __init__(self, limits: Mapping[str, Any] | None, results: Path, store: Path) -> None:
+        """Read nothing yet."""
+        self._limits = limits or {}
+        self._store = store
+        self._ledger = results / ".runs" / f"{os.environ.get(RUN_VARIABLE, 'unnamed')}.gpu.jsonl"
+
+    @contextmanager
+    def spent(self, action: str, gpus: int) -> Iterator[None]:
+        """Count the time of a job that computes an action on so many GPUs.
+
+        StepError where the run has used up its GPU hours, or its disk is as full as it may be.
+        """
+        self._refuse_full_disk()
+        if not gpus or self._limits.get("gpu_hours") is None:
+            yield
+            return
+        self._refuse_spent()
+        self._write({"action": action, "time": time.time(), "gpus": gpus})
+        try:
+            yield
+        finally:
+            self._write({"action": action, "time": time.time(), "gpus": 0})
+
+    def gpu_hours(self) -> float:
+        """Return what the jobs of this run have taken so far.
+
+        A job at work counts until now, one that was killed until its action was begun again.
+        """
+        seconds, held = 0.0, dict[str, tuple[float, int]]()
+        for line in self._lines():
+            since, gpus = held.get(line["action"], (line["time"], 0))
+            seconds += (line["time"] - since) * gpus
+            held[line["action"]] = line["time"], line["gpus"]
+        now = time.time()
+        return (seconds + sum((now - since) * gpus for since, gpus in held.values())) / _HOUR
+
+    def _refuse_spent(self) -> None:
+        taken, limit = self.gpu_hours(), self._limits["gpu_hours"]
+        if taken >= limit:
+            raise StepError(
+                f"limits.gpu_hours: this run has taken {taken:.3g} GPU h and the limit is "
+                f"{limit:g}. Raise it and start the same command again: what is done stays done."
+            )
+
+    def _refuse_full_disk(self) -> None:
+        spared = self._limits.get("keep_free_gigabytes", 0)
+        if not spared:
+            return
+        free = free_bytes(self._store)
+        if free < spared * _GIGABYTE:
+            raise StepError(
+                f"limits.keep_free_gigabytes: the disk of {self._store} has "
+                f"{free / _GIGABYTE:.3g} GB free and {spared:g} GB must stay. Free some space "
+                "there and start the same command again: what is done stays done."
+            )
+
+    def _lines(self) -> list[dict[str, Any]]:
+        try:
+            text = self._ledger.read_text()
+        except FileNotFoundError:
+            return []
+        return [json.loads(line) for line in text.splitlines(keepends=True) if line[-1] == "\n"]
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        self._ledger.parent.mkdir(parents=True, exist_ok=True)
+        with self._ledger.open("a") as file:
+            file.write(json.dumps(line) + "\n")

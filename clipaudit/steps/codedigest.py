@@ -1,0 +1,210 @@
+"""The digest of the code that a rule runs.
+
+SHA-256 over the syntax trees, docstrings and comments left out, of the rule's workflow script and
+of every clipaudit module that it imports, transitively (imports inside functions too), and over
+the data files that those modules declare to read in a module-level tuple READS. The serialisation
+of the tree is our own: `ast.dump` differs between Python versions. Plumbing carries results but
+does not make them; it is listed in PLUMBING and left out, but for the module that writes Parquet,
+which is part of every digest.
+"""
+
+import ast
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from clipaudit.errors import ConfigError
+from clipaudit.steps.codememo import MEMO, CodeMemo, Remembered
+
+PACKAGE = Path(__file__).parents[1]
+SCRIPTS = Path("workflow_scripts")
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_COMMENTS = {".sql": r"--[^\n]*", ".cpp": r"//[^\n]*", ".h": r"//[^\n]*"}
+PLUMBING = {  # modules, and rooms with all that they hold
+    "clipaudit",
+    "clipaudit.ahead",
+    "clipaudit.cli",
+    "clipaudit.config",
+    "clipaudit.errors",
+    "clipaudit.lineage",
+    "clipaudit.remote",
+    "clipaudit.steps",
+    "clipaudit.store",
+    "clipaudit.suggestions",
+}
+WRITERS = {"clipaudit.store.parquet"}  # of plumbing, what makes the bytes of every table
+
+
+def code_digest(script: Path, extra_files: Iterable[Path] = ()) -> str:
+    """Return the hex digest of a workflow script and all it imports of clipaudit.
+
+    `extra_files` are read besides (the SQL of a report table). Raise ConfigError for a file that
+    does not exist or does not parse.
+    """
+    parts = code_parts(script, extra_files)
+    text = "".join(f"{name} {digest}\n" for name, digest in sorted(parts.items()))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def code_parts(script: Path, extra_files: Iterable[Path] = ()) -> dict[str, str]:
+    """Return what `code_digest` digests: the digest of each script, module and file, by name."""
+    parts = {f"script {script.name}": _read(script).digest}
+    for name in _reachable(script):
+        path = _module_file(name)
+        if path is not None:
+            code = _read(path)
+            parts[f"module {name}"] = code.digest
+            parts |= {f"file {file.name}": _file_digest(file) for file in code.files}
+    parts |= {f"file {file.name}": _file_digest(file) for file in extra_files}
+    return parts
+
+
+def code_modules(script: Path) -> list[str]:
+    """Return the names of the clipaudit modules that `code_digest` covers, sorted."""
+    return sorted(_reachable(script))
+
+
+def _is_plumbing(name: str) -> bool:
+    rooms = PLUMBING - {"clipaudit"}
+    within = name in PLUMBING or any(name.startswith(f"{room}.") for room in rooms)
+    return within and name not in WRITERS
+
+
+@cache
+def _reachable(script: Path) -> set[str]:
+    """Walk the imports from `script`; plumbing is neither counted nor entered."""
+    found: set[str] = set()
+    waiting = [*_read(script).modules, *WRITERS]
+    while waiting:
+        name = waiting.pop()
+        path = _module_file(name)
+        if name in found or path is None or _is_plumbing(name):
+            continue
+        found.add(name)
+        waiting.extend(_read(path).modules)
+    return found
+
+
+@cache
+def _module_file(name: str) -> Path | None:
+    """Return the file of a clipaudit module or package, or None when `name` is not a module."""
+    base = PACKAGE.joinpath(*name.split(".")[1:])
+    for path in (base.with_suffix(".py"), base / "__init__.py"):
+        if path.is_file():
+            return path
+    return None
+
+
+@dataclass(frozen=True)
+class _Code:
+    """What counts of a file of code. Its syntax tree is dropped: all of them are 50 MB."""
+
+    digest: str
+    modules: Sequence[str]  # of clipaudit, named in import statements anywhere in it
+    files: Sequence[Path]  # that its READS tuple names, relative to its folder
+
+
+@cache
+def _memo() -> CodeMemo:
+    return CodeMemo(MEMO, hashlib.sha256(Path(__file__).read_bytes()).hexdigest())
+
+
+@cache
+def _read(path: Path) -> _Code:
+    try:
+        content = path.read_bytes()
+        sha256 = hashlib.sha256(content).hexdigest()
+        found = _memo().get(sha256)
+        if found is None:
+            found = _walked(ast.parse(content, filename=str(path)))
+            _memo().put(sha256, found)
+    except (OSError, SyntaxError) as error:
+        raise ConfigError(f"{path}: cannot be read as Python code: {error}") from error
+    files = [path.parent / name for name in found["files"]]
+    return _Code(found["digest"], found["modules"], files)
+
+
+def _walked(tree: ast.Module) -> Remembered:
+    parts: list[str] = []
+    imports: list[ast.Import | ast.ImportFrom] = []
+    _serialise(tree, parts, imports)
+    digest = hashlib.sha256("".join(parts).encode()).hexdigest()
+    return {"digest": digest, "modules": _modules(imports), "files": list(_reads(tree))}
+
+
+def _modules(imports: Sequence[ast.Import | ast.ImportFrom]) -> list[str]:
+    names: list[str] = []
+    for node in imports:
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif node.module and node.level == 0:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return [name for name in names if name.partition(".")[0] == "clipaudit"]
+
+
+def _reads(tree: ast.Module) -> Sequence[str]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and any(
+            isinstance(target, ast.Name) and target.id == "READS" for target in node.targets
+        ):
+            return tuple(ast.literal_eval(node.value))
+    return ()
+
+
+@cache
+def _file_digest(path: Path) -> str:
+    """Hash a declared file; SQL and C++ without comments and spacing, other files as they are."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
+    comment = _COMMENTS.get(path.suffix)
+    if comment is not None:
+        bare = re.sub(comment, "", content.decode())
+        content = " ".join(bare.split()).encode()
+    return hashlib.sha256(content).hexdigest()
+
+
+def _serialise(node: object, parts: list[str], imports: list[ast.Import | ast.ImportFrom]) -> None:
+    """Append a tree as text: node types and fields in name order, positions left out.
+
+    Fields that are empty or None are left out too: newer Pythons add such fields. Import statements
+    are gathered on the way: every job of a cluster reads all code, so trees are walked once.
+    """
+    if isinstance(node, ast.AST):
+        parts.append(f"({type(node).__name__}")
+        for field in _counting(node._fields):
+            value = getattr(node, field, None)
+            if field == "body" and isinstance(node, _DOCUMENTED):
+                value = _without_docstring(node.body)
+            if value is None or value == []:
+                continue
+            parts.append(f" {field}=")
+            _serialise(value, parts, imports)
+        parts.append(")")
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imports.append(node)
+    elif isinstance(node, list):
+        parts.append("[")
+        for item in node:
+            _serialise(item, parts, imports)
+            parts.append(",")
+        parts.append("]")
+    else:
+        parts.append(repr(node))
+
+
+@cache
+def _counting(fields: tuple[str, ...]) -> tuple[str, ...]:
+    # `kind` says whether a text was written u"..."
+    return tuple(name for name in sorted(fields) if name not in {"kind", "type_comment"})
+
+
+def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
+    match body:
+        case [ast.Expr(value=ast.Constant(value=str())), *rest]:
+            return rest
+    return body

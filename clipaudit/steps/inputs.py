@@ -1,0 +1,73 @@
+"""Inputs of a job as content: what lies at the paths that Snakemake names, by digest and labels.
+
+A pointer stands for its object, a user's file for itself. Remote tars are described as the local
+ones that they might be, so that equal bytes are equal work: the rule that indexes them is given
+their URLs, any other, in their place, the table `shards` that the index made.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from clipaudit.remote.digests import RemoteDigests
+from clipaudit.remote.urls import is_url
+from clipaudit.steps.filedigests import FileDigests
+from clipaudit.store.actions import ActionInput, LabelledFile
+from clipaudit.store.gathered import spread
+from clipaudit.store.late_objects import awaited_path
+from clipaudit.store.placements import placement
+from clipaudit.store.store import Pointer, Store
+
+TARS = "tars"  # the input that holds shards
+
+
+class InputFiles:
+    """Describes the inputs of jobs, and finds the files that hold what was described."""
+
+    def __init__(self, store: Store, results: Path) -> None:
+        """Look for objects in `store`; pointers lie below `results`."""
+        self._store = store
+        self._results = results
+        self._digests = FileDigests(store.root / "files")
+        self._remote = RemoteDigests(store)
+
+    def described(
+        self, paths: Sequence[str], urls: Sequence[str], *, name: str
+    ) -> list[ActionInput]:
+        """Return the files of input `name`, in order; `urls` are those of its remote tars.
+
+        A gathered list stands for the pointers that it names. Raises InputError for such a list, a
+        user's file or a remote shard that cannot be read, and StoreError for a pointer that cannot.
+        """
+        each = map(Path, spread(paths))
+        if name != TARS:
+            return [self._described(path) for path in each]
+        found = [ActionInput(self._remote.digest(url), url) for url in urls]
+        for path in each:
+            listed = is_pointer(path, self._results)
+            found += self._listed(path) if listed else [self._described(path)]
+        return found
+
+    def path(self, file: ActionInput) -> Path:
+        """Return a checked object, a user's file, or the stub of a remote shard."""
+        if is_url(file.path):
+            return self._remote.stub(file.digest)
+        path = Path(file.path)
+        pointer = is_pointer(path, self._results)
+        return awaited_path(self._store, Pointer.read(path)) if pointer else path
+
+    def _described(self, path: Path) -> ActionInput:
+        if not is_pointer(path, self._results):
+            return ActionInput(self._digests.digest(path), str(path))
+        placed = placement(self._results, path)
+        return ActionInput(Pointer.read(path).digest, str(path), placed.labels, placed.action)
+
+    def _listed(self, path: Path) -> list[ActionInput]:
+        """Describe the remote shards that an index lists."""
+        table = LabelledFile(awaited_path(self._store, Pointer.read(path))).table("sha256")
+        digests = table["sha256"].to_pylist()
+        return [ActionInput(digest, self._remote.url(digest)) for digest in digests]
+
+
+def is_pointer(path: Path, results: Path) -> bool:
+    """Return whether a job takes a file for a pointer, and not for a user's file."""
+    return path.suffix == ".json" and path.is_relative_to(results)

@@ -1,0 +1,318 @@
+"""The jobs that Snakemake sees for some targets, and which of them it would start as things lie.
+
+Snakemake is asked in this process; it prints nothing, takes no lock and writes nothing. Which jobs
+it starts is its own decision, from its own metadata: a changed setting or file starts a job and
+all below it; a library that was updated starts none.
+"""
+
+import contextlib
+import gc
+import io
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+from clipaudit.config.loading import read_settings
+from clipaudit.errors import ClipauditError, ConfigError, InputError
+from clipaudit.steps.slowimports import slow_imports_shown
+from clipaudit.suggestions import did_you_mean
+
+METADATA = Path(".snakemake")
+_INVENTORY_SECONDS = 20  # Snakemake's own default
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job of the workflow: what its script would be given, and whether it would be started.
+
+    `script` is the name that `params: script=` or the rule gives to its workflow script. `cause`
+    says in a few words why Snakemake starts the job; "" where it does not.
+    """
+
+    rule: str
+    script: str
+    wildcards: Mapping[str, str]
+    params: Mapping[str, Any]
+    inputs: Mapping[str, Sequence[str]]  # by name
+    outputs: Mapping[str, Sequence[str]]  # by name
+    threads: int
+    resources: Mapping[str, int | str]
+    cause: str
+
+    @property
+    def started(self) -> bool:
+        """Return whether Snakemake would start this job."""
+        return self.cause != ""
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """The jobs of some targets, each after those that make its inputs, and the folders they use."""
+
+    results: Path
+    store: Path
+    jobs: Sequence[Job]
+    shared_store: Mapping[str, Any] | None = None  # the settings' section
+
+
+def read_workflow(targets: Sequence[str], arguments: Sequence[str] = ()) -> Workflow:
+    """Return the jobs of `targets`, or of the default target, in the folder of the Snakefile.
+
+    `arguments` are more of `snakemake`'s own: --profile, --configfile, --config. Rules without a
+    script, such as `all_tables`, only name targets and are left out. Raises ConfigError for wrong
+    settings, and InputError for a folder without a workflow, an unknown target and a missing file.
+    """
+    if not Path("Snakefile").is_file():
+        raise InputError(
+            f"{Path.cwd()}: no Snakefile here. Run this in the folder from which snakemake is run."
+        )
+    with _quiet(targets), _uncollected():
+        with slow_imports_shown():  # plugins of Snakemake, SLURM's for one, import pandas
+            from snakemake.cli import parse_args
+
+        _, settings = parse_args([*arguments, "--", *targets])
+        for path in settings.configfile or ():
+            read_settings(Path(path))  # first: Snakemake would run Python that stands in it
+        with tempfile.TemporaryDirectory() as name, _parsed(settings, Path(name)) as workflow:
+            graph = _graph(workflow, METADATA if METADATA.is_dir() else Path(name))
+            return workflow_of(graph, workflow.globals["config"])
+
+
+def workflow_of(graph: Any, config: Mapping[str, Any]) -> Workflow:  # noqa: ANN401
+    """Return the jobs of a graph of Snakemake's, and the folders that its settings name."""
+    jobs = [_job(job, graph) for job in _in_order(graph) if not job.rule.norun]
+    jobs = _with_lists_spread(jobs)
+    results, store = Path(config["results"]), Path(config["store"])
+    return Workflow(results, store, jobs, config.get("shared_store"))
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Leave cycles uncollected: the graph only grows, and walking it again and again is a third."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+@contextlib.contextmanager
+def _quiet(targets: Sequence[str]) -> Iterator[None]:
+    """Keep what Snakemake and the rules print, and make one error of ours of what they raise."""
+    from snakemake.exceptions import (
+        InputFunctionException,
+        MissingRuleException,
+        RuleException,
+        WorkflowError,
+    )
+
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(printed):
+            yield
+    except SystemExit as end:
+        # the rules stop on wrong settings: see `clipaudit.steps.workflow.stop_with`
+        cause = end.__context__
+        if isinstance(cause, ClipauditError):
+            raise cause from None
+        said = [line for line in printed.getvalue().splitlines() if not line.startswith("Using ")]
+        raise ConfigError("\n".join(said).removeprefix("Error: ")) from None
+    except (InputFunctionException, MissingRuleException) as error:
+        # the rules look names up in the settings: one that is not there is a KeyError
+        if isinstance(error, InputFunctionException) and not isinstance(
+            error.__context__, KeyError
+        ):
+            raise InputError(_one_line(error)) from error
+        named = " ".join(targets) or "the default target"
+        raise InputError(f"{named}: no rule makes this.{_meant(targets)}") from error
+    except (WorkflowError, RuleException, OSError) as error:
+        raise InputError(_one_line(error)) from error
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _meant(targets: Sequence[str]) -> str:
+    known = ["all_tables", "all_figures", "report"]
+    known += [str(path) for path in Path().glob("results*/*/*.json")]
+    return "".join(did_you_mean(target, known) for target in targets if target not in known)
+
+
+@contextlib.contextmanager
+def _parsed(settings: Any, spare: Path) -> Iterator[Any]:  # noqa: ANN401
+    """Give Snakemake's workflow: every rule read, the settings checked, no job formed.
+
+    `spare` is an empty folder for what it would put into the home folder.
+    """
+    from snakemake.api import SnakemakeApi
+    from snakemake.settings.enums import Quietness
+    from snakemake.settings.types import (
+        ConfigSettings,
+        DAGSettings,
+        ExecutionSettings,
+        OutputSettings,
+        ResourceSettings,
+        SharedFSUsage,
+        StorageSettings,
+        WorkflowSettings,
+    )
+
+    output = OutputSettings(quiet={Quietness.ALL}, enable_file_logging=False)
+    with SnakemakeApi(output) as api:
+        parsed = api.workflow(
+            snakefile=settings.snakefile,
+            workdir=settings.directory,
+            resource_settings=ResourceSettings(
+                cores=settings.cores or settings.jobs or 1,
+                max_threads=settings.max_threads,
+                resources=settings.resources,
+                overwrite_threads=settings.set_threads,
+                overwrite_resources=settings.set_resources,
+                default_resources=settings.default_resources,
+            ),
+            config_settings=ConfigSettings(
+                config=_single_settings(settings.config),
+                configfiles=settings.configfile,
+                config_args=settings.config,
+            ),
+            storage_settings=StorageSettings(
+                shared_fs_usage=SharedFSUsage.all() - {SharedFSUsage.SOURCE_CACHE}
+            ),
+            workflow_settings=WorkflowSettings(runtime_source_cache_path=spare),
+        )._workflow
+        parsed.execution_settings = ExecutionSettings()
+        parsed.dag_settings = DAGSettings(
+            targets=set(settings.targets),
+            force_incomplete=True,
+            rerun_triggers=settings.rerun_triggers,
+            max_checksum_file_size=settings.max_checksum_file_size,
+        )
+        yield parsed
+
+
+def _single_settings(pairs: Sequence[str] | None) -> dict[str, Any]:
+    from snakemake.cli import parse_config
+
+    try:
+        return dict(parse_config(pairs))
+    except ValueError as error:
+        raise ConfigError(f"--config {' '.join(pairs or ())}: {error}") from error
+
+
+def _graph(workflow: Any, metadata: Path) -> Any:  # noqa: ANN401
+    """Return Snakemake's graph of jobs, with what it would start, as `DAG.init` forms it.
+
+    Not by `DAG.init` itself: that writes its inventory, and looks at conda environments.
+    """
+    from snakemake.dag import DAG
+    from snakemake.io import IOCache
+    from snakemake.persistence.file import FilePersistence
+
+    class Metadata(FilePersistence):  # type: ignore[misc]
+        # Snakemake would import pandas, a quarter of a second, in case a param is a data frame
+        _serialize_param = FilePersistence._serialize_param_builtin
+
+    asked = workflow.dag_settings.targets or [workflow.default_target]
+    rules = {workflow.get_rule(name) for name in asked if workflow.is_rule(name)}
+    files = {os.path.relpath(name) for name in asked if not workflow.is_rule(name)}
+    workflow.iocache = IOCache(_INVENTORY_SECONDS)
+    graph = workflow._dag = DAG(workflow, workflow.rules, targetfiles=files, targetrules=rules)
+    workflow._persistence = Metadata(nolock=True, dag=graph, path=metadata.absolute())
+
+    async def build() -> None:
+        for rule in graph.targetrules:
+            job = await graph.rule2job(rule)
+            graph.targetjobs.add(await graph.update([job], create_inventory=True))
+        for file in graph.targetfiles:
+            jobs = await graph.file2jobs(file)
+            graph.targetjobs.add(await graph.update(jobs, file=file, create_inventory=True))
+        graph.cleanup()
+        await graph.check_incomplete()
+        await graph.update_needrun(create_inventory=True)
+
+    workflow.async_run(build())
+    return graph
+
+
+def _in_order(graph: Any) -> Iterator[Any]:  # noqa: ANN401
+    """Yield every job after those that make its inputs, in an order that never varies."""
+    sorter = TopologicalSorter({job: list(graph.dependencies[job]) for job in graph.jobs})
+    sorter.prepare()
+    while sorter.is_active():
+        ready = sorted(sorter.get_ready(), key=lambda job: (job.rule.name, list(job.output)))
+        yield from ready
+        sorter.done(*ready)
+
+
+def _job(job: Any, graph: Any) -> Job:  # noqa: ANN401
+    params = dict(job.params.items())
+    return Job(
+        rule=job.rule.name,
+        script=params.get("script", job.rule.name),
+        wildcards=dict(job.wildcards.items()),
+        params=params,
+        inputs=_named(job.input.items()),
+        outputs=_named(job.output.items()),
+        threads=int(job.threads),
+        resources={
+            name: value
+            for name, value in job.resources.items()
+            if isinstance(value, int | str) and not name.startswith("_")
+        },
+        cause=_cause(graph.reason(job)) if graph.needrun(job) else "",
+    )
+
+
+def _with_lists_spread(jobs: Sequence[Job]) -> list[Job]:
+    """Return jobs whose inputs are, in the place of a gathered list, the pointers that it names.
+
+    That is what a step takes them for (clipaudit.store.gathered); the lists need not be there.
+    """
+    lists: dict[str, Sequence[str]] = {}
+    spread = []
+    for job in jobs:
+        if job.script == "gather":
+            lists |= {path: job.inputs["members"] for path in job.outputs["gathered"]}
+        inputs = {
+            name: paths if lists.keys().isdisjoint(paths) else _in_place_of(paths, lists)
+            for name, paths in job.inputs.items()
+        }
+        spread.append(replace(job, inputs=inputs))
+    return spread
+
+
+def _in_place_of(paths: Sequence[str], lists: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    if len(paths) == 1:
+        return lists[paths[0]]  # the same for all jobs, held once
+    return [member for path in paths for member in lists.get(path, (path,))]
+
+
+def _named(files: Iterable[tuple[str, Any]]) -> dict[str, list[str]]:
+    return {
+        name: [str(value)] if isinstance(value, str) else [str(path) for path in value]
+        for name, value in files
+    }
+
+
+def _cause(reason: Any) -> str:  # noqa: ANN401
+    """Say why Snakemake starts a job: its own changes first, then what it depends on."""
+    if reason.missing_output:
+        return "its output is missing"
+    if reason.forced:
+        return "it was left unfinished"
+    if reason.params_changed:
+        return "its settings or its code changed"
+    if reason.input_changed:
+        return "its list of inputs changed"
+    if reason.updated_input:
+        return "an input changed"
+    if reason.code_changed or reason.software_stack_changed:
+        return "its script or environment changed"
+    return "an input is made anew"

@@ -1,0 +1,386 @@
+"""One job of the workflow: what it reads, what it is asked, and where its outputs go.
+
+A step forms its action key from the content of its inputs. If the store knows what that key gave,
+the pointers are put in place and nothing is computed; otherwise the outputs appear together when
+all of them are written.
+"""
+
+import fcntl
+import importlib.metadata
+import json
+import logging
+import os
+import platform
+import resource
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
+
+from clipaudit.ahead import one_ahead
+from clipaudit.errors import StepError
+from clipaudit.remote.cache import use_cache
+from clipaudit.steps.allowance import Allowance
+from clipaudit.steps.codedigest import SCRIPTS, code_parts
+from clipaudit.steps.environment import device_of, environment_of, processes_of
+from clipaudit.steps.filedigests import FileDigests
+from clipaudit.steps.inputs import InputFiles
+from clipaudit.store.actions import ActionCache, ActionOutput, Ingredients, LabelledFile
+from clipaudit.store.code_records import CodeRecord, write_code
+from clipaudit.store.placements import Placement, place
+from clipaudit.store.records import Execution, Record, write_record
+from clipaudit.store.roots import register
+from clipaudit.store.sharing import GroupStore, group_rights, user_name
+from clipaudit.store.store import Pointer, Store, link_object, replace_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+logger = logging.getLogger(__name__)
+
+NO_SETTINGS = {"code", "code_files", "script", "urls"}  # which code runs, and where shards lie
+
+
+class Step:
+    """One job of the workflow: its inputs as content, its settings, and where its outputs go."""
+
+    def __init__(
+        self,
+        job: Any,  # noqa: ANN401
+        numeric: Sequence[str],
+        *,
+        reads_labels: bool = True,
+    ) -> None:
+        """Read the job that Snakemake hands to a script; `numeric` names libraries that count.
+
+        Without `reads_labels` equal content is equal work, whatever its files are called.
+        """
+        self._job = job
+        self._outputs: dict[str, ActionOutput] = {}
+        self._written_at: dict[str, float] = {}
+        self.results = Path(job.config["results"])
+        self.store = Store(Path(job.config["store"]))
+        self._allowance = Allowance(job.config.get("limits"), self.results, self.store.root)
+        self._group_store = GroupStore.of_settings(job.config.get("shared_store"))
+        self.file_digests = FileDigests(self.store.root / "files")
+        self._inputs = InputFiles(self.store, self.results)
+        if "remote" in job.config:
+            use_cache(job.config["remote"]["cache"], job.config["remote"]["gigabytes"])
+        self.threads: int = job.threads
+        self.device = device_of(job.resources)
+        self.settings = settings_of(job.params)
+        self.ingredients = Ingredients(
+            step=job.rule,
+            code=job.params.code,
+            settings=self.settings,
+            inputs={
+                name: self._inputs.described(paths, job.params.get("urls", ()), name=name)
+                for name, paths in self._named(job.input)
+            },
+            environment=environment_of(numeric, job.resources, job.threads),
+            reads_labels=reads_labels,
+        )
+        self.key = self.ingredients.key()
+
+    # --- inputs --------------------------------------------------------------------------------
+
+    def file(self, name: str) -> Path:
+        """Return the one file of input `name`: a checked object of the store, or a raw file."""
+        (path,) = self.files(name)
+        return path
+
+    def files(self, name: str) -> list[Path]:
+        """Return the files of input `name`, in order; an absent input has none."""
+        return [file.path for file in self.labelled(name)]
+
+    def labelled(self, name: str) -> list[LabelledFile]:
+        """Return the files of input `name` with the labels of the jobs that made them."""
+        return [
+            LabelledFile(self._inputs.path(file), file.labels)
+            for file in self.ingredients.inputs.get(name, ())
+        ]
+
+    def digests(self, name: str) -> list[str]:
+        """Return the SHA-256 of the files of input `name`, in order."""
+        return [file.digest for file in self.ingredients.inputs.get(name, ())]
+
+    def rows(self, name: str) -> int:
+        """Return how many rows the pointers of input `name` say that their objects have."""
+        files = self.ingredients.inputs.get(name, ())
+        return sum(Pointer.read(Path(file.path)).rows for file in files)
+
+    def table(self, name: str, **labels: str) -> "pa.Table":
+        """Return the rows of the files of input `name` with these labels, in order."""
+        import pyarrow as pa
+
+        return pa.concat_tables(self.tables(name, **labels))
+
+    def tables(
+        self, name: str, *, columns: Sequence[str] | None = None, **labels: str
+    ) -> "Iterator[pa.Table]":
+        """Yield the files of input `name` with these labels, in order, a table each."""
+        for file in self.labelled(name):
+            if labels.items() <= file.labels.items():
+                yield file.table(*columns or ())
+
+    def batches(self, name: str) -> "Iterator[pa.RecordBatch]":
+        """Yield the rows of input `name`, in order, some thousands at a time, never held together.
+
+        The next batch is read while a caller works on one.
+        """
+        files = self.labelled(name)
+        return one_ahead(batch for file in files for batch in file.batches())
+
+    def ranges(self, name: str, column: str, first: int, last: int) -> "list[Iterator[pa.Table]]":
+        """Return for each file of input `name` its rows with `column` in `first` to `last`."""
+        from clipaudit.store.parquet import read_range
+
+        return [read_range(path, column, first, last) for path in self.files(name)]
+
+    def between(self, name: str, column: str, first: int, last: int) -> "pa.Table":
+        """Return the rows of input `name` with `column` in `first` to `last`, in order."""
+        import pyarrow as pa
+
+        files = self.ranges(name, column, first, last)
+        return pa.concat_tables(table for tables in files for table in tables)
+
+    def resource(self, name: str, default: Any) -> Any:  # noqa: ANN401
+        """Return a resource of the job: what may change how it runs, never what it gives."""
+        return self._job.resources.get(name, default)
+
+    # --- outputs -------------------------------------------------------------------------------
+
+    def write_table(self, name: str, table: "pa.Table", schema: "pa.Schema", **labels: str) -> None:
+        """Store `table` as output `name`; `labels` say what it is besides the job's wildcards."""
+        self.write_tables(name, [table], schema, **labels)
+
+    def write_tables(
+        self, name: str, tables: "Iterable[pa.Table]", schema: "pa.Schema", **labels: str
+    ) -> None:
+        """Store the rows of `tables`, never held together, as output `name`."""
+        from clipaudit.store.parquet import write_tables
+
+        pointer = self.store.put(
+            lambda path: write_tables(tables, schema, path),
+            schema=str((schema.metadata or {}).get(b"name", name.encode()).decode()),
+        )
+        self._outputs[name] = ActionOutput(pointer, ".parquet", labels)
+        self._written_at[name] = time.monotonic()
+
+    def write_bytes(self, name: str, content: bytes, extension: str, **labels: str) -> None:
+        """Store `content` as output `name`, a file of another kind than Parquet.
+
+        It counts as written also when the step is killed later and runs again: a training that
+        is resumed need not repeat the epochs that it has stored.
+        """
+        pointer = self.store.put_bytes(content, schema=extension.lstrip("."))
+        self._outputs[name] = ActionOutput(pointer, extension, labels)
+        self._written_at[name] = time.monotonic()
+        text = json.dumps(asdict(self._outputs[name]), sort_keys=True)
+        replace_text(self.scratch / "written" / f"{quote(name, safe='')}.json", text)
+
+    def adopt(self, name: str, source: str, output: str, **labels: str) -> None:
+        """Make another output of the action that gave input `source` the output `name` of this one.
+
+        StepError where that action gave no such output, or the store has lost it.
+        """
+        (given,) = self.ingredients.inputs[source]
+        outputs = ActionCache(self.store).find(given.action) if given.action else None
+        if outputs is None or output not in outputs:
+            raise StepError(
+                f"{given.path}: the store has no output {output} of the action that made it. "
+                "Remove this pointer and run it again."
+            )
+        found = outputs[output]
+        self._outputs[name] = ActionOutput(found.pointer, found.extension, labels)
+        self._written_at[name] = time.monotonic()
+
+    @property
+    def scratch(self) -> Path:
+        """Return a folder for what this action needs to go on after a kill; it ends with it."""
+        folder = self.store.root / "unfinished" / self.key
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def _take_up(self) -> None:
+        """Remember what a killed run of this action had written."""
+        for path in (self.store.root / "unfinished" / self.key / "written").glob("*.json"):
+            output = ActionOutput.from_json(json.loads(path.read_text()))
+            if self.store.fault(output.pointer) is None:
+                self._outputs[unquote(path.stem)] = output
+
+    # --- running -------------------------------------------------------------------------------
+
+    def run(self, compute: Callable[["Step"], None]) -> None:
+        """Put the outputs in place: from the store if it has them, else by computing them."""
+        with group_rights(self.store.root):
+            register(self.store, self.results)
+            outputs = ActionCache(self.store).find(self.key)
+            if outputs is None:
+                with _alone(self.store.root / "unfinished" / f"{self.key}.lock"):
+                    outputs = self._find_or_execute(compute)
+            else:
+                logger.info("from the store: action %s", self.key)
+            self._clear_undeclared(outputs)
+            for name, output in outputs.items():
+                self._place(self._output_path(name), name, output)
+
+    def _find_or_execute(self, compute: Callable[["Step"], None]) -> dict[str, ActionOutput]:
+        cache, group = ActionCache(self.store), self._group_store
+        outputs = cache.find(self.key)  # what another process computed meanwhile
+        if outputs is None and group is not None:
+            outputs = group.take(self.store, self.key)
+        if outputs is None:
+            outputs = self._execute(compute)
+            cache.record(self.key, outputs)
+            shutil.rmtree(self.store.root / "unfinished" / self.key, ignore_errors=True)
+            if group is not None and group.write:
+                group.give(self.store, self.key, self.results)
+        return outputs
+
+    def _execute(self, compute: Callable[["Step"], None]) -> dict[str, ActionOutput]:
+        started, clock = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
+        cpu_before = _cpu_seconds()
+        self._take_up()
+        with self._allowance.spent(self.key, int(self._job.resources.get("gpu", 0))):
+            compute(self)
+        missing = [name for name, _ in self._named(self._job.output) if name not in self._outputs]
+        assert not missing, f"step {self._job.rule} wrote no {missing}"
+        execution = Execution(
+            started=started,
+            seconds=round(time.monotonic() - clock, 3),
+            host=platform.node(),
+            peak_memory_mb=_peak_memory_mb(),
+            threads=self.threads,
+            versions=_versions_of_loaded_libraries(),
+            written={name: round(when - clock, 3) for name, when in self._written_at.items()},
+            owner=user_name(os.getuid()),
+            cpu_seconds=round(_cpu_seconds() - cpu_before, 3),
+            device=self.device,
+        )
+        record = Record(self.key, self.ingredients, self._outputs, self._wildcards, execution)
+        write_record(self.store, record)
+        self._record_code()
+        logger.info("computed in %.1f s: action %s", execution.seconds, self.key)
+        return self._outputs
+
+    def _record_code(self) -> None:
+        files = [Path(file) for file in self._job.params.get("code_files", ())]
+        script = SCRIPTS / f"{self._job.params.get('script', self._job.rule)}.py"
+        texts = {file.name: file.read_text() for file in files}
+        record = CodeRecord(code_parts(script, files), texts)
+        write_code(self.store, self.ingredients.code, record)
+
+    def _place(self, path: Path, name: str, output: ActionOutput) -> None:
+        """Record, link, and last of all the pointer, which is what Snakemake looks for."""
+        labels = {**self._wildcards, **output.labels}
+        place(self.results, path, Placement(self.key, name, labels))
+        stem = path.name.removesuffix(".json").removesuffix(output.extension)
+        target = self.store.path(output.pointer.digest)
+        link_object(path.with_name(stem + output.extension), target)
+        replace_text(path, output.pointer.to_json())
+
+    def _output_path(self, name: str) -> Path:
+        """Return a declared output's path; `epochs/0000` lies beside the first of them."""
+        declared = {key: paths[0] for key, paths in self._named(self._job.output)}
+        if name in declared:
+            return Path(declared[name])
+        first = next(iter(declared.values())).removesuffix(".json")
+        return Path(f"{first}.{name}.json")
+
+    def _clear_undeclared(self, outputs: Mapping[str, ActionOutput]) -> None:
+        """Empty the folders of outputs such as `epochs/0000`: a longer training filled them."""
+        for folder in {self._output_path(name).parent for name in outputs if "/" in name}:
+            for path in folder.glob("*") if folder.is_dir() else ():
+                path.unlink()
+
+    # --- ingredients ---------------------------------------------------------------------------
+
+    def _named(self, files: Any) -> list[tuple[str, list[str]]]:  # noqa: ANN401
+        return [
+            (name, [value] if isinstance(value, str) else list(value))
+            for name, value in files.items()
+        ]
+
+    @property
+    def _wildcards(self) -> dict[str, str]:
+        return dict(self._job.wildcards.items())
+
+    @property
+    def processes(self) -> int:
+        """How many processes train together: as many as GPUs, or the resource `processes`."""
+        return processes_of(self._job.resources)
+
+
+# --- what decides a job's ingredients, for `clipaudit plan` too ----------------------------------
+
+
+def settings_of(params: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Return the params of a job without those that say which code runs."""
+    return {name: value for name, value in params.items() if name not in NO_SETTINGS}
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Wait until no other process does the same work; a killed one loses its lock.
+
+    Two manifests of one content are one training. Where files cannot be locked both do the work.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        with path.open("a") as file:  # not "w": its time tells `clipaudit gc` since when it is held
+            with suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_EX)
+            if not _lies_at(path, file):
+                continue  # its holder removed it: wait at the new one
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+            return
+
+
+def _lies_at(path: Path, file: IO[str]) -> bool:
+    """Return whether an open file is still the one at `path`."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _peak_memory_mb() -> int:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return max(_own_peak_kilobytes(), children) // 1024
+
+
+def _own_peak_kilobytes() -> int:
+    """Return the most memory that this process held: of rusage, what its parent held counts too."""
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def _cpu_seconds() -> float:
+    """Return the time of processors that this process and its finished children have had."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def _versions_of_loaded_libraries() -> dict[str, str]:
+    """Return the versions of the libraries that this step imported, and of Python."""
+    known = {
+        "torch": "torch", "torchvision": "torchvision", "open_clip": "open_clip_torch",
+        "numpy": "numpy", "pyarrow": "pyarrow", "duckdb": "duckdb", "PIL": "pillow",
+        "timm": "timm", "matplotlib": "matplotlib", "rapidocr": "rapidocr",
+    }  # fmt: skip
+    loaded = [name for module, name in known.items() if module in sys.modules]
+    versions = {name: importlib.metadata.version(name) for name in loaded}
+    return {"python": platform.python_version(), **versions}

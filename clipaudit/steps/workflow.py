@@ -1,0 +1,141 @@
+"""What every workflow script shares: its threads, its log, its errors, and the code digest.
+
+A script names a function `compute(step)` and hands it to `run_step`; see `clipaudit.steps.step`.
+"""
+
+import atexit
+import contextlib
+import logging
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from clipaudit.errors import ClipauditError, StepError
+from clipaudit.steps.codedigest import SCRIPTS, code_digest
+from clipaudit.steps.slowimports import hide_slow_imports
+from clipaudit.steps.step import Step
+from clipaudit.store.disks import disk_error
+
+__all__ = ["Step", "code", "reporting", "run_step", "stop_with"]
+
+logger = logging.getLogger(__name__)
+
+
+def run_step(
+    job: Any,  # noqa: ANN401
+    compute: Callable[[Step], None],
+    *,
+    numeric: Sequence[str] = (),
+    reads_labels: bool = True,
+) -> None:
+    """Run one workflow script's `compute`, or take what it would give from the store.
+
+    `numeric` lists the distributions whose versions enter the key of a step that computes in
+    floating point; an exact step names none. A step to which it is all one what its inputs are
+    called says `reads_labels=False`. Exit with 1 and one message on our own errors. A script ends
+    with this: where it goes well the process will end with 0, whatever came after.
+    """
+    with ending_at_once(), reporting(job):
+        Step(job, numeric, reads_labels=reads_labels).run(compute)
+
+
+@contextlib.contextmanager
+def reporting(job: Any) -> Iterator[None]:  # noqa: ANN401
+    """Run a script's body with its threads and log set; our own errors become one message."""
+    hide_slow_imports()
+    _set_threads(job.threads)
+    _log_to(Path(job.log[0]) if job.log else None)
+    try:
+        _refuse_absent_data(job)
+        _refuse_changed_code(job)
+        yield
+    except ClipauditError as error:
+        logger.info("stopped: %s", error)
+        stop_with(error, at=job.rule)
+    except Exception as error:
+        folders = f"{job.config['store']}, {job.config['results']} or the temporary folder"
+        refused = disk_error(error, among=folders)
+        if refused is None:
+            raise
+        logger.info("stopped: %s", refused)
+        stop_with(refused, at=job.rule)
+
+
+@contextlib.contextmanager
+def ending_at_once() -> Iterator[None]:
+    """Let the process end, if the block ends well, with 0 and without being taken apart.
+
+    That takes a job with torch most of a second, to free memory that goes with the process. What is
+    registered to be called at exit from here on still is called, and threads are waited for.
+    """
+    atexit.register(_leave)  # the first to be registered is the last to be called
+    try:
+        yield
+    except BaseException:
+        atexit.unregister(_leave)
+        raise
+
+
+def stop_with(error: ClipauditError, *, at: str = "settings") -> NoReturn:
+    """End the process with one of our own errors as a message, without a traceback."""
+    print(f"clipaudit: {at}: {error}", file=sys.stderr)
+    sys.exit(1)
+
+
+def code(rule: str, *extra_files: str) -> str:
+    """Return the code digest of a rule, for its params: of `workflow_scripts/<rule>.py`."""
+    return code_digest(SCRIPTS / f"{rule}.py", [Path(file) for file in extra_files])
+
+
+def _leave() -> NoReturn:
+    for worker in multiprocessing.active_children():  # daemons, which would outlive us by seconds
+        worker.terminate()
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def _refuse_absent_data(job: Any) -> None:  # noqa: ANN401
+    """Stop where the user's files were left out of the inputs: a step would take them for none."""
+    if job.config.get("without_data"):
+        raise StepError(
+            "the settings say without_data, which is for plans: nothing is computed. Bring the "
+            "data that they name, remove without_data, and start again."
+        )
+
+
+def _refuse_changed_code(job: Any) -> None:  # noqa: ANN401
+    """Stop when the code on disk is no longer the code that this run was planned with.
+
+    A rule that runs another rule's script names it in its param `script`.
+    """
+    script = job.params.get("script", job.rule)
+    now = code(script, *job.params.get("code_files", ()))
+    if now != job.params.code:
+        raise StepError(
+            f"the code of this step has digest {now[:12]}... now but {job.params.code[:12]}... "
+            "when the run was planned: it was edited meanwhile. Start the same command again."
+        )
+
+
+def _set_threads(threads: int) -> None:
+    """Before numpy or torch are imported: more threads than granted cost tenfold."""
+    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[variable] = str(threads)
+
+
+def _log_to(path: Path | None) -> None:
+    """Log to a file; warnings, an answer that was not reproduced for one, to the terminal too."""
+    terminal = logging.StreamHandler()
+    handlers: list[logging.Handler] = [terminal]
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        terminal.setLevel(logging.WARNING)
+        handlers.append(logging.FileHandler(path, mode="w"))
+    logging.basicConfig(
+        handlers=handlers, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
+    )

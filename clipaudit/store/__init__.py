@@ -1,0 +1,1 @@
+"""The store: objects by content, the pointers and records that name them; knows no workflow."""

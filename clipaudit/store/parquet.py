@@ -1,0 +1,127 @@
+"""Parquet whose bytes are a function of the table alone.
+
+Fixed writer settings, row groups cut at fixed rows whatever the batches were, no pandas metadata,
+no timestamps: writing the same rows twice, in two processes, with any thread count, gives the same
+bytes (with the pinned pyarrow).
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from clipaudit.errors import StoreError
+from clipaudit.plaintext import plain
+
+ROWS_PER_GROUP = 65_536  # rows of a row group: what a reader of row groups holds at once
+GROUP_KEY = "rows_per_group"  # of a schema's metadata, where rows are read in smaller ranges
+BLOB_FIELD = "embedding"  # fixed-size vectors: stored as they are, so that reading is copying
+BATCH_ROWS = 32_768  # rows of a batch, as many as a search takes at once: memory, never results
+BUFFER_BYTES = 1 << 16  # of a column, read at once: copied on while the processor's cache has them
+
+
+def write_tables(tables: Iterable[pa.Table], schema: pa.Schema, path: Path) -> int:
+    """Write the rows of `tables`, in order, as one Parquet file; return how many there were.
+
+    Every table is cast to `schema`: a missing column or a null where the schema has none is a bug
+    of ours and raises ValueError. No table at all gives a file of no rows.
+    """
+    rows = 0
+    held = int((schema.metadata or {}).get(GROUP_KEY.encode(), ROWS_PER_GROUP))
+    with pq.ParquetWriter(path, schema, **_writer_settings(schema)) as writer:
+        for group in _regroup(tables, schema, held):
+            writer.write_table(group, row_group_size=held)
+            rows += group.num_rows
+    return rows
+
+
+def read_batches(path: Path, *, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a stored file, in order, `rows` at a time, however it is cut in groups.
+
+    One batch is held: nothing grows with the file. The last one may be smaller; a file of no rows
+    has none. Embeddings are read about as fast as numpy.load reads an array of the same numbers
+    (benchmarks/onepass.py). Raise StoreError where the file is cut or its pages are not readable.
+    """
+    try:
+        # pre_buffer, pyarrow's default, would hold each group that was read until the last one is
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER_BYTES) as file:
+            yield from file.iter_batches(batch_size=rows, use_threads=False)
+    except (OSError, pa.ArrowException) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # of the disk, not of the file: clipaudit.store.disks knows what to do
+        said = plain(str(error).splitlines()[0].rstrip("."))
+        raise StoreError(
+            f"{path}: cannot be read as Parquet: {said}. Remove it and run the same command again: "
+            "what cannot be found in the store is computed."
+        ) from error
+
+
+def read_range(path: Path, column: str, first: int, last: int) -> Iterator[pa.Table]:
+    """Yield the rows whose integer `column` lies in `first` to `last`, both included, in order.
+
+    The first table has no rows: it tells the columns of a file that holds nothing else. Row groups
+    that hold none of the rows, by their statistics, are not read; of the others one is held at a
+    time. So a file sorted by `column` is read in proportion to what is asked of it. The file is
+    open only while a row group is read: a job may go through thousands side by side.
+    """
+    metadata = pq.read_metadata(path)
+    schema = metadata.schema.to_arrow_schema()
+    yield schema.empty_table()
+    place = schema.names.index(column)
+    for group in range(metadata.num_row_groups):
+        statistics = metadata.row_group(group).column(place).statistics
+        known = statistics is not None and statistics.has_min_max
+        if known and (statistics.max < first or statistics.min > last):
+            continue
+        with pq.ParquetFile(path, metadata=metadata) as file:
+            rows = file.read_row_group(group)
+        values = rows[column]
+        yield rows.filter(pc.and_(pc.greater_equal(values, first), pc.less_equal(values, last)))
+
+
+def _writer_settings(schema: pa.Schema) -> dict[str, object]:
+    blobs = BLOB_FIELD in schema.names
+    plain = [name for name in schema.names if name != BLOB_FIELD]
+    return {
+        "version": "2.6",
+        "compression": {name: "zstd" for name in plain} | ({BLOB_FIELD: "none"} if blobs else {}),
+        "use_dictionary": [
+            field.name
+            for field in schema
+            if pa.types.is_string(field.type) or pa.types.is_dictionary(field.type)
+        ],
+        "write_statistics": plain,
+        "data_page_size": 1 << 20,
+        "store_schema": True,
+    }
+
+
+def _regroup(
+    tables: Iterable[pa.Table], schema: pa.Schema, rows_per_group: int
+) -> Iterable[pa.Table]:
+    """Cut the rows into tables of `rows_per_group`, so that batch sizes leave no trace."""
+    waiting: list[pa.Table] = []
+    held = 0
+    for table in tables:
+        waiting.append(table.select(schema.names).cast(schema))
+        held += table.num_rows
+        if held >= rows_per_group:
+            joined = pa.concat_tables(waiting)
+            whole = held - held % rows_per_group
+            for start in range(0, whole, rows_per_group):
+                yield _canonical(joined.slice(start, rows_per_group))
+            waiting, held = [joined.slice(whole)], held - whole
+    if held:
+        yield _canonical(pa.concat_tables(waiting))
+
+
+def _canonical(table: pa.Table) -> pa.Table:
+    """One chunk, dictionaries rebuilt in order of appearance: chunking leaves no trace either."""
+    columns = []
+    for column in table.columns:
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type).dictionary_encode().cast(column.type)
+        columns.append(column)
+    return pa.table(columns, schema=table.schema).combine_chunks()

@@ -1,0 +1,157 @@
+"""Lineage records: what each execution of an action was made of, gave and took.
+
+    store/lineage/ab/cdef.../<start>-<process>.json   one execution of the action `abcdef...`: its
+        ingredients in the clear, the pointers it gave, library versions, start, seconds, host,
+        owner and peak memory
+
+Never an input of a rule. Together with the placements beside a run's results they are the graph
+that the commands walk. A loose file like this may be moved into a packed one at any time
+(clipaudit.store.packing): what is asked for here is found in either.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from clipaudit.errors import StoreError
+from clipaudit.store.actions import ActionOutput, Ingredients
+from clipaudit.store.store import Store, replace_text
+
+WRITE_ATTEMPTS = 10  # each fails only if a packer removes the emptied folder within microseconds
+
+
+@dataclass(frozen=True)
+class Execution:
+    """The circumstances of one execution; they never enter a key.
+
+    `cpu_seconds` are those of its process and of the children that it waited for; records from
+    before it was noted have None, and no device.
+    """
+
+    started: str
+    seconds: float
+    host: str
+    peak_memory_mb: int
+    threads: int
+    versions: Mapping[str, str]
+    written: Mapping[str, float]  # output -> seconds after the start: an epoch's end, for one
+    owner: str = ""  # name of the user that ran it; "" in records older than this field
+    cpu_seconds: float | None = None
+    device: str = ""  # cpu or cuda: what the job asked for; keys of exact steps have none
+
+
+@dataclass(frozen=True)
+class Record:
+    """One execution of an action; `wildcards` say what its job was about."""
+
+    action: str
+    ingredients: Ingredients
+    outputs: Mapping[str, ActionOutput]
+    wildcards: Mapping[str, str]
+    execution: Execution
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "Record":
+        """Return the record that `dataclasses.asdict` made these fields of."""
+        return cls(
+            action=fields["action"],
+            ingredients=Ingredients.from_json(fields["ingredients"]),
+            outputs={
+                name: ActionOutput.from_json(output) for name, output in fields["outputs"].items()
+            },
+            wildcards=fields["wildcards"],
+            execution=Execution(**fields["execution"]),
+        )
+
+
+def write_record(store: Store, record: Record) -> None:
+    """Write the record of one execution, whole or not at all."""
+    name = f"{record.execution.started.replace(':', '')}-{os.getpid()}.json"
+    text = json.dumps(asdict(record), sort_keys=True, indent=1) + "\n"
+    path = _folder(store, record.action) / name
+    for _ in range(WRITE_ATTEMPTS - 1):
+        try:
+            return replace_text(path, text)
+        except FileNotFoundError:
+            continue  # a packer removed the folder between its making and its use
+    replace_text(path, text)
+
+
+def read_record(store: Store, key: str) -> Record:
+    """Return the record of the last execution of an action; raise StoreError when there is none.
+
+    For more than a few keys ask `read_records`: it opens each packed file once.
+    """
+    found = read_records(store, [key])
+    if key not in found:
+        raise StoreError(
+            f"{_folder(store, key)}: no lineage record of action {key}, loose or packed."
+        )
+    return found[key]
+
+
+def read_records(store: Store, keys: Iterable[str]) -> dict[str, Record]:
+    """Return the records of the last execution of each of these actions, in the order asked.
+
+    A key without a record is left out, one asked twice is there once. Raise StoreError for a
+    record that is not as it was written.
+    """
+    wanted = list(dict.fromkeys(keys))
+    # loose first: what a packer moves meanwhile is then in the packed files, or in both
+    loose = _loose(store, wanted)
+    packed = _packed(store, wanted)
+    found = {}
+    for key in wanted:
+        executions = [texts[key] for texts in (packed, loose) if key in texts]
+        if executions:
+            name, text = max(executions)  # names begin with the start
+            found[key] = _parse(_folder(store, key) / name, text)
+    return found
+
+
+def _loose(store: Store, keys: Iterable[str]) -> dict[str, tuple[str, bytes]]:
+    """Return name and text of the last loose file of each action that has one."""
+    return {key: last for key in keys if (last := _last_loose(_folder(store, key)))}
+
+
+def _last_loose(folder: Path) -> tuple[str, bytes] | None:
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return None
+    for name in sorted(filter(is_record_name, names), reverse=True):
+        try:
+            return name, (folder / name).read_bytes()
+        except FileNotFoundError:
+            continue  # packed since it was listed
+    return None
+
+
+def _packed(store: Store, keys: list[str]) -> dict[str, tuple[str, bytes]]:
+    if not (store.root / "lineage" / "packed").is_dir():
+        return {}  # most stores: and every job that only writes is spared pyarrow
+    from clipaudit.store.record_tables import packed_texts
+
+    return packed_texts(store, keys)
+
+
+def is_record_name(name: str) -> bool:
+    """Return whether a file of an action's folder is a record, not one that is being written."""
+    return name.endswith(".json") and not name.startswith(".")
+
+
+def _parse(path: Path, text: bytes) -> Record:
+    try:
+        return Record.from_json(json.loads(text))
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"{path}: not a lineage record ({error!r}). Remove it: its action is recorded again "
+            "when it is next computed."
+        ) from error
+
+
+def _folder(store: Store, key: str) -> Path:
+    return store.root / "lineage" / key[:2] / key[2:]

@@ -1,0 +1,31 @@
+"""Roots: the results folders whose pointers name objects of a store.
+
+    store/roots/<hash of the path>.json   one results folder, by absolute path
+
+Each step registers its folder, so that nothing that a run of anybody still names is collected.
+"""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+from clipaudit.store.store import Store, replace_text
+
+
+def register(store: Store, results: Path) -> None:
+    """Remember that pointers below `results` name objects of this store."""
+    path = os.path.abspath(results)
+    file = _folder(store) / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.json"
+    if not file.exists():
+        replace_text(file, json.dumps({"results": path}) + "\n")
+
+
+def roots(store: Store) -> list[Path]:
+    """Return the results folders of this store that were registered, there or not, sorted."""
+    files = _folder(store).glob("*.json")
+    return sorted(Path(json.loads(file.read_text())["results"]) for file in files)
+
+
+def _folder(store: Store) -> Path:
+    return store.root / "roots"

@@ -1,0 +1,139 @@
+import json
+
+import pytest
+from catalogcases import make_catalog, sample
+
+from clipaudit.catalog.samples.fate import sample_fate
+from clipaudit.catalog.samples.sections import fate_lines, sentences
+from clipaudit.catalog.views import open_catalog
+from clipaudit.errors import InputError
+
+ROWS = [sample(0, 0), sample(0, 1), sample(1, 0)]
+SAMPLES = ("samples", {"corpus": "large", "part": "00000"}, ROWS)
+OWN = {"corpus": "large", "encoder": "own"}
+DROP = {"shard": 0, "row": 7, "key": "000007", "stage": "index", "reason": "no image"}
+NEAR = {"shard": 0, "row": 0, "testset": "val", "similarity": 0.75, "test_row": 3}
+CROSSED = {"gap_similarity": 0.75, "gap": 0.5, "gap_test_shard": 0, "gap_test_row": 3}
+
+
+@pytest.fixture
+def fate_of(tmp_path):
+    """A function: the fate of a sample of `large`, of a catalog with these files."""
+
+    def fate(name, *files, corpus="large"):
+        with open_catalog(make_catalog(tmp_path, SAMPLES, *files)) as connection:
+            return sample_fate(connection, corpus, name)
+
+    return fate
+
+
+@pytest.mark.parametrize("name", [ROWS[1]["uid"], ROWS[1]["uid"].upper(), "000001", "0:1"])
+def test_a_sample_has_several_names(fate_of, name):
+    assert fate_of(name)["sample"]["row"] == 1
+
+
+def test_six_digits_of_a_uid_name_a_sample(fate_of):
+    assert fate_of(ROWS[2]["uid"][:6])["sample"]["shard"] == 1
+
+
+def test_a_key_of_several_samples_lists_them(fate_of):
+    with pytest.raises(InputError, match=r"(?s)several samples are called '000000'.*0:0.*1:0"):
+        fate_of("000000")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("000003", r"large: no sample '000003'\. Did you mean 000001 or 000000\?"),
+        ("0:9", r"large: no sample '0:9'"),
+        ("", r"large: no sample ''"),
+    ],
+)
+def test_an_unknown_name_is_answered_by_the_nearest(fate_of, name, message):
+    with pytest.raises(InputError, match=message):
+        fate_of(name)
+
+
+def test_an_unknown_corpus_is_answered_by_the_nearest(fate_of):
+    with pytest.raises(InputError, match=r"no corpus 'larg' .* Did you mean large\?"):
+        fate_of("0:0", corpus="larg")
+
+
+def test_audits_that_did_not_run_leave_their_parts_empty(fate_of):
+    fate = fate_of("0:0")
+
+    assert fate["manifests"] == fate["nearest_tests"] == fate["scores"] == []
+    assert fate["text"] is None
+    assert sentences(fate) == ["No audit looked at it."]
+
+
+def test_a_fate_is_json(fate_of):
+    fate = fate_of("0:0", ("similarities", OWN, [{**NEAR, **CROSSED}]))
+
+    assert json.loads(json.dumps(fate, allow_nan=False)) == fate
+
+
+def test_a_crossed_gap_is_told_with_its_excess(fate_of):
+    (near,) = fate_of("0:0", ("similarities", OWN, [{**NEAR, **CROSSED}]))["nearest_tests"]
+
+    assert near["crossed"] == {
+        "test_shard": 0, "test_row": 3, "similarity": 0.75, "gap": 0.5, "excess": 0.25,
+    }  # fmt: skip
+
+
+def test_a_sample_that_the_index_dropped_is_found_by_its_key(fate_of):
+    fate = fate_of("000007", ("drops_index", {"corpus": "large"}, [DROP]))
+
+    assert fate["sample"]["row"] == 7
+    assert sentences(fate) == ["Dropped by index: no image."]
+
+
+def test_a_duplicate_names_both_directions(fate_of):
+    rows = [
+        {"cluster": 4, "shard": 0, "row": 0, "similarity": 0.75,
+         "duplicate_shard": 0, "duplicate_row": 1},
+        {"cluster": 4, "shard": 0, "row": 1},
+        {"cluster": 4, "shard": 1, "row": 0, "similarity": 0.5,
+         "duplicate_shard": 0, "duplicate_row": 0},
+    ]  # fmt: skip
+
+    (found,) = fate_of("0:0", ("duplicates", OWN, rows))["duplicates"]
+
+    assert found["repeats_sample"]["uid"] == ROWS[1]["uid"]
+    assert found["repeated_by"] == [{"shard": 1, "row": 0, "similarity": 0.5}]
+
+
+def test_a_manifest_that_does_not_keep_it_says_why(fate_of):
+    row = {**NEAR, **CROSSED, "kept": False, "reason": "nearer than the gap", "test_shard": 0}
+    row = {name: row[name] for name in row if not name.startswith("gap_")}
+
+    fate = fate_of("0:0", ("manifests", {"corpus": "large", "pruning": "val-pruned"}, [row]))
+
+    (line,) = [line for line in fate_lines(fate) if "val-pruned" in line]
+    assert line.split(None, 3)[3] == "nearer than the gap: val 0:3 at 0.7500, its gap 0.5000"
+
+
+def test_a_record_of_neither_set_has_recalls_and_no_gap(fate_of):
+    members = ("members", {"source": "large"}, [{"shard": 0, "row": 0, "set": "holdout"}])
+    recalls = [
+        ("recalls", {"source": "large", "encoder": f"base.set-{name}", "public": "p"},
+         [{"shard": 0, "row": 0, "k": 2, "truths": 4, "correct": correct}])
+        for name, correct in (("a", 1), ("b", 2))
+    ]  # fmt: skip
+
+    memory = fate_of("0:0", members, *recalls)["memorization"]
+
+    assert memory["set"] == "holdout"
+    assert memory["recalls"] == [
+        {"recipe": "base", "public": "p", "k": 2, "objects": 4,
+         "recall_a": 0.25, "recall_b": 0.5, "gap": None}
+    ]  # fmt: skip
+
+
+def test_hostile_captions_stay_on_their_line(tmp_path):
+    hostile = ("samples", {"corpus": "large"}, [sample(0, 0, caption="a\x1b[2J\nuid  evil")])
+
+    with open_catalog(make_catalog(tmp_path, hostile)) as connection:
+        lines = list(fate_lines(sample_fate(connection, "large", "0:0")))
+
+    assert r"caption   a\x1b[2J\nuid  evil" in lines

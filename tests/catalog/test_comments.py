@@ -1,0 +1,27 @@
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clipaudit.catalog.comments import column_comments
+from clipaudit.catalog.views import CatalogFile, write_catalog
+
+
+def test_comments_are_those_of_the_last_select_alone():
+    comments = column_comments("parrot_curated")
+
+    assert comments["samples"] == "that the set has"
+    assert "curated" not in comments
+
+
+def test_the_catalog_says_what_columns_mean(tmp_path):
+    pq.write_table(pa.table({"unit": ["share"], "other": [1]}), tmp_path / "a.parquet")
+    file = CatalogFile("parrot_table1", tmp_path / "a.parquet", {})
+
+    write_catalog([file], {}, tmp_path / "audit.duckdb")
+
+    with duckdb.connect(str(tmp_path / "audit.duckdb"), read_only=True) as connection:
+        asked = (
+            "select column_name, comment from duckdb_columns() where table_name = 'parrot_table1'"
+        )
+        found = dict(connection.execute(asked).fetchall())
+    assert found == {"unit": "count; share: between 0 and 1", "other": None}

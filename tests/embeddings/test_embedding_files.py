@@ -1,0 +1,137 @@
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clipaudit.embeddings.embedding_files import EmbeddingFiles
+from clipaudit.errors import InputError
+
+
+def unit_rows(count, dimension=8, seed=0):
+    rows = np.random.default_rng(seed).normal(size=(count, dimension))
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16)
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """Write an array and its metadata; return both paths."""
+
+    def write(name, rows, keys):
+        np.save(tmp_path / f"{name}.npy", rows)
+        pq.write_table(pa.table({"key": keys}), tmp_path / f"{name}.parquet")
+        return tmp_path / f"{name}.npy", tmp_path / f"{name}.parquet"
+
+    return write
+
+
+def opened(*pairs, column="key"):
+    return EmbeddingFiles(pairs, column=column)
+
+
+def test_values_are_found_in_whatever_file_and_order(pair):
+    files = opened(
+        pair("0", unit_rows(3), ["c", "a", None]), pair("1", unit_rows(2), ["spare", "b"])
+    )
+
+    found = files.find(pa.array(["a", "b", "c", "d", None]))
+
+    assert [places.tolist() for places in found] == [[0, 1, 0, -1, -1], [1, 1, 0, -1, -1]]
+
+
+@given(
+    st.lists(st.text(max_size=3), unique=True, max_size=30),
+    st.lists(st.text(max_size=3), unique=True, min_size=1, max_size=10),
+    st.integers(1, 5),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_row_groups_that_statistics_exclude_hold_nothing_wanted(tmp_path, keys, wanted, size):
+    np.save(tmp_path / "0.npy", unit_rows(len(keys)))
+    table = pa.table({"key": pa.array(keys, pa.string())})
+    pq.write_table(table, tmp_path / "0.parquet", row_group_size=size)
+    files = opened((tmp_path / "0.npy", tmp_path / "0.parquet"))
+
+    _, rows = files.find(pa.array(wanted))
+
+    assert rows.tolist() == [keys.index(key) if key in keys else -1 for key in wanted]
+
+
+def test_rows_are_read_in_the_order_asked(pair):
+    first, second = unit_rows(3), unit_rows(2, seed=1)
+    files = opened(pair("0", first, ["a", "b", "c"]), pair("1", second, ["d", "e"]))
+
+    read = files.read(np.array([1, 0, 1]), np.array([0, 2, 1]))
+
+    assert read.tolist() == [second[0].tolist(), first[2].tolist(), second[1].tolist()]
+
+
+def test_one_of_several_arrays_is_named(tmp_path, pair):
+    _, metadata = pair("0", unit_rows(2), ["a", "b"])
+    np.savez(tmp_path / "0.npz", b32_img=unit_rows(2), l14_img=unit_rows(2, 12))
+    pairs = [(tmp_path / "0.npz", metadata)]
+
+    assert EmbeddingFiles(pairs, column="key", array="l14_img").dimension == 12
+    with pytest.raises(InputError, match="no array 'l14', but b32_img, l14_img"):
+        EmbeddingFiles(pairs, column="key", array="l14")
+
+
+def test_counts_that_differ_are_refused(pair):
+    with pytest.raises(InputError, match=r"0\.npy: 3 embeddings but 2 rows in .*0\.parquet\. They"):
+        opened(pair("0", unit_rows(3), ["a", "b"]))
+
+
+@pytest.mark.parametrize("rows", [np.zeros((2, 8), np.int8), np.zeros(2, np.float16)])
+def test_what_is_no_matrix_of_numbers_is_refused(pair, rows):
+    with pytest.raises(InputError, match=r"an array of shape \(2.*\) and type (int8|float16), whe"):
+        opened(pair("0", rows, ["a", "b"]))
+
+
+def test_two_models_are_not_mixed(pair):
+    with pytest.raises(InputError, match=r"0\.npy: rows of 8 numbers, but .*1\.npy has 12"):
+        opened(pair("0", unit_rows(1), ["a"]), pair("1", unit_rows(1, 12), ["b"]))
+
+
+def test_rows_of_another_length_are_refused(pair):
+    files = opened(pair("0", unit_rows(3) * [[1], [5], [20]], ["a", "b", "c"]))
+
+    with pytest.raises(
+        InputError, match=r"2 of 3 rows are not of unit length, but of 5 to 20, first row 1\."
+    ):
+        files.read(np.zeros(3, np.int64), np.arange(3))
+
+
+@pytest.mark.parametrize("keys", [(["a", "b", "a"], ["c"]), (["a", "b", "d"], ["a"])])
+def test_a_value_with_two_embeddings_is_refused(pair, keys):
+    files = opened(pair("0", unit_rows(3), keys[0]), pair("1", unit_rows(1), keys[1]))
+
+    with pytest.raises(InputError, match="1 samples have two embeddings, first key 'a'"):
+        files.find(pa.array(["a", "b"]))
+
+
+def test_a_column_that_is_not_there_is_refused_with_those_that_are(pair):
+    with pytest.raises(InputError, match=r"no column 'uid', but key\. Name one"):
+        opened(pair("0", unit_rows(1), ["a"]), column="uid")
+
+
+def test_pickled_arrays_are_refused(pair):
+    with pytest.raises(InputError, match=r"an array of shape \(1,\) and type object"):
+        opened(pair("0", np.array([None]), ["a"]))
+
+
+def test_a_cut_array_is_refused(pair):
+    path, metadata = pair("0", unit_rows(3), ["a", "b", "c"])
+    path.write_bytes(path.read_bytes()[:-2])
+
+    with pytest.raises(InputError, match=r"0\.npy: cannot be read as an array: .* Fetch it again"):
+        opened((path, metadata)).read(np.array([0]), np.array([0]))
+
+
+@pytest.mark.parametrize("content", [b"", b"no array at all", b"\x93NUMPY\x01\x00"])
+@pytest.mark.parametrize("array", [None, "l14_img"])
+def test_what_is_no_array_is_refused(tmp_path, pair, content, array):
+    _, metadata = pair("0", unit_rows(1), ["a"])
+    (tmp_path / "bad").write_bytes(content)
+
+    with pytest.raises(InputError, match="bad: cannot be read as an array"):
+        EmbeddingFiles([(tmp_path / "bad", metadata)], column="key", array=array)

@@ -1,0 +1,223 @@
+import dataclasses
+
+import numpy as np
+import open_clip
+import pyarrow as pa
+import pytest
+import torch
+from tinyclip import index, text_shards
+
+from clipaudit.errors import InputError, StepError
+from clipaudit.evaluation.evaluation import (
+    PREDICTIONS,
+    ZeroShotTask,
+    class_embeddings,
+    class_similarities,
+    evaluate,
+    evaluate_classifier,
+    rank_classes,
+)
+from clipaudit.models.classifiers import ImageClassifier
+from clipaudit.models.preparation import Preparation
+
+CLASSES = ["red cat", "green dog", "blue photo", "red cat"]
+TEMPLATES = ["a photo of a {}", "a {}"]
+
+
+@pytest.fixture
+def task(tmp_path):
+    shards = text_shards(tmp_path, [5, 4])
+    return ZeroShotTask("val", shards, index(shards), CLASSES, TEMPLATES)
+
+
+def predicted(clip, *tasks, workers=0, size=4):
+    cpu = torch.device("cpu")
+    return dict(evaluate(clip, tasks, batch_size=size, workers=workers, device=cpu))
+
+
+def test_class_embeddings_are_open_clips(clip, cpu):
+    clip.model.eval()
+
+    found = class_embeddings(clip.model, clip.tokenizer, CLASSES, TEMPLATES, device=cpu)
+
+    stock = open_clip.build_zero_shot_classifier(clip.model, clip.tokenizer, CLASSES, TEMPLATES)
+    # a class is one forward pass here, ten are one there: sums round differently
+    np.testing.assert_allclose(found, stock.T.numpy(), atol=1e-6)
+
+
+def test_one_row_a_sample_in_the_order_of_samples(clip, task):
+    table = predicted(clip, task)["val"]
+
+    assert table.schema == PREDICTIONS
+    for name in ("shard", "row", "label"):
+        assert table[name].to_pylist() == task.samples[name].to_pylist()
+
+
+def test_ranks_agree_with_the_predicted_labels(clip, task):
+    for row in predicted(clip, task)["val"].to_pylist():
+        assert sorted(row["top"]) == [0, 1, 2, 3]
+        assert row["top"].index(row["label"]) == row["right_rank"]
+        assert -1.001 < row["right_similarity"] < 1.001
+
+
+def test_classes_of_one_name_tie_and_the_lower_label_wins(clip, task):
+    tops = predicted(clip, task)["val"]["top"].to_pylist()
+
+    assert all(top.index(3) == top.index(0) + 1 for top in tops)
+
+
+def test_only_the_labels_of_the_set_are_predicted(clip, task):
+    keep = pa.compute.not_equal(task.samples["label"], 1)
+    part = dataclasses.replace(task, samples=task.samples.filter(keep), labels=[2, 0])
+
+    table = predicted(clip, part)["val"]
+
+    whole = predicted(clip, task)["val"].filter(keep)
+    assert table["top"].to_pylist() == [
+        [label for label in top if label in (0, 2)] for top in whole["top"].to_pylist()
+    ]
+
+
+def test_top_holds_five_labels_at_most(clip, task):
+    many = dataclasses.replace(task, classes=[*CLASSES, "dog", "cat", "blue"])
+
+    assert {len(top) for top in predicted(clip, many)["val"]["top"].to_pylist()} == {5}
+
+
+def test_several_sets_with_one_model(clip, task):
+    other = dataclasses.replace(task, name="sketch", classes=CLASSES[:3])
+
+    tables = predicted(clip, task, other, workers=2)
+
+    assert list(tables) == ["val", "sketch"]
+    assert tables["sketch"] == predicted(clip, other)["sketch"]
+
+
+def test_label_outside_of_the_set_is_refused(clip, task):
+    part = dataclasses.replace(task, labels=[0, 1])
+
+    with pytest.raises(
+        InputError,
+        match=r"val: 2 images have a label outside of the 2 .*shard 0, row 2 with label 2",
+    ):
+        predicted(clip, part)
+
+
+def test_missing_label_is_refused(clip, task):
+    column = task.samples.schema.get_field_index("label")
+    bare = task.samples.set_column(column, "label", pa.nulls(9, pa.int32()))
+
+    with pytest.raises(InputError, match=r"9 images have a label outside .*label None"):
+        predicted(clip, dataclasses.replace(task, samples=bare))
+
+
+def test_subset_beyond_the_classes_is_refused(clip, task):
+    with pytest.raises(InputError, match="its label set has 4 classes"):
+        predicted(clip, dataclasses.replace(task, labels=[0, 4]))
+
+
+def test_diverged_model_is_refused(clip, task):
+    with torch.no_grad():
+        clip.model.visual.conv1.weight.fill_(torch.nan)
+
+    with pytest.raises(StepError, match=r"val: the model gives embeddings .* not finite"):
+        predicted(clip, task)
+
+
+def test_equal_classes_have_equal_similarities():
+    rng = np.random.default_rng(0)
+    images = rng.normal(size=(7, 33)).astype(np.float32)
+    classes = np.repeat(rng.normal(size=(20, 33)).astype(np.float32), 2, axis=0)
+
+    similarities = class_similarities(images, classes)
+
+    order = rank_classes(similarities)
+    np.testing.assert_array_equal(similarities[:, ::2], similarities[:, 1::2])
+    np.testing.assert_array_equal(order[:, 1::2], order[:, ::2] + 1)
+    np.testing.assert_allclose(similarities, images @ classes.T, rtol=1e-4)
+
+
+# --- classifiers ----------------------------------------------------------------------------------
+
+
+class Brightness(torch.nn.Module):
+    """Logits that are known: class n gets the n-th of `weights`, times the mean of the picture."""
+
+    def __init__(self, weights):
+        super().__init__()
+        self.weights = torch.tensor(weights)
+
+    def forward(self, images):
+        return images.mean(dim=(1, 2, 3))[:, None] * self.weights
+
+
+def classified(task, weights, *tasks, workers=0, size=4):
+    preparation = Preparation(
+        (lambda picture: picture.resize((8, 8)),), (0.0,) * 3, (1.0,) * 3, (8, 8)
+    )
+    classifier = ImageClassifier(Brightness(weights), preparation, len(weights))
+    device = torch.device("cpu")
+    return dict(
+        evaluate_classifier(
+            classifier, [task, *tasks], batch_size=size, workers=workers, device=device
+        )
+    )
+
+
+def test_classifier_ranks_by_its_logits(task):
+    table = classified(task, [0.5, -1.0, 2.0, 1.0])["val"]
+
+    assert table.schema == PREDICTIONS
+    for name in ("shard", "row", "label"):
+        assert table[name].to_pylist() == task.samples[name].to_pylist()
+    assert set(map(tuple, table["top"].to_pylist())) == {(2, 3, 0, 1)}
+    assert table["right_rank"].to_pylist() == [
+        {0: 2, 1: 3, 2: 0}[label] for label in table["label"].to_pylist()
+    ]
+
+
+def test_similarity_of_a_classifier_is_the_logit_of_the_right_class(task):
+    table = classified(task, [0.5, -1.0, 2.0, 1.0])["val"]
+
+    brightness = classified(task, [1.0, 1.0, 1.0, 1.0])["val"]["right_similarity"].to_numpy()
+    weights = np.array([0.5, -1.0, 2.0], np.float32)[table["label"].to_numpy()]
+    np.testing.assert_allclose(table["right_similarity"].to_numpy(), weights * brightness)
+    assert brightness.min() > 0.3
+
+
+def test_equal_logits_go_to_the_lowest_label(task):
+    table = classified(task, [1.0, 2.0, 1.0, 2.0])["val"]
+
+    assert set(map(tuple, table["top"].to_pylist())) == {(1, 3, 0, 2)}
+
+
+def test_classifier_predicts_only_the_labels_of_the_set(task):
+    keep = pa.compute.not_equal(task.samples["label"], 1)
+    part = dataclasses.replace(task, samples=task.samples.filter(keep), labels=[2, 0])
+
+    table = classified(part, [0.5, 3.0, 2.0, 1.0])["val"]
+
+    assert set(map(tuple, table["top"].to_pylist())) == {(2, 0)}
+    whole = classified(task, [0.5, 3.0, 2.0, 1.0])["val"].filter(keep)
+    assert table["right_similarity"] == whole["right_similarity"]
+
+
+def test_classifier_looks_at_no_templates(task):
+    bare = dataclasses.replace(task, name="bare", templates=[])
+
+    tables = classified(task, [0.5, -1.0, 2.0, 1.0], bare, workers=2)
+
+    assert list(tables) == ["val", "bare"]
+    assert tables["bare"] == tables["val"]
+
+
+def test_classifier_of_another_number_of_classes_is_refused(task):
+    with pytest.raises(
+        InputError, match=r"val: its label set has 4 classes, the classifier has 3 outputs"
+    ):
+        classified(task, [1.0, 2.0, 3.0])
+
+
+def test_classifier_that_diverged_is_refused(task):
+    with pytest.raises(StepError, match=r"val: the model gives logits that are not finite"):
+        classified(task, [1.0, 2.0, float("inf"), 3.0])

@@ -1,0 +1,273 @@
+import json
+from dataclasses import asdict
+
+import huggingface_hub
+import open_clip
+import open_clip.pretrained
+import pytest
+import torch
+from open_clip.transform import PreprocessCfg
+from safetensors.torch import save_file
+from tinyclip import tiny
+
+from clipaudit.config.training import Architecture, Encoder
+from clipaudit.errors import ConfigError, InputError
+from clipaudit.models.clip import (
+    build,
+    from_checkpoint,
+    from_directory,
+    from_pretrained,
+    load_encoder,
+    load_weights,
+    use_device,
+    weights_bytes,
+)
+
+VIT = {"image_size": 32, "layers": 1, "width": 16, "head_width": 8, "patch_size": 8}
+
+
+def written(clip, folder):
+    path = folder / "model.safetensors"
+    path.write_bytes(weights_bytes(clip.model))
+    return path
+
+
+def directory(architecture, clip, folder, weights="open_clip_model.safetensors"):
+    """A folder as open_clip's push_to_hf_hub leaves it."""
+    text = architecture.definition["text_cfg"] | {
+        "vocab_size": clip.tokenizer.vocab_size,
+        "tokenizer_kwargs": {"bpe_path": architecture.vocabulary},
+    }
+    config = {
+        "model_cfg": architecture.definition | {"text_cfg": text},
+        "preprocess_cfg": {"mean": [0.5, 0.5, 0.5], "std": [0.25, 0.25, 0.25]},
+    }
+    (folder / "open_clip_config.json").write_text(json.dumps(config))
+    if weights.endswith(".safetensors"):
+        save_file(clip.model.state_dict(), folder / weights)
+    else:
+        torch.save(clip.model.state_dict(), folder / weights)
+    return folder
+
+
+def test_weights_depend_on_the_seed_alone(architecture):
+    state = torch.get_rng_state()
+
+    first, again, other = (weights_bytes(build(architecture, seed=n).model) for n in (1, 1, 2))
+
+    assert first == again != other
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_weights_are_those_that_open_clip_starts_from(architecture, clip, tmp_path):
+    folder = directory(architecture, clip, tmp_path)
+
+    torch.manual_seed(3)
+    stock = open_clip.create_model(f"local-dir:{folder}", load_weights=False)
+
+    assert weights_bytes(stock) == weights_bytes(build(architecture, seed=3).model)
+
+
+def test_vocabulary_sets_the_size_and_the_tokenizer(clip):
+    tokens = clip.tokenizer(["a red cat"])
+
+    assert clip.model.vocab_size == clip.tokenizer.vocab_size < 1000
+    assert tokens.shape == (1, 12)
+    assert tokens.max() == clip.tokenizer.eot_token_id
+
+
+def test_vocabulary_larger_than_stated_is_refused(tmp_path):
+    text = {"context_length": 12, "width": 16, "heads": 2, "layers": 1, "vocab_size": 300}
+
+    with pytest.raises(ConfigError, match=r"vocab_size is 300, but .*bpe.* has 5\d\d tokens"):
+        build(tiny(tmp_path, text_cfg=text), seed=0)
+
+
+def test_vocabulary_that_is_none_is_refused(tmp_path, architecture):
+    (tmp_path / "bpe.txt.gz").write_text("a b")
+
+    with pytest.raises(InputError, match="not a BPE vocabulary"):
+        build(architecture, seed=0)
+
+
+def test_unknown_name_gets_a_guess():
+    with pytest.raises(ConfigError, match=r"no model 'ViT-B32'\. Did you mean ViT-B-32\?"):
+        build(Architecture(open_clip="ViT-B32"), seed=0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"vision_cfg": VIT | {"widht": 8}}, "widht"),
+        ({"multimodal_cfg": {}}, "CoCa"),
+    ],
+)
+def test_bad_definition_is_refused(tmp_path, changes, message):
+    with pytest.raises(ConfigError, match=message):
+        build(tiny(tmp_path, **changes), seed=0)
+
+
+def test_definition_without_a_tower_is_refused():
+    with pytest.raises(ConfigError, match="has no text_cfg, vision_cfg"):
+        build(Architecture(definition={"embed_dim": 8}), seed=0)
+
+
+def test_checkpoint_round_trip(architecture, tmp_path):
+    trained = build(architecture, seed=5)
+
+    loaded = from_checkpoint(architecture, written(trained, tmp_path))
+
+    assert weights_bytes(loaded.model) == weights_bytes(trained.model)
+
+
+def test_checkpoint_of_another_architecture_names_both_shapes(tmp_path, clip):
+    wider = tiny(tmp_path, embed_dim=24)
+
+    with pytest.raises(InputError, match=r"\(16, 24\) in the model, \(16, 16\) in the file"):
+        from_checkpoint(wider, written(clip, tmp_path))
+
+
+def test_missing_and_damaged_checkpoints_are_refused(clip, tmp_path):
+    (tmp_path / "cut.safetensors").write_bytes(weights_bytes(clip.model)[:100])
+
+    with pytest.raises(InputError, match="no such checkpoint"):
+        load_weights(clip.model, tmp_path / "none.safetensors")
+    with pytest.raises(InputError, match="not a safetensors file"):
+        load_weights(clip.model, tmp_path / "cut.safetensors")
+
+
+@pytest.mark.parametrize("weights", ["open_clip_model.safetensors", "open_clip_pytorch_model.bin"])
+def test_directory_loads_as_in_open_clip(architecture, tmp_path, weights):
+    folder = directory(architecture, build(architecture, seed=5), tmp_path, weights)
+    images = torch.rand(2, 3, 32, 32)
+
+    clip = from_directory(folder)
+
+    stock = open_clip.create_model(f"local-dir:{folder}").eval()
+    assert torch.equal(clip.model.eval().encode_image(images), stock.encode_image(images))
+    assert asdict(clip.preprocessing)["mean"] == [0.5, 0.5, 0.5]
+    assert clip.preprocessing.size == 32
+
+
+def test_directory_without_config_or_weights_is_refused(architecture, clip, tmp_path):
+    with pytest.raises(InputError, match=r"open_clip_config\.json: not found"):
+        from_directory(tmp_path)
+    directory(architecture, clip, tmp_path)
+    (tmp_path / "open_clip_model.safetensors").unlink()
+    with pytest.raises(InputError, match="no weights"):
+        from_directory(tmp_path)
+
+
+class Evil:
+    def __reduce__(self):
+        return print, ("code from a checkpoint ran",)
+
+
+def test_code_in_a_checkpoint_does_not_run(architecture, clip, tmp_path, capsys):
+    folder = directory(architecture, clip, tmp_path, "open_clip_pytorch_model.bin")
+    torch.save(Evil(), folder / "open_clip_pytorch_model.bin")
+
+    with pytest.raises(InputError, match="not a checkpoint that holds only weights"):
+        from_directory(folder)
+
+    assert capsys.readouterr().out == ""
+
+
+def test_pretrained_file(architecture, clip, tmp_path):
+    path = tmp_path / "anyone.pt"
+    names = {f"module.{name}": value for name, value in clip.model.state_dict().items()}
+    torch.save({"state_dict": names, "epoch": 3}, path)
+
+    loaded = from_pretrained(architecture, str(path))
+
+    assert weights_bytes(loaded.model) == weights_bytes(clip.model)
+
+
+def test_pretrained_file_of_another_architecture_names_the_weight(clip, tmp_path):
+    wider = tiny(tmp_path, embed_dim=24)
+
+    with pytest.raises(InputError, match=r"do not fit(.|\n)*text_projection"):
+        from_pretrained(wider, str(written(clip, tmp_path)))
+
+
+def test_unknown_tag_is_refused_with_the_known_ones():
+    with pytest.raises(InputError, match=r"neither a file nor a tag of ViT-B-32\. .*laion400m_e32"):
+        from_pretrained(Architecture(open_clip="ViT-B-32"), "laion9000")
+
+
+def test_tag_of_a_definition_is_refused(architecture):
+    with pytest.raises(InputError, match="openai: no such file"):
+        from_pretrained(architecture, "openai")
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch, clip, architecture):
+    """A hub cache without network that may hold tag `mine` of a model `tiny-test`."""
+    registry = tmp_path / "tiny-test.json"
+    text = architecture.definition["text_cfg"] | {"vocab_size": clip.tokenizer.vocab_size}
+    registry.write_text(json.dumps(architecture.definition | {"text_cfg": text}))
+    open_clip.add_model_config(registry)
+    tag = {"mine": {"hf_hub": "me/tiny/", "mean": (0.5, 0.5, 0.5), "quick_gelu": True}}
+    monkeypatch.setitem(open_clip.pretrained._PRETRAINED, "tiny-test", tag)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    return tmp_path / "hub" / "models--me--tiny"
+
+
+def named(architecture):
+    return Architecture(open_clip="tiny-test", vocabulary=architecture.vocabulary)
+
+
+def test_tag_is_taken_from_the_hub_cache(hub, architecture, clip):
+    snapshot = hub / "snapshots" / ("0" * 40)
+    snapshot.mkdir(parents=True)
+    (hub / "refs").mkdir()
+    (hub / "refs" / "main").write_text("0" * 40)
+    save_file(clip.model.state_dict(), snapshot / "open_clip_model.safetensors")
+
+    loaded = from_pretrained(named(architecture), "mine")
+
+    assert weights_bytes(loaded.model) == weights_bytes(clip.model)
+    assert loaded.preprocessing.mean == (0.5, 0.5, 0.5)
+    assert "QuickGELU" in str(loaded.model)
+
+
+def test_tag_that_is_not_cached_says_what_to_do(hub, architecture):
+    with pytest.raises(InputError, match="tiny-test mine: not in the hub cache"):
+        from_pretrained(named(architecture), "mine")
+
+
+def test_encoder_names_one_of_three_sources(architecture, clip, tmp_path):
+    path = written(clip, tmp_path)
+    folder = directory(architecture, clip, tmp_path)
+
+    clips = [
+        load_encoder(Encoder(model="base/all"), architecture=architecture, checkpoint=path),
+        load_encoder(
+            Encoder(architecture="tiny", pretrained=str(path)),
+            architecture=architecture,
+            checkpoint=None,
+        ),
+        load_encoder(Encoder(directory=str(folder)), architecture=None, checkpoint=None),
+    ]
+
+    assert {weights_bytes(each.model) for each in clips} == {weights_bytes(clip.model)}
+    assert clips[0].preprocessing.mean == PreprocessCfg().mean
+
+
+def test_device_is_deterministic_and_as_wide_as_asked():
+    device = use_device("cpu", threads=1)
+
+    assert device.type == "cpu"
+    assert torch.get_num_threads() == 1
+    assert torch.are_deterministic_algorithms_enabled()
+
+
+@pytest.mark.parametrize(
+    ("device", "threads", "message"), [("cuda", 1, "no CUDA device"), ("cpu", 0, "threads is 0")]
+)
+def test_impossible_device_is_refused(device, threads, message):
+    if device == "cuda" and torch.cuda.is_available():
+        pytest.skip("this machine has one")
+    with pytest.raises(ConfigError, match=message):
+        use_device(device, threads=threads)

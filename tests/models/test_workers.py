@@ -1,0 +1,47 @@
+from typing import NamedTuple
+
+import pytest
+import torch
+
+from clipaudit.errors import InputError
+from clipaudit.models.workers import Workers
+
+# more workers than cores, which is torch's concern, are what some tests are about
+pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
+
+
+class Item(NamedTuple):
+    number: int
+    data: torch.Tensor
+
+
+def count(worker, workers):
+    for number in range(worker, 7, workers):
+        yield Item(number, torch.full((2,), number))
+
+
+def fail(worker, workers):
+    yield Item(0, torch.zeros(2))
+    raise InputError("shard 3 is broken")
+
+
+@pytest.mark.parametrize("workers", [0, 1, 3])
+def test_items_come_in_turn_at_every_iteration(workers):
+    items = Workers(count, workers=workers)
+
+    for _ in range(2):
+        assert [item.number for item in items] == list(range(7))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_error_of_a_worker_is_raised_as_it_is(workers):
+    with pytest.raises(InputError, match=r"^shard 3 is broken$"):
+        list(Workers(fail, workers=workers))
+
+
+def test_random_state_of_the_process_stays():
+    before = torch.get_rng_state()
+
+    list(Workers(count, workers=1))
+
+    assert torch.equal(torch.get_rng_state(), before)

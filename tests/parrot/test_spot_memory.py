@@ -1,0 +1,169 @@
+import hashlib
+import logging
+import multiprocessing
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from clipaudit.parrot.spans import Span, Word
+from clipaudit.parrot.spot_memory import SpotMemory, memory_folder
+
+SQUARE = (0.0, 0.0, 4.0, 0.0, 4.0, 4.0, 0.0, 4.0)
+
+
+def digest(number):
+    return hashlib.sha256(str(number).encode()).hexdigest()
+
+
+def spans(number):
+    words = None if number % 2 else (Word(str(number), SQUARE),)
+    return [Span(str(number), 0.5, SQUARE, words)] * (number % 3)
+
+
+def remember(folder, numbers, held=1000):
+    memory = SpotMemory(folder, held=held)
+    for number in numbers:
+        memory.add(digest(number), spans(number))
+    return memory
+
+
+def files(folder):
+    return sorted(folder.glob("*"))
+
+
+def expected(numbers):
+    return {digest(number): spans(number) for number in numbers}
+
+
+def test_what_was_spotted_is_found_by_another(tmp_path):
+    remember(tmp_path, range(10)).flush()
+
+    found = SpotMemory(tmp_path).find({digest(number) for number in range(5, 15)})
+
+    assert found == expected(range(5, 10))
+
+
+def test_many_row_groups_are_read_right(tmp_path, monkeypatch):
+    monkeypatch.setattr("clipaudit.parrot.spot_memory._GROUP_ROWS", 4)
+    remember(tmp_path, range(50)).flush()
+
+    found = SpotMemory(tmp_path).find({digest(number) for number in range(0, 50, 7)})
+
+    assert found == expected(range(0, 50, 7))
+
+
+def test_an_empty_or_absent_folder_knows_nothing(tmp_path):
+    assert SpotMemory(tmp_path / "absent").find({digest(0)}) == {}
+    assert SpotMemory(tmp_path).find(set()) == {}
+
+
+def test_nothing_to_write_writes_nothing(tmp_path):
+    SpotMemory(tmp_path / "folder").settle()
+
+    assert files(tmp_path) == []
+
+
+def test_pictures_are_on_the_disk_before_the_end(tmp_path):
+    remember(tmp_path, range(10), held=4)  # killed before it flushes
+
+    found = SpotMemory(tmp_path).find(set(expected(range(10))))
+
+    assert found == expected(range(8))
+
+
+def test_a_finished_job_leaves_one_file(tmp_path):
+    memory = remember(tmp_path, range(10), held=3)
+    places = SpotMemory(tmp_path).locate(set(expected(range(10))))
+
+    memory.settle()
+
+    assert len(files(tmp_path)) == 1
+    assert SpotMemory(tmp_path).find(set(expected(range(10)))) == expected(range(10))
+    assert SpotMemory(tmp_path).read(places) == {}, "a reader of joined files spots again"
+
+
+def test_settling_leaves_the_files_of_others(tmp_path):
+    remember(tmp_path, range(5)).flush()
+
+    remember(tmp_path, range(5, 10), held=2).settle()
+
+    assert len(files(tmp_path)) == 2
+    assert SpotMemory(tmp_path).find(set(expected(range(10)))) == expected(range(10))
+
+
+def test_files_depend_on_content_alone(tmp_path):
+    remember(tmp_path / "one", range(10)).settle()
+    remember(tmp_path / "two", reversed(range(10)), held=3).settle()
+
+    one, two = files(tmp_path / "one"), files(tmp_path / "two")
+
+    assert [path.name for path in one] == [path.name for path in two]
+    assert hashlib.sha256(one[0].read_bytes()).hexdigest() == one[0].stem
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "other columns"])
+def test_a_damaged_file_is_named_and_left(tmp_path, caplog, damage):
+    remember(tmp_path, range(9)).flush()
+    good = files(tmp_path)
+    remember(tmp_path, range(9, 20)).flush()
+    (bad,) = set(files(tmp_path)) - set(good)
+    bad.chmod(0o644)
+    content = bytearray(bad.read_bytes())
+    if damage == "flipped":
+        column = pq.read_metadata(bad).row_group(0).column(0)
+        content[column.data_page_offset + column.total_compressed_size - 5] ^= 255
+        bad.write_bytes(content)
+    elif damage == "other columns":
+        pq.write_table(pa.table({"image_sha256": ["a"]}), bad)
+    else:
+        bad.write_bytes(content[: 300 if damage == "cut" else 0])
+
+    with caplog.at_level(logging.WARNING):
+        found = SpotMemory(tmp_path).find(set(expected(range(20))))
+
+    assert found == expected(range(9))
+    assert f"{bad}: cannot be read" in caplog.text
+    assert bad.exists()
+
+
+def test_what_a_kill_left_unfinished_is_not_read(tmp_path):
+    (tmp_path / "x.unfinished").write_bytes(b"PAR1")
+
+    assert SpotMemory(tmp_path).find({digest(0)}) == {}
+
+
+def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):
+    def full(path, *rest):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("clipaudit.parrot.spot_memory.os.replace", full)
+
+    with pytest.raises(OSError, match="disk full"):
+        remember(tmp_path, range(3)).flush()
+
+    assert files(tmp_path) == []
+
+
+def write_some(folder, first):
+    remember(Path(folder), range(first, first + 40), held=7).settle()
+
+
+def test_concurrent_writers_are_harmless(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    jobs = [context.Process(target=write_some, args=(str(tmp_path), at)) for at in (0, 0, 20)]
+    for job in jobs:
+        job.start()
+    for job in jobs:
+        job.join()
+
+    assert [job.exitcode for job in jobs] == [0, 0, 0]
+    assert SpotMemory(tmp_path).find(set(expected(range(70)))) == expected(range(60))
+
+
+def test_the_folder_follows_the_recipe(tmp_path):
+    one = memory_folder(tmp_path, {"a": 1, "b": "x"})
+
+    assert one == memory_folder(tmp_path, {"b": "x", "a": 1})
+    assert one != memory_folder(tmp_path, {"a": 2, "b": "x"})

@@ -1,0 +1,246 @@
+import copy
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import onnxruntime
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+from rapidocr.inference_engine.onnxruntime import ONNXRuntimeError
+
+from clipaudit.corpora.reasons import Unusable
+from clipaudit.errors import ConfigError, StepError
+from clipaudit.parrot import spotters
+from clipaudit.parrot.spans import spans_of, spans_table
+from clipaudit.parrot.spotters import RapidSettings, RapidSpotter
+from clipaudit.parrot.spotting import NOT_SPOTTED
+
+FONT = Path(matplotlib.get_data_path()) / "fonts/ttf/DejaVuSans.ttf"
+
+
+def drawn(*lines, size=22, side=224, colours=("white", "black")):
+    """Return a picture of lines of text, and the exact box of each: left, top, right, bottom."""
+    picture = Image.new("RGB", (side, side), colours[0])
+    draw, font = ImageDraw.Draw(picture), ImageFont.truetype(str(FONT), size)
+    corners = [(side // 12, side // 12 + 2 * size * at) for at in range(len(lines))]
+    for line, corner in zip(lines, corners, strict=True):
+        draw.text(corner, line, fill=colours[1], font=font)
+    boxes = [draw.textbbox(at, line, font=font) for line, at in zip(lines, corners, strict=True)]
+    return np.asarray(picture), boxes
+
+
+def extent(polygon):
+    return [min(polygon[::2]), min(polygon[1::2]), max(polygon[::2]), max(polygon[1::2])]
+
+
+@pytest.fixture(scope="module")
+def spotter():
+    return RapidSpotter(RapidSettings())
+
+
+@pytest.mark.parametrize("size", [14, 22, 30])
+@pytest.mark.parametrize("colours", [("white", "black"), ("navy", "yellow"), ("gray", "white")])
+def test_drawn_words_are_read(spotter, size, colours):
+    pixels, _ = drawn("zebra", "big SALE", "coffee", size=size, colours=colours)
+
+    spans = spotter.spot(pixels)
+
+    assert [span.text for span in spans] == ["zebra", "big SALE", "coffee"]
+
+
+def test_spans_lie_where_the_text_is(spotter):
+    pixels, boxes = drawn("zebra", "coffee")
+
+    spans = spotter.spot(pixels)
+
+    for span, box in zip(spans, boxes, strict=True):
+        beyond = np.array([-1, -1, 1, 1]) * (np.array(extent(span.polygon)) - box)
+        assert (beyond >= -2).all(), "the text lies within"
+        assert (beyond <= 16).all(), "and little else"
+
+
+def test_words_of_a_line_lie_side_by_side_within_it(spotter):
+    pixels, (box,) = drawn("big red SALE")
+
+    (span,) = spotter.spot(pixels)
+
+    assert [word.text for word in span.words] == ["big", "red", "SALE"]
+    edges = [extent(word.polygon)[at] for word in span.words for at in (0, 2)]
+    assert edges == sorted(edges)
+    np.testing.assert_allclose((edges[0], edges[-1]), (box[0], box[2]), atol=8)
+
+
+def test_small_pictures_are_read_at_their_size(spotter):
+    pixels, _ = drawn("fox", size=18, side=64)
+
+    assert [span.text for span in spotter.spot(pixels)] == ["fox"]
+
+
+def test_a_strip_is_read_in_its_own_pixels(spotter):
+    pixels, (box,) = drawn("big SALE", size=16)
+    strip = np.ascontiguousarray(pixels[box[1] - 6 : box[3] + 6])  # under 30 high: is padded
+
+    (span,) = spotter.spot(strip)
+
+    assert span.text == "big SALE"
+    assert extent(span.polygon)[1] >= 0
+    assert extent(span.polygon)[3] <= len(strip)
+
+
+def test_pictures_beyond_the_longest_side_keep_their_coordinates(spotter):
+    pixels, (box,) = drawn("zebra", size=66, side=672)
+    small = RapidSpotter(RapidSettings(longest_side=224))
+
+    (span,) = small.spot(pixels)
+
+    assert span.text == "zebra"
+    np.testing.assert_allclose(extent(span.polygon), box, atol=36)
+
+
+def test_what_is_read_survives_the_table(spotter):
+    spans = spotter.spot(drawn("big SALE")[0])
+
+    assert list(spans_of(spans_table([(0, 0, spans)]))) == [spans]
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2, 800), (800, 2), (20, 400), (33, 31), (10, 224)])
+def test_spans_of_pictures_of_any_shape_lie_inside(spotter, rng_pixels, shape):
+    spans = spotter.spot(rng_pixels(shape))
+
+    height, width = shape
+    for span in spans:
+        assert 0 <= min(span.polygon)
+        assert max(span.polygon[::2]) <= width
+        assert max(span.polygon[1::2]) <= height
+
+
+@pytest.mark.parametrize("shape", [(60, 400), (400, 60)])
+def test_text_in_long_pictures_lies_inside(spotter, shape):
+    image = Image.new("RGB", shape[::-1], "white")
+    ImageDraw.Draw(image).text(
+        (3, 20), "SALE", font=ImageFont.truetype(str(FONT), 20), fill="black"
+    )
+
+    (span,) = spotter.spot(np.asarray(image))
+
+    assert span.text == "SALE"
+    assert 0 <= min(span.polygon)
+    assert max(span.polygon[::2]) <= shape[1]
+    assert max(span.polygon[1::2]) <= shape[0]
+
+
+@pytest.fixture
+def rng_pixels():
+    rng = np.random.default_rng(0)
+    return lambda shape: rng.integers(0, 256, (*shape, 3), np.uint8)
+
+
+def test_a_picture_without_text_shows_none_and_runs_no_reader(spotter, monkeypatch, capfd):
+    ramp = np.broadcast_to(np.arange(224, dtype=np.uint8)[:, None, None], (224, 224, 3))
+    monkeypatch.setattr(spotter._engine, "recognize_txt", None)
+
+    assert spotter.spot(ramp) == []
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_picture_of_one_colour_loads_nothing():
+    spotter = RapidSpotter(RapidSettings())
+
+    assert spotter.spot(np.full((50, 60, 3), 7, np.uint8)) == []
+    assert "_engine" not in vars(spotter)
+
+
+def test_unsure_lines_are_left_out():
+    strict = RapidSpotter(RapidSettings(text_score=1.0))
+
+    assert strict.spot(drawn("zebra")[0]) == []
+
+
+def test_words_without_a_line_do_not_shift_those_of_others(spotter, monkeypatch):
+    pixels, _ = drawn("zebra", "coffee", "apple")
+    whole = spotter.spot(pixels)
+    read = spotter._engine.recognize_txt
+
+    def forgetful(crops):
+        result = read(crops)
+        first, second, third = map(copy.copy, result.word_results)
+        second.words, second.word_cols, second.word_types = [], [], []
+        result.word_results = (first, second, third)
+        return result
+
+    monkeypatch.setattr(spotter._engine, "recognize_txt", forgetful)
+
+    assert spotter.spot(pixels) == [whole[0], whole[1]._replace(words=None), whole[2]]
+
+
+def test_pieces_become_the_words_of_the_line():
+    square = np.array([[0, 0], [4, 0], [4, 4], [0, 4]], np.float32)
+    pieces = [(piece, square + 4 * at) for at, piece in enumerate(["ab", "c", "d"])]
+
+    joined = dict(spotters._joined(["abc", "d"], pieces))
+
+    assert joined.keys() == {"abc", "d"}
+    assert (joined["abc"].min(), joined["abc"].max()) == (0, 8)
+    assert spotters._joined(["abc"], pieces) is None
+    assert spotters._joined(["a", "bcd"], pieces) is None
+
+
+def fail(*_):
+    raise ONNXRuntimeError("Traceback\n  ...\nout of patience")
+
+
+def test_a_picture_on_which_the_engine_fails_is_unusable(spotter, monkeypatch):
+    monkeypatch.setattr(spotter._engine, "recognize_txt", fail)
+
+    with pytest.raises(Unusable, match=f"{NOT_SPOTTED}: out of patience"):
+        spotter.spot(drawn("zebra")[0])
+
+
+def test_an_engine_that_fails_on_any_picture_ends_the_step(spotter, monkeypatch):
+    monkeypatch.setattr(spotter._engine, "detect_and_crop", fail)
+
+    with pytest.raises(StepError, match=r"fails on any picture \(out of patience\)"):
+        spotter.spot(drawn("zebra")[0])
+
+
+def test_the_recipe_names_settings_versions_and_weights(spotter):
+    recipe = spotter.recipe
+
+    assert recipe["version"].startswith("rapidocr 3.")
+    assert recipe["version"].count(".onnx ") == 2
+    assert recipe["text_score"] == 0.5
+
+
+@pytest.mark.skipif(
+    "CUDAExecutionProvider" in onnxruntime.get_available_providers(), reason="has CUDA"
+)
+def test_cuda_without_its_provider_is_refused():
+    with pytest.raises(ConfigError, match=r"device is 'cuda', but onnxruntime .* runs on"):
+        RapidSpotter(RapidSettings(device="cuda"))
+
+
+def test_more_threads_than_cores_are_refused():
+    with pytest.raises(ConfigError, match="threads is 9999: this machine has 1 to"):
+        RapidSpotter(RapidSettings(threads=9999))
+
+
+@pytest.mark.parametrize("damage", ["missing", "altered"])
+def test_models_are_never_downloaded(tmp_path, monkeypatch, damage):
+    (tmp_path / "models").mkdir()
+    if damage == "altered":
+        (tmp_path / "models" / "PP-OCRv6_det_small.onnx").write_bytes(b"else")
+    monkeypatch.setattr(spotters.rapidocr, "__file__", str(tmp_path / "__init__.py"))
+
+    with pytest.raises(StepError, match=r"PP-OCRv6_det_small.onnx: the .* Install it again"):
+        RapidSpotter(RapidSettings())
+
+
+def test_spotting_loads_no_engine_by_itself():
+    script = (
+        "import sys, clipaudit.parrot.spotting\n"
+        "assert not {'torch', 'cv2', 'rapidocr', 'onnxruntime'} & sys.modules.keys()\n"
+    )
+
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -1,0 +1,168 @@
+import pytest
+
+from clipaudit.site.answers import answers
+from clipaudit.site.sentences import QUESTIONS
+
+
+def accuracy(manifest, value, baseline=None, change=(None, None, None), testset="sketch"):
+    share, low, high = change
+    return {
+        "manifest": manifest, "baseline": baseline, "recipe": "base", "testset": testset,
+        "testset_title": testset.title(), "removed": 7, "accuracy": value,
+        "accuracy_low": value - 0.1, "accuracy_high": value + 0.1, "relative_change": share,
+        "relative_change_low": low, "relative_change_high": high,
+    }  # fmt: skip
+
+
+def gap(value, low, measure="prg", target="mean", k=10, public="scenes"):
+    return {
+        "point": "default", "measure": measure, "measure_title": measure.upper(), "target": target,
+        "k": k, "public_title": public, "value": value, "value_low": low,
+        "value_high": value + 0.1, "evaluated": 1000,
+    }  # fmt: skip
+
+
+def text(measure, unit, value, tokenization=None, corpus="posters"):
+    return {
+        "measure": measure, "unit": unit, "tokenization": tokenization, "corpus_title": corpus,
+        "value": value,
+    }  # fmt: skip
+
+
+def answer(audit, **tables):
+    return next(each for each in answers(tables, [audit]) if each.audit == audit)
+
+
+def test_every_question_has_an_answer_in_order():
+    found = answers({}, [])
+
+    assert [each.question for each in found] == list(QUESTIONS.values())
+    assert {each.headline for each in found} == {
+        "Did not run: this run's settings do not ask for it."
+    }
+
+
+@pytest.mark.parametrize("audit", QUESTIONS)
+def test_without_numbers_nothing_is_claimed(audit):
+    found = answer(audit)
+
+    assert found.headline.startswith("Cannot be said: ")
+    assert found.sentences == ()
+
+
+def test_a_certain_loss_is_told_with_both_accuracies():
+    rows = [
+        accuracy("both", 0.5),
+        accuracy("both.sketch-pruned", 0.2, "both", (-0.6, -0.7, -0.5)),
+    ]
+
+    found = answer("similarity", similarity_table1=rows)
+
+    assert "the accuracy on Sketch is lower" in found.headline
+    assert "20.0 % [10.0, 30.0] instead of 50.0 % [40.0, 60.0]" in found.sentences[0].text
+    assert "a relative change of −60.0 % [−70.0, −50.0]" in found.sentences[0].text  # noqa: RUF001
+    assert found.lines[0][0] == "Sketch"
+
+
+def test_an_interval_over_zero_is_no_loss():
+    row = accuracy("both.sketch-pruned", 0.5, "both", (-0.1, -0.2, 0.1))
+
+    found = answer("similarity", similarity_table1=[row])
+
+    assert found.headline.startswith("Not that this run shows: ")
+
+
+def test_a_change_without_an_interval_claims_nothing():
+    row = accuracy("both.sketch-pruned", 0.5, "both", (0.0, None, None))
+
+    found = answer("similarity", similarity_table1=[row])
+
+    assert found.headline.startswith("Cannot be said: the changes of accuracy have no intervals")
+
+
+def test_a_pruning_to_another_test_set_does_not_count():
+    row = accuracy("both.val-pruned", 0.5, "both", (-0.6, -0.7, -0.5), testset="sketch")
+
+    assert answer("similarity", similarity_table1=[row]).headline.startswith("Cannot be said")
+
+
+def test_a_pruning_that_was_not_trained_does_not_count():
+    row = {**accuracy("both.sketch-pruned", 0.5, "both"), "accuracy": None}
+
+    assert answer("similarity", similarity_table1=[row]).headline.startswith("Cannot be said")
+
+
+def test_a_kept_sample_above_the_gap_is_called_out():
+    rows = [{"above": 2, "images": 30}]
+
+    (sentence,) = answer("similarity", similarity_gap_check=rows).sentences
+
+    assert "2 of 30 test images" in sentence.text
+    assert "not to be trusted" in sentence.text
+
+
+@pytest.mark.parametrize(
+    ("lows", "start"),
+    [
+        ((0.1, 0.1), "Yes: in every attack"),
+        ((0.1, -0.1), "Yes, in part: 1 of 2"),
+        ((-0.1, -0.1), "Not that this run shows"),
+    ],
+)
+def test_memorization_is_claimed_only_where_intervals_exclude_zero(lows, start):
+    rows = [gap(0.2, low, measure) for low, measure in zip(lows, ("prg", "ppg"), strict=True)]
+
+    assert answer("memorization", memorization_gaps=rows).headline.startswith(start)
+
+
+def test_the_control_is_told_beside_the_gap():
+    rows = [gap(0.2, 0.1), gap(0.01, -0.1, target="control")]
+
+    found = answer("memorization", memorization_gaps=rows)
+
+    assert (
+        "PRG +0.200 [+0.100, +0.300], over 1\N{NARROW NO-BREAK SPACE}000" in found.sentences[0].text
+    )
+    assert "neither model saw: PRG +0.010" in found.sentences[0].text
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "told"),
+    [
+        (0.1, 0.02, "exclude 0 as well (1 of 1)"),
+        (-0.2, -0.3, "up to 0.200"),
+        (0.01, -0.1, "beyond"),
+    ],
+)
+def test_a_control_that_excludes_zero_from_either_side_tempers_the_headline(value, low, told):
+    rows = [gap(0.2, 0.1), gap(value, low, target="control")]
+
+    headline = answer("memorization", memorization_gaps=rows).headline
+
+    assert told in headline
+    assert ("But" in headline) == (told != "beyond")
+
+
+def test_other_settings_than_the_default_do_not_answer():
+    row = {**gap(0.2, 0.1), "point": "masked"}
+
+    assert answer("memorization", memorization_gaps=[row]).headline.startswith("Cannot be said")
+
+
+def test_parrots_are_counted_among_pictures_with_text():
+    rows = [
+        text("images", "count", 10.0),
+        text("with_text", "share", 0.5),
+        text("parroting", "share", 0.744, "words"),
+    ]
+
+    found = answer("parrot", parrot_table1=rows)
+
+    assert "in 74.4 % of the cases (posters)" in found.headline
+    assert found.sentences[0].text == "posters: 50.0 % of 10 pictures bear text that was read."
+
+
+def test_names_from_data_are_made_harmless():
+    rows = [text("parroting", "share", 0.5, "words", corpus="a\x1b[31m")]
+
+    assert "a\\x1b[31m" in answer("parrot", parrot_table1=rows).headline

@@ -1,0 +1,110 @@
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clipaudit.reports.layouts import MINUS, Layout, Line, Listing, count, percent
+from clipaudit.reports.rendering import LAYOUTS, to_markdown
+from clipaudit.site.cells import plain_grid, printed_grid
+
+LISTING = Listing(
+    caption="",
+    corner="Set",
+    name=lambda row: row["set"],
+    fields={
+        "Removed": lambda row: count(-row["removed"]),
+        "Share": lambda row: percent(row["share"]),
+    },
+)
+LAYOUT = Layout(
+    caption="",
+    corner="Set",
+    row="set",
+    column="test",
+    lines=(
+        Line("", lambda row: percent(row["share"])),
+        Line("in the paper", lambda row: percent(row["published_share"])),
+    ),
+)
+
+
+def row(**columns):
+    given = {"position": 0, "set": "a", "test": "val", "test_title": "Val", "share": 0.25}
+    return {**given, "published_share": None, "removed": 3, **columns}
+
+
+def test_a_cell_names_the_column_that_it_prints():
+    grid = printed_grid([row()], LISTING)
+
+    ((line,),) = grid.rows
+    assert line.cells[1].text == "25.00"
+    assert (line.cells[1].columns, line.cells[1].value, line.cells[1].row) == (("share",), 0.25, 0)
+
+
+def test_a_count_that_is_printed_as_a_loss_sorts_as_one():
+    ((line,),) = printed_grid([row(removed=3)], LISTING).rows
+
+    assert (line.cells[0].text, line.cells[0].value) == (f"{MINUS}3", -3)
+
+
+def test_cells_of_one_printed_row_come_from_several_rows():
+    rows = [row(), row(test="sketch", test_title="Sketch", share=0.5)]
+
+    grid = printed_grid(rows, LAYOUT)
+
+    assert grid.heads == ("Set", "Val", "Sketch")
+    assert [cell.row for cell in grid.rows[0][0].cells] == [0, 1]
+
+
+def test_a_missing_cell_comes_from_no_row():
+    rows = [row(), row(position=1, set="b", test="sketch", test_title="Sketch")]
+
+    cell = printed_grid(rows, LAYOUT).rows[0][0].cells[1]
+
+    assert (cell.text, cell.row, cell.columns) == ("\N{EN DASH}", None, ())
+
+
+def test_the_papers_line_is_told_from_ours():
+    lines = printed_grid([row(published_share=0.3)], LAYOUT).rows[0]
+
+    assert [(line.name, line.is_published) for line in lines] == [
+        ("a", False),
+        ("in the paper", True),
+    ]
+
+
+def test_control_characters_of_names_are_spelt_out():
+    ((line,),) = printed_grid([row(set="a\x1b[31m")], LISTING).rows
+
+    assert line.name == "a\\x1b[31m"
+
+
+@pytest.mark.parametrize("layout", [LISTING, LAYOUT], ids=["listing", "layout"])
+@given(
+    shares=st.lists(st.one_of(st.none(), st.floats(0, 1)), min_size=1, max_size=4),
+)
+def test_texts_are_those_of_the_markdown_form(layout, shares):
+    rows = [
+        row(position=place, set=f"set {place}", share=share, published_share=share)
+        for place, share in enumerate(shares)
+    ]
+    schema = pa.schema(
+        {name: pa.array([value]).type for name, value in row(published_share=0.5).items()}
+    )
+    LAYOUTS_WITH = {**LAYOUTS, "it": layout}
+
+    grid = printed_grid(rows, layout)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clipaudit.reports.rendering.LAYOUTS", LAYOUTS_WITH)
+        printed = to_markdown("it", pa.Table.from_pylist(rows, schema=schema))
+    cells = [[cell.strip() for cell in line.split("|")[2:-1]] for line in printed.splitlines()[4:]]
+    assert [[cell.text for cell in line.cells] for lines in grid.rows for line in lines] == cells
+
+
+def test_a_stored_table_keeps_its_values():
+    grid = plain_grid(["share", "kept", "name"], [{"share": -0.1, "kept": True, "name": None}])
+
+    ((line,),) = grid.rows
+    assert [cell.text for cell in line.cells] == [f"{MINUS}0.1", "yes", "\N{EN DASH}"]
+    assert [cell.value for cell in line.cells] == [-0.1, True, None]

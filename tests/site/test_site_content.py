@@ -1,0 +1,65 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tinysite import HOSTILE, TinySite
+
+from clipaudit.lineage.graph import table_graph
+from clipaudit.site.content import json_value, read_figure, read_table
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    return TinySite(tmp_path, monkeypatch)
+
+
+def read(site, reader, name):
+    pointer = site.results / f"{name}.json"
+    graph = table_graph(site.results, site.made.store, [pointer])
+    return reader(site.results, site.made.store, pointer, graph)
+
+
+def test_a_table_is_read_as_printed_and_as_stored(site):
+    table = read(site, read_table, "tables/similarity_gap_check")
+
+    assert (table.title, table.audit) == ("Gap check", "similarity")
+    assert table.grid.rows[1][0].name == "b-pruned"
+    assert table.rows[1]["below"] == 29
+    assert table.texts["latex"] == "latex"
+
+
+def test_columns_bear_their_meaning(site):
+    table = read(site, read_table, "tables/similarity_gap_check")
+
+    assert "above" in table.comments
+
+
+def test_what_the_script_reads_keeps_every_row(site):
+    data = json.loads(json.dumps(read(site, read_table, "tables/similarity_gap_check").data()))
+
+    assert data["columns"][0] == "search"
+    assert data["rows"][0][0] == HOSTILE
+    assert data["pointer"] == "tables/similarity_gap_check.json"
+
+
+def test_a_gallery_is_known_by_its_step(site):
+    figure = read(site, read_figure, "figures/similarity_fig2")
+
+    assert figure.is_gallery
+    assert (figure.width, figure.height) == (100, 200)
+
+
+def test_a_caption_is_made_harmless(site):
+    figure = read(site, read_figure, "figures/similarity_fig2")
+
+    assert figure.table.caption == "<script>alert(1)</script>\\x1b[31m"
+
+
+@given(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary()))
+def test_every_value_becomes_json_that_browsers_read(value):
+    text = json.dumps(json_value(value), allow_nan=False)
+
+    found = json.loads(text)
+    assert found == json_value(value)
+    assert not isinstance(found, int) or abs(found) <= 2**53

@@ -1,0 +1,151 @@
+import re
+from pathlib import Path
+
+import pytest
+from tinysite import UIDS, TinySite
+
+from clipaudit import site as package
+from clipaudit.site import assets, pages
+
+PLACES = (
+    "index",
+    "tables",
+    "figures",
+    "galleries",
+    "samples",
+    "published",
+    "drops",
+    "settings",
+    "cost",
+)
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    return TinySite(tmp_path, monkeypatch)
+
+
+def html(folder):
+    return {path.relative_to(folder): path.read_text() for path in folder.rglob("*.html")}
+
+
+def test_every_part_has_a_page(site):
+    folder = site.write()
+
+    assert {f"{place}.html" for place in PLACES} <= {str(path) for path in html(folder)}
+
+
+def test_no_text_of_the_data_becomes_markup(site):
+    found = html(site.write())
+
+    assert not [path for path, page in found.items() if "<script>alert" in page]
+    assert "&lt;script&gt;alert(1)" in found[Path("tables/similarity_gap_check.html")]
+
+
+def test_control_characters_do_not_reach_a_page(site):
+    found = html(site.write())
+
+    assert not [path for path, page in found.items() if "\x1b" in page]
+
+
+def test_every_link_leads_to_a_file_of_the_report(site):
+    folder = site.write()
+
+    for path, page in html(folder).items():
+        for target in re.findall(r'(?:href|src)="([^"#]+)', page):
+            assert (folder / path.parent / target).is_file(), f"{path}: {target}"
+
+
+def test_pages_name_no_address_outside(site):
+    for page in html(site.write()).values():
+        assert "://" not in page
+        assert "default-src 'none'" in page
+
+
+def test_pages_need_no_inline_script_or_style(site):
+    for page in html(site.write()).values():
+        assert not re.search(r"<script>|<style|\sstyle=|\son\w+=", page)
+
+
+def test_a_cell_says_where_its_number_stands(site):
+    page = site.page("tables/similarity_gap_check.html")
+
+    assert re.search(r'<td class="n" data-r="0" data-c="\d" data-v="2000">2\u202f000</td>', page)
+
+
+def test_pictures_have_sizes_so_that_nothing_moves(site):
+    for page in html(site.write()).values():
+        for image in re.findall(r"<img [^>]*>", page):
+            assert re.search(r'width="\d+" height="\d+"', image), image
+
+
+def test_each_sample_of_a_gallery_has_a_page_with_its_picture(site):
+    page = site.page(f"samples/web-{UIDS[1]}.html")
+
+    assert f"samples/web-{UIDS[1]}.jpg" in page
+    assert "../figures/similarity_fig2.html" in page
+
+
+def test_without_pictures_uids_stand_in_their_place(site):
+    folder = site.write(pictures=False)
+
+    assert (
+        not list(folder.rglob("*.jpg"))
+        + list(folder.rglob("*.png"))
+        + [*(folder / "files").glob("*.svg")]
+    )
+    assert UIDS[0] in (folder / "figures" / "similarity_fig2.html").read_text()
+
+
+def test_no_more_sample_pages_than_asked_for(site):
+    folder = site.write(samples=1)
+
+    assert len(list((folder / "samples").glob("*.html"))) == 1
+    assert "1 more are shown in galleries" in (folder / "samples.html").read_text()
+
+
+def test_a_lost_shard_leaves_a_placeholder(site):
+    site.tar.unlink()
+
+    page = site.page(f"samples/web-{UIDS[0]}.html")
+
+    assert 'class="placeholder"' in page
+
+
+def test_the_lineage_is_a_script_that_sets_one_constant(site):
+    script = (site.write() / "data" / "lineage.js").read_text()
+
+    assert script.startswith("const LINEAGE = {")
+    assert script.endswith("};\n")
+
+
+def test_a_second_report_replaces_the_first_whole(site):
+    (site.write() / "left.html").write_text("old")
+
+    folder = site.write(title="Again")
+
+    assert not (folder / "left.html").exists()
+    assert "<h1>Again</h1>" in (folder / "index.html").read_text()
+    assert [path.name for path in site.results.glob(".report*")] == []
+
+
+def test_a_report_that_fails_leaves_the_last_one(site):
+    site.write(title="First")
+    (site.results / "tables" / "similarity_gap_check.csv.json").unlink()
+
+    with pytest.raises(Exception, match="no such pointer"):
+        site.write(title="Second")
+
+    assert "First" in (site.report / "index.html").read_text()
+    assert [path.name for path in site.results.glob(".report*")] == []
+
+
+def test_the_code_digest_covers_every_template_and_asset():
+    folder = Path(package.__file__).parent
+
+    assert sorted(pages.READS) == [
+        f"templates/{path.name}" for path in sorted((folder / "templates").iterdir())
+    ]
+    assert sorted(assets.READS) == [
+        f"static/{path.name}" for path in sorted((folder / "static").iterdir())
+    ]

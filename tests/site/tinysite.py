@@ -1,0 +1,86 @@
+"""A report of a run filled by hand: one table, one gallery, one corpus of two pictures."""
+
+import io
+import tarfile
+
+import pyarrow as pa
+from catalogcases import make_catalog, sample
+from handmaderun import HandmadeRun
+from PIL import Image
+
+from clipaudit.config.run import Run
+from clipaudit.reports.rendering import to_csv
+from clipaudit.site.build import write_report
+
+HOSTILE = "<script>alert(1)</script>\x1b[31m"
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="75pt" height="150pt"></svg>'
+UIDS = ["00000000" + "0" * 24, "00000001" + "0" * 24]
+
+GAPS = pa.table(
+    {
+        "search": [HOSTILE, "b-pruned"],
+        "testset_title": ["Val", "Sketch"],
+        "images": [2000, 30],
+        "below": [2000, 29],
+        "ties": [0, 0],
+        "above": [0, 1],
+        "without_neighbor": [0, 0],
+    }
+)
+SHOWN = pa.table({"corpus": ["web", "web"], "shard": [0, 0], "row": [0, 1], "similarity": [0.5, 1]})
+
+
+class TinySite:
+    """The run, and its report once `write` has been called."""
+
+    def __init__(self, folder, monkeypatch):
+        catalog = ("samples", {"corpus": "web"}, [sample(0, 0, caption=HOSTILE), sample(0, 1)])
+        make_catalog(folder, catalog)
+        self.made = HandmadeRun(folder, monkeypatch)
+        self.tar = folder / "00000.tar"
+        self.tar.write_bytes(_tar())
+        tar = self.made.shard(str(self.tar))
+        self.samples = self.made.act(
+            "index", {"samples/web/00000.json": ({"corpus": "web"}, "rows")}, {"tars": [tar]}
+        )
+        self._act("report_table", "tables/similarity_gap_check", GAPS, tex="latex", caption="c")
+        self._act(
+            "report_gallery", "figures/similarity_fig2", SHOWN, svg=SVG, png="png", caption=HOSTILE
+        )
+        self.results, self.report = folder / "results", folder / "results" / "report"
+
+    def _act(self, step, path, table, caption, **texts):
+        forms = {"csv": to_csv(table), "md": "markdown", **texts}
+        outputs = {f"{path}.{name}.json": ({}, text) for name, text in forms.items()}
+        outputs[f"{path}.json"] = ({}, table)
+        self.made.act(step, outputs, {"samples": self.samples}, caption=caption)
+
+    def write(self, **settings):
+        """Write the report with these settings of it; returns its folder."""
+        run = Run(
+            results=str(self.results),
+            store=str(self.made.store.root),
+            corpora={"web": {"shards": str(self.tar)}},
+            report=settings,
+        )
+        tables = [self.results / "tables" / "similarity_gap_check.json"]
+        figures = [self.results / "figures" / "similarity_fig2.json"]
+        write_report(self.report, run, self.made.store, tables, figures)
+        return self.report
+
+    def page(self, path, **settings):
+        """Write the report and return the text of one of its pages."""
+        return (self.write(**settings) / path).read_text()
+
+
+def _tar():
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for number in range(2):
+            picture = io.BytesIO()
+            Image.new("RGB", (8, 8), (number, 9, 9)).save(picture, "PNG")
+            for name, data in {"png": picture.getvalue(), "txt": b"a"}.items():
+                member = tarfile.TarInfo(f"{number:06}.{name}")
+                member.size = len(data)
+                tar.addfile(member, io.BytesIO(data))
+    return written.getvalue()

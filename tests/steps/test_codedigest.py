@@ -1,0 +1,158 @@
+import ast
+import textwrap
+
+import pytest
+
+from clipaudit.errors import ConfigError
+from clipaudit.steps import codedigest
+from clipaudit.steps.codedigest import code_digest, code_modules
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package of two modules that plays clipaudit, and a script that imports one of them."""
+    root = tmp_path / "clipaudit"
+    for room in ("similarity", "store"):
+        (root / room).mkdir(parents=True)
+    files = {
+        "__init__.py": '"""A package."""\n',
+        "similarity/__init__.py": '"""A room."""\n',
+        "similarity/gap.py": "def prune(x):\n    import clipaudit.ties as t\n    t.first(x)\n",
+        "ties.py": 'READS = ("rule.sql", "rule.h")\n\n'
+        'def first(x):\n    """Doc."""\n    return x[0]\n',
+        "rule.h": "int first();  // of equals\n",
+        "rule.sql": "-- a grain\nselect 1\n",
+        "store/store.py": "def put():\n    return 1\n",
+        "store/parquet.py": "def write_table():\n    return 1\n",
+        "unused.py": "X = 1\n",
+    }
+    for name, text in files.items():
+        (root / name).write_text(text)
+    script = tmp_path / "gap.py"
+    script.write_text(
+        "from clipaudit.similarity.gap import prune\nimport clipaudit.store.store\nprune(1)\n"
+    )
+    monkeypatch.setattr(codedigest, "PACKAGE", root)
+    monkeypatch.setattr(codedigest, "MEMO", tmp_path / "memo.json")
+    forget()
+    yield root, script
+    forget()
+
+
+def forget():
+    """One process reads each file once: let it read again, here and in the tests that follow."""
+    for cached in (
+        codedigest._read,
+        codedigest._memo,
+        codedigest._file_digest,
+        codedigest._reachable,
+        codedigest._module_file,
+    ):
+        cached.cache_clear()
+
+
+def digest(package):
+    forget()
+    return code_digest(package[1])
+
+
+def test_what_is_remembered_gives_the_digest_of_the_walk(package, monkeypatch):
+    walked = digest(package)
+    codedigest._memo().save()
+    monkeypatch.setattr(codedigest, "_walked", None)  # nothing is walked again
+
+    assert digest(package) == walked
+    modules = ["clipaudit.similarity.gap", "clipaudit.store.parquet", "clipaudit.ties"]
+    assert code_modules(package[1]) == modules
+
+
+def test_a_changed_file_is_walked_whatever_is_remembered(package):
+    before = digest(package)
+    codedigest._memo().save()
+
+    (package[0] / "ties.py").write_text("def first(x):\n    return x[1]\n")
+
+    assert digest(package) != before
+
+
+def test_imports_are_followed_also_inside_functions(package):
+    modules = ["clipaudit.similarity.gap", "clipaudit.store.parquet", "clipaudit.ties"]
+    assert code_modules(package[1]) == modules
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        (
+            "ties.py",
+            '# why\nREADS = ("rule.sql", "rule.h")\n\n\n'
+            'def first(x):\n    """Other."""\n    return x[0]\n',
+        ),
+        ("rule.sql", "-- another grain\nselect\n    1\n"),
+        ("rule.h", "// Ties.\nint first();\n"),
+        ("store/store.py", "def put():\n    return 2\n"),
+        ("unused.py", "X = 2\n"),
+        ("__init__.py", '"""Another text."""\n'),
+    ],
+    ids=[
+        "comment and docstring",
+        "sql comment",
+        "c++ comment",
+        "plumbing",
+        "not imported",
+        "package docstring",
+    ],
+)
+def test_what_cannot_change_a_result_leaves_the_digest(package, file, text):
+    before = digest(package)
+    (package[0] / file).write_text(text)
+
+    assert digest(package) == before
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("ties.py", 'READS = ("rule.sql", "rule.h")\n\ndef first(x):\n    return x[1]\n'),
+        ("rule.sql", "select 2\n"),
+        ("rule.h", "int last();\n"),
+        ("similarity/gap.py", "def prune(x):\n    return x\n"),
+        ("store/parquet.py", "def write_table():\n    return 2\n"),
+    ],
+    ids=["code", "declared file", "declared header", "import gone", "what writes all tables"],
+)
+def test_what_can_change_a_result_changes_the_digest(package, file, text):
+    before = digest(package)
+    (package[0] / file).write_text(text)
+
+    assert digest(package) != before
+
+
+def test_the_serialisation_is_pinned():
+    """A changed literal here means that every action of every store is computed again."""
+    source = textwrap.dedent(
+        '''
+        """Doc."""
+        import os
+        @decorate
+        async def f(a: int = 1, *, b=None, **c) -> str:
+            """Doc."""
+            return f"{a!r:>{b}}" + "x" if a is not None and -1 < b <= 2.5e3 else [*c, {1: (2,)}]
+        class C(B): pass
+        '''
+    )
+    parts = []
+    codedigest._serialise(ast.parse(source), parts, [])
+    text = "".join(parts)
+
+    assert "Doc" not in text
+    assert text.startswith("(Module body=[(Import names=[(alias name='os'),]),(AsyncFunctionDef")
+    assert codedigest.hashlib.sha256(text.encode()).hexdigest()[:16] == "d6a98a24c56c053a"
+
+
+def test_a_script_that_does_not_parse_is_named(tmp_path):
+    script = tmp_path / "bad.py"
+    script.write_text("def (")
+
+    with pytest.raises(ConfigError, match=r"bad.py: cannot be read as Python code"):
+        code_digest(script)

@@ -1,0 +1,62 @@
+import json
+
+import pytest
+
+from clipaudit.steps import codememo
+from clipaudit.steps.codememo import CodeMemo
+
+FOUND = {"digest": "d1", "modules": ["clipaudit.store.store"], "files": []}
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    monkeypatch.setattr(codememo.atexit, "register", lambda save: None)
+    return tmp_path / "code.json"
+
+
+def written(path, version="1", **files):
+    memo = CodeMemo(path, version)
+    for name, found in files.items():
+        memo.put(name, found)
+    memo.save()
+
+
+def test_what_one_process_found_the_next_one_knows(path):
+    written(path, ab=FOUND)
+
+    assert CodeMemo(path, "1").get("ab") == FOUND
+    assert CodeMemo(path, "1").get("cd") is None
+
+
+def test_nothing_of_another_version_is_believed(path):
+    written(path, ab=FOUND)
+
+    assert CodeMemo(path, "2").get("ab") is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"version": "1"}', '{"version": "1", "files": 3}']
+)
+def test_a_file_that_is_cut_counts_as_none(path, text):
+    path.write_text(text)
+
+    assert CodeMemo(path, "1").get("ab") is None
+
+
+def test_without_its_folder_nothing_is_written(path):
+    written(path.parent / "none/code.json", ab=FOUND)
+
+    assert not (path.parent / "none").exists()
+
+
+def test_what_was_not_asked_for_goes_when_there_is_much(path, monkeypatch):
+    written(path, ab=FOUND, cd=FOUND)
+    monkeypatch.setattr(codememo, "MOST_FILES", 2)
+    memo = CodeMemo(path, "1")
+    memo.get("cd")
+    memo.get("ef")
+
+    memo.put("ef", FOUND)
+    memo.save()
+
+    assert set(json.loads(path.read_text())["files"]) == {"cd", "ef"}

@@ -1,0 +1,139 @@
+"""Jobs of a small workflow, as Snakemake sees them."""
+
+from pathlib import Path
+
+import pytest
+
+from clipaudit.errors import ConfigError, InputError
+from clipaudit.steps.jobs import read_workflow
+
+SNAKEFILE = """\
+config.update(results="results", store="store")
+
+
+rule all:
+    input:
+        "results/whole.json",
+
+
+rule part:
+    input:
+        tars="user.tar",
+        classes=[],
+    output:
+        table="results/parts/{part}.json",
+    params:
+        code="c",
+        seed=config["seed"],
+    threads: 3
+    resources:
+        gpu=1,
+    script:
+        "scripts/part.py"
+
+
+rule whole:
+    input:
+        parts=["results/parts/1.json", "results/parts/0.json"],
+    output:
+        table="results/whole.json",
+    params:
+        code="w",
+        script="part",
+    script:
+        "scripts/part.py"
+"""
+
+
+@pytest.fixture
+def arguments(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("Snakefile").write_text(SNAKEFILE)
+    Path("user.tar").write_text("content")
+    Path("profile").mkdir()
+    Path("profile/config.yaml").write_text("cores: 2\nset-resources:\n  whole:\n    gpu: 4\n")
+    return ["--profile", "profile", "--config", "seed=7"]
+
+
+def test_jobs_come_after_those_that_make_their_inputs(arguments):
+    workflow = read_workflow([], arguments)
+
+    assert [list(job.wildcards.values()) for job in workflow.jobs] == [["0"], ["1"], []]
+    assert (str(workflow.results), str(workflow.store)) == ("results", "store")
+
+
+def test_a_job_is_what_its_script_would_be_given(arguments):
+    job = read_workflow(["results/parts/1.json"], arguments).jobs[0]
+
+    assert (job.rule, job.script, job.threads) == ("part", "part", 2)  # no more than cores
+    assert job.params == {"code": "c", "seed": 7}
+    assert job.inputs == {"tars": ["user.tar"], "classes": []}
+    assert job.outputs == {"table": ["results/parts/1.json"]}
+    assert job.resources["gpu"] == 1
+
+
+def test_inputs_keep_their_order_and_a_profile_sets_resources(arguments):
+    job = read_workflow([], arguments).jobs[-1]
+
+    assert job.inputs == {"parts": ["results/parts/1.json", "results/parts/0.json"]}
+    assert (job.script, job.resources["gpu"]) == ("part", 4)
+
+
+def test_what_would_be_started_says_why(arguments):
+    Path("results/parts").mkdir(parents=True)
+    for name in ("0", "1"):
+        Path(f"results/parts/{name}.json").touch()
+
+    first, second, whole = read_workflow([], arguments).jobs
+
+    assert (first.started, second.started) == (False, False)
+    assert whole.cause == "its output is missing"
+
+
+def test_nothing_is_printed_or_written(arguments, tmp_path, capfd):
+    before = sorted(tmp_path.rglob("*"))
+
+    read_workflow([], arguments)
+
+    assert sorted(tmp_path.rglob("*")) == before
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_input_that_nothing_makes_is_named(arguments):
+    Path("user.tar").unlink()
+
+    with pytest.raises(InputError, match=r"Missing input files for rule part.*user\.tar"):
+        read_workflow([], arguments)
+
+
+def test_a_setting_without_a_name_is_refused(arguments):
+    with pytest.raises(ConfigError, match=r"--config 7=x: Invalid config definition"):
+        read_workflow([], ["--config", "7=x"])
+
+
+GATHERED = """\
+rule gather:
+    input:
+        members=["results/parts/1.json", "results/parts/0.json"],
+    output:
+        gathered="results/gathered/parts.list",
+    params:
+        code="g",
+    script:
+        "scripts/gather.py"
+
+
+"""
+
+
+def test_a_job_reads_the_pointers_of_a_gathered_list(arguments):
+    listed = SNAKEFILE.replace(
+        'parts=["results/parts/1.json", "results/parts/0.json"]',
+        'parts="results/gathered/parts.list"',
+    )
+    Path("Snakefile").write_text(listed.replace("rule whole:", f"{GATHERED}rule whole:"))
+
+    jobs = read_workflow([], arguments).jobs
+
+    assert [job.rule for job in jobs] == ["part", "part", "gather", "whole"]
+    assert jobs[-1].inputs == {"parts": ["results/parts/1.json", "results/parts/0.json"]}

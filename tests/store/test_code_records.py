@@ -1,0 +1,28 @@
+from clipaudit.steps.codedigest import SCRIPTS, code_digest, code_parts
+from clipaudit.store.code_records import CodeRecord, read_code, write_code
+from clipaudit.store.store import Store
+
+SCRIPT = SCRIPTS / "gap.py"
+
+
+def test_a_code_digest_can_be_taken_apart_later(tmp_path):
+    store, digest = Store(tmp_path), code_digest(SCRIPT)
+    record = CodeRecord(code_parts(SCRIPT), {"table.sql": "select 1"})
+
+    write_code(store, digest, record)
+
+    assert read_code(store, digest) == record
+    assert {"script gap.py", "module clipaudit.similarity.gap"} <= record.parts.keys()
+
+
+def test_what_a_digest_is_made_of_never_changes(tmp_path):
+    store = Store(tmp_path)
+
+    write_code(store, "ab12", CodeRecord({"script x.py": "1"}, {}))
+    write_code(store, "ab12", CodeRecord({"script x.py": "2"}, {}))
+
+    assert read_code(store, "ab12") == CodeRecord({"script x.py": "1"}, {})
+
+
+def test_a_digest_that_no_step_recorded_is_unknown(tmp_path):
+    assert read_code(Store(tmp_path), "ab12") is None

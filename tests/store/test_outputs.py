@@ -1,0 +1,94 @@
+import os
+
+import pytest
+
+from clipaudit.errors import InputError
+from clipaudit.store.outputs import whole_output
+
+
+def put(path, text="new", **options):
+    with whole_output(path, **{"force": False, **options}) as new:
+        assert not new.exists()
+        new.write_text(text)
+
+
+def put_folder(path, **options):
+    with whole_output(path, **{"force": False, **options}) as new:
+        new.mkdir()
+        (new / "mark").touch()
+
+
+def test_an_output_appears_when_all_of_it_is_written(tmp_path):
+    with whole_output(tmp_path / "out", force=False) as new:
+        new.write_text("half")
+        assert not (tmp_path / "out").exists()
+
+    assert (tmp_path / "out").read_text() == "half"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def fail_halfway(path):
+    with whole_output(path, force=True) as new:
+        new.write_text("half")
+        raise ZeroDivisionError
+
+
+def test_a_failure_leaves_what_was_there(tmp_path):
+    put(tmp_path / "out", "old")
+
+    with pytest.raises(ZeroDivisionError):
+        fail_halfway(tmp_path / "out")
+
+    assert (tmp_path / "out").read_text() == "old"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def put_while_another_does(path):
+    with whole_output(path, force=False) as new:
+        new.write_text("mine")
+        path.write_text("another's")
+
+
+def test_what_came_to_be_meanwhile_is_not_replaced(tmp_path):
+    with pytest.raises(InputError, match="exists"):
+        put_while_another_does(tmp_path / "out")
+
+    assert (tmp_path / "out").read_text() == "another's"
+
+
+def test_force_replaces_a_folder_that_bears_the_mark(tmp_path):
+    put_folder(tmp_path / "out")
+    (tmp_path / "out" / "old").touch()
+
+    put_folder(tmp_path / "out", force=True, mark="mark")
+
+    assert os.listdir(tmp_path / "out") == ["mark"]
+
+
+@pytest.mark.parametrize("mark", [None, "mark"])
+def test_force_replaces_no_folder_without_it(tmp_path, mark):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis").touch()
+
+    with pytest.raises(InputError, match="--force would lose what is not an export"):
+        put_folder(tmp_path / "out", force=True, mark=mark)
+
+    assert os.listdir(tmp_path / "out") == ["thesis"]
+
+
+def test_force_replaces_a_link_and_not_what_it_leads_to(tmp_path):
+    put_folder(tmp_path / "real")
+    (tmp_path / "out").symlink_to(tmp_path / "real")
+
+    put_folder(tmp_path / "out", force=True, mark="mark")
+
+    assert not (tmp_path / "out").is_symlink()
+    assert os.listdir(tmp_path / "real") == ["mark"]
+
+
+def test_a_folder_takes_the_place_of_a_file_by_force(tmp_path):
+    put(tmp_path / "out")
+
+    put_folder(tmp_path / "out", force=True, mark="mark")
+
+    assert (tmp_path / "out").is_dir()
