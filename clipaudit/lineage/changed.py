@@ -32,7 +32,8 @@ def changed_entries(before: Mapping[str, str], after: Mapping[str, str]) -> Iter
 def changed_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Changed]:
     """Yield the settings that differ by dotted name, items of equally long lists by number.
 
-    Values are as JSON writes them, texts without quotes; a tuple is the list that its record holds.
+    Values are as JSON writes them, texts without quotes where that tells them apart; a tuple is the
+    list that its record holds.
 
     >>> list(changed_settings({"sets": [{"k": 1}, {"k": 2}]}, {"sets": [{"k": 1}, {"k": 3}]}))
     [Changed(name='sets[1].k', before='2', after='3')]
@@ -54,11 +55,13 @@ def _values(before: object, after: object, name: str) -> Iterator[Changed]:
         for key in sorted(before.keys() | after.keys()):
             inner = f"{name}.{key}" if name else str(key)
             yield from _values(before.get(key, _ABSENT), after.get(key, _ABSENT), inner)
-    elif _text(before) != _text(after):
+    elif _json(before) != _json(after):
         if _has_settings(before) and _has_settings(after):
             yield from _items(before, after, name)  # type: ignore[arg-type]
-        else:
+        elif _text(before) != _text(after):
             yield Changed(name, _text(before), _text(after))
+        else:
+            yield Changed(name, _json(before), _json(after))
 
 
 def _has_settings(value: object) -> bool:
@@ -82,8 +85,10 @@ def _items(before: list[Any], after: list[Any], name: str) -> Iterator[Changed]:
 
 
 def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else _json(value)
+
+
+def _json(value: object) -> str | None:
     if value is _ABSENT:
         return None
-    if isinstance(value, str):
-        return value
     return json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -25,6 +25,7 @@ def test_settings_that_make_another_key_differ_by_name(before, after):
     [
         ({"a": 1}, {"a": True}, ("a", "1", "true")),
         ({"a": "1"}, {"a": "one"}, ("a", "1", "one")),
+        ({"a": {"b": 1}}, {"a": {"b": "1"}}, ("a.b", "1", '"1"')),
         ({}, {"a": None}, ("a", None, "null")),
         ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}, ("a.c", "2", None)),
         ({"a": [{"b": 1}, {"b": 2}]}, {"a": [{"b": 1}, {"b": 3}]}, ("a[1].b", "2", "3")),
