@@ -57,6 +57,9 @@ GIVEN = RUN.given_embeddings()
 ENVIRONMENT = f"../envs/{RUN.software.environment}.yaml"
 MADE = (*(f"data/{world}/" for world in RUN.worlds), "data/blurred/")
 
+# what pictures go through on their way through a CLIP model: versions enter a step's key
+CLIP_LIBRARIES = ["torch", "torchvision", "open_clip_torch", "pillow"]
+
 
 def brought(*paths):
     """Files that the user brings; only those that are made here where data is absent."""

@@ -125,6 +125,7 @@ if CURATIONS is not None:
             "logs/score_heldout/{encoder}/{corpus}/{part}.log",
         params:
             code=code("score_captions"),
+            numeric=[*CLIP_LIBRARIES, "opencv-python-headless"],
             script="score_captions",
             shards=shard_numbers,
             model=lambda wildcards: encoder_settings(wildcards.encoder),
@@ -155,6 +156,7 @@ if PARROT.test_sets:
             mem_mb=memory(16),
         params:
             code=code("evaluate"),
+            numeric=CLIP_LIBRARIES,
             script="evaluate",
             model=lambda wildcards: encoder_settings(wildcards.encoder),
             batch_size=lambda wildcards: RUN.encoders[wildcards.encoder].batch_size,
@@ -185,6 +187,7 @@ rule retrieve_pairs:
         mem_mb=memory(16),
     params:
         code=code("retrieve_pairs"),
+        numeric=CLIP_LIBRARIES,
         model=lambda wildcards: encoder_settings(wildcards.encoder),
         batch_size=lambda wildcards: RUN.encoders[wildcards.encoder].batch_size,
         corpus=lambda wildcards: wildcards.corpus,
@@ -215,6 +218,7 @@ if PARROT.suite is not None:
             mem_mb=memory(16),
         params:
             code=code("run_suite"),
+            numeric=[*CLIP_LIBRARIES, "clip_benchmark"],
             task=lambda wildcards: SUITE[wildcards.suite_task].task,
             folder=lambda wildcards: SUITE[wildcards.suite_task].folder,
             model=lambda wildcards: encoder_settings(wildcards.encoder),

@@ -22,6 +22,7 @@ rule centroids:
         mem_mb=memory(96),
     params:
         code=code("centroids"),
+        numeric=["faiss", "numpy"],
         clusters=lambda wildcards: deduplication(wildcards).clusters,
         iterations=lambda wildcards: deduplication(wildcards).iterations,
         samples_per_cluster=lambda wildcards: deduplication(

@@ -28,6 +28,7 @@ rule embed:
         mem_mb=memory(16),
     params:
         code=code("embed"),
+        numeric=CLIP_LIBRARIES,
         name=lambda wildcards: wildcards.encoder,
         shards=shard_numbers,
         model=lambda wildcards: encoder_settings(wildcards.encoder),
@@ -56,6 +57,7 @@ rule take_embeddings:
         ENVIRONMENT
     params:
         code=code("take_embeddings"),
+        numeric=["numpy"],
         name=lambda wildcards: wildcards.encoder,
         shards=shard_numbers,
         join=lambda wildcards: given_embeddings(wildcards).model_dump(

@@ -26,6 +26,7 @@ rule evaluate:
         mem_mb=memory(16),
     params:
         code=code("evaluate"),
+        numeric=CLIP_LIBRARIES,
         model=evaluated_model,
         batch_size=evaluated_batch_size,
         tasks=zero_shot_tasks(EVALUATED),
@@ -49,6 +50,7 @@ if pair_test_sets():
             "logs/evaluate_pairs/{recipe}/{manifest}.log",
         params:
             code=code("evaluate"),
+            numeric=CLIP_LIBRARIES,
             script="evaluate",
             model=evaluated_model,
             batch_size=evaluated_batch_size,
@@ -75,6 +77,7 @@ if classified():
             mem_mb=memory(16),
         params:
             code=code("classify"),
+            numeric=["torch", "torchvision", "timm", "pillow"],
             model=classified_model,
             batch_size=classified_batch_size,
             tasks=zero_shot_tasks(classified()),

@@ -47,6 +47,7 @@ else:
             mem_mb=memory(16),
         params:
             code=code("detect"),
+            numeric=["torch", "torchvision", "transformers", "pillow"],
             shards=shard_numbers,
             detector=MEMORY.objects.model_dump(mode="json"),
         script:
@@ -72,6 +73,7 @@ rule embed_captions:
         mem_mb=memory(16),
     params:
         code=code("embed_captions"),
+        numeric=["torch", "open_clip_torch"],
         name=lambda wildcards: wildcards.encoder,
         model=lambda wildcards: encoder_settings(wildcards.encoder),
     script:
@@ -153,6 +155,7 @@ rule measure:
         ENVIRONMENT
     params:
         code=code("measure"),
+        numeric=["numpy", "scipy"],
         neighbors=MEMORY.neighbors,
         seed=MEMORY.seed,
         shards=SHARDS_OF_SOURCES,
@@ -183,6 +186,7 @@ if MEMORY.utility:
             mem_mb=memory(16),
         params:
             code=code("evaluate"),
+            numeric=CLIP_LIBRARIES,
             script="evaluate",
             model=lambda wildcards: encoder_settings(wildcards.encoder),
             batch_size=lambda wildcards: RUN.encoders[wildcards.encoder].batch_size,
@@ -218,6 +222,7 @@ if MEMORY.selections:
             mem_mb=memory(16),
         params:
             code=code("select"),
+            numeric=CLIP_LIBRARIES,
             model=lambda wildcards: encoder_settings(wildcards.encoder),
             batch_size=lambda wildcards: RUN.encoders[wildcards.encoder].batch_size,
             sets=[

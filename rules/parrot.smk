@@ -31,6 +31,7 @@ rule score_captions:
         mem_mb=memory(16),
     params:
         code=code("score_captions"),
+        numeric=[*CLIP_LIBRARIES, "opencv-python-headless"],
         shards=shard_numbers,
         model=lambda wildcards: encoder_settings(wildcards.encoder),
         erasing=PARROT.erasing.model_dump(mode="json"),
@@ -55,6 +56,7 @@ rule fit_clusters:
         mem_mb=memory(32),
     params:
         code=code("fit_clusters"),
+        numeric=["faiss", "numpy", "scikit-learn"],
         clusters=PARROT.clusters.model_dump(mode="json"),
     script:
         "../workflow_scripts/fit_clusters.py"
@@ -143,6 +145,7 @@ rule probe:
         mem_mb=memory(16),
     params:
         code=code("probe"),
+        numeric=[*CLIP_LIBRARIES, "matplotlib"],
         model=lambda wildcards: encoder_settings(wildcards.encoder),
         side=PARROT.probe.side,
         type_size=PARROT.probe.type_size,
@@ -168,6 +171,7 @@ if PROBED in VOCABULARIES:
             encoder=one_of(CURATED_MODELS),
         params:
             code=code("probe"),
+            numeric=[*CLIP_LIBRARIES, "matplotlib"],
             script="probe",
             model=lambda wildcards: encoder_settings(wildcards.encoder),
             side=PARROT.probe.side,

@@ -21,6 +21,7 @@ rule gap:
         ENVIRONMENT
     params:
         code=code("gap"),
+        renamed=["pruning"],  # a label that is not the wildcard
         pruning=lambda wildcards: f"{wildcards.base}.{wildcards.pruning}-pruned",
         test_sets=gap_test_sets,
     script:
@@ -68,6 +69,7 @@ rule prune_at_cut:
         ENVIRONMENT
     params:
         code=code("prune_at_cut"),
+        renamed=["pruning"],  # a label that is not the wildcard
         pruning=lambda wildcards: f"{wildcards.base}.{wildcards.pruning}",
         order=cut_order,
         shards=shard_numbers,

@@ -51,6 +51,7 @@ rule report_figure:
         ENVIRONMENT
     params:
         code=lambda wildcards: code("report_figure", *figure_files(wildcards)),
+        numeric=["matplotlib"],
         code_files=figure_files,
         sql=lambda wildcards: FIGURES[wildcards.figure].table.sql,
         relations=lambda wildcards: FIGURES[wildcards.figure].table.relations,
@@ -81,6 +82,7 @@ rule report_gallery:
         ENVIRONMENT
     params:
         code=code("report_gallery"),
+        numeric=["matplotlib", "pillow"],
         gallery=lambda wildcards: GALLERIES[wildcards.figure].settings,
         name=lambda wildcards: wildcards.figure,
         caption=lambda wildcards: GALLERIES[wildcards.figure].caption,
@@ -106,6 +108,7 @@ rule report_memorized:
         ENVIRONMENT
     params:
         code=code("report_memorized"),
+        numeric=["matplotlib", "pillow"],
         gallery=lambda wildcards: MEMORIZED[wildcards.figure].settings,
         name=lambda wildcards: wildcards.figure,
         caption=lambda wildcards: MEMORIZED[wildcards.figure].caption,
@@ -132,6 +135,7 @@ rule report_spotted:
         ENVIRONMENT
     params:
         code=code("report_spotted"),
+        numeric=["matplotlib", "pillow", "opencv-python-headless"],
         gallery=lambda wildcards: SPOTTED[wildcards.figure].settings,
         name=lambda wildcards: wildcards.figure,
         caption=lambda wildcards: SPOTTED[wildcards.figure].caption,

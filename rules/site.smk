@@ -14,7 +14,7 @@ rule report:
     output:
         report=report(
             directory(f"{RESULTS}/report"),
-            caption="../clipaudit/reports/site/caption.rst",
+            caption="../clipaudit/site/caption.rst",
             category="Report",
             htmlindex="index.html",
         ),

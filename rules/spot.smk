@@ -26,6 +26,7 @@ if PARROT.spotting.spotter == "rapidocr":
             mem_mb=memory(16),
         params:
             code=code("spot"),
+            numeric=["rapidocr", "onnxruntime", "opencv-python-headless", "pillow"],
             shards=shard_numbers,
             spotting=PARROT.spotting.model_dump(mode="json"),
         script:

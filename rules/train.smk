@@ -27,6 +27,8 @@ rule train:
         mem_mb=memory(32),
     params:
         code=code("train"),
+        numeric=CLIP_LIBRARIES,
+        reads_labels=False,
         recipe=lambda wildcards: RUN.recipes[wildcards.recipe].model_dump(mode="json"),
         architecture=lambda wildcards: architecture(
             RUN.recipes[wildcards.recipe].architecture
@@ -53,6 +55,8 @@ rule train_supervised:
         mem_mb=memory(32),
     params:
         code=code("train_supervised"),
+        numeric=[*CLIP_LIBRARIES, "timm"],
+        reads_labels=False,
         recipe=lambda wildcards: RUN.supervised_recipes[wildcards.recipe].model_dump(
             mode="json"
         ),

@@ -19,4 +19,4 @@ def compute(step: Step) -> None:
     step.write_table("centroids", centroids, centroids.schema)
 
 
-run_step(snakemake, compute, numeric=("faiss", "numpy"))
+run_step(snakemake, compute)

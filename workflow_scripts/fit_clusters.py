@@ -15,4 +15,4 @@ def compute(step: Step) -> None:
     step.write_table("clustering", clustering, CLUSTERING)
 
 
-run_step(snakemake, compute, numeric=("faiss", "numpy", "scikit-learn"))
+run_step(snakemake, compute)

@@ -29,4 +29,4 @@ def compute(step: Step) -> None:
     step.write_table("sample_gaps", found.sample_gaps, measures.SAMPLE_GAPS_BY_K)
 
 
-run_step(snakemake, compute, numeric=("numpy", "scipy"))
+run_step(snakemake, compute)

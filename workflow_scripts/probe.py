@@ -29,8 +29,4 @@ def compute(step: Step) -> None:
         step.write_tables(grams.labels["vocabulary"], probes, PROBES, **grams.labels)
 
 
-run_step(
-    snakemake,
-    compute,
-    numeric=("torch", "torchvision", "open_clip_torch", "pillow", "matplotlib"),
-)
+run_step(snakemake, compute)

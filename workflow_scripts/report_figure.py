@@ -25,4 +25,4 @@ def compute(step: Step) -> None:
     step.write_bytes("markdown", text.encode(), ".md")
 
 
-run_step(snakemake, compute, numeric=("matplotlib",))
+run_step(snakemake, compute)

@@ -25,8 +25,4 @@ def compute(step: Step) -> None:
     step.write_table("metrics", metrics, METRICS)
 
 
-run_step(
-    snakemake,
-    compute,
-    numeric=("torch", "torchvision", "open_clip_torch", "pillow", "clip_benchmark"),
-)
+run_step(snakemake, compute)

@@ -32,8 +32,4 @@ def compute(step: Step) -> None:
     step.write_table("drops", drops.table(), DROPS)
 
 
-run_step(
-    snakemake,
-    compute,
-    numeric=("torch", "torchvision", "open_clip_torch", "pillow", "opencv-python-headless"),
-)
+run_step(snakemake, compute)

@@ -27,4 +27,4 @@ def compute(step: Step) -> None:
         step.write_table(each["name"], selections, SELECTIONS, selection=each["name"])
 
 
-run_step(snakemake, compute, numeric=("torch", "torchvision", "open_clip_torch", "pillow"))
+run_step(snakemake, compute)

@@ -36,6 +36,4 @@ def compute(step: Step) -> None:
     step.write_table("drops", drops.table(), DROPS)
 
 
-run_step(
-    snakemake, compute, numeric=("rapidocr", "onnxruntime", "opencv-python-headless", "pillow")
-)
+run_step(snakemake, compute)

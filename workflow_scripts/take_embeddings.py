@@ -26,4 +26,4 @@ def compute(step: Step) -> None:
     step.write_table("drops", drops.table(), DROPS)
 
 
-run_step(snakemake, compute, numeric=("numpy",))
+run_step(snakemake, compute)

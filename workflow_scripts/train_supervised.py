@@ -31,5 +31,4 @@ def compute(step: Step) -> None:
     step.write_table("curves", curves, CURVES)
 
 
-NUMERIC = ("torch", "torchvision", "timm", "open_clip_torch", "pillow")
-run_step(snakemake, compute, numeric=NUMERIC, reads_labels=False)
+run_step(snakemake, compute)

@@ -18,6 +18,7 @@ from typing import Any
 
 from clipaudit.config.loading import read_settings
 from clipaudit.errors import ClipauditError, ConfigError, InputError
+from clipaudit.steps.inputs import is_pointer
 from clipaudit.steps.slowimports import slow_imports_shown
 from clipaudit.suggestions import did_you_mean
 
@@ -57,6 +58,11 @@ class Workflow:
     store: Path
     jobs: Sequence[Job]
     shared_store: Mapping[str, Any] | None = None  # the settings' section
+
+    def is_step(self, job: Job) -> bool:
+        """Return whether a job gives pointers, and is recorded; others write other files."""
+        paths = (path for named in job.outputs.values() for path in named)
+        return any(is_pointer(Path(path), self.results) for path in paths)
 
 
 def read_workflow(targets: Sequence[str], arguments: Sequence[str] = ()) -> Workflow:

@@ -44,23 +44,18 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-NO_SETTINGS = {"code", "code_files", "script", "urls"}  # which code runs, and where shards lie
+# Params that are no settings: which code runs, where shards lie, and what kind of step it is.
+#   numeric       the distributions whose versions enter the key; an exact step names none
+#   reads_labels  False where what its inputs are called cannot change what it gives
+#   renamed       the wildcards that its outputs' labels replace
+NO_SETTINGS = {"code", "code_files", "script", "urls", "numeric", "reads_labels", "renamed"}
 
 
 class Step:
     """One job of the workflow: its inputs as content, its settings, and where its outputs go."""
 
-    def __init__(
-        self,
-        job: Any,  # noqa: ANN401
-        numeric: Sequence[str],
-        *,
-        reads_labels: bool = True,
-    ) -> None:
-        """Read the job that Snakemake hands to a script; `numeric` names libraries that count.
-
-        Without `reads_labels` equal content is equal work, whatever its files are called.
-        """
+    def __init__(self, job: Any) -> None:  # noqa: ANN401
+        """Read the job that Snakemake hands to a script; see NO_SETTINGS for its params."""
         self._job = job
         self._outputs: dict[str, ActionOutput] = {}
         self._written_at: dict[str, float] = {}
@@ -83,8 +78,8 @@ class Step:
                 name: self._inputs.described(paths, job.params.get("urls", ()), name=name)
                 for name, paths in self._named(job.input)
             },
-            environment=environment_of(numeric, job.resources, job.threads),
-            reads_labels=reads_labels,
+            environment=environment_of(job.params.get("numeric", ()), job.resources, job.threads),
+            reads_labels=job.params.get("reads_labels", True),
         )
         self.key = self.ingredients.key()
 
@@ -252,6 +247,9 @@ class Step:
             compute(self)
         missing = [name for name, _ in self._named(self._job.output) if name not in self._outputs]
         assert not missing, f"step {self._job.rule} wrote no {missing}"
+        labels = {label for output in self._outputs.values() for label in output.labels}
+        renamed = labels & self._wildcards.keys() - set(self._job.params.get("renamed", ()))
+        assert not renamed, f"rule {self._job.rule}: its param `renamed` lacks {sorted(renamed)}"
         execution = Execution(
             started=started,
             seconds=round(time.monotonic() - clock, 3),

@@ -9,7 +9,7 @@ import logging
 import multiprocessing
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,22 +24,14 @@ __all__ = ["Step", "code", "reporting", "run_step", "stop_with"]
 logger = logging.getLogger(__name__)
 
 
-def run_step(
-    job: Any,  # noqa: ANN401
-    compute: Callable[[Step], None],
-    *,
-    numeric: Sequence[str] = (),
-    reads_labels: bool = True,
-) -> None:
+def run_step(job: Any, compute: Callable[[Step], None]) -> None:  # noqa: ANN401
     """Run one workflow script's `compute`, or take what it would give from the store.
 
-    `numeric` lists the distributions whose versions enter the key of a step that computes in
-    floating point; an exact step names none. A step to which it is all one what its inputs are
-    called says `reads_labels=False`. Exit with 1 and one message on our own errors. A script ends
-    with this: where it goes well the process will end with 0, whatever came after.
+    Exit with 1 and one message on our own errors. A script ends with this: where it goes well the
+    process will end with 0, whatever came after.
     """
     with ending_at_once(), reporting(job):
-        Step(job, numeric, reads_labels=reads_labels).run(compute)
+        Step(job).run(compute)
 
 
 @contextlib.contextmanager

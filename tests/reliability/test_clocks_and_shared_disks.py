@@ -51,7 +51,7 @@ def make(folder):
         step.write_table("made", pa.table({"number": [1, 2]}, SCHEMA), SCHEMA)
 
     job = Job(folder)
-    Step(job, ()).run(compute)
+    Step(job).run(compute)
     return Pointer.read(Path(job.output["made"])), bool(computed)
 
 
@@ -145,7 +145,7 @@ def test_an_object_that_is_seen_late_is_waited_for(store):
 
 def test_a_step_waits_for_what_its_pointer_names(tmp_path):
     pointer, _ = make(tmp_path)
-    step = Step(Job(tmp_path, {"made": [str(tmp_path / "results/stage/made.json")]}), ())
+    step = Step(Job(tmp_path, {"made": [str(tmp_path / "results/stage/made.json")]}))
     path, aside = hidden(step.store, pointer)
     late = threading.Timer(0.5, os.rename, (aside, path))
     late.start()

@@ -71,7 +71,7 @@ class Job:
 
 def made_part(folder, part):
     job = Job(folder, part)
-    Step(job, ()).run(lambda step: step.write_bytes("made", part.encode(), ".bin"))
+    Step(job).run(lambda step: step.write_bytes("made", part.encode(), ".bin"))
     return job.output["made"]
 
 
@@ -80,7 +80,7 @@ def test_a_step_reads_a_list_as_if_its_rule_had_named_all_pointers(tmp_path):
     path = tmp_path / "results/gathered/stage.list"
     write_list(path, parts)
 
-    by_list, by_name = (Step(Job(tmp_path, "", names), ()) for names in ([str(path)], parts))
+    by_list, by_name = (Step(Job(tmp_path, "", names)) for names in ([str(path)], parts))
 
     assert by_list.key == by_name.key
     assert by_list.ingredients == by_name.ingredients

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 from clipaudit.errors import StoreError
@@ -19,8 +19,6 @@ from clipaudit.lineage.planning.observations import model_of, output_kind
 from clipaudit.lineage.planning.rates import Rate, Rates
 from clipaudit.lineage.planning.scaling import EMBEDDING_INPUTS, Law, Reading, law_of
 from clipaudit.lineage.planning.shardsizes import ShardSizes
-from clipaudit.lineage.planning.stepcalls import step_call
-from clipaudit.steps.codedigest import SCRIPTS
 from clipaudit.steps.environment import device_of
 from clipaudit.steps.jobs import Job, Workflow
 from clipaudit.store.disks import free_bytes
@@ -150,9 +148,7 @@ class Estimate:
         return sum(each.unsized for each in self.stages)
 
 
-def estimate(
-    workflow: Workflow, rates: Rates, sizes: ShardSizes, scripts: Path = SCRIPTS
-) -> Estimate:
+def estimate(workflow: Workflow, rates: Rates, sizes: ShardSizes) -> Estimate:
     """Return what the jobs that Snakemake would start will take.
 
     What the store may hold of them already is not taken off. Raises InputError where it is not
@@ -160,36 +156,27 @@ def estimate(
     """
     stages: dict[str, Stage] = {}
     no_steps = Counter[str]()
-    is_step = _step_test(scripts)
     for job in workflow.jobs:
-        if job.started and not is_step(job.script):
+        if job.started and not workflow.is_step(job):
             no_steps[job.rule] += 1
-    for each in estimate_jobs(workflow, rates, sizes, scripts):
+    for each in estimate_jobs(workflow, rates, sizes):
         stages.setdefault(each.job.rule, Stage(each.job.rule, each.unit)).add(each)
     return Estimate(list(stages.values()), no_steps, sizes.said(), free_bytes(workflow.store))
 
 
-def estimate_jobs(
-    workflow: Workflow, rates: Rates, sizes: ShardSizes, scripts: Path = SCRIPTS
-) -> list[JobEstimate]:
+def estimate_jobs(workflow: Workflow, rates: Rates, sizes: ShardSizes) -> list[JobEstimate]:
     """Return what each job takes that Snakemake would start, in order, as `estimate` sums it."""
     sizes.learn(workflow.jobs)
     expected = _Expected(workflow, rates, sizes)
-    is_step = _step_test(scripts)
     found = []
     for job in workflow.jobs:
-        if is_step(job.script):
+        if workflow.is_step(job):
             law = law_of(job.script)
             reading = expected.reading(job, law)
             expected.give(job, law, reading)
             if job.started:
                 found.append(_estimated(job, law, reading, rates))
     return found
-
-
-def _step_test(scripts: Path) -> Callable[[str], bool]:
-    """Return whether a script runs a step, which is recorded."""
-    return cache(lambda script: step_call(scripts / f"{script}.py") is not None)
 
 
 # --- what one job takes ------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from clipaudit.errors import StoreError
-from clipaudit.lineage.planning.stepcalls import step_call
 from clipaudit.remote.digests import RemoteDigests
 from clipaudit.remote.urls import is_url
 from clipaudit.steps.environment import environment_of
@@ -67,8 +66,9 @@ class Planned:
 class Forecast:
     """What is known of the files of a run while its jobs are gone through."""
 
-    def __init__(self, workflow: Workflow, scripts: Path) -> None:
+    def __init__(self, workflow: Workflow) -> None:
         """Begin with what lies in the results folder and the store of a workflow."""
+        self._workflow = workflow
         self.results = workflow.results
         self.store = Store(workflow.store)
         self._makers: dict[str, Job] = {}
@@ -76,7 +76,6 @@ class Forecast:
         self._group_store = GroupStore.of_settings(workflow.shared_store)
         self._digests = FileDigests(workflow.store / "files")
         self._remote = RemoteDigests(self.store)
-        self._call = cache(lambda script: step_call(scripts / f"{script}.py"))
         self._lying = cache(self._read)
         self._placed_at = cache(self._read_pointer)
         self._coming: dict[str, ActionInput | None] = {}  # None: not known before the run
@@ -86,8 +85,7 @@ class Forecast:
     def fate(self, job: Job) -> Planned:
         """Return the fate of a job whose inputs' makers have theirs."""
         self._makers |= {path: job for path in _paths(job.outputs)}
-        call = self._call(job.script)
-        if call is None:
+        if not self._workflow.is_step(job):
             return self._of_no_step(job)
         job = self._with_urls(job)
         try:
@@ -103,8 +101,8 @@ class Forecast:
             code=job.params["code"],
             settings=settings_of(job.params),
             inputs={name: [file for file in files if file] for name, files in inputs.items()},
-            environment=environment_of(call.numeric, job.resources, job.threads),
-            reads_labels=call.reads_labels,
+            environment=environment_of(job.params.get("numeric", ()), job.resources, job.threads),
+            reads_labels=job.params.get("reads_labels", True),
         )
         planned = Planned(job, "possible", ingredients, inputs, placed=self._placed(job))
         if planned.unknown and not job.started:  # only where a rule calls an input ancient
@@ -120,12 +118,12 @@ class Forecast:
         return self._makers[path].rule if path in self._makers else ""
 
     def sure_labels(self, path: str) -> dict[str, str]:
-        """Return labels that a file made anew is sure to bear: those that its job cannot rename."""
+        """Return labels that a file made anew is sure to bear: what its job does not rename."""
         job = self._makers[path]
-        call = self._call(job.script)
-        if call is None or call.labels is None:
+        if not self._workflow.is_step(job):
             return {}
-        return {name: value for name, value in job.wildcards.items() if name not in call.labels}
+        renamed = job.params.get("renamed", ())
+        return {name: value for name, value in job.wildcards.items() if name not in renamed}
 
     # --- kinds of jobs --------------------------------------------------------------------------
 

@@ -42,7 +42,7 @@ def outlook(workflow: Workflow, scripts: Path = SCRIPTS) -> list[Outlook]:
     Jobs whose action keys are equal compute once: the first is certain, the others are stored,
     with the first as `twin`. Raises InputError for a user's file that cannot be read.
     """
-    forecast = Forecast(workflow, scripts)
+    forecast = Forecast(workflow)
     planned = [forecast.fate(job) for job in workflow.jobs]
     moving = [each for each in planned if each.fate != "current"]
     history = History(forecast.store, {each.job.rule for each in moving if each.ingredients})

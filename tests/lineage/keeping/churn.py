@@ -66,7 +66,7 @@ def churn(folder, seed, seconds):
             Path(path).unlink(missing_ok=True)
         if rng.random() < 0.4:
             continue  # the pointers stay away: what they named may become garbage
-        step = SlowStep(job, ())
+        step = SlowStep(job)
         step.computed, step.slowness = False, rng.choice([0, rng.random() * SLOW / 2])
         step.run(lambda step: step.compute(rng))
         ran, computed = ran + 1, computed + step.computed

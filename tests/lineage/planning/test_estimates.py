@@ -3,6 +3,7 @@
 10 shards --index--> samples --embed--> embeddings --nearest, with 3 embeddings of tests--> ...
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,6 @@ from clipaudit.lineage.planning.estimates import estimate
 from clipaudit.lineage.planning.observations import Given, Observation
 from clipaudit.lineage.planning.rates import Rates, StatedRate
 from clipaudit.lineage.planning.shardsizes import ShardSizes
-from clipaudit.steps.codedigest import SCRIPTS
 from clipaudit.steps.jobs import Job, Workflow
 
 MODEL = {"architecture": {"open_clip": "ViT-B-32", "definition": None}, "encoder": {}}  # 512
@@ -44,7 +44,7 @@ NEAREST = job(
     "similarities",
     "neighbors",
 )
-CATALOG = job("catalog", {}, "catalog")
+CATALOG = replace(job("catalog", {}), outputs={"catalog": ["results/audit.duckdb"]})
 
 
 def seen(rule, work, seconds, model="", **given):
@@ -68,7 +68,7 @@ OBSERVED = [  # one of each: 100 samples of 2 shards, of which 50 stayed; 8 test
 def of(*jobs, observed=OBSERVED, stated=None, shard=20, folder="store"):
     rates = Rates(observed, stated)
     workflow = Workflow(Path("results"), Path(folder), jobs)
-    return estimate(workflow, rates, ShardSizes({"large": shard}), SCRIPTS)
+    return estimate(workflow, rates, ShardSizes({"large": shard}))
 
 
 def hours(found):

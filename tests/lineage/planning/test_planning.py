@@ -20,27 +20,22 @@ RAN = Execution("2026-01-01T00:00:00.000+00:00", 3600.0, "here", 1, 1, {}, {})
 
 
 class Project:
-    """A folder with a user's file, scripts, a store, and results to be."""
+    """A folder with a user's file, a store, and results to be."""
 
     def __init__(self, folder):
         self.folder = folder
         self.store = Store(folder / "store")
         self.results = folder / "results"
-        self.scripts = folder / "scripts"
-        self.scripts.mkdir()
-        for name in ("index", "prune"):
-            (self.scripts / f"{name}.py").write_text("run_step(snakemake, compute)\n")
-        (self.scripts / "draw.py").write_text("with reporting(snakemake): pass\n")
         (folder / "user.tar").write_text("content")
         self.index = self.job("index", {"tars": "user.tar"}, "results/samples.json")
         self.prune = self.job("prune", {"base": "results/samples.json"}, "results/kept.json")
 
-    def job(self, rule, inputs, output, **settings):
+    def job(self, rule, inputs, output, **params):
         return Job(
             rule=rule,
             script=rule,
             wildcards={"corpus": "large"},
-            params={"code": f"code of {rule}", **settings},
+            params={"code": f"code of {rule}", **params},
             inputs={name: [str(self.folder / path)] for name, path in inputs.items()},
             outputs={"table": [str(self.folder / output)]},
             threads=1,
@@ -49,7 +44,7 @@ class Project:
         )
 
     def plan(self, *jobs):
-        return outlook(Workflow(self.results, self.store.root, jobs), self.scripts)
+        return outlook(Workflow(self.results, self.store.root, jobs))
 
     def fates(self, *jobs):
         return [each.planned.fate for each in self.plan(*jobs)]
@@ -166,11 +161,15 @@ def test_equal_work_is_done_once(project):
 
 
 def test_work_that_may_turn_out_equal_is_possible(project):
-    (project.scripts / "prune.py").write_text("run_step(snakemake, compute, reads_labels=False)\n")
     other = project.job("index", {"tars": "user.tar"}, "results/other.json", seed=1)
-    below = project.job("prune", {"base": "results/other.json"}, "results/more.json")
+    base, below = (
+        project.job(
+            "prune", {"base": f"results/{name}.json"}, f"results/{below}.json", reads_labels=False
+        )
+        for name, below in (("samples", "kept"), ("other", "more"))
+    )
 
-    fates = project.fates(project.index, other, project.prune, below)
+    fates = project.fates(project.index, other, base, below)
 
     assert fates == ["certain", "certain", "possible", "possible"]
 
