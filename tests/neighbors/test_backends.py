@@ -54,7 +54,7 @@ def test_without_the_library_torch_takes_its_place_and_that_is_said_once(
         (("avx2",), 10_000, "cpu", "native"),
         ((), 10_000, "cpu", "numpy"),
         ((), 1_000_000, "cpu", "torch"),
-        (("avx2",), 10, "cuda", "triton"),
+        (("avx2",), 10, "cuda", "torch"),
     ],
 )
 def test_the_backend_that_answers_sooner_is_taken(monkeypatch, kernels, rows, device, backend):
