@@ -5,6 +5,7 @@ from clipaudit.steps.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Pick test samples and their neighbours, look their pictures up, draw them."""
+    from clipaudit.corpora.addresses import shard_row
     from clipaudit.corpora.lookup import rows_of_shards
     from clipaudit.reports.drawing import figure_bytes
     from clipaudit.reports.galleries import draw_gallery
@@ -26,7 +27,7 @@ def compute(step: Step) -> None:
     vectors = {}
     for corpus, addresses in neighbor_addresses(sets, queries).items():
         files = [each for each in step.labelled("embeddings") if each.labels["corpus"] == corpus]
-        shards = {address >> 32 for address in addresses}
+        shards = {shard_row(address)[0] for address in addresses}
         batches = rows_of_shards([file.path for file in files], shards)
         vectors[corpus] = pick_vectors(batches, addresses)
     table = gallery(queries, sets, vectors, **asked["shown"])

@@ -37,6 +37,7 @@ def material(step: Step, corpus: str, shards: set[int]) -> "Material":
 
 def compute(step: Step) -> None:
     """Pick examples, look their captions, spans and pictures up, draw them."""
+    from clipaudit.corpora.addresses import shards_and_rows
     from clipaudit.parrot.example_texts import describe_examples, example_addresses
     from clipaudit.parrot.examples import SPOTTED_EXAMPLES, Asked, pick_examples
     from clipaudit.parrot.synthetic import Typeface, dejavu_sans
@@ -52,7 +53,7 @@ def compute(step: Step) -> None:
     corpora, tokenization = asked["corpora"], asked["tokenization"]
     picked = pick_examples(parts(step), lists, corpora=corpora, tokenization=tokenization)
     known = {
-        corpus: material(step, corpus, set((addresses >> 32).tolist()))
+        corpus: material(step, corpus, set(shards_and_rows(addresses)[0].tolist()))
         for corpus, addresses in example_addresses(picked).items()
     }
     table, texts = describe_examples(picked, known, tokenization=tokenization)

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from clipaudit.corpora.addresses import sample_address, shard_row
 from clipaudit.corpora.shards import first_image, raw_samples
 from clipaudit.errors import InputError
 
@@ -23,7 +24,8 @@ def read_pictures(paths_by_shard: Mapping[int, Path], addresses: Iterable[int]) 
     """
     rows: dict[int, set[int]] = {}
     for address in addresses:
-        rows.setdefault(address >> 32, set()).add(address & 0xFFFFFFFF)
+        shard, row = shard_row(address)
+        rows.setdefault(shard, set()).add(row)
     found = {}
     for shard in sorted(rows):
         if shard not in paths_by_shard:
@@ -32,7 +34,7 @@ def read_pictures(paths_by_shard: Mapping[int, Path], addresses: Iterable[int]) 
                 f"{len(paths_by_shard)} shards; give the shards that were indexed"
             )
         for row, image in _images(paths_by_shard[shard], rows[shard]):
-            found[shard << 32 | row] = image
+            found[sample_address(shard, row)] = image
     return found
 
 

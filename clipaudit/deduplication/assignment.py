@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float16, Int64
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
 from clipaudit.corpora.vectors import embedding_array
 from clipaudit.neighbors.backends import BLOCK_QUERIES, BLOCK_ROWS, search
 from clipaudit.neighbors.interface import Queries
@@ -86,10 +86,11 @@ def assign_clusters(
     order = np.lexsort((address, cluster))
     for start in range(0, len(order), TABLE_ROWS):
         rows = order[start : start + TABLE_ROWS]
+        shard, row = shards_and_rows(address[rows])
         columns = {
             "cluster": cluster[rows].astype(np.int32),
-            "shard": (address[rows] >> 32).astype(np.int32),
-            "row": (address[rows] & 0xFFFFFFFF).astype(np.int32),
+            "shard": shard,
+            "row": row,
             "centroid_similarity": similarity[rows],
             "embedding": _embeddings(_gather(vectors, rows)),
         }

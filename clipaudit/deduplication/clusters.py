@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float16, Float64, Int64
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_addresses, shard_row
 from clipaudit.corpora.vectors import embedding_array
 from clipaudit.errors import InputError
 
@@ -98,9 +98,7 @@ def _gather(number: int, runs: Iterable[_Run], read: Read, held_rows: int) -> Cl
 def _check_order(number: int, addresses: Int64[np.ndarray, " n"]) -> None:
     wrong = np.flatnonzero(np.diff(addresses) <= 0)
     if len(wrong):
-        before, after = (
-            divmod(int(address), 1 << 32) for address in addresses[wrong[0] : wrong[0] + 2]
-        )
+        before, after = (shard_row(int(each)) for each in addresses[wrong[0] : wrong[0] + 2])
         raise InputError(
             f"cluster {number}: sample (shard, row) {before} and then {after}; give the parts of "
             "one corpus in the order of their shards, each once, as they were assigned"

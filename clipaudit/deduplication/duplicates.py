@@ -22,8 +22,9 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int32, Int64
+from jaxtyping import Int64
 
+from clipaudit.corpora.addresses import shards_and_rows
 from clipaudit.deduplication.clusters import Cluster, Read, read_clusters
 from clipaudit.deduplication.earlier import BLOCK_ROWS, NearestEarlier
 from clipaudit.deduplication.pairs import Comparison, Removals, compare
@@ -124,8 +125,8 @@ def _table(cluster: Cluster, order: Int64[np.ndarray, " n"], removals: Removals)
     """Return DUPLICATES of a cluster, by rank; `order` gives the sample at each rank."""
     addresses = cluster.addresses[order]
     stays = removals.earlier < 0
-    shard, row = _shard_row(addresses)
-    duplicate_shard, duplicate_row = _shard_row(addresses[removals.earlier])
+    shard, row = shards_and_rows(addresses)
+    duplicate_shard, duplicate_row = shards_and_rows(addresses[removals.earlier])
     columns = {
         "cluster": np.full(len(order), cluster.number, dtype=np.int32),
         "shard": shard,
@@ -135,9 +136,3 @@ def _table(cluster: Cluster, order: Int64[np.ndarray, " n"], removals: Removals)
         "duplicate_row": pa.array(duplicate_row, mask=stays),
     }
     return pa.table(columns, schema=DUPLICATES)
-
-
-def _shard_row(
-    addresses: Int64[np.ndarray, " n"],
-) -> tuple[Int32[np.ndarray, " n"], Int32[np.ndarray, " n"]]:
-    return (addresses >> 32).astype(np.int32), (addresses & 0xFFFFFFFF).astype(np.int32)

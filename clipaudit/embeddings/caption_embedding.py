@@ -15,6 +15,7 @@ import pyarrow as pa
 import torch
 from jaxtyping import Float32
 
+from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.drops import Drops
 from clipaudit.embeddings.embedding import embedding_rows, embeddings_schema
 from clipaudit.errors import InputError
@@ -75,8 +76,8 @@ def _require_captions(samples: pa.Table) -> None:
 
 def caption_batches(samples: pa.Table, *, batch_size: int) -> Iterator[CaptionBatch]:
     """Yield the captions of `samples` in order, at most `batch_size` of one shard at a time."""
-    shard, row = (samples[name].to_numpy().astype(np.int64) for name in ("shard", "row"))
-    assert np.all(np.diff(shard << 32 | row) > 0), "samples come sorted by (shard, row)"
+    shard = samples["shard"].to_numpy()
+    assert np.all(np.diff(sample_addresses(samples)) > 0), "samples come sorted by (shard, row)"
     starts = [0, *(np.flatnonzero(np.diff(shard)) + 1).tolist(), len(shard)]
     for start, end in pairwise(starts):
         for first in range(start, end, batch_size):

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Bool, Int64
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
 from clipaudit.errors import ConfigError, InputError
 
 SETS = ("a", "b", "public", "holdout")
@@ -177,15 +177,17 @@ def _columns(name: str, members: np.ndarray, ranks: Int64[np.ndarray, " n"]) -> 
     """Return a set's rows of ALLOTMENT, by lot."""
     starts = _starts(members)
     first = members["address"][starts][ranks]  # of each one's group
+    shard, row = shards_and_rows(members["address"])
+    duplicate_shard, duplicate_row = shards_and_rows(first)
     columns = {
-        "shard": (members["address"] >> 32).astype(np.int32),
-        "row": (members["address"] & 0xFFFFFFFF).astype(np.int32),
+        "shard": shard,
+        "row": row,
         "set": pa.repeat(name, len(members)),
         "place": ranks,
         "high": np.ascontiguousarray(members["high"]),
         "low": np.ascontiguousarray(members["low"]),
-        "duplicate_shard": pa.array((first >> 32).astype(np.int32), mask=starts),
-        "duplicate_row": pa.array((first & 0xFFFFFFFF).astype(np.int32), mask=starts),
+        "duplicate_shard": pa.array(duplicate_shard, mask=starts),
+        "duplicate_row": pa.array(duplicate_row, mask=starts),
     }
     return pa.table(columns, schema=ALLOTMENT)
 

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Int64
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_addresses, shard_row
 from clipaudit.corpora.splits import select_rows
 from clipaudit.errors import InputError
 from clipaudit.memorization.objects import merged_vocabulary
-from clipaudit.memorization.pairs import matched_recalls, shard_row
+from clipaudit.memorization.pairs import matched_recalls
 from clipaudit.memorization.recall import sample_labels
 
 MODELS = ("target", "reference")  # trained on the record, and not trained on it

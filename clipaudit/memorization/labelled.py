@@ -6,9 +6,8 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Int32, Int64
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_addresses, shard_row
 from clipaudit.errors import StoreError
-from clipaudit.memorization.pairs import shard_row
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Int, Int64
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
 from clipaudit.corpora.drops import table_of_rows
 from clipaudit.corpora.vectors import embedding_array
 from clipaudit.errors import ConfigError
@@ -205,12 +205,13 @@ def _overlaps(
     held = {name: values[slots] for name, values in witnesses.held.items()}
     leaving = own.select(["shard", "row", "set"]).take(rows)
     similarity = -held["falling"]
+    shard, row = shards_and_rows(held["address"])
     columns = {
         **{name: leaving[name] for name in leaving.column_names},
         "how": pa.repeat(how, len(rows)),
         "other_corpus": pa.array(witnesses.corpora, pa.string()).take(pa.array(held["corpus"])),
-        "other_shard": (held["address"] >> 32).astype(np.int32),
-        "other_row": (held["address"] & 0xFFFFFFFF).astype(np.int32),
+        "other_shard": shard,
+        "other_row": row,
         "other_set": pa.array(SETS).take(pa.array(held["set"])),
         "similarity": pa.array(similarity, mask=np.isinf(similarity)),
     }

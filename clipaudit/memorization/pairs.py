@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Int, Int64
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_addresses, shard_row
 from clipaudit.errors import InputError
 
 
@@ -95,8 +95,3 @@ def mean_ratio(numerators: Int[np.ndarray, " n"], denominators: Int[np.ndarray, 
         Fraction(0),
     )
     return total / max(len(numerators), 1)
-
-
-def shard_row(address: int) -> tuple[int, int]:
-    """Return an address as (shard, row), as messages print it."""
-    return address >> 32, address & 0xFFFFFFFF

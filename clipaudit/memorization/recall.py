@@ -13,10 +13,9 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Int32, Int64
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_addresses, shard_row, shards_and_rows
 from clipaudit.errors import ConfigError, StoreError
 from clipaudit.memorization.labelled import LabelledImages, places_among
-from clipaudit.memorization.pairs import shard_row
 
 TOP_LABELS = 10  # Sec. 4.2 and Fig. 4: "when predicting top-10 objects"
 BLOCK_RECORDS = 4096  # records held at once: memory, never results
@@ -228,7 +227,7 @@ def _recalls(block: _Block, records: LabelledImages, ks: Sequence[int], top: int
         columns["top_predicted"] = block.per_record(best)
         columns["top_correct"] = block.per_record(best & is_true)
         head = {
-            **_shard_row(addresses),
+            **dict(zip(("shard", "row"), shards_and_rows(addresses), strict=True)),
             "k": np.full(len(addresses), k, dtype=np.int32),
             "similarity": block.similarity,
         }
@@ -260,8 +259,10 @@ def _listed(block: _Block, records: LabelledImages, k: int) -> pa.Table:
     neighbors[np.searchsorted(packed, voted)] = block.neighbors(k)
     order = np.lexsort((packed, -neighbors, packed >> 32))
     packed, neighbors = packed[order], neighbors[order]
+    shard, row = shards_and_rows(records.addresses[block.first + (packed >> 32)])
     columns = {
-        **_shard_row(records.addresses[block.first + (packed >> 32)]),
+        "shard": shard,
+        "row": row,
         "label": ((packed & 0xFFFFFFFF) - (1 << 31)).astype(np.int32),
         "neighbors": neighbors,
         "is_true": np.isin(packed, true),
@@ -275,8 +276,3 @@ def _packed(
     """Return (record, label) as one number in the order of both, labels below 0 included."""
     packed: np.ndarray = record << 32 | label + (1 << 31)
     return packed
-
-
-def _shard_row(addresses: Int64[np.ndarray, " m"]) -> dict[str, Int32[np.ndarray, " m"]]:
-    shard, row = addresses >> 32, addresses & 0xFFFFFFFF
-    return {"shard": shard.astype(np.int32), "row": row.astype(np.int32)}

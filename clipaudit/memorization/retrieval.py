@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Int64
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_addresses, shard_row, shards_and_rows
 from clipaudit.corpora.vectors import embedding_array
 from clipaudit.errors import InputError
 from clipaudit.memorization.recall import RETRIEVED
@@ -83,13 +83,15 @@ def retrieve(
     by_place = np.empty(len(known), dtype=np.int64)
     by_place[places] = known
     images, records = by_place[top.address[query, rank]], queries.addresses[query]
+    shard, row = shards_and_rows(records)
+    public_shard, public_row = shards_and_rows(images)
     columns = {
-        "shard": (records >> 32).astype(np.int32),
-        "row": (records & 0xFFFFFFFF).astype(np.int32),
+        "shard": shard,
+        "row": row,
         "rank": rank.astype(np.int32),
         "similarity": top.similarity[query, rank],
-        "public_shard": (images >> 32).astype(np.int32),
-        "public_row": (images & 0xFFFFFFFF).astype(np.int32),
+        "public_shard": public_shard,
+        "public_row": public_row,
     }
     return pa.table(columns, schema=RETRIEVED)
 
@@ -102,7 +104,7 @@ def _places(
     at = np.searchsorted(known, wanted)
     strange = (at == len(known)) | (known[np.minimum(at, len(known) - 1)] != wanted)
     if len(known) == 0 or strange.any():
-        shard, row = divmod(int(wanted[strange.argmax() if len(known) else 0]), 1 << 32)
+        shard, row = shard_row(int(wanted[strange.argmax() if len(known) else 0]))
         raise InputError(
             f"public image (shard {shard}, row {row}) is not among the {len(known)} of the public "
             "set: embed the public set again, from the samples that its order was made of"

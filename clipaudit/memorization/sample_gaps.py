@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_addresses, shard_row
 from clipaudit.errors import InputError
-from clipaudit.memorization.pairs import matched_recalls, mean_ratio, shard_row
+from clipaudit.memorization.pairs import matched_recalls, mean_ratio
 
 # One row per (sort, records, measure), in this order.
 SAMPLE_GAPS = pa.schema(

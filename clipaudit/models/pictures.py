@@ -14,6 +14,7 @@ import pyarrow as pa
 import torch
 from jaxtyping import Int64, UInt8
 
+from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.reasons import NO_IMAGE, Unusable
 from clipaudit.corpora.shards import RawSample, first_image, raw_samples
@@ -143,7 +144,7 @@ class _OwnRows:
 
 def _rows_by_shard(samples: pa.Table) -> dict[int, Int64[np.ndarray, " n"]]:
     shard, row = (samples[name].to_numpy().astype(np.int64) for name in ("shard", "row"))
-    assert np.all(np.diff(shard << 32 | row) > 0), "samples come sorted by (shard, row)"
+    assert np.all(np.diff(sample_addresses(samples)) > 0), "samples come sorted by (shard, row)"
     numbers = np.unique(shard)
     starts = np.searchsorted(shard, numbers).tolist()
     ends = [*starts[1:], len(row)]

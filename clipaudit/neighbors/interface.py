@@ -14,6 +14,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float, Float16, Float64, Int64
 
+from clipaudit.corpora.addresses import shard_row
 from clipaudit.errors import InputError
 
 NORM_LIMIT = 4.0  # 4 * 4 < 32, see above; stored embeddings have norm 1
@@ -145,7 +146,7 @@ def check_norms(
     """Refuse vectors that are too long for exact sums, or not finite."""
     if len(norms) and not norms.max() <= NORM_LIMIT:  # also catches NaN
         index = int(np.argmax(~(norms <= NORM_LIMIT)))
-        shard, row = divmod(int(addresses[index]), 1 << 32)
+        shard, row = shard_row(int(addresses[index]))
         raise InputError(
             f"{kind} sample (shard {shard}, row {row}): its embedding has norm {norms[index]:.4g}; "
             f"similarities are exact only for finite vectors of norm at most {NORM_LIMIT:g}, "

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool
 from PIL import Image
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_address, sample_addresses
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.corpora.shards import RawSample
 from clipaudit.models.pictures import Fault, PictureBatch, PictureSource
@@ -119,7 +119,7 @@ class Erasing:
             yield self._erased(stored, of, co_only=kind in ("co", "random_co"))
 
     def _picture(self, shard: int, row: int) -> pa.Table:
-        at = int(np.searchsorted(self._addresses, shard << 32 | row))
+        at = int(np.searchsorted(self._addresses, sample_address(shard, row)))
         return self.pictures.slice(at, 1)
 
     def _erased(self, stored: Pixels, of: pa.Table, *, co_only: bool) -> Pixels:

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Int64
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_address, sample_addresses, shard_row
 from clipaudit.errors import StoreError
-from clipaudit.parrot.examples import SPOTTED_EXAMPLES, named_address
+from clipaudit.parrot.examples import SPOTTED_EXAMPLES
 from clipaudit.parrot.spans import SPAN_LIST
 from clipaudit.parrot.tokens import Tokenization, tokens
 
@@ -69,7 +69,7 @@ def describe_examples(
         captions |= dict(zip(keys, samples["caption"].to_pylist(), strict=True))
     rows = picked.to_pylist()
     for row in rows:
-        caption = captions[row["corpus"], row["shard"] << 32 | row["row"]]
+        caption = captions[row["corpus"], sample_address(row["shard"], row["row"])]
         assert caption is not None, "a caption is scored"
         own = dict.fromkeys(tokens(caption, tokenization))
         co_words = set(row["co_words"])
@@ -87,7 +87,7 @@ def _rows_at(tables: Iterable[pa.Table], addresses: Int64[np.ndarray, " n"], nam
     if places.null_count:
         lacking = pa.array(addresses).filter(pc.is_null(places))[0].as_py()
         raise StoreError(
-            f"{name}: {named_address(lacking)} is scored but not among them; run "
+            f"{name}: (shard, row) {shard_row(lacking)} is scored but not among them; run "
             "`clipaudit verify`, or make the scores again"
         )
     return pa.concat_tables(found).take(places)

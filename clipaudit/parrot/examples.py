@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Float64, Int32, Int64
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_addresses, shard_row
 from clipaudit.errors import StoreError
 from clipaudit.parrot.tokens import Tokenization
 
@@ -129,8 +129,8 @@ def _joined(part: Part, position: int, tokenization: Tokenization) -> pa.Table:
     if places.null_count:
         lacking = addresses.filter(pc.is_null(places))[0].as_py()
         raise StoreError(
-            f"{part.corpus}: {named_address(lacking)} is scored but not among the {len(matches)} "
-            "matches of its part; run `clipaudit verify`, or make both again"
+            f"{part.corpus}: (shard, row) {shard_row(lacking)} is scored but not among the "
+            f"{len(matches)} matches of its part; run `clipaudit verify`, or make both again"
         )
     clusters = pa.nulls(len(scores), pa.int32())
     if part.placed is not None:
@@ -223,12 +223,3 @@ def _added(
     more: np.ndarray = np.bincount(numbers, minlength=max(length, len(counts))).astype(np.int64)
     more[: len(counts)] += counts
     return more
-
-
-def named_address(address: int) -> str:
-    """Return an address as messages write it.
-
-    >>> named_address(3 << 32 | 7)
-    '(shard, row) (3, 7)'
-    """
-    return f"(shard, row) ({address >> 32}, {address & 0xFFFFFFFF})"

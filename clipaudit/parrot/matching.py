@@ -16,7 +16,7 @@ import pyarrow as pa
 from jaxtyping import Int64
 from rapidfuzz.distance import Levenshtein
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_addresses, shard_row
 from clipaudit.corpora.drops import table_of_rows
 from clipaudit.errors import ConfigError, StoreError
 from clipaudit.parrot.spans import Polygon, Span
@@ -70,7 +70,7 @@ def match(
     captions = _captions(samples, addresses)
     texts = list(span_texts(spans))
     rows = (
-        (int(address) >> 32, int(address) & 0xFFFFFFFF, *_row(caption, texts[place], threshold))
+        (*shard_row(int(address)), *_row(caption, texts[place], threshold))
         for address, place, caption in zip(addresses, order, captions, strict=True)
     )
     return table_of_rows(rows, MATCHES)
@@ -116,8 +116,8 @@ def sorted_places(
     twice = np.flatnonzero(np.diff(addresses) == 0)
     if len(twice):
         raise StoreError(
-            f"{name}: {_named(int(addresses[twice[0]]))} occurs twice among {len(addresses)} rows; "
-            "run `clipaudit verify`, or make the table again"
+            f"{name}: (shard, row) {shard_row(int(addresses[twice[0]]))} occurs twice among "
+            f"{len(addresses)} rows; run `clipaudit verify`, or make the table again"
         )
     return addresses, order
 
@@ -129,15 +129,12 @@ def _captions(samples: pa.Table, addresses: Int64[np.ndarray, " n"]) -> list[str
     lacking = np.flatnonzero(~np.isin(addresses, known))
     if len(lacking):
         raise StoreError(
-            f"spans: {_named(int(addresses[lacking[0]]))} is not among the {len(known)} samples "
-            "that they are matched with; give the samples whose pictures were spotted"
+            f"spans: (shard, row) {shard_row(int(addresses[lacking[0]]))} is not among the "
+            f"{len(known)} samples that they are matched with; give the samples whose pictures "
+            "were spotted"
         )
     captions = samples["caption"].to_pylist()
     return [captions[place] for place in order[places]]
-
-
-def _named(address: int) -> str:
-    return f"(shard, row) ({address >> 32}, {address & 0xFFFFFFFF})"
 
 
 def _fraction(threshold: float) -> Fraction:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_addresses, shard_row
 from clipaudit.corpora.drops import table_of_rows
 from clipaudit.errors import StepError
 from clipaudit.parrot.matching import span_texts
@@ -72,7 +72,7 @@ def _rows_of(table: pa.Table, spans: pa.Table, name: str) -> pa.Table:
     known, wanted = sample_addresses(table), sample_addresses(spans)
     lacking = np.flatnonzero(~np.isin(wanted, known))
     if len(lacking):
-        shard, row = divmod(int(wanted[lacking[0]]), 1 << 32)
+        shard, row = shard_row(int(wanted[lacking[0]]))
         raise StepError(
             f"{name}: row {row} of shard {shard} is not among its {len(known)} rows, but was "
             f"spotted, as {len(lacking)} of {len(wanted)} pictures. Give the {name} of all the "

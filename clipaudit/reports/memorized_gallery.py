@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_address, sample_addresses
 from clipaudit.memorization.examples import MODELS
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, WIDTHS, style
 from clipaudit.reports.flowing import LINE, Word, set_in_lines, words_of
@@ -266,7 +266,7 @@ def _head(number: int, block: _Block) -> Lines:
 
 
 def _address(row: Row, shard: str, number: str) -> int:
-    return int(row[shard]) << 32 | int(row[number])
+    return sample_address(int(row[shard]), int(row[number]))
 
 
 def _empty(options: Mapping[str, Any]) -> "matplotlib.figure.Figure":

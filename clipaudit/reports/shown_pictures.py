@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_addresses, shard_row
 from clipaudit.corpora.lookup import paths_by_corpus, read_pictures, rows_of_shards
 from clipaudit.errors import InputError
 from clipaudit.store.actions import LabelledFile
@@ -42,14 +42,14 @@ def _uids(corpus: str, wanted: set[int], samples: Sequence[LabelledFile]) -> dic
     """Return uids by address; InputError for a sample that the tables do not hold."""
     paths = [file.path for file in samples if file.labels["corpus"] == corpus]
     found: dict[int, str] = {}
-    for table in rows_of_shards(paths, {address >> 32 for address in wanted}):
+    for table in rows_of_shards(paths, {shard_row(address)[0] for address in wanted}):
         addresses = sample_addresses(table)
         kept = np.isin(addresses, list(wanted))
         uids = table["uid"].filter(pa.array(kept)).to_pylist()
         found.update(zip(addresses[kept].tolist(), uids, strict=True))
     missing = wanted - found.keys()
     if missing:
-        shard, row = divmod(min(missing), 1 << 32)
+        shard, row = shard_row(min(missing))
         raise InputError(
             f"{corpus}: no uid of row {row} of shard {shard}, which a gallery shows: the index has "
             f"{len(found)} of the {len(wanted)} samples shown. "

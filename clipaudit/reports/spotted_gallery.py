@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_address, sample_addresses
 from clipaudit.parrot.synthetic import Typeface
 from clipaudit.parrot.tokens import tokens
 from clipaudit.reports.drawing import PALETTE, WIDTHS, style
@@ -127,7 +127,7 @@ class _Shown:
 
 
 def _key(row: Row) -> tuple[str, int]:
-    return row["corpus"], int(row["shard"]) << 32 | int(row["row"])
+    return row["corpus"], sample_address(int(row["shard"]), int(row["row"]))
 
 
 # --- the forms -----------------------------------------------------------------------------------

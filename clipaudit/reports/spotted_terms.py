@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from PIL import Image
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_address, sample_addresses
 from clipaudit.parrot.erasing import mask_of, scaled, scaled_length
 from clipaudit.parrot.matching import co_embedded
 from clipaudit.parrot.spans import Polygon, spans_of
@@ -77,7 +77,7 @@ def _erasable(example: Row, texts: pa.Table) -> pa.Table:
     """Return what `Erasing` has to know of an example and of its donor, by (shard, row)."""
     addresses = [_address(example)]
     if example["donor_row"] is not None:
-        addresses.append(example["shard"] << 32 | example["donor_row"])
+        addresses.append(sample_address(example["shard"], example["donor_row"]))
     own = texts.filter(pa.array(np.isin(sample_addresses(texts), addresses)))
     assert len(own) == len(addresses), "the texts hold an example and its donor"
     is_example = sample_addresses(own) == addresses[0]
@@ -101,4 +101,4 @@ def _mask(
 
 
 def _address(row: Row) -> int:
-    return int(row["shard"]) << 32 | int(row["row"])
+    return sample_address(int(row["shard"]), int(row["row"]))

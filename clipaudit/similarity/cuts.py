@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Int64, UInt64
 
+from clipaudit.corpora.addresses import sample_address, shard_row
 from clipaudit.corpora.manifests import prune_manifest
 from clipaudit.errors import InputError
 from clipaudit.similarity.orders import REPEATS_NONE, Order, Ordered, order_samples
@@ -72,10 +73,11 @@ def find_cut(
         key, address = _sample_at(before - 1, blocks, _EVERY, _DIGITS, counts, bucket_rows)
     if order.kind == "semdedup" and key == REPEATS_NONE:
         _refuse_unrepeated(name, blocks, eligible, stay)
+    shard, row = (None, None) if address is None else shard_row(address)
     columns = {
         "key": key,
-        "shard": None if address is None else address >> 32,
-        "row": None if address is None else address & 0xFFFFFFFF,
+        "shard": shard,
+        "row": row,
         "eligible": eligible,
         "kept": stay,
     }
@@ -94,7 +96,7 @@ def prune_at_cut(order: Order, base: pa.Table, embedded: pa.Table, cut: pa.Table
     samples = order_samples(order, base, embedded)
     before = np.zeros(len(samples.keys), dtype=bool)
     if last["key"] is not None:
-        key, address = last["key"], (last["shard"] << 32) | last["row"]
+        key, address = last["key"], sample_address(last["shard"], last["row"])
         ties = (samples.keys == key) & (samples.addresses <= address)
         before = (samples.keys < key) | ties
     leaves = ~before if order.removes_last else before

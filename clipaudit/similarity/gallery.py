@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Float16, Float64, Int64
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_addresses, shard_row, shards_and_rows
 from clipaudit.corpora.places import places
 from clipaudit.corpora.vectors import embedding_array
 from clipaudit.errors import InputError
@@ -84,7 +84,7 @@ def pick_queries(
             addresses, others, assume_unique=True, return_indices=True
         )
         addresses = addresses[similarities[own] > limits[other]]
-    shard, row = (addresses >> 32).astype(np.int32), addresses.astype(np.int32)
+    shard, row = shards_and_rows(addresses)
     order = np.argsort(places(shard, row, seed=seed))[:count]
     return [Query(testset, int(address)) for address in addresses[order]]
 
@@ -167,11 +167,10 @@ def pick_vectors(
             found.update({int(given[row]): vectors[row].copy() for row in rows})
     missing = np.setdiff1d(wanted, np.fromiter(found, dtype=np.int64))
     if len(missing):
-        shard, row = int(missing[0]) >> 32, int(missing[0]) & 0xFFFFFFFF
         raise InputError(
             f"gallery: {len(missing)} of {len(wanted)} neighbours have no embedding, the first is "
-            f"(shard, row) ({shard}, {row}); the neighbours are of other embeddings: run the "
-            "search again"
+            f"(shard, row) {shard_row(int(missing[0]))}; the neighbours are of other "
+            "embeddings: run the search again"
         )
     return found
 
@@ -245,9 +244,23 @@ def gallery(
                 columns=columns,
                 near_duplicate_distance=near_duplicate_distance,
             )
-            head = (block, query.testset, *_pair(query.address), position, each.title, each.corpus)
+            head = (
+                block,
+                query.testset,
+                *shard_row(query.address),
+                position,
+                each.title,
+                each.corpus,
+            )
             rows += [
-                (*head, place, one.rank, *_pair(one.address), one.similarity, one.omitted_before)
+                (
+                    *head,
+                    place,
+                    one.rank,
+                    *shard_row(one.address),
+                    one.similarity,
+                    one.omitted_before,
+                )
                 for place, one in enumerate(shown)
             ]
     rows.sort()  # by block, then set, then place: no two agree in these
@@ -276,7 +289,3 @@ def _nearest(
     addresses = sample_addresses(best, "test_shard", "test_row")
     order = np.argsort(addresses)
     return addresses[order], best["similarity"].to_numpy()[order]
-
-
-def _pair(address: int) -> tuple[int, int]:
-    return address >> 32, address & 0xFFFFFFFF

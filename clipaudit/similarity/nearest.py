@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from jaxtyping import Float64, Int, Int32, Int64
+from jaxtyping import Float64, Int, Int64
 
-from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.addresses import sample_addresses, shard_row, shards_and_rows
 from clipaudit.corpora.vectors import embedding_array
 from clipaudit.errors import InputError
 from clipaudit.neighbors.backends import BLOCK_QUERIES, BLOCK_ROWS, search
@@ -150,8 +150,8 @@ class PartSearch:
             place = int(np.argmax(np.diff(addresses, prepend=self._last) <= 0))
             before = addresses[place - 1] if place else self._last
             raise InputError(
-                f"train samples (shard, row) {_pair(int(before))} and then "
-                f"{_pair(int(addresses[place]))}: embeddings must be sorted by (shard, row) "
+                f"train samples (shard, row) {shard_row(int(before))} and then "
+                f"{shard_row(int(addresses[place]))}: embeddings must be sorted by (shard, row) "
                 "without repetition"
             )
         self._last = int(addresses[-1]) if len(addresses) else self._last
@@ -198,7 +198,9 @@ def _align_gaps(
     strange = np.setdiff1d(given, addresses)
     if len(strange) or len(np.unique(given)) < len(given):
         what = (
-            f"sample {_pair(int(strange[0]))}, not embedded" if len(strange) else "a sample twice"
+            f"sample {shard_row(int(strange[0]))}, not embedded"
+            if len(strange)
+            else "a sample twice"
         )
         raise InputError(
             f"gaps of test set {name}: they name {what}; {len(given)} gaps for {len(addresses)} "
@@ -219,9 +221,9 @@ def _similarities(sets: QuerySets, addresses: Int64[np.ndarray, " n"], best: Row
     if gaps is None:
         gaps = np.full(len(sets.queries.addresses), np.nan)  # compares as no gap
     none = crossed < 0
-    shard, row = _shard_row(np.repeat(addresses, len(filled)))
-    test_shard, test_row = _shard_row(sets.queries.addresses[query])
-    gap_shard, gap_row = _shard_row(sets.queries.addresses[crossed])
+    shard, row = shards_and_rows(np.repeat(addresses, len(filled)))
+    test_shard, test_row = shards_and_rows(sets.queries.addresses[query])
+    gap_shard, gap_row = shards_and_rows(sets.queries.addresses[crossed])
     columns = {
         "shard": shard,
         "row": row,
@@ -274,8 +276,8 @@ def _neighbors(
     similarity: Float64[np.ndarray, " m"],
     train: Int64[np.ndarray, " m"],
 ) -> pa.Table:
-    test_shard, test_row = _shard_row(test)
-    shard, row = _shard_row(train)
+    test_shard, test_row = shards_and_rows(test)
+    shard, row = shards_and_rows(train)
     columns = {
         "testset": _testset_column(names, sets),
         "test_shard": test_shard,
@@ -292,13 +294,3 @@ def _testset_column(names: tuple[str, ...], indices: Int[np.ndarray, " m"]) -> p
     return pa.DictionaryArray.from_arrays(
         pa.array(indices.astype(np.int32)), pa.array(names, pa.string())
     )
-
-
-def _shard_row(
-    addresses: Int64[np.ndarray, " n"],
-) -> tuple[Int32[np.ndarray, " n"], Int32[np.ndarray, " n"]]:
-    return (addresses >> 32).astype(np.int32), (addresses & 0xFFFFFFFF).astype(np.int32)
-
-
-def _pair(address: int) -> tuple[int, int]:
-    return address >> 32, address & 0xFFFFFFFF

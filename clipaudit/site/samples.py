@@ -16,6 +16,7 @@ from clipaudit.catalog.samples.fate import fate_at
 from clipaudit.catalog.sqltext import identifier
 from clipaudit.config.pictures import has_pictures
 from clipaudit.config.run import Run
+from clipaudit.corpora.addresses import sample_address
 from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.lookup import read_pictures
 from clipaudit.corpora.reasons import Unusable
@@ -173,7 +174,7 @@ def pictures(pages: Iterable[SamplePage], run: Run) -> dict[str, bytes | str]:
     found: dict[str, bytes | str] = {}
     by_corpus: dict[str, dict[int, SamplePage]] = {}
     for page in pages:
-        by_corpus.setdefault(page.corpus, {})[page.shard << 32 | page.row] = page
+        by_corpus.setdefault(page.corpus, {})[sample_address(page.shard, page.row)] = page
     for corpus, wanted in by_corpus.items():
         if not has_pictures(run, corpus):
             why = f"{plain(run.title(corpus))} has no pictures"

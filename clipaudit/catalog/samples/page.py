@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clipaudit.catalog.samples.sections import Fate, Section, facts, sections, sentences
+from clipaudit.corpora.addresses import sample_address
 from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.lookup import read_pictures
 from clipaudit.errors import InputError
@@ -51,7 +52,7 @@ def read_picture(sample: Mapping[str, Any], store: Store | None) -> bytes:
             "Ask without the picture."
         )
     path = _shard(sample, store)
-    address = sample["shard"] << 32 | sample["row"]
+    address = sample_address(sample["shard"], sample["row"])
     image = read_pictures({sample["shard"]: path}, [address])[address]
     found = hashlib.sha256(image).hexdigest()
     if found != sample["image_sha256"]:
