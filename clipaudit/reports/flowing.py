@@ -4,6 +4,7 @@ Widths come from the outlines of the font, so lines break at the same places in 
 Measures are in inches in print.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -74,6 +75,20 @@ def width_of(words: Iterable[Word]) -> float:
     return sum(_width(word.text, word.bold) + _space() for word in words) - _space()
 
 
+def shortened(text: str, width: float, measured: Callable[[str], float]) -> str:
+    """Return a text, or as many of its letters as fit a width, and an ellipsis.
+
+    One letter stays as it is, and an ellipsis that does not fit stays, too.
+
+    >>> shortened("mmmm", 3, len), shortened("mm", 0, len)
+    ('mm…', '…')
+    """
+    if len(text) == 1 or measured(text) <= width:
+        return text
+    fitting = bisect_right(range(len(text)), width, key=lambda kept: measured(f"{text[:kept]}…"))
+    return f"{text[: max(0, fitting - 1)]}…"
+
+
 def _broken(words: Iterable[Word], width: float) -> list[list[Placed]]:
     lines: list[list[Placed]] = []
     x = width  # so that the first word opens a line
@@ -89,9 +104,7 @@ def _broken(words: Iterable[Word], width: float) -> list[list[Placed]]:
 
 def _cut(word: Word, width: float) -> Word:
     """Return a word that fits: with as many of its letters as do."""
-    text = word.text
-    while _width(text, word.bold) > width and len(text) > 1:
-        text = f"{text.removesuffix('…')[:-1]}…"
+    text = shortened(word.text, width, lambda text: _width(text, word.bold))
     return Word(text, word.colour, word.bold)
 
 

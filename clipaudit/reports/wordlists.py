@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from clipaudit.reports.drawing import (
     bare_figure,
     style,
 )
-from clipaudit.reports.flowing import Word, printable, width_of
+from clipaudit.reports.flowing import Word, printable, shortened, width_of
 from clipaudit.reports.layouts import count
 from clipaudit.reports.ranges import interval_label
 
@@ -89,7 +90,7 @@ def _paragraph(part: Sequence[Mapping[str, Any]], width: float) -> list[list[_Se
     x = math.inf  # so that the first word opens a line
     for row, log in zip(words, logs, strict=True):
         points = _points(log, min(logs), max(logs))
-        text = _fitting(printable(row["gram"]), points, width)
+        text = shortened(printable(row["gram"]), width, partial(_width, points=points))
         space = _SPACE * points / 72
         if x + space + _width(text, points) > width:
             if len(lines) == _LINES:
@@ -104,13 +105,6 @@ def _paragraph(part: Sequence[Mapping[str, Any]], width: float) -> list[list[_Se
 def _points(log: float, least: float, most: float) -> float:
     share = (log - least) / (most - least) if most > least else 0.5
     return SMALLEST_POINTS + share * (_LARGEST - SMALLEST_POINTS)
-
-
-def _fitting(text: str, points: float, width: float) -> str:
-    """Return the text, or as many of its letters as fit."""
-    while _width(text, points) > width and len(text) > 1:
-        text = f"{text.removesuffix('…')[:-1]}…"
-    return text
 
 
 def _width(text: str, points: float) -> float:

@@ -28,6 +28,7 @@ INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = "cpu" if INTERPRETED else "cuda"
 SMALL = Tiling(64, 64, 64)
 SIZES = st.sampled_from([64, 200, 1000])
+EXAMPLES = settings(deadline=None, max_examples=4 if INTERPRETED else 40)  # some take seconds there
 pytestmark = [] if INTERPRETED else pytest.mark.gpu
 
 
@@ -48,7 +49,7 @@ def unit_rows(rng, n, d=64):
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
 
 
-@settings(deadline=None, max_examples=10)
+@EXAMPLES
 @given(case=searches(), tiling=st.sampled_from([SMALL, Tiling(), Tiling(64, 128, 128)]))
 def test_equals_a_loop_over_all_pairs(case, tiling):
     queries, k, addresses, train = build(case)
@@ -58,7 +59,7 @@ def test_equals_a_loop_over_all_pairs(case, tiling):
     assert_same_bytes(found, brute_force(queries, k, addresses, train))
 
 
-@settings(deadline=None, max_examples=10)
+@EXAMPLES
 @given(case=searches(), rows=SIZES, columns=SIZES, cuts=st.lists(st.integers(0, 300), max_size=2))
 def test_blocks_never_show(case, rows, columns, cuts):
     queries, k, addresses, train = build(case)
