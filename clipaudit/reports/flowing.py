@@ -63,10 +63,10 @@ def set_in_lines(
     """
     words = [_cut(word, width) for word in words]
     found = _broken(words, width)
-    left = len(words)
+    left = sum(map(len, found[:lines]))  # with more than these there would be too many lines
     while len(found) > lines:
-        left -= 1
         found = _broken([*words[:left], _cut(more(len(words) - left), width)], width)
+        left -= 1
     return found
 
 
