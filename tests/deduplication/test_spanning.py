@@ -4,9 +4,10 @@ from clustercases import first_of_group, grid_vectors, similarities
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clipaudit.deduplication import pairs
+from clipaudit.deduplication import pairs, spanning
 from clipaudit.deduplication.spanning import SpanningForest, spanning_forest
 from clipaudit.neighbors import above
+from clipaudit.neighbors.above import Above
 
 
 def found(forest):
@@ -59,6 +60,20 @@ def test_the_cut_of_what_is_screened_never_shows(monkeypatch, tile):
     forest.across(0, vectors[:30], [(np.arange(30, 60), vectors[30:])])
 
     assert found(forest) == first_of_group(similarities(vectors), 0.25)
+
+
+@pytest.mark.parametrize(
+    ("small", "floor", "asked"), [(0, 0.5, 1), (10**9, 0.5, 0), (0, -np.inf, 0)]
+)
+def test_many_pairs_above_a_floor_are_screened(monkeypatch, small, floor, asked):
+    monkeypatch.setattr(spanning, "SMALL_FOR_TORCH", small)
+    screened = []
+    monkeypatch.setattr(above, "Above", lambda *_, **how: screened.append(how) or Above(*_, **how))
+    forest = SpanningForest(60, floor=floor, threads=1)
+
+    forest.within(0, grid_vectors(np.random.default_rng(3), 60))
+
+    assert screened == asked * [{"device": "cpu", "threads": 1}]
 
 
 def test_pairs_that_wait_are_bounded():

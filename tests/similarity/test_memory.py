@@ -64,6 +64,7 @@ def peak_memory_mb(tmp_path, rows, queries):
     done = subprocess.run(
         [sys.executable, "-c", JOB, *arguments], capture_output=True, text=True, check=True
     )
+    (tmp_path / "train").unlink()  # pytest keeps the folder
     return int(done.stdout)
 
 
