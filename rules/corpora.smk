@@ -46,7 +46,7 @@ rule list_samples:
     wildcard_constraints:
         corpus=one_of(LISTED),
     conda:
-        "../envs/cpu.yaml"
+        ENVIRONMENT
     params:
         code=code("list_samples"),
         shards=shard_numbers,
