@@ -2,45 +2,37 @@
 
 
 include: "rules/common.smk"
-include: "rules/corpora_files.smk"
 include: "rules/worlds.smk"
 include: "rules/corpora.smk"
 include: "rules/embed.smk"
 include: "rules/train.smk"
 
 
-if AUDIT is not None:
+if RUN.similarity is not None:
 
-    include: "rules/similarity_files.smk"
     include: "rules/nearest.smk"
     include: "rules/prune.smk"
-
-    if EVALUATED:
-
-        include: "rules/evaluate.smk"
+    include: "rules/evaluate.smk"
 
 
-if DEDUPLICATIONS:
+if DEDUPLICATION.asked:
 
     include: "rules/dedup.smk"
 
 
-if MEMORY is not None:
+if RUN.memorization is not None:
 
-    include: "rules/memorization_files.smk"
     include: "rules/memorized_sets.smk"
     include: "rules/memorization.smk"
 
 
-if PARROT is not None:
+if RUN.parrot is not None:
 
-    include: "rules/parrot_files.smk"
     include: "rules/spot.smk"
     include: "rules/parrot.smk"
     include: "rules/curate.smk"
 
 
-include: "rules/report_files.smk"
 include: "rules/report.smk"
 include: "rules/site.smk"
 
@@ -54,13 +46,13 @@ onstart:
 rule all_figures:
     """Every figure of the enabled audits."""
     input:
-        figure_pointers(),
+        REPORTS.figure_pointers(),
 
 
 rule all_tables:
     """Every table of the enabled audits, and the catalog."""
     default_target: True
     input:
-        table_pointers(),
-        set_manifests() if MEMORY else [],
+        REPORTS.table_pointers(),
+        MEMORIZATION.set_manifests() if RUN.memorization else [],
         f"{RESULTS}/audit.duckdb",

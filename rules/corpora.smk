@@ -11,8 +11,8 @@ A split has the samples that its predicate chooses, and nothing else of its own.
 rule index:
     """The samples of a part, and why each of the other rows is none."""
     input:
-        tars=indexed_tars,
-        classes=lambda wildcards: classes_file(wildcards.corpus),
+        tars=CORPORA.indexed_tars,
+        classes=CORPORA.classes,
     output:
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
         drops=f"{RESULTS}/drops/index/{{corpus}}/{{part}}.json",
@@ -20,14 +20,14 @@ rule index:
     log:
         "logs/index/{corpus}/{part}.log",
     wildcard_constraints:
-        corpus=one_of(INDEXED),
+        corpus=one_of(CORPORA.indexed),
     conda:
         ENVIRONMENT
     params:
         code=code("index"),
-        shards=shard_numbers,
-        urls=indexed_urls,
-        captioning=lambda wildcards: captioning(wildcards.corpus),
+        shards=CORPORA.shard_numbers,
+        urls=CORPORA.indexed_urls,
+        captioning=CORPORA.captioning,
     script:
         "../workflow_scripts/index.py"
 
@@ -35,8 +35,8 @@ rule index:
 rule list_samples:
     """The samples of a part of a corpus without pictures, and why other rows are none."""
     input:
-        files=listed_files,
-        classes=lambda wildcards: classes_file(wildcards.corpus),
+        files=CORPORA.listed_files,
+        classes=CORPORA.classes,
     output:
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
         drops=f"{RESULTS}/drops/index/{{corpus}}/{{part}}.json",
@@ -44,16 +44,14 @@ rule list_samples:
     log:
         "logs/list_samples/{corpus}/{part}.log",
     wildcard_constraints:
-        corpus=one_of(LISTED),
+        corpus=one_of(CORPORA.listed),
     conda:
         ENVIRONMENT
     params:
         code=code("list_samples"),
-        shards=shard_numbers,
-        columns=lambda wildcards: RUN.corpora[wildcards.corpus].metadata.model_dump(
-            exclude={"files"}
-        ),
-        captioning=lambda wildcards: captioning(wildcards.corpus),
+        shards=CORPORA.shard_numbers,
+        columns=CORPORA.listed_columns,
+        captioning=CORPORA.captioning,
     script:
         "../workflow_scripts/list_samples.py"
 
@@ -61,22 +59,20 @@ rule list_samples:
 rule split:
     """The samples of a split: those of another corpus that its predicate chooses."""
     input:
-        samples=lambda wildcards: (
-            f"{RESULTS}/samples/{RUN.source(wildcards.corpus)}/{wildcards.part}.json"
-        ),
+        samples=CORPORA.of_source("samples"),
     output:
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
     log:
         "logs/split/{corpus}/{part}.log",
     wildcard_constraints:
-        corpus=one_of(SPLITS),
+        corpus=one_of(CORPORA.splits),
     conda:
         ENVIRONMENT
     params:
         code=code("split"),
-        name=lambda wildcards: wildcards.corpus,
-        where=lambda wildcards: RUN.corpora[wildcards.corpus].where,
-        label=lambda wildcards: RUN.corpora[wildcards.corpus].label,
+        name="{corpus}",
+        where=CORPORA.split_where,
+        label=CORPORA.split_label,
     script:
         "../workflow_scripts/split.py"
 
@@ -100,9 +96,9 @@ rule keep_all:
 rule seal:
     """A manifest over all its parts and corpora in the form that training and streams read."""
     input:
-        manifests=manifest_parts,
-        shards=manifest_shards,
-        classes=manifest_classes,
+        manifests=CORPORA.manifest_parts,
+        shards=CORPORA.manifest_shards,
+        classes=CORPORA.manifest_classes,
     output:
         sealed=f"{RESULTS}/sealed/{{manifest}}.json",
     log:
@@ -111,7 +107,7 @@ rule seal:
         ENVIRONMENT
     params:
         code=code("seal"),
-        captionings=manifest_captionings,
+        captionings=CORPORA.manifest_captionings,
     script:
         "../workflow_scripts/seal.py"
 
@@ -119,7 +115,7 @@ rule seal:
 rule gather:
     """One list of the pointers of a folder's parts: jobs times inputs would be their square."""
     input:
-        members=lambda wildcards: pointers_of(wildcards.folder),
+        members=CORPORA.members,
     output:
         gathered=f"{RESULTS}/gathered/{{folder}}.list",
     log:

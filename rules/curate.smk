@@ -7,12 +7,12 @@ heldout_scores/<encoder>/<corpus>/ by part; tasks/<encoder>/<test set>.json;
 pair_ranks/<encoder>/<corpus>.json; suite/<encoder>/<task>.json; task_results/<encoder>.json.
 """
 
-if CURATIONS is not None:
+if PARROT.audit.curations is not None:
 
     rule cut_curation:
         """Where the random order is cut, so that a set has its size."""
         input:
-            unpack(curation_cut_inputs),
+            unpack(PARROT.cut_inputs),
         output:
             cut=f"{RESULTS}/curation_cuts/{{corpus}}/{{curated}}.json",
         log:
@@ -23,17 +23,17 @@ if CURATIONS is not None:
             mem_mb=memory(32),
         params:
             code=code("cut_curation"),
-            curation=curation,
-            held_out=held_out,
-            aesthetics_field=aesthetics_field,
-            threshold=duplicate_threshold,
+            curation=PARROT.curation,
+            held_out=PARROT.held_out,
+            aesthetics_field=PARROT.aesthetics_field,
+            threshold=PARROT.duplicate_threshold,
         script:
             "../workflow_scripts/cut_curation.py"
 
     rule curate:
         """The manifest of a part of a set: every other row says why it is not in."""
         input:
-            unpack(curate_inputs),
+            unpack(PARROT.curate_inputs),
             cut=f"{RESULTS}/curation_cuts/{{corpus}}/{{curated}}.json",
         output:
             manifest=f"{RESULTS}/manifests/{{corpus}}/{{curated}}/{{part}}.json",
@@ -43,20 +43,20 @@ if CURATIONS is not None:
             ENVIRONMENT
         params:
             code=code("curate"),
-            shards=shard_numbers,
-            curation=curation,
-            held_out=held_out,
-            aesthetics_field=aesthetics_field,
-            threshold=duplicate_threshold,
+            shards=CORPORA.shard_numbers,
+            curation=PARROT.curation,
+            held_out=PARROT.held_out,
+            aesthetics_field=PARROT.aesthetics_field,
+            threshold=PARROT.duplicate_threshold,
         script:
             "../workflow_scripts/curate.py"
 
-    if PARROT.deduplication is not None:
+    if PARROT.audit.deduplication is not None:
 
         rule pass_candidates:
             """The embeddings of a part, by cluster, of what may be debiased but for repetitions."""
             input:
-                unpack(candidate_inputs),
+                unpack(PARROT.candidate_inputs),
                 clustered=f"{RESULTS}/clustered/{{encoder}}/{{corpus}}/{{part}}.json",
             output:
                 clustered=f"{RESULTS}/candidates/{{encoder}}/{{corpus}}/{{part}}.json",
@@ -66,18 +66,15 @@ if CURATIONS is not None:
                 ENVIRONMENT
             params:
                 code=code("pass_candidates"),
-                curation=curation_settings(PARROT, DEBIASED),
-                held_out=[curation_settings(PARROT, name) for name in HELDOUT],
-                aesthetics_field=aesthetics_field,
+                curation=PARROT.candidates(),
+                held_out=PARROT.all_held_out(),
+                aesthetics_field=PARROT.candidates_aesthetics_field(),
             script:
                 "../workflow_scripts/pass_candidates.py"
 
         use rule duplicates as duplicates_of_candidates with:
             input:
-                clustered=lambda wildcards: by_part(
-                    f"candidates/{wildcards.encoder}/{wildcards.corpus}",
-                    wildcards.corpus,
-                ),
+                clustered=CORPORA.all_parts("candidates/{encoder}/{corpus}"),
             output:
                 duplicates=f"{RESULTS}/candidate_duplicates/{{encoder}}/{{corpus}}/{{group}}.json",
             log:
@@ -85,18 +82,15 @@ if CURATIONS is not None:
             params:
                 code=code("duplicates"),
                 script="duplicates",
-                clusters=group_clusters,
-                removal_rule=lambda wildcards: deduplication(wildcards).rule,
-                floor=lambda wildcards: deduplication(wildcards).floor(),
+                clusters=DEDUPLICATION.group_clusters,
+                removal_rule=DEDUPLICATION.removal_rule,
+                floor=DEDUPLICATION.floor,
 
     rule heldout:
         """The samples of a part that are held out of all sets."""
         input:
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
-            manifests=[
-                f"{RESULTS}/manifests/{{corpus}}/{name}/{{part}}.json"
-                for name in HELDOUT
-            ],
+            manifests=PARROT.heldout_manifests,
         output:
             samples=f"{RESULTS}/heldout/{{corpus}}/{{part}}.json",
         log:
@@ -110,14 +104,12 @@ if CURATIONS is not None:
 
     use rule score_captions as score_heldout with:
         input:
-            tars=part_tars,
+            tars=CORPORA.part_tars,
             samples=f"{RESULTS}/heldout/{{corpus}}/{{part}}.json",
             spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
             matches=f"{RESULTS}/matches/{{corpus}}/{{part}}.json",
-            weights=lambda wildcards: encoder_files(wildcards.encoder),
-            vocabulary=lambda wildcards: vocabulary_file(
-                encoder_architecture(wildcards.encoder)
-            ),
+            weights=MODELS.weights,
+            vocabulary=MODELS.vocabulary,
         output:
             scores=f"{RESULTS}/heldout_scores/{{encoder}}/{{corpus}}/{{part}}.json",
             drops=f"{RESULTS}/drops/heldout_scores/{{encoder}}/{{corpus}}/{{part}}.json",
@@ -127,26 +119,24 @@ if CURATIONS is not None:
             code=code("score_captions"),
             numeric=[*CLIP_LIBRARIES, "opencv-python-headless"],
             script="score_captions",
-            shards=shard_numbers,
-            model=lambda wildcards: encoder_settings(wildcards.encoder),
-            erasing=PARROT.erasing.model_dump(mode="json"),
-            tokenization=PARROT.tokenization,
+            shards=CORPORA.shard_numbers,
+            model=MODELS.encoder,
+            erasing=PARROT.audit.erasing.model_dump(mode="json"),
+            tokenization=PARROT.audit.tokenization,
 
 
-if PARROT.test_sets:
+if PARROT.audit.test_sets:
 
     rule evaluate_tasks:
         """What a model predicts for every image of the audit's test sets."""
         input:
-            **test_set_inputs(PARROT.test_sets),
-            weights=lambda wildcards: encoder_files(wildcards.encoder),
-            vocabulary=lambda wildcards: vocabulary_file(
-                encoder_architecture(wildcards.encoder)
-            ),
+            **MODELS.test_set_inputs(PARROT.audit.test_sets),
+            weights=MODELS.weights,
+            vocabulary=MODELS.vocabulary,
         output:
             **{
                 test_set: f"{RESULTS}/tasks/{{encoder}}/{test_set}.json"
-                for test_set in PARROT.test_sets
+                for test_set in PARROT.audit.test_sets
             },
         log:
             "logs/evaluate_tasks/{encoder}.log",
@@ -158,10 +148,10 @@ if PARROT.test_sets:
             code=code("evaluate"),
             numeric=CLIP_LIBRARIES,
             script="evaluate",
-            model=lambda wildcards: encoder_settings(wildcards.encoder),
-            batch_size=lambda wildcards: RUN.encoders[wildcards.encoder].batch_size,
-            tasks=zero_shot_tasks(PARROT.test_sets),
-            class_files=label_sets(PARROT.test_sets),
+            model=MODELS.encoder,
+            batch_size=MODELS.batch_size,
+            tasks=MODELS.zero_shot_tasks(PARROT.audit.test_sets),
+            class_files=MODELS.label_sets(PARROT.audit.test_sets),
         script:
             "../workflow_scripts/evaluate.py"
 
@@ -169,14 +159,10 @@ if PARROT.test_sets:
 rule retrieve_pairs:
     """How well a model finds the pictures of a corpus by their captions, and the other way."""
     input:
-        tars=lambda wildcards: corpus_tars(wildcards.corpus),
-        samples=lambda wildcards: by_part(
-            f"samples/{wildcards.corpus}", wildcards.corpus
-        ),
-        weights=lambda wildcards: encoder_files(wildcards.encoder),
-        vocabulary=lambda wildcards: vocabulary_file(
-            encoder_architecture(wildcards.encoder)
-        ),
+        tars=CORPORA.tars_of_corpus,
+        samples=CORPORA.all_parts("samples/{corpus}"),
+        weights=MODELS.weights,
+        vocabulary=MODELS.vocabulary,
     output:
         ranks=f"{RESULTS}/pair_ranks/{{encoder}}/{{corpus}}.json",
     log:
@@ -188,30 +174,28 @@ rule retrieve_pairs:
     params:
         code=code("retrieve_pairs"),
         numeric=CLIP_LIBRARIES,
-        model=lambda wildcards: encoder_settings(wildcards.encoder),
-        batch_size=lambda wildcards: RUN.encoders[wildcards.encoder].batch_size,
-        corpus=lambda wildcards: wildcards.corpus,
-        several=lambda wildcards: RUN.corpora[wildcards.corpus].captions == "texts",
+        model=MODELS.encoder,
+        batch_size=MODELS.batch_size,
+        corpus="{corpus}",
+        several=PARROT.several_captions,
     script:
         "../workflow_scripts/retrieve_pairs.py"
 
 
-if PARROT.suite is not None:
+if PARROT.audit.suite is not None:
 
     rule run_suite:
         """What clip_benchmark says of a model on one task of the suite."""
         input:
-            files=suite_files,
-            weights=lambda wildcards: encoder_files(wildcards.encoder),
-            vocabulary=lambda wildcards: vocabulary_file(
-                encoder_architecture(wildcards.encoder)
-            ),
+            files=REPORTS.suite_files,
+            weights=MODELS.weights,
+            vocabulary=MODELS.vocabulary,
         output:
             metrics=f"{RESULTS}/suite/{{encoder}}/{{suite_task}}.json",
         log:
             "logs/run_suite/{encoder}/{suite_task}.log",
         wildcard_constraints:
-            suite_task=one_of(SUITE),
+            suite_task=one_of(REPORTS.suite),
         conda:
             ENVIRONMENT
         resources:
@@ -219,10 +203,10 @@ if PARROT.suite is not None:
         params:
             code=code("run_suite"),
             numeric=[*CLIP_LIBRARIES, "clip_benchmark"],
-            task=lambda wildcards: SUITE[wildcards.suite_task].task,
-            folder=lambda wildcards: SUITE[wildcards.suite_task].folder,
-            model=lambda wildcards: encoder_settings(wildcards.encoder),
-            batch_size=PARROT.suite.batch_size,
+            task=REPORTS.suite_task,
+            folder=REPORTS.suite_folder,
+            model=MODELS.encoder,
+            batch_size=PARROT.audit.suite.batch_size,
         script:
             "../workflow_scripts/run_suite.py"
 
@@ -230,7 +214,7 @@ if PARROT.suite is not None:
 rule task_results:
     """One number for each task of a model."""
     input:
-        unpack(task_result_inputs),
+        unpack(REPORTS.task_result_inputs),
     output:
         results=f"{RESULTS}/task_results/{{encoder}}.json",
     log:
@@ -240,6 +224,6 @@ rule task_results:
     params:
         code=code("task_results", "clipaudit/reports/sql/parrot_task_results.sql"),
         code_files=["clipaudit/reports/sql/parrot_task_results.sql"],
-        relations=lambda wildcards: task_table(wildcards).relations,
+        relations=REPORTS.task_result_relations,
     script:
         "../workflow_scripts/task_results.py"

@@ -9,9 +9,7 @@ duplicates/<encoder>/<corpus>/ by group of clusters; manifests/<corpus>/deduplic
 rule centroids:
     """The centroids of the spherical k-means, learned from a random sample."""
     input:
-        embeddings=lambda wildcards: by_part(
-            f"embeddings/{wildcards.encoder}/{wildcards.corpus}", wildcards.corpus
-        ),
+        embeddings=CORPORA.all_parts("embeddings/{encoder}/{corpus}"),
     output:
         centroids=f"{RESULTS}/centroids/{{encoder}}/{{corpus}}.json",
     log:
@@ -23,12 +21,10 @@ rule centroids:
     params:
         code=code("centroids"),
         numeric=["faiss", "numpy"],
-        clusters=lambda wildcards: deduplication(wildcards).clusters,
-        iterations=lambda wildcards: deduplication(wildcards).iterations,
-        samples_per_cluster=lambda wildcards: deduplication(
-            wildcards
-        ).samples_per_cluster,
-        seed=lambda wildcards: deduplication(wildcards).seed,
+        clusters=DEDUPLICATION.clusters,
+        iterations=DEDUPLICATION.iterations,
+        samples_per_cluster=DEDUPLICATION.samples_per_cluster,
+        seed=DEDUPLICATION.seed,
     script:
         "../workflow_scripts/centroids.py"
 
@@ -55,9 +51,7 @@ rule assign:
 rule duplicates:
     """How similar each sample of a group of clusters is to what makes it superfluous."""
     input:
-        clustered=lambda wildcards: by_part(
-            f"clustered/{wildcards.encoder}/{wildcards.corpus}", wildcards.corpus
-        ),
+        clustered=CORPORA.all_parts("clustered/{encoder}/{corpus}"),
     output:
         duplicates=f"{RESULTS}/duplicates/{{encoder}}/{{corpus}}/{{group}}.json",
     log:
@@ -68,9 +62,9 @@ rule duplicates:
         mem_mb=memory(16),
     params:
         code=code("duplicates"),
-        clusters=group_clusters,
-        removal_rule=lambda wildcards: deduplication(wildcards).rule,
-        floor=lambda wildcards: deduplication(wildcards).floor(),
+        clusters=DEDUPLICATION.group_clusters,
+        removal_rule=DEDUPLICATION.removal_rule,
+        floor=DEDUPLICATION.floor,
     script:
         "../workflow_scripts/duplicates.py"
 
@@ -79,7 +73,7 @@ rule deduplicate:
     """The manifest of a part without the duplicates of other samples."""
     input:
         base=f"{RESULTS}/manifests/{{corpus}}/all/{{part}}.json",
-        duplicates=lambda wildcards: duplicate_groups(wildcards.corpus),
+        duplicates=DEDUPLICATION.duplicates,
     output:
         manifest=f"{RESULTS}/manifests/{{corpus}}/deduplicated/{{part}}.json",
     log:
@@ -88,7 +82,7 @@ rule deduplicate:
         ENVIRONMENT
     params:
         code=code("deduplicate"),
-        shards=shard_numbers,
-        threshold=lambda wildcards: deduplication(wildcards).threshold,
+        shards=CORPORA.shard_numbers,
+        threshold=DEDUPLICATION.threshold,
     script:
         "../workflow_scripts/deduplicate.py"

@@ -8,20 +8,18 @@ Makes: embeddings/<encoder>/<corpus>/, drops/embed/<encoder>/<corpus>/ by part.
 rule embed:
     """Unit float16 embeddings of the pictures of a part."""
     input:
-        tars=part_tars,
+        tars=CORPORA.part_tars,
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
-        weights=lambda wildcards: encoder_files(wildcards.encoder),
-        vocabulary=lambda wildcards: vocabulary_file(
-            encoder_architecture(wildcards.encoder)
-        ),
+        weights=MODELS.weights,
+        vocabulary=MODELS.vocabulary,
     output:
         embeddings=f"{RESULTS}/embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
         drops=f"{RESULTS}/drops/embed/{{encoder}}/{{corpus}}/{{part}}.json",
     log:
         "logs/embed/{encoder}/{corpus}/{part}.log",
     wildcard_constraints:
-        corpus=one_of(INDEXED + LISTED + DRAWN),
-        encoder=own_encoders(),
+        corpus=one_of(CORPORA.indexed + CORPORA.listed + CORPORA.drawn),
+        encoder=MODELS.own_encoders(),
     conda:
         ENVIRONMENT
     resources:
@@ -29,9 +27,9 @@ rule embed:
     params:
         code=code("embed"),
         numeric=CLIP_LIBRARIES,
-        name=lambda wildcards: wildcards.encoder,
-        shards=shard_numbers,
-        model=lambda wildcards: encoder_settings(wildcards.encoder),
+        name="{encoder}",
+        shards=CORPORA.shard_numbers,
+        model=MODELS.encoder,
     script:
         "../workflow_scripts/embed.py"
 
@@ -40,29 +38,23 @@ rule take_embeddings:
     """The embeddings of a part that others computed, joined to its samples."""
     input:
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
-        arrays=lambda wildcards: given_files(
-            wildcards, given_embeddings(wildcards).array_files
-        ),
-        metadata=lambda wildcards: given_files(
-            wildcards, given_embeddings(wildcards).metadata_files
-        ),
+        arrays=MODELS.given_arrays,
+        metadata=MODELS.given_metadata,
     output:
         embeddings=f"{RESULTS}/embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
         drops=f"{RESULTS}/drops/embed/{{encoder}}/{{corpus}}/{{part}}.json",
     log:
         "logs/take_embeddings/{encoder}/{corpus}/{part}.log",
     wildcard_constraints:
-        encoder=given_encoders(),
+        encoder=MODELS.given_encoders(),
     conda:
         ENVIRONMENT
     params:
         code=code("take_embeddings"),
         numeric=["numpy"],
-        name=lambda wildcards: wildcards.encoder,
-        shards=shard_numbers,
-        join=lambda wildcards: given_embeddings(wildcards).model_dump(
-            include={"array", "column", "join_on", "may_lack"}
-        ),
+        name="{encoder}",
+        shards=CORPORA.shard_numbers,
+        join=MODELS.given_join,
     script:
         "../workflow_scripts/take_embeddings.py"
 
@@ -71,15 +63,15 @@ rule split_embeddings:
     """The embeddings of a split: those that its corpus has already."""
     input:
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
-        embeddings=lambda wildcards: of_source("embeddings", wildcards),
-        drops=lambda wildcards: of_source("drops/embed", wildcards),
+        embeddings=CORPORA.of_source("embeddings/{encoder}"),
+        drops=CORPORA.of_source("drops/embed/{encoder}"),
     output:
         embeddings=f"{RESULTS}/embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
         drops=f"{RESULTS}/drops/embed/{{encoder}}/{{corpus}}/{{part}}.json",
     log:
         "logs/split_embeddings/{encoder}/{corpus}/{part}.log",
     wildcard_constraints:
-        corpus=one_of(SPLITS),
+        corpus=one_of(CORPORA.splits),
     conda:
         ENVIRONMENT
     params:

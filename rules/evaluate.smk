@@ -5,72 +5,71 @@ Needs: a model of this workflow, an encoder (recipe `pretrained`), or a classifi
 Makes: predictions/<recipe>/<manifest>/<test set>.json.
 """
 
+from clipaudit.steps.paths import CLASSIFIER, PRETRAINED
 
-rule evaluate:
-    """What a model predicts for every image of every test set, by prompts."""
-    input:
-        **test_set_inputs(EVALUATED),
-        weights=evaluated_weights,
-        vocabulary=lambda wildcards: vocabulary_file(
-            evaluated_architecture(wildcards.recipe, wildcards.manifest)
-        ),
-    output:
-        **prediction_outputs(EVALUATED),
-    log:
-        "logs/evaluate/{recipe}/{manifest}.log",
-    wildcard_constraints:
-        recipe=one_of(["pretrained", *RUN.recipes]),
-    conda:
-        ENVIRONMENT
-    resources:
-        mem_mb=memory(16),
-    params:
-        code=code("evaluate"),
-        numeric=CLIP_LIBRARIES,
-        model=evaluated_model,
-        batch_size=evaluated_batch_size,
-        tasks=zero_shot_tasks(EVALUATED),
-        class_files=label_sets(EVALUATED),
-    script:
-        "../workflow_scripts/evaluate.py"
+if SIMILARITY.evaluated:
+
+    rule evaluate:
+        """What a model predicts for every image of every test set, by prompts."""
+        input:
+            **MODELS.test_set_inputs(SIMILARITY.evaluated),
+            weights=SIMILARITY.evaluated_weights,
+            vocabulary=SIMILARITY.evaluated_vocabulary,
+        output:
+            **SIMILARITY.predictions(SIMILARITY.evaluated),
+        log:
+            "logs/evaluate/{recipe}/{manifest}.log",
+        wildcard_constraints:
+            recipe=one_of([PRETRAINED, *RUN.recipes]),
+        conda:
+            ENVIRONMENT
+        resources:
+            mem_mb=memory(16),
+        params:
+            code=code("evaluate"),
+            numeric=CLIP_LIBRARIES,
+            model=SIMILARITY.evaluated_model,
+            batch_size=SIMILARITY.evaluated_batch_size,
+            tasks=MODELS.zero_shot_tasks(SIMILARITY.evaluated),
+            class_files=MODELS.label_sets(SIMILARITY.evaluated),
+        script:
+            "../workflow_scripts/evaluate.py"
 
 
-if pair_test_sets():
+if SIMILARITY.pair_test_sets:
 
     use rule evaluate as evaluate_pairs with:
         input:
-            **test_set_inputs(pair_test_sets()),
-            weights=evaluated_weights,
-            vocabulary=lambda wildcards: vocabulary_file(
-                evaluated_architecture(wildcards.recipe, wildcards.manifest)
-            ),
+            **MODELS.test_set_inputs(SIMILARITY.pair_test_sets),
+            weights=SIMILARITY.evaluated_weights,
+            vocabulary=SIMILARITY.evaluated_vocabulary,
         output:
-            **prediction_outputs(pair_test_sets()),
+            **SIMILARITY.predictions(SIMILARITY.pair_test_sets),
         log:
             "logs/evaluate_pairs/{recipe}/{manifest}.log",
         params:
             code=code("evaluate"),
             numeric=CLIP_LIBRARIES,
             script="evaluate",
-            model=evaluated_model,
-            batch_size=evaluated_batch_size,
-            tasks=zero_shot_tasks(pair_test_sets()),
-            class_files=label_sets(pair_test_sets()),
+            model=SIMILARITY.evaluated_model,
+            batch_size=SIMILARITY.evaluated_batch_size,
+            tasks=MODELS.zero_shot_tasks(SIMILARITY.pair_test_sets),
+            class_files=MODELS.label_sets(SIMILARITY.pair_test_sets),
 
 
-if classified():
+if SIMILARITY.classified:
 
     rule classify:
         """What a classifier predicts for every image of every test set that has its classes."""
         input:
-            **test_set_inputs(classified()),
-            weights=classifier_weights,
+            **MODELS.test_set_inputs(SIMILARITY.classified),
+            weights=SIMILARITY.classifier_weights,
         output:
-            **prediction_outputs(classified()),
+            **SIMILARITY.predictions(SIMILARITY.classified),
         log:
             "logs/classify/{recipe}/{manifest}.log",
         wildcard_constraints:
-            recipe=one_of(["classifier", *RUN.supervised_recipes]),
+            recipe=one_of([CLASSIFIER, *RUN.supervised_recipes]),
         conda:
             ENVIRONMENT
         resources:
@@ -78,9 +77,9 @@ if classified():
         params:
             code=code("classify"),
             numeric=["torch", "torchvision", "timm", "pillow"],
-            model=classified_model,
-            batch_size=classified_batch_size,
-            tasks=zero_shot_tasks(classified()),
-            class_files=label_sets(classified()),
+            model=SIMILARITY.classified_model,
+            batch_size=SIMILARITY.classified_batch_size,
+            tasks=MODELS.zero_shot_tasks(SIMILARITY.classified),
+            class_files=MODELS.label_sets(SIMILARITY.classified),
         script:
             "../workflow_scripts/classify.py"

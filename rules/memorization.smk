@@ -7,13 +7,13 @@ gaps/, survival/, sample_gaps/<public>/<point>.json; examples/<public>.json;
 utility/<model>/<test set>.json; selections/<model>/<corpus>.json.
 """
 
-if MEMORY.objects.annotator == "dataset":
+if MEMORIZATION.audit.objects.annotator == "dataset":
 
     rule annotate:
         """The objects of the pictures of a part, as the samples' JSON states them."""
         input:
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
-            names=NAMES_FILES,
+            names=MEMORIZATION.names_files(),
         output:
             objects=f"{RESULTS}/objects/{{corpus}}/{{part}}.json",
             vocabulary=f"{RESULTS}/vocabulary/{{corpus}}/{{part}}.json",
@@ -23,7 +23,7 @@ if MEMORY.objects.annotator == "dataset":
             ENVIRONMENT
         params:
             code=code("annotate"),
-            names=MEMORY.objects.names,
+            names=MEMORIZATION.audit.objects.names,
         script:
             "../workflow_scripts/annotate.py"
 
@@ -32,9 +32,9 @@ else:
     rule detect:
         """The objects that a detector finds in the pictures of a part."""
         input:
-            tars=part_tars,
+            tars=CORPORA.part_tars,
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
-            weights=detector_files(),
+            weights=MEMORIZATION.detector_files(),
         output:
             objects=f"{RESULTS}/objects/{{corpus}}/{{part}}.json",
             vocabulary=f"{RESULTS}/vocabulary/{{corpus}}/{{part}}.json",
@@ -48,8 +48,8 @@ else:
         params:
             code=code("detect"),
             numeric=["torch", "torchvision", "transformers", "pillow"],
-            shards=shard_numbers,
-            detector=MEMORY.objects.model_dump(mode="json"),
+            shards=CORPORA.shard_numbers,
+            detector=MEMORIZATION.audit.objects.model_dump(mode="json"),
         script:
             "../workflow_scripts/detect.py"
 
@@ -58,10 +58,8 @@ rule embed_captions:
     """Unit float16 embeddings of the captions of a part."""
     input:
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
-        weights=lambda wildcards: encoder_files(wildcards.encoder),
-        vocabulary=lambda wildcards: vocabulary_file(
-            encoder_architecture(wildcards.encoder)
-        ),
+        weights=MODELS.weights,
+        vocabulary=MODELS.vocabulary,
     output:
         embeddings=f"{RESULTS}/caption_embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
         drops=f"{RESULTS}/drops/embed_captions/{{encoder}}/{{corpus}}/{{part}}.json",
@@ -74,8 +72,8 @@ rule embed_captions:
     params:
         code=code("embed_captions"),
         numeric=["torch", "open_clip_torch"],
-        name=lambda wildcards: wildcards.encoder,
-        model=lambda wildcards: encoder_settings(wildcards.encoder),
+        name="{encoder}",
+        model=MODELS.encoder,
     script:
         "../workflow_scripts/embed_captions.py"
 
@@ -83,9 +81,7 @@ rule embed_captions:
 rule order_public:
     """The place of every public image by uid, which decides between equally similar ones."""
     input:
-        samples=lambda wildcards: by_part(
-            f"samples/{wildcards.public}.public", wildcards.public
-        ),
+        samples=MEMORIZATION.public_samples,
     output:
         order=f"{RESULTS}/public_order/{{public}}.json",
     log:
@@ -102,9 +98,7 @@ rule retrieve:
     """The public images nearest to the captions of a part."""
     input:
         captions=f"{RESULTS}/caption_embeddings/{{encoder}}/{{source}}.records/{{part}}.json",
-        public=lambda wildcards: gathered(
-            f"embeddings/{wildcards.encoder}/{wildcards.public}.public"
-        ),
+        public=MEMORIZATION.public_embeddings,
         order=f"{RESULTS}/public_order/{{public}}.json",
     output:
         retrieved=f"{RESULTS}/retrieved/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
@@ -116,7 +110,7 @@ rule retrieve:
         mem_mb=memory(32),
     params:
         code=code("retrieve"),
-        neighbors=max(MEMORY.neighbors),
+        neighbors=max(MEMORIZATION.audit.neighbors),
     script:
         "../workflow_scripts/retrieve.py"
 
@@ -127,7 +121,7 @@ rule recall:
         retrieved=f"{RESULTS}/retrieved/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
         records=f"{RESULTS}/samples/{{source}}.records/{{part}}.json",
         truths=f"{RESULTS}/objects/{{source}}.drawn/{{part}}.json",
-        public=lambda wildcards: gathered(f"objects/{wildcards.public}.drawn"),
+        public=MEMORIZATION.public_objects,
     output:
         recalls=f"{RESULTS}/recalls/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
     log:
@@ -136,7 +130,7 @@ rule recall:
         ENVIRONMENT
     params:
         code=code("recall"),
-        neighbors=MEMORY.neighbors,
+        neighbors=MEMORIZATION.audit.neighbors,
     script:
         "../workflow_scripts/recall.py"
 
@@ -144,7 +138,7 @@ rule recall:
 rule measure:
     """The metrics of a point: of the population, and of its most exposed records."""
     input:
-        unpack(point_inputs),
+        unpack(MEMORIZATION.point_inputs),
     output:
         gaps=f"{RESULTS}/gaps/{{public}}/{{point}}.json",
         survival=f"{RESULTS}/survival/{{public}}/{{point}}.json",
@@ -156,27 +150,25 @@ rule measure:
     params:
         code=code("measure"),
         numeric=["numpy", "scipy"],
-        neighbors=MEMORY.neighbors,
-        seed=MEMORY.seed,
-        shards=SHARDS_OF_SOURCES,
+        neighbors=MEMORIZATION.audit.neighbors,
+        seed=MEMORIZATION.audit.seed,
+        shards=MEMORIZATION.shards_of_sources,
     script:
         "../workflow_scripts/measure.py"
 
 
-if MEMORY.utility:
+if MEMORIZATION.audit.utility:
 
     rule evaluate_utility:
         """What a model predicts for every image of the test sets that measure its use."""
         input:
-            **test_set_inputs(MEMORY.utility),
-            weights=lambda wildcards: encoder_files(wildcards.encoder),
-            vocabulary=lambda wildcards: vocabulary_file(
-                encoder_architecture(wildcards.encoder)
-            ),
+            **MODELS.test_set_inputs(MEMORIZATION.audit.utility),
+            weights=MODELS.weights,
+            vocabulary=MODELS.vocabulary,
         output:
             **{
                 test_set: f"{RESULTS}/utility/{{encoder}}/{test_set}.json"
-                for test_set in MEMORY.utility
+                for test_set in MEMORIZATION.audit.utility
             },
         log:
             "logs/evaluate_utility/{encoder}.log",
@@ -188,31 +180,27 @@ if MEMORY.utility:
             code=code("evaluate"),
             numeric=CLIP_LIBRARIES,
             script="evaluate",
-            model=lambda wildcards: encoder_settings(wildcards.encoder),
-            batch_size=lambda wildcards: RUN.encoders[wildcards.encoder].batch_size,
-            tasks=zero_shot_tasks(MEMORY.utility),
-            class_files=label_sets(MEMORY.utility),
+            model=MODELS.encoder,
+            batch_size=MODELS.batch_size,
+            tasks=MODELS.zero_shot_tasks(MEMORIZATION.audit.utility),
+            class_files=MODELS.label_sets(MEMORIZATION.audit.utility),
         script:
             "../workflow_scripts/evaluate.py"
 
 
-if MEMORY.selections:
+if MEMORIZATION.audit.selections:
 
     rule select:
         """Which of its candidate captions a model finds nearest to every picture."""
         input:
-            tars=corpora_tars(SELECTED),
-            samples=[
-                path for name in SELECTED for path in by_part(f"samples/{name}", name)
-            ],
-            weights=lambda wildcards: encoder_files(wildcards.encoder),
-            vocabulary=lambda wildcards: vocabulary_file(
-                encoder_architecture(wildcards.encoder)
-            ),
+            tars=CORPORA.tars(MEMORIZATION.selected),
+            samples=CORPORA.by_part_of_each("samples", MEMORIZATION.selected),
+            weights=MODELS.weights,
+            vocabulary=MODELS.vocabulary,
         output:
             **{
                 name: f"{RESULTS}/selections/{{encoder}}/{name}.json"
-                for name in MEMORY.selections
+                for name in MEMORIZATION.audit.selections
             },
         log:
             "logs/select/{encoder}.log",
@@ -223,16 +211,9 @@ if MEMORY.selections:
         params:
             code=code("select"),
             numeric=CLIP_LIBRARIES,
-            model=lambda wildcards: encoder_settings(wildcards.encoder),
-            batch_size=lambda wildcards: RUN.encoders[wildcards.encoder].batch_size,
-            sets=[
-                {
-                    "name": name,
-                    "corpus": each.corpus,
-                    "shards": len(RUN.shards(each.corpus)),
-                }
-                for name, each in MEMORY.selections.items()
-            ],
+            model=MODELS.encoder,
+            batch_size=MODELS.batch_size,
+            sets=MEMORIZATION.selection_sets(),
         script:
             "../workflow_scripts/select.py"
 
@@ -240,7 +221,7 @@ if MEMORY.selections:
 rule examples:
     """The most memorized records, with their captions, labels and neighbours."""
     input:
-        unpack(example_inputs),
+        unpack(MEMORIZATION.example_inputs),
     output:
         labels=f"{RESULTS}/examples/{{public}}.json",
         neighbors=f"{RESULTS}/example_neighbors/{{public}}.json",
@@ -251,8 +232,8 @@ rule examples:
         ENVIRONMENT
     params:
         code=code("examples"),
-        neighbors=MEMORY.neighbors[0],
-        examples=MEMORY.examples,
-        shards=SHARDS_OF_SOURCES,
+        neighbors=MEMORIZATION.audit.neighbors[0],
+        examples=MEMORIZATION.audit.examples,
+        shards=MEMORIZATION.shards_of_sources,
     script:
         "../workflow_scripts/examples.py"

@@ -6,12 +6,23 @@ part, before and after overlaps are removed; overlaps/<source>/ and remaining_ov
 samples/<source>.{drawn,public,records}/; manifests/<source>/set-<set>/.
 """
 
+from clipaudit.memorization.wiring import MemorizationFiles
+
+MEMORIZATION = MemorizationFiles(RUN.memorization, MODELS)
+
+
+wildcard_constraints:
+    source=one_of(MEMORIZATION.audit.sources),
+    set=r"set-[^/]+",
+    public=one_of(MEMORIZATION.audit.publics),
+    point=one_of(MEMORIZATION.points),
+
 
 rule draw_lots:
     """The lot of every sample of a part: equal for duplicates, a function of their content."""
     input:
-        samples=source_part("samples"),
-        base=source_base,
+        samples=MEMORIZATION.part_samples,
+        base=MEMORIZATION.source_base,
     output:
         lots=f"{RESULTS}/lots/{{source}}/{{part}}.json",
     log:
@@ -20,8 +31,8 @@ rule draw_lots:
         ENVIRONMENT
     params:
         code=code("draw_lots"),
-        group=group_of,
-        seed=MEMORY.seed,
+        group=MEMORIZATION.source_group,
+        seed=MEMORIZATION.audit.seed,
     script:
         "../workflow_scripts/draw_lots.py"
 
@@ -29,7 +40,7 @@ rule draw_lots:
 rule allot:
     """Which samples of a source form each set: the lowest lots of fixed intervals."""
     input:
-        lots=lambda wildcards: by_part(f"lots/{wildcards.source}", wildcards.source),
+        lots=CORPORA.all_parts("lots/{source}"),
     output:
         allotment=f"{RESULTS}/allotments/{{source}}.json",
     log:
@@ -38,8 +49,8 @@ rule allot:
         ENVIRONMENT
     params:
         code=code("allot"),
-        place=lambda wildcards: f"memorization.sources.{wildcards.source}",
-        sizes=lambda wildcards: MEMORY.sources[wildcards.source].drawn(),
+        place=MEMORIZATION.place,
+        sizes=MEMORIZATION.source_sizes,
     script:
         "../workflow_scripts/allot.py"
 
@@ -47,7 +58,7 @@ rule allot:
 rule draw:
     """The samples of a part that are drawn for any set, overlaps included."""
     input:
-        samples=source_part("samples"),
+        samples=MEMORIZATION.part_samples,
         allotment=f"{RESULTS}/allotments/{{source}}.json",
     output:
         drawn=f"{RESULTS}/drawn/{{source}}/{{part}}.json",
@@ -58,7 +69,7 @@ rule draw:
         ENVIRONMENT
     params:
         code=code("draw"),
-        shards=part_of_source,
+        shards=MEMORIZATION.shard_numbers,
     script:
         "../workflow_scripts/draw.py"
 
@@ -67,9 +78,9 @@ rule overlaps:
     """Which drawn samples of a part share something with a sample of an earlier set."""
     input:
         own=f"{RESULTS}/drawn/{{source}}/{{part}}.json",
-        drawn=gathered_of_sources("drawn"),
-        samples=gathered_of_sources("samples", ".drawn"),
-        embeddings=drawn_embeddings,
+        drawn=MEMORIZATION.gathered_of_sources("drawn"),
+        samples=MEMORIZATION.gathered_of_sources("samples", ".drawn"),
+        embeddings=MEMORIZATION.drawn_embeddings(),
     output:
         overlaps=f"{RESULTS}/overlaps/{{source}}/{{part}}.json",
     log:
@@ -80,9 +91,9 @@ rule overlaps:
         mem_mb=memory(32),
     params:
         code=code("overlaps"),
-        source=lambda wildcards: wildcards.source,
-        part=lambda wildcards: wildcards.part,
-        distance=MEMORY.near_duplicate_distance,
+        source="{source}",
+        part="{part}",
+        distance=MEMORIZATION.audit.near_duplicate_distance,
     script:
         "../workflow_scripts/overlaps.py"
 
@@ -109,9 +120,9 @@ rule members:
 use rule overlaps as remaining_overlaps with:
     input:
         own=f"{RESULTS}/members/{{source}}/{{part}}.json",
-        drawn=gathered_of_sources("members"),
-        samples=gathered_of_sources("samples", ".drawn"),
-        embeddings=drawn_embeddings,
+        drawn=MEMORIZATION.gathered_of_sources("members"),
+        samples=MEMORIZATION.gathered_of_sources("samples", ".drawn"),
+        embeddings=MEMORIZATION.drawn_embeddings(),
     output:
         overlaps=f"{RESULTS}/remaining_overlaps/{{source}}/{{part}}.json",
     log:
@@ -119,9 +130,9 @@ use rule overlaps as remaining_overlaps with:
     params:
         code=code("overlaps"),
         script="overlaps",
-        source=lambda wildcards: wildcards.source,
-        part=lambda wildcards: wildcards.part,
-        distance=MEMORY.near_duplicate_distance,
+        source="{source}",
+        part="{part}",
+        distance=MEMORIZATION.audit.near_duplicate_distance,
 
 
 rule set_samples:
@@ -139,7 +150,7 @@ rule set_samples:
         ENVIRONMENT
     params:
         code=code("set_samples"),
-        kind=lambda wildcards: wildcards.kind,
+        kind="{kind}",
     script:
         "../workflow_scripts/set_samples.py"
 
@@ -147,7 +158,7 @@ rule set_samples:
 rule set_manifest:
     """The manifest of a set, or of its first samples: every other row says why it is not in."""
     input:
-        base=source_base,
+        base=MEMORIZATION.corpus_base,
         allotment=f"{RESULTS}/allotments/{{corpus}}.json",
         overlaps=f"{RESULTS}/overlaps/{{corpus}}/{{part}}.json",
     output:
@@ -155,15 +166,15 @@ rule set_manifest:
     log:
         "logs/set_manifest/{corpus}/{set}/{part}.log",
     wildcard_constraints:
-        corpus=one_of(MEMORY.sources),
+        corpus=one_of(MEMORIZATION.audit.sources),
     conda:
         ENVIRONMENT
     params:
         code=code("set_manifest"),
-        shards=shard_numbers,
-        chosen=set_and_size,
-        drawn=lambda wildcards: MEMORY.sources[wildcards.corpus].drawn(),
-        group=group_of,
-        source=lambda wildcards: wildcards.corpus,
+        shards=CORPORA.shard_numbers,
+        chosen=MEMORIZATION.set_and_size,
+        drawn=MEMORIZATION.corpus_sizes,
+        group=MEMORIZATION.corpus_group,
+        source="{corpus}",
     script:
         "../workflow_scripts/set_manifest.py"

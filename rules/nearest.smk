@@ -6,17 +6,17 @@ sample) by part; neighbors/<encoder>/<corpus>.json merged over the parts. The sa
 that a manifest keeps: kept_neighbors/<encoder>/<search>/<corpus>.
 """
 
+from clipaudit.similarity.wiring import SimilarityFiles
+
+SIMILARITY = SimilarityFiles(RUN.similarity, MODELS, DEDUPLICATION)
+
 
 rule nearest:
     """The nearest neighbours between one part and all test sets."""
     input:
         train=f"{RESULTS}/embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
-        tests=lambda wildcards: [
-            path
-            for test_set in AUDIT.test_sets
-            for path in by_part(f"embeddings/{wildcards.encoder}/{test_set}", test_set)
-        ],
-        gaps=gap_neighbors,
+        tests=SIMILARITY.test_embeddings,
+        gaps=SIMILARITY.gap_neighbors,
     output:
         similarities=f"{RESULTS}/similarities/{{encoder}}/{{corpus}}/{{part}}.json",
         neighbors=f"{RESULTS}/neighbors/{{encoder}}/{{corpus}}/{{part}}.json",
@@ -28,8 +28,8 @@ rule nearest:
         mem_mb=memory(16),
     params:
         code=code("nearest"),
-        test_sets=AUDIT.test_sets,
-        neighbors=AUDIT.neighbors,
+        test_sets=SIMILARITY.audit.test_sets,
+        neighbors=SIMILARITY.audit.neighbors,
     script:
         "../workflow_scripts/nearest.py"
 
@@ -37,9 +37,7 @@ rule nearest:
 rule merge_neighbors:
     """The nearest train samples of every test sample, over all parts."""
     input:
-        parts=lambda wildcards: by_part(
-            f"neighbors/{wildcards.encoder}/{wildcards.corpus}", wildcards.corpus
-        ),
+        parts=CORPORA.all_parts("neighbors/{encoder}/{corpus}"),
     output:
         neighbors=f"{RESULTS}/neighbors/{{encoder}}/{{corpus}}.json",
     log:
@@ -48,8 +46,8 @@ rule merge_neighbors:
         ENVIRONMENT
     params:
         code=code("merge_neighbors"),
-        test_sets=AUDIT.test_sets,
-        neighbors=AUDIT.neighbors,
+        test_sets=SIMILARITY.audit.test_sets,
+        neighbors=SIMILARITY.audit.neighbors,
     script:
         "../workflow_scripts/merge_neighbors.py"
 
@@ -58,12 +56,8 @@ rule nearest_kept:
     """The neighbours of some test sets among the samples of a part that a manifest keeps."""
     input:
         train=f"{RESULTS}/embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
-        manifest=searched_manifest,
-        tests=lambda wildcards: [
-            path
-            for test_set in SEARCHES[wildcards.search].test_sets
-            for path in by_part(f"embeddings/{wildcards.encoder}/{test_set}", test_set)
-        ],
+        manifest=SIMILARITY.searched_manifest,
+        tests=SIMILARITY.searched_embeddings,
     output:
         neighbors=f"{RESULTS}/kept_neighbors/{{encoder}}/{{search}}/{{corpus}}/{{part}}.json",
     log:
@@ -74,18 +68,15 @@ rule nearest_kept:
         mem_mb=memory(16),
     params:
         code=code("nearest_kept"),
-        test_sets=lambda wildcards: list(SEARCHES[wildcards.search].test_sets),
-        neighbors=AUDIT.neighbors,
+        test_sets=SIMILARITY.searched_test_sets,
+        neighbors=SIMILARITY.audit.neighbors,
     script:
         "../workflow_scripts/nearest_kept.py"
 
 
 use rule merge_neighbors as merge_kept_neighbors with:
     input:
-        parts=lambda wildcards: by_part(
-            f"kept_neighbors/{wildcards.encoder}/{wildcards.search}/{wildcards.corpus}",
-            wildcards.corpus,
-        ),
+        parts=CORPORA.all_parts("kept_neighbors/{encoder}/{search}/{corpus}"),
     output:
         neighbors=f"{RESULTS}/kept_neighbors/{{encoder}}/{{search}}/{{corpus}}.json",
     log:
@@ -93,5 +84,5 @@ use rule merge_neighbors as merge_kept_neighbors with:
     params:
         code=code("merge_neighbors"),
         script="merge_neighbors",
-        test_sets=lambda wildcards: list(SEARCHES[wildcards.search].test_sets),
-        neighbors=AUDIT.neighbors,
+        test_sets=SIMILARITY.searched_test_sets,
+        neighbors=SIMILARITY.audit.neighbors,

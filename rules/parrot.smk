@@ -8,18 +8,18 @@ grams/<corpus>/<vocabulary>/ by part, vocabularies/<corpus>/<vocabulary>.json,
 probes/<encoder>/<corpus>/<vocabulary>.json.
 """
 
+from clipaudit.reports.parrot_curated import PROBED
+
 
 rule score_captions:
     """How similar captions are to the pictures of a part, raw and with text erased."""
     input:
-        tars=part_tars,
+        tars=CORPORA.part_tars,
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
         spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
         matches=f"{RESULTS}/matches/{{corpus}}/{{part}}.json",
-        weights=lambda wildcards: encoder_files(wildcards.encoder),
-        vocabulary=lambda wildcards: vocabulary_file(
-            encoder_architecture(wildcards.encoder)
-        ),
+        weights=MODELS.weights,
+        vocabulary=MODELS.vocabulary,
     output:
         scores=f"{RESULTS}/caption_scores/{{encoder}}/{{corpus}}/{{part}}.json",
         drops=f"{RESULTS}/drops/caption_scores/{{encoder}}/{{corpus}}/{{part}}.json",
@@ -32,10 +32,10 @@ rule score_captions:
     params:
         code=code("score_captions"),
         numeric=[*CLIP_LIBRARIES, "opencv-python-headless"],
-        shards=shard_numbers,
-        model=lambda wildcards: encoder_settings(wildcards.encoder),
-        erasing=PARROT.erasing.model_dump(mode="json"),
-        tokenization=PARROT.tokenization,
+        shards=CORPORA.shard_numbers,
+        model=MODELS.encoder,
+        erasing=PARROT.audit.erasing.model_dump(mode="json"),
+        tokenization=PARROT.audit.tokenization,
     script:
         "../workflow_scripts/score_captions.py"
 
@@ -43,9 +43,7 @@ rule score_captions:
 rule fit_clusters:
     """Clusters of the pictures of a corpus, learned from a random sample."""
     input:
-        embeddings=lambda wildcards: by_part(
-            f"embeddings/{wildcards.encoder}/{wildcards.corpus}", wildcards.corpus
-        ),
+        embeddings=CORPORA.all_parts("embeddings/{encoder}/{corpus}"),
     output:
         clustering=f"{RESULTS}/picture_clusters/{{encoder}}/{{corpus}}.json",
     log:
@@ -57,7 +55,7 @@ rule fit_clusters:
     params:
         code=code("fit_clusters"),
         numeric=["faiss", "numpy", "scikit-learn"],
-        clusters=PARROT.clusters.model_dump(mode="json"),
+        clusters=PARROT.audit.clusters.model_dump(mode="json"),
     script:
         "../workflow_scripts/fit_clusters.py"
 
@@ -66,7 +64,7 @@ rule place:
     """The cluster of every picture of a part."""
     input:
         embeddings=f"{RESULTS}/embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
-        clustering=f"{RESULTS}/picture_clusters/{{encoder}}/{PROFILED[0]}.json",
+        clustering=f"{RESULTS}/picture_clusters/{{encoder}}/{PARROT.profiled}.json",
     output:
         placed=f"{RESULTS}/placed/{{encoder}}/{{corpus}}/{{part}}.json",
     log:
@@ -93,9 +91,9 @@ rule count_grams:
         ENVIRONMENT
     params:
         code=code("count_grams"),
-        source=lambda wildcards: wildcards.vocabulary.rpartition("-")[0],
-        length=lambda wildcards: int(wildcards.vocabulary.rpartition("-")[2]),
-        tokenization=PARROT.probe.words,
+        source=PARROT.gram_source,
+        length=PARROT.gram_length,
+        tokenization=PARROT.audit.probe.words,
     script:
         "../workflow_scripts/count_grams.py"
 
@@ -103,9 +101,7 @@ rule count_grams:
 rule merge_grams:
     """The most frequent grams of a corpus."""
     input:
-        grams=lambda wildcards: by_part(
-            f"grams/{wildcards.corpus}/{wildcards.vocabulary}", wildcards.corpus
-        ),
+        grams=PARROT.part_grams,
     output:
         vocabulary=f"{RESULTS}/vocabularies/{{corpus}}/{{vocabulary}}.json",
     log:
@@ -116,7 +112,7 @@ rule merge_grams:
         mem_mb=memory(16),
     params:
         code=code("merge_grams"),
-        most=PARROT.probe.most,
+        most=PARROT.audit.probe.most,
     script:
         "../workflow_scripts/merge_grams.py"
 
@@ -124,21 +120,16 @@ rule merge_grams:
 rule probe:
     """How similar a model finds pictures of nothing but a text to that text, by vocabulary."""
     input:
-        grams=[
-            f"{RESULTS}/vocabularies/{PROFILED[0]}/{name}.json"
-            for name in VOCABULARIES
-        ],
-        font=brought(PARROT.probe.font),
-        weights=lambda wildcards: encoder_files(wildcards.encoder),
-        vocabulary=lambda wildcards: vocabulary_file(
-            encoder_architecture(wildcards.encoder)
-        ),
+        grams=PARROT.grams(PARROT.vocabularies),
+        font=PARROT.font(),
+        weights=MODELS.weights,
+        vocabulary=MODELS.vocabulary,
     output:
-        **probe_outputs(VOCABULARIES),
+        **PARROT.probe_outputs(PARROT.vocabularies),
     log:
         "logs/probe/{encoder}.log",
     wildcard_constraints:
-        encoder=one_of(PARROT.inspected),
+        encoder=one_of(PARROT.audit.inspected),
     conda:
         ENVIRONMENT
     resources:
@@ -146,33 +137,31 @@ rule probe:
     params:
         code=code("probe"),
         numeric=[*CLIP_LIBRARIES, "matplotlib"],
-        model=lambda wildcards: encoder_settings(wildcards.encoder),
-        side=PARROT.probe.side,
-        type_size=PARROT.probe.type_size,
+        model=MODELS.encoder,
+        side=PARROT.audit.probe.side,
+        type_size=PARROT.audit.probe.type_size,
     script:
         "../workflow_scripts/probe.py"
 
 
-if PROBED in VOCABULARIES:
+if PROBED in PARROT.vocabularies:
 
     use rule probe as probe_trained with:
         input:
-            grams=[f"{RESULTS}/vocabularies/{PROFILED[0]}/{PROBED}.json"],
-            font=brought(PARROT.probe.font),
-            weights=lambda wildcards: encoder_files(wildcards.encoder),
-            vocabulary=lambda wildcards: vocabulary_file(
-                encoder_architecture(wildcards.encoder)
-            ),
+            grams=PARROT.grams([PROBED]),
+            font=PARROT.font(),
+            weights=MODELS.weights,
+            vocabulary=MODELS.vocabulary,
         output:
-            **probe_outputs([PROBED]),
+            **PARROT.probe_outputs([PROBED]),
         log:
             "logs/probe_trained/{encoder}.log",
         wildcard_constraints:
-            encoder=one_of(CURATED_MODELS),
+            encoder=one_of(PARROT.curated_models),
         params:
             code=code("probe"),
             numeric=[*CLIP_LIBRARIES, "matplotlib"],
             script="probe",
-            model=lambda wildcards: encoder_settings(wildcards.encoder),
-            side=PARROT.probe.side,
-            type_size=PARROT.probe.type_size,
+            model=MODELS.encoder,
+            side=PARROT.audit.probe.side,
+            type_size=PARROT.audit.probe.type_size,

@@ -9,10 +9,8 @@ the others (near, far, rand, random-as, semdedup) by a cut through an order: cut
 rule gap:
     """The manifest without the samples nearer to a test sample than the small set is."""
     input:
-        base=pruning_base,
-        similarities=lambda wildcards: (
-            f"{RESULTS}/similarities/{AUDIT.encoder}/{wildcards.corpus}/{wildcards.part}.json"
-        ),
+        base=SIMILARITY.base,
+        similarities=SIMILARITY.part_similarities,
     output:
         manifest=f"{RESULTS}/manifests/{{corpus}}/{{base}}.{{pruning}}-pruned/{{part}}.json",
     log:
@@ -22,8 +20,8 @@ rule gap:
     params:
         code=code("gap"),
         renamed=["pruning"],  # a label that is not the wildcard
-        pruning=lambda wildcards: f"{wildcards.base}.{wildcards.pruning}-pruned",
-        test_sets=gap_test_sets,
+        pruning=SIMILARITY.gap_pruning,
+        test_sets=SIMILARITY.gap_test_sets,
     script:
         "../workflow_scripts/gap.py"
 
@@ -31,7 +29,7 @@ rule gap:
 rule cut:
     """Where an order of samples is cut: the sizes of all parts decide."""
     input:
-        unpack(cut_inputs),
+        unpack(SIMILARITY.cut_inputs),
     output:
         cut=f"{RESULTS}/cuts/{{corpus}}/{{base}}.{{pruning}}.json",
     log:
@@ -42,13 +40,10 @@ rule cut:
         mem_mb=memory(32),
     params:
         code=code("cut"),
-        name=lambda wildcards: f"{wildcards.corpus}, {wildcards.base}.{wildcards.pruning}",
-        order=cut_order,
-        size=cut_size,
-        shards=lambda wildcards: [
-            RUN.part_shards(wildcards.corpus, part)
-            for part in RUN.parts(wildcards.corpus)
-        ],
+        name=SIMILARITY.cut_name,
+        order=SIMILARITY.cut_order,
+        size=SIMILARITY.cut_size,
+        shards=SIMILARITY.cut_shards,
     script:
         "../workflow_scripts/cut.py"
 
@@ -56,8 +51,8 @@ rule cut:
 rule prune_at_cut:
     """The manifest of a part without the samples that a cut takes away."""
     input:
-        unpack(pruned_at_cut_inputs),
-        base=pruning_base,
+        unpack(SIMILARITY.pruned_at_cut_inputs),
+        base=SIMILARITY.base,
         cut=f"{RESULTS}/cuts/{{corpus}}/{{base}}.{{pruning}}.json",
     output:
         manifest=f"{RESULTS}/manifests/{{corpus}}/{{base}}.{{pruning}}/{{part}}.json",
@@ -70,8 +65,8 @@ rule prune_at_cut:
     params:
         code=code("prune_at_cut"),
         renamed=["pruning"],  # a label that is not the wildcard
-        pruning=lambda wildcards: f"{wildcards.base}.{wildcards.pruning}",
-        order=cut_order,
-        shards=shard_numbers,
+        pruning=SIMILARITY.cut_pruning,
+        order=SIMILARITY.cut_order,
+        shards=CORPORA.shard_numbers,
     script:
         "../workflow_scripts/prune_at_cut.py"

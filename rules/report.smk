@@ -9,7 +9,7 @@ audit.duckdb.
 rule report_table:
     """One table of a paper, from one SQL file."""
     input:
-        unpack(table_inputs),
+        unpack(REPORTS.table_inputs),
     output:
         table=f"{RESULTS}/tables/{{table}}.json",
         csv=f"{RESULTS}/tables/{{table}}.csv.json",
@@ -22,13 +22,13 @@ rule report_table:
     resources:
         mem_mb=memory(16),
     params:
-        code=lambda wildcards: code("report_table", *table_files(wildcards)),
-        code_files=table_files,
-        table=lambda wildcards: wildcards.table,
-        sql=lambda wildcards: TABLES[wildcards.table].sql,
-        relations=lambda wildcards: TABLES[wildcards.table].relations,
-        parameters=lambda wildcards: TABLES[wildcards.table].parameters,
-        notes=lambda wildcards: TABLES[wildcards.table].notes,
+        code=REPORTS.table_code,
+        code_files=REPORTS.table_files,
+        table="{table}",
+        sql=REPORTS.table_sql,
+        relations=REPORTS.table_relations,
+        parameters=REPORTS.table_parameters,
+        notes=REPORTS.table_notes,
     script:
         "../workflow_scripts/report_table.py"
 
@@ -36,7 +36,7 @@ rule report_table:
 rule report_figure:
     """One figure of a paper, and the table that it shows."""
     input:
-        unpack(figure_inputs),
+        unpack(REPORTS.figure_inputs),
     output:
         table=f"{RESULTS}/figures/{{figure}}.json",
         csv=f"{RESULTS}/figures/{{figure}}.csv.json",
@@ -46,20 +46,20 @@ rule report_figure:
     log:
         "logs/report_figure/{figure}.log",
     wildcard_constraints:
-        figure=one_of(FIGURES),
+        figure=one_of(REPORTS.figures),
     conda:
         ENVIRONMENT
     params:
-        code=lambda wildcards: code("report_figure", *figure_files(wildcards)),
+        code=REPORTS.figure_code,
         numeric=["matplotlib"],
-        code_files=figure_files,
-        sql=lambda wildcards: FIGURES[wildcards.figure].table.sql,
-        relations=lambda wildcards: FIGURES[wildcards.figure].table.relations,
-        parameters=lambda wildcards: FIGURES[wildcards.figure].table.parameters,
-        draw=lambda wildcards: FIGURES[wildcards.figure].draw,
-        options=lambda wildcards: FIGURES[wildcards.figure].options,
-        name=lambda wildcards: wildcards.figure,
-        caption=lambda wildcards: FIGURES[wildcards.figure].caption,
+        code_files=REPORTS.figure_files,
+        sql=REPORTS.figure_sql,
+        relations=REPORTS.figure_relations,
+        parameters=REPORTS.figure_parameters,
+        draw=REPORTS.figure_form,
+        options=REPORTS.figure_options,
+        name="{figure}",
+        caption=REPORTS.figure_caption,
     script:
         "../workflow_scripts/report_figure.py"
 
@@ -67,7 +67,7 @@ rule report_figure:
 rule report_gallery:
     """One gallery of a paper: test pictures beside the pictures nearest to them."""
     input:
-        unpack(gallery_inputs),
+        unpack(REPORTS.gallery_inputs),
     output:
         table=f"{RESULTS}/figures/{{figure}}.json",
         csv=f"{RESULTS}/figures/{{figure}}.csv.json",
@@ -77,15 +77,15 @@ rule report_gallery:
     log:
         "logs/report_gallery/{figure}.log",
     wildcard_constraints:
-        figure=one_of(GALLERIES),
+        figure=one_of(REPORTS.galleries),
     conda:
         ENVIRONMENT
     params:
         code=code("report_gallery"),
         numeric=["matplotlib", "pillow"],
-        gallery=lambda wildcards: GALLERIES[wildcards.figure].settings,
-        name=lambda wildcards: wildcards.figure,
-        caption=lambda wildcards: GALLERIES[wildcards.figure].caption,
+        gallery=REPORTS.gallery_settings,
+        name="{figure}",
+        caption=REPORTS.gallery_caption,
     script:
         "../workflow_scripts/report_gallery.py"
 
@@ -93,7 +93,7 @@ rule report_gallery:
 rule report_memorized:
     """The most memorized samples: their pictures, and what both models find by their captions."""
     input:
-        unpack(gallery_inputs),
+        unpack(REPORTS.gallery_inputs),
     output:
         table=f"{RESULTS}/figures/{{figure}}.json",
         csv=f"{RESULTS}/figures/{{figure}}.csv.json",
@@ -103,15 +103,15 @@ rule report_memorized:
     log:
         "logs/report_memorized/{figure}.log",
     wildcard_constraints:
-        figure=one_of(MEMORIZED),
+        figure=one_of(REPORTS.memorized),
     conda:
         ENVIRONMENT
     params:
         code=code("report_memorized"),
         numeric=["matplotlib", "pillow"],
-        gallery=lambda wildcards: MEMORIZED[wildcards.figure].settings,
-        name=lambda wildcards: wildcards.figure,
-        caption=lambda wildcards: MEMORIZED[wildcards.figure].caption,
+        gallery=REPORTS.gallery_settings,
+        name="{figure}",
+        caption=REPORTS.gallery_caption,
     script:
         "../workflow_scripts/report_memorized.py"
 
@@ -119,8 +119,8 @@ rule report_memorized:
 rule report_spotted:
     """Pictures with text: what was spotted in them, and what their captions and scores say."""
     input:
-        unpack(gallery_inputs),
-        font=brought(PARROT.probe.font) if PARROT else [],
+        unpack(REPORTS.gallery_inputs),
+        font=REPORTS.gallery_font(),
     output:
         table=f"{RESULTS}/figures/{{figure}}.json",
         csv=f"{RESULTS}/figures/{{figure}}.csv.json",
@@ -130,15 +130,15 @@ rule report_spotted:
     log:
         "logs/report_spotted/{figure}.log",
     wildcard_constraints:
-        figure=one_of(SPOTTED),
+        figure=one_of(REPORTS.spotted),
     conda:
         ENVIRONMENT
     params:
         code=code("report_spotted"),
         numeric=["matplotlib", "pillow", "opencv-python-headless"],
-        gallery=lambda wildcards: SPOTTED[wildcards.figure].settings,
-        name=lambda wildcards: wildcards.figure,
-        caption=lambda wildcards: SPOTTED[wildcards.figure].caption,
+        gallery=REPORTS.gallery_settings,
+        name="{figure}",
+        caption=REPORTS.gallery_caption,
     script:
         "../workflow_scripts/report_spotted.py"
 
@@ -146,8 +146,8 @@ rule report_spotted:
 rule catalog:
     """results/audit.duckdb: every table of the run as a view."""
     input:
-        tables=table_pointers(),
-        placed=placed_pointers(),
+        tables=REPORTS.table_pointers(),
+        placed=REPORTS.placed_pointers(),
     output:
         catalog=f"{RESULTS}/audit.duckdb",
     log:

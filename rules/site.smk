@@ -8,8 +8,8 @@ Makes: report/, a folder of pages that opens from disk, without a server or a ne
 rule report:
     """results/report: what the audits say, each number with what it was made of."""
     input:
-        tables=table_pointers(),
-        figures=figure_pointers(),
+        tables=REPORTS.table_pointers(),
+        figures=REPORTS.figure_pointers(),
         catalog=f"{RESULTS}/audit.duckdb",
     output:
         report=report(
@@ -24,6 +24,6 @@ rule report:
         ENVIRONMENT
     params:
         code=code("report"),
-        settings=lambda wildcards: RUN.settings_of_results(),
+        settings=lambda wildcards: RUN.settings_of_results(),  # has braces
     script:
         "../workflow_scripts/report.py"

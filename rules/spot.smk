@@ -5,12 +5,22 @@ Makes: spans/<corpus>/, drops/spot/<corpus>/, matches/<corpus>/ by part; for cor
 world spotted_truth/<corpus>/ by part.
 """
 
-if PARROT.spotting.spotter == "rapidocr":
+from clipaudit.parrot.wiring import ParrotFiles
+
+PARROT = ParrotFiles(RUN.parrot, MODELS)
+
+
+wildcard_constraints:
+    curated=one_of(PARROT.curated),
+    vocabulary=one_of(PARROT.vocabularies),
+
+
+if PARROT.audit.spotting.spotter == "rapidocr":
 
     rule spot:
         """The text in the pictures of a part, by OCR; no picture's bytes are ever read twice."""
         input:
-            tars=part_tars,
+            tars=CORPORA.part_tars,
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
         output:
             spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
@@ -18,17 +28,17 @@ if PARROT.spotting.spotter == "rapidocr":
         log:
             "logs/spot/{corpus}/{part}.log",
         wildcard_constraints:
-            corpus=one_of(PROFILED),
+            corpus=one_of(PARROT.audit.corpora),
         conda:
             ENVIRONMENT
-        threads: PARROT.spotting.threads
+        threads: PARROT.audit.spotting.threads
         resources:
             mem_mb=memory(16),
         params:
             code=code("spot"),
             numeric=["rapidocr", "onnxruntime", "opencv-python-headless", "pillow"],
-            shards=shard_numbers,
-            spotting=PARROT.spotting.model_dump(mode="json"),
+            shards=CORPORA.shard_numbers,
+            spotting=PARROT.audit.spotting.model_dump(mode="json"),
         script:
             "../workflow_scripts/spot.py"
 
@@ -44,12 +54,12 @@ else:
         log:
             "logs/read_spans/{corpus}/{part}.log",
         wildcard_constraints:
-            corpus=one_of(PROFILED),
+            corpus=one_of(PARROT.audit.corpora),
         conda:
             ENVIRONMENT
         params:
             code=code("read_spans"),
-            field=PARROT.spotting.field,
+            field=PARROT.audit.spotting.field,
         script:
             "../workflow_scripts/read_spans.py"
 
@@ -67,7 +77,7 @@ rule match:
         ENVIRONMENT
     params:
         code=code("match"),
-        fuzzy_threshold=PARROT.fuzzy_threshold,
+        fuzzy_threshold=PARROT.audit.fuzzy_threshold,
     script:
         "../workflow_scripts/match.py"
 
@@ -75,7 +85,7 @@ rule match:
 rule compare_spotted:
     """What was spotted beside what the world wrote into its pictures."""
     input:
-        truths=part_truths,
+        truths=CORPORA.part_truths,
         spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
         matches=f"{RESULTS}/matches/{{corpus}}/{{part}}.json",
     output:
@@ -83,7 +93,7 @@ rule compare_spotted:
     log:
         "logs/compare_spotted/{corpus}/{part}.log",
     wildcard_constraints:
-        corpus=one_of(name for name in PROFILED if RUN.corpora[name].world),
+        corpus=one_of(PARROT.made),
     conda:
         ENVIRONMENT
     params:

@@ -10,10 +10,8 @@ rule train:
     """A CLIP model trained on a manifest."""
     input:
         sealed=f"{RESULTS}/sealed/{{manifest}}.json",
-        start=start_weights,
-        vocabulary=lambda wildcards: vocabulary_file(
-            RUN.recipes[wildcards.recipe].architecture
-        ),
+        start=MODELS.start,
+        vocabulary=MODELS.recipe_vocabulary,
     output:
         model=f"{RESULTS}/models/{{recipe}}/{{manifest}}.json",
         curves=f"{RESULTS}/curves/{{recipe}}/{{manifest}}.json",
@@ -29,10 +27,8 @@ rule train:
         code=code("train"),
         numeric=CLIP_LIBRARIES,
         reads_labels=False,
-        recipe=lambda wildcards: RUN.recipes[wildcards.recipe].model_dump(mode="json"),
-        architecture=lambda wildcards: architecture(
-            RUN.recipes[wildcards.recipe].architecture
-        ),
+        recipe=MODELS.recipe,
+        architecture=MODELS.recipe_architecture,
     script:
         "../workflow_scripts/train.py"
 
@@ -41,7 +37,7 @@ rule train_supervised:
     """A classifier trained on a manifest of labelled corpora."""
     input:
         sealed=f"{RESULTS}/sealed/{{manifest}}.json",
-        classes=manifest_classes,
+        classes=CORPORA.manifest_classes,
     output:
         model=f"{RESULTS}/models/{{recipe}}/{{manifest}}.json",
         curves=f"{RESULTS}/curves/{{recipe}}/{{manifest}}.json",
@@ -57,9 +53,7 @@ rule train_supervised:
         code=code("train_supervised"),
         numeric=[*CLIP_LIBRARIES, "timm"],
         reads_labels=False,
-        recipe=lambda wildcards: RUN.supervised_recipes[wildcards.recipe].model_dump(
-            mode="json"
-        ),
+        recipe=MODELS.supervised_recipe,
     script:
         "../workflow_scripts/train_supervised.py"
 

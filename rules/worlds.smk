@@ -20,7 +20,7 @@ rule generate_shard:
         ENVIRONMENT
     params:
         code=code("generate_shard"),
-        world=lambda wildcards: RUN.worlds[wildcards.world].model_dump(mode="json"),
+        world=CORPORA.world,
     script:
         "../workflow_scripts/generate_shard.py"
 
@@ -38,7 +38,7 @@ rule generate_words:
         ENVIRONMENT
     params:
         code=code("generate_words"),
-        world=lambda wildcards: RUN.worlds[wildcards.world].model_dump(mode="json"),
+        world=CORPORA.world,
     script:
         "../workflow_scripts/generate_words.py"
 
@@ -46,18 +46,18 @@ rule generate_words:
 rule blur:
     """One shard of a corpus without faces; everything else of it is as it was."""
     input:
-        tar=unblurred_tar,
-        detector=face_detector,
+        tar=CORPORA.unblurred_tar,
+        detector=CORPORA.face_detector,
     output:
         tar="data/blurred/{corpus}/{shard}.tar",
     log:
         "logs/blur/{corpus}/{shard}.log",
     wildcard_constraints:
-        corpus=one_of(BLURRED),
+        corpus=one_of(CORPORA.blurred),
     conda:
         ENVIRONMENT
     params:
         code=code("blur"),
-        settings=lambda wildcards: BLURRED[wildcards.corpus].model_dump(mode="json"),
+        settings=CORPORA.blurring,
     script:
         "../workflow_scripts/blur.py"

@@ -25,7 +25,7 @@ def compute(step: Step) -> None:
     wanted = step.settings["source"], step.settings["part"]
     own = next(part for part in parts if (part.source, part.part) == wanted)
     about = 512  # dimensions of an embedding, as most CLIP models have
-    quicker = quicker_backend(step.rows("embeddings"), step.rows("own"), about, step.device)
+    quicker = quicker_backend(step.rows("embeddings"), step.rows("own"), about, device=step.device)
     found = overlaps_of_part(
         own,
         parts,

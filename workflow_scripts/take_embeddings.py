@@ -7,7 +7,8 @@ def compute(step: Step) -> None:
     """Find each sample's row, and check it."""
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.embeddings.embedding import embeddings_schema
-    from clipaudit.embeddings.given_embeddings import EmbeddingFiles, take_embeddings
+    from clipaudit.embeddings.embedding_files import EmbeddingFiles
+    from clipaudit.embeddings.given_embeddings import take_embeddings
 
     name, join = step.settings["name"], step.settings["join"]
     pairs = list(zip(step.files("arrays"), step.files("metadata"), strict=True))

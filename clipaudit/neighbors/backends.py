@@ -40,7 +40,7 @@ def search(
     return _BACKENDS[backend](queries, k, device, block_rows, block_queries, threads)
 
 
-def quicker_backend(rows: int, queries: int, dimension: int, device: str = "cpu") -> str:
+def quicker_backend(rows: int, queries: int, dimension: int, *, device: str = "cpu") -> str:
     """Return the name of the backend that answers sooner over `rows` train samples.
 
     >>> quicker_backend(10, queries=2, dimension=4)

@@ -18,6 +18,7 @@ from clipaudit.reports.memorization_points import (
     utility_files,
 )
 from clipaudit.reports.specification import ReportTable, part_files, similarity_files
+from clipaudit.steps import paths
 
 SETS = {"a": "A", "b": "B", "public": "public", "holdout": "hold-out"}  # as they are printed
 
@@ -143,7 +144,7 @@ def evidence(run: Run, audit: Memorization) -> ReportTable:
         for seed, point in zip(seeds, asked, strict=True)
     ]
     curves = [
-        f"curves/{row['recipe']}/{row[f'manifest_{trained}']}.json"
+        paths.curves(str(row["recipe"]), str(row[f"manifest_{trained}"]))
         for row in rows
         for trained in TRAINED
     ]
@@ -151,7 +152,7 @@ def evidence(run: Run, audit: Memorization) -> ReportTable:
         sql="memorization_evidence",
         inputs={
             "gaps": [
-                f"gaps/{public}/{row['point']}.json" for public in audit.publics for row in rows
+                paths.gaps(public, str(row["point"])) for public in audit.publics for row in rows
             ],
             "curves": list(dict.fromkeys(curves)),
         },
@@ -214,7 +215,7 @@ def _record_files(run: Run, audit: Memorization) -> dict[str, list[str]]:
     )
     return {
         "manifest_rows": [
-            f"manifests/{attack['source']}/{attack['manifest']}/{part}.json"
+            paths.manifest(str(attack["source"]), str(attack["manifest"]), part)
             for attack in attacks
             for part in run.parts(str(attack["source"]))
         ],

@@ -18,6 +18,7 @@ from clipaudit.reports.bars import short_count
 from clipaudit.reports.figures import ReportFigure
 from clipaudit.reports.memorization_points import all_points, asked_points, point_value
 from clipaudit.reports.specification import Relation, ReportTable
+from clipaudit.steps import paths
 
 _MEASURES = {"ppg": "PPG", "prg": "PRG", "aucg": "AUCG"}
 _FAMILIES: dict[Family, str] = {
@@ -132,9 +133,9 @@ def _bars(
     table = ReportTable(
         sql="memorization_fig2",
         inputs={
-            "gaps": [f"gaps/{public}/{point}.json" for public, point in shown if point in asked],
+            "gaps": [paths.gaps(public, point) for public, point in shown if point in asked],
             "utility": _once(
-                f"utility/{point.encoder(trained)}/{test_set}.json"
+                paths.utility(point.encoder(trained), test_set)
                 for point in models.values()
                 for trained in TRAINED
                 for test_set in audit.utility[:1]
@@ -208,7 +209,7 @@ def _exposed(run: Run, audit: Memorization, public: str) -> ReportFigure:
     measures.append({"series_position": None, "series": "mean_f", "title": "mean F-score"})
     table = ReportTable(
         sql="memorization_fig4",
-        inputs={"sample_gaps": [f"sample_gaps/{public}/{DEFAULT}.json"]},
+        inputs={"sample_gaps": [paths.sample_gaps(public, DEFAULT)]},
         relations={"panels": panels, "measures": measures},
         parameters={"k": audit.neighbors[0], "public": public, "point": DEFAULT},
     )
@@ -252,7 +253,7 @@ def _selections(run: Run, audit: Memorization) -> ReportFigure:
         sql="memorization_fig7",
         inputs={
             "selections": _once(
-                f"selections/{each['encoder']}/{name}.json"
+                paths.selections(str(each["encoder"]), name)
                 for each in encoders
                 for name in audit.selections
             )

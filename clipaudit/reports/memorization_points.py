@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from clipaudit.config.memorization import Memorization
 from clipaudit.config.memorized import TRAINED, Point, in_grid, points
 from clipaudit.config.run import Run
+from clipaudit.steps import paths
 
 Row = dict[str, object]
 
@@ -83,7 +84,7 @@ def public_rows(run: Run, audit: Memorization) -> list[Row]:
 def gap_files(run: Run, audit: Memorization) -> list[str]:
     """Return the metrics of all points in the grid, by public set; labels `public`, `point`."""
     asked = asked_points(run, audit)
-    return [f"gaps/{public}/{point.name}.json" for public in audit.publics for point in asked]
+    return [paths.gaps(public, point.name) for public in audit.publics for point in asked]
 
 
 def curve_files(run: Run, audit: Memorization) -> list[str]:
@@ -92,7 +93,7 @@ def curve_files(run: Run, audit: Memorization) -> list[str]:
     Labels `recipe`, `manifest`; a curve goes on past the checkpoint of an `epochs` point.
     """
     return _once(
-        f"curves/{point.recipe}/{point.manifest(trained)}.json"
+        paths.curves(point.recipe, point.manifest(trained))
         for point in asked_points(run, audit)
         for trained in TRAINED
     )
@@ -106,7 +107,7 @@ def utility_files(
     On some of the audit's `utility` sets, or on all. Labels `encoder`, `testset`.
     """
     return _once(
-        f"utility/{point.encoder(trained)}/{test_set}.json"
+        paths.utility(point.encoder(trained), test_set)
         for point in asked_points(run, audit)
         for trained in TRAINED
         for test_set in (audit.utility if test_sets is None else test_sets)

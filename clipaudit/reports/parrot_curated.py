@@ -23,7 +23,8 @@ from clipaudit.reports.parrot_tasks import (
     suite_tasks,
     task_result_table,
 )
-from clipaudit.reports.specification import ReportTable, manifest_files, members
+from clipaudit.reports.specification import ReportTable, manifest_files, members, part_files
+from clipaudit.steps import paths
 
 __all__ = [
     "PROBED",
@@ -84,20 +85,18 @@ def _ablations(run: Run, audit: Parrot, settings: Curations) -> dict[str, Report
 def _ablation(run: Run, audit: Parrot, settings: Curations, rows: list[Row]) -> ReportTable:
     trained = [row for row in rows if row["in_grid"]]
     encoders = [str(row["encoder"]) for row in trained]
-    sets = list(dict.fromkeys(row["curated"] for row in trained))
+    sets = list(dict.fromkeys(str(row["curated"]) for row in trained))
     parts = run.parts(settings.corpus)
     return ReportTable(
         sql="parrot_curated",
         inputs={
             "curated_rows": [
-                f"manifests/{settings.corpus}/{name}/{part}.json" for name in sets for part in parts
+                paths.manifest(settings.corpus, name, part) for name in sets for part in parts
             ],
-            "scores": [
-                f"caption_scores/{audit.encoder}/{settings.corpus}/{part}.json" for part in parts
-            ],
+            "scores": part_files(run, f"caption_scores/{audit.encoder}", [settings.corpus]),
             "task_results": _task_results(run, encoders),
             "probes": _probes(audit, encoders),
-            "curves": [f"curves/{row['recipe']}/{row['curated']}.json" for row in trained],
+            "curves": [paths.curves(str(row["recipe"]), str(row["curated"])) for row in trained],
         },
         relations={"rows": rows},
     )
@@ -239,7 +238,9 @@ def evidence(run: Run, audit: Parrot, asked: Evidence) -> ReportTable:
         inputs={
             "task_results": _task_results(run, encoders),
             "probes": _probes(audit, encoders),
-            "curves": [f"curves/{model['recipe']}/{model['curated']}.json" for model in models],
+            "curves": [
+                paths.curves(str(model["recipe"]), str(model["curated"])) for model in models
+            ],
         },
         relations={"models": models},
         parameters={
@@ -256,7 +257,7 @@ def suite_results(run: Run, audit: Parrot) -> ReportTable:
     return ReportTable(
         sql="parrot_suite",
         inputs={
-            "suite": [f"suite/{model}/{name}.json" for model in models for name in suite_tasks(run)]
+            "suite": [paths.suite(model, name) for model in models for name in suite_tasks(run)]
         },
         relations={
             "listed": suite_rows(run),
@@ -286,11 +287,11 @@ def trained_titles(run: Run, audit: Parrot) -> dict[str, str]:
 def _task_results(run: Run, encoders: Sequence[str]) -> list[str]:
     """Return the results of models on the tasks, if there are any tasks."""
     has_tasks = bool(listed_tasks(run))
-    return [f"task_results/{encoder}.json" for encoder in encoders if has_tasks]
+    return [paths.task_results(encoder) for encoder in encoders if has_tasks]
 
 
 def _probes(audit: Parrot, encoders: Sequence[str]) -> list[str]:
     """Return the probes of models with the 1-grams of captions, if those are looked at."""
     has_words = 1 in audit.probe.lengths
-    vocabulary = f"{audit.corpora[0]}/{PROBED}"
-    return [f"probes/{encoder}/{vocabulary}.json" for encoder in encoders if has_words]
+    profiled = audit.corpora[0]
+    return [paths.probe(encoder, profiled, PROBED) for encoder in encoders if has_words]

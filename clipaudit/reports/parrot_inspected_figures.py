@@ -17,6 +17,7 @@ from clipaudit.config.run import Run
 from clipaudit.reports.bars import short_count
 from clipaudit.reports.figures import ReportFigure
 from clipaudit.reports.specification import Relation, ReportTable, part_files
+from clipaudit.steps import paths
 
 TOP = 5  # percent of the pairs, by score (paper)
 BINS = 50  # per unit of score: bins of 0.02 (ours: the paper's are not stated)
@@ -190,9 +191,7 @@ def _heldout(run: Run, audit: Parrot, settings: Curations) -> ReportFigure:
                 for path in part_files(run, f"heldout_scores/{encoder}", [corpus])
             ],
             "heldout": [
-                f"manifests/{corpus}/{name}/{part}.json"
-                for name in HELDOUT
-                for part in run.parts(corpus)
+                paths.manifest(corpus, name, part) for name in HELDOUT for part in run.parts(corpus)
             ],
         },
         relations={

@@ -15,6 +15,7 @@ from clipaudit.reports.figures import ReportFigure
 from clipaudit.reports.layouts import count
 from clipaudit.reports.parrot_tasks import TRACKS
 from clipaudit.reports.specification import ReportTable
+from clipaudit.steps import paths
 
 Row = dict[str, object]
 
@@ -80,7 +81,7 @@ def _tails(run: Run, audit: Parrot) -> ReportFigure:
     corpus = audit.corpora[0]
     table = ReportTable(
         sql="parrot_fig5a",
-        inputs={"grams": [f"vocabularies/{corpus}/{name}-1.json" for name in _SOURCES]},
+        inputs={"grams": [paths.vocabulary(corpus, f"{name}-1") for name in _SOURCES]},
         relations={
             "vocabularies": [
                 {"position": position, "vocabulary": f"{name}-1", "title": title}
@@ -117,7 +118,7 @@ def _ranges(run: Run, audit: Parrot, by: str, length: int) -> ReportFigure:
         sql="parrot_fig5",
         inputs={
             "probes": [
-                f"probes/{row['encoder']}/{corpus}/{row['vocabulary']}.json" for row in series
+                paths.probe(str(row["encoder"]), corpus, str(row["vocabulary"])) for row in series
             ]
         },
         relations={"series": [{"position": n, **row} for n, row in enumerate(series)]},
@@ -144,7 +145,7 @@ def _words(run: Run, audit: Parrot) -> ReportFigure:
     corpus = audit.corpora[0]
     table = ReportTable(
         sql="parrot_fig10",
-        inputs={"grams": [f"vocabularies/{corpus}/captions-1.json"]},
+        inputs={"grams": [paths.vocabulary(corpus, "captions-1")]},
         relations={
             "parts": [
                 {"position": position, "title": title} for position, title in enumerate(_PARTS)
@@ -187,7 +188,7 @@ def _spotting(run: Run, audit: Parrot, settings: Curations, size: int) -> Report
     encoders = [audit.encoder, *(str(row["encoder"]) for row in models if row["in_grid"])]
     table = ReportTable(
         sql="parrot_fig6",
-        inputs={"probes": [f"probes/{name}/{corpus}/captions-1.json" for name in encoders]},
+        inputs={"probes": [paths.probe(name, corpus, "captions-1") for name in encoders]},
         relations={"models": models},
         parameters={"reference": audit.encoder},
     )
@@ -215,7 +216,7 @@ def _full_tracks(settings: Curations) -> dict[str, ReportFigure]:
             sql="parrot_fig11",
             inputs={
                 "task_results": [
-                    f"task_results/{row['encoder']}.json" for row in models if row["in_grid"]
+                    paths.task_results(str(row["encoder"])) for row in models if row["in_grid"]
                 ]
             },
             relations={

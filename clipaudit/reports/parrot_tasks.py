@@ -8,6 +8,7 @@ from typing import NamedTuple
 from clipaudit.config.run import Run
 from clipaudit.evaluation.suite_tasks import TASKS, SuiteTask, available_tasks
 from clipaudit.reports.specification import ReportTable
+from clipaudit.steps import paths
 
 Row = dict[str, object]
 
@@ -66,9 +67,9 @@ def task_result_table(run: Run, encoder: str) -> ReportTable:
     return ReportTable(
         sql="parrot_task_results",
         inputs={
-            "tasks": [f"tasks/{encoder}/{name}.json" for name in audit.test_sets],
-            "pair_ranks": [f"pair_ranks/{encoder}/{name}.json" for name in audit.retrieval],
-            "suite": [f"suite/{encoder}/{name}.json" for name in suite_tasks(run)],
+            "tasks": [paths.tasks(encoder, name) for name in audit.test_sets],
+            "pair_ranks": [paths.pair_ranks(encoder, name) for name in audit.retrieval],
+            "suite": [paths.suite(encoder, name) for name in suite_tasks(run)],
         },
         relations={"listed": listed_tasks(run)},
     )

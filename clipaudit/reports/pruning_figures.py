@@ -14,6 +14,7 @@ from clipaudit.config.similarity import NearFar, Similarity, Size, Supervised
 from clipaudit.reports.figures import ReportFigure
 from clipaudit.reports.similarity_accuracies import classified, in_grid
 from clipaudit.reports.specification import ReportTable, manifest_files, members, web_title
+from clipaudit.steps import paths
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,9 @@ def _curves(
         sql="similarity_curves",
         inputs={
             "predictions": _once(
-                f"predictions/{point['recipe']}/{point['manifest']}/{point['testset']}.json"
+                paths.predictions(
+                    str(point["recipe"]), str(point["manifest"]), str(point["testset"])
+                )
                 for point in asked
             ),
             "manifest_rows": manifest_files(run, made_of),

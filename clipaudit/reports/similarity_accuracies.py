@@ -22,8 +22,6 @@ from clipaudit.config.prunings import (
 from clipaudit.config.run import Run
 from clipaudit.config.similarity import CoreSet, Evidence, Robustness, Similarity
 from clipaudit.reports.specification import (
-    CLASSIFIER,
-    PRETRAINED,
     ReportTable,
     manifest_files,
     members,
@@ -31,6 +29,7 @@ from clipaudit.reports.specification import (
     rows_of_test_sets,
     web_title,
 )
+from clipaudit.steps.paths import CLASSIFIER, PRETRAINED
 
 Row = dict[str, object]
 Model = tuple[str, str]  # recipe, manifest

@@ -18,6 +18,7 @@ from clipaudit.reports.specification import (
     neighbors_of,
     web_title,
 )
+from clipaudit.steps import paths
 
 OVERVIEW_SETS, OVERVIEW_QUERIES = 3, 2  # Figure 1: test sets, and pictures of each
 LADDER = 8  # test pictures of Figure 2
@@ -138,7 +139,7 @@ def _gallery(
     inputs = {
         "neighbors": [each.neighbors for each in sets],
         "embeddings": [
-            f"embeddings/{audit.encoder}/{corpus}/{part}.json"
+            paths.embeddings(audit.encoder, corpus, part)
             for corpus in searched
             for part in run.parts(corpus)
         ],

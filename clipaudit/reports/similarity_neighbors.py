@@ -24,6 +24,7 @@ from clipaudit.reports.specification import (
     similarity_files,
     web_title,
 )
+from clipaudit.steps import paths
 
 
 def near_duplicates(run: Run, audit: Similarity) -> ReportTable:
@@ -105,11 +106,14 @@ def nearer(run: Run, audit: Similarity) -> ReportTable:
 
 def deduplication(audit: Similarity, settings: Deduplication) -> ReportTable:
     """How many samples deduplication keeps, at the chosen threshold and at others."""
-    folder = f"duplicates/{audit.encoder}/{audit.large}"
     thresholds = sorted({settings.threshold, *settings.sweep})
     return ReportTable(
         sql="similarity_deduplication",
-        inputs={"duplicates": [f"{folder}/{group}.json" for group in settings.groups()]},
+        inputs={
+            "duplicates": [
+                paths.duplicates(audit.encoder, audit.large, group) for group in settings.groups()
+            ]
+        },
         parameters={"thresholds": thresholds, "chosen": settings.threshold},
     )
 

@@ -10,9 +10,8 @@ from clipaudit.config.pictures import has_pictures
 from clipaudit.config.prunings import ALL, base
 from clipaudit.config.run import Run
 from clipaudit.config.similarity import Similarity
+from clipaudit.steps import paths
 
-PRETRAINED = "pretrained"  # stands for the recipe of encoders that were not trained here
-CLASSIFIER = "classifier"  # and of classifiers that were not
 NOT_SHOWN = (
     "Pictures are not shown: in their places stand the uids of their samples, or the first digits."
 )
@@ -37,13 +36,14 @@ class Gallery:
     """A figure of pictures, which are looked up in the shards.
 
     `settings`, plain values, is all that picking and drawing need to know beside the inputs: the
-    pointers by name, relative to results/, and the tars of the corpora that the settings list under
-    `tars`. To be made by `gallery_of`.
+    pointers by name, relative to results/, and the tars of the corpora that are `shown`. To be made
+    by `gallery_of`.
     """
 
     settings: Mapping[str, object]
     inputs: Mapping[str, Sequence[str]]
     caption: str
+    shown: Sequence[str]  # the corpora whose pictures it shows
 
 
 def gallery_of(
@@ -68,7 +68,7 @@ def gallery_of(
         why = _no_pictures([run.title(name) for name in hidden]) if allowed else NOT_SHOWN
         caption = f"{caption} {why}"
     tars = [{"corpus": name, "shards": len(run.shards(name))} for name in shown]
-    return Gallery({**settings, "pictures": allowed, "tars": tars}, inputs, caption)
+    return Gallery({**settings, "pictures": allowed, "tars": tars}, inputs, caption, shown)
 
 
 def _no_pictures(titles: Sequence[str]) -> str:
@@ -98,7 +98,7 @@ def members(run: Run, manifest: str) -> list[dict[str, object]]:
 def manifest_files(run: Run, made_of: Relation) -> list[str]:
     """Return the parts of all member manifests, each once."""
     return _once(
-        f"manifests/{member['corpus']}/{member['pruning']}/{part}.json"
+        paths.manifest(str(member["corpus"]), str(member["pruning"]), part)
         for member in made_of
         for part in run.parts(str(member["corpus"]))
     )
@@ -107,14 +107,16 @@ def manifest_files(run: Run, made_of: Relation) -> list[str]:
 def part_files(run: Run, folder: str, corpora: Sequence[str], suffix: str = "") -> list[str]:
     """Return the parts of a folder of each corpus: `<folder>/<corpus><suffix>/<part>`."""
     return [
-        f"{folder}/{corpus}{suffix}/{part}.json" for corpus in corpora for part in run.parts(corpus)
+        paths.of_part(folder, f"{corpus}{suffix}", part)
+        for corpus in corpora
+        for part in run.parts(corpus)
     ]
 
 
 def prediction_files(models: Iterable[tuple[str, str]], test_sets: Sequence[str]) -> list[str]:
     """Return the predictions of models, each (recipe, manifest), on some test sets."""
     return _once(
-        f"predictions/{recipe}/{manifest}/{test_set}.json"
+        paths.predictions(recipe, manifest, test_set)
         for recipe, manifest in models
         for test_set in test_sets
     )
@@ -123,7 +125,7 @@ def prediction_files(models: Iterable[tuple[str, str]], test_sets: Sequence[str]
 def similarity_files(run: Run, audit: Similarity, corpora: Sequence[str]) -> list[str]:
     """Return the similarities of corpora to the test sets, by part."""
     return [
-        f"similarities/{audit.encoder}/{corpus}/{part}.json"
+        paths.similarities(audit.encoder, corpus, part)
         for corpus in corpora
         for part in run.parts(corpus)
     ]
@@ -131,12 +133,12 @@ def similarity_files(run: Run, audit: Similarity, corpora: Sequence[str]) -> lis
 
 def neighbors_of(audit: Similarity, corpus: str, encoder: str | None = None) -> str:
     """Return the nearest samples of a whole corpus to every sample of every test set."""
-    return f"neighbors/{encoder or audit.encoder}/{corpus}.json"
+    return paths.neighbors(encoder or audit.encoder, corpus)
 
 
 def kept_neighbors(audit: Similarity, search: str, corpus: str) -> str:
     """Return the nearest samples among those that a manifest keeps; see `searches`."""
-    return f"kept_neighbors/{audit.encoder}/{search}/{corpus}.json"
+    return paths.kept_neighbors(audit.encoder, search, corpus)
 
 
 def neighbors_in_web(audit: Similarity) -> str:
@@ -154,5 +156,5 @@ def web_title(run: Run, audit: Similarity) -> str:
     return audit.deduplication.title or f"{title}, deduplicated"
 
 
-def _once(paths: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(paths))
+def _once(named: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(named))

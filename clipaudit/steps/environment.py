@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from clipaudit.errors import ConfigError
 
+Device = Literal["cpu", "cuda"]
 
-def device_of(resources: Any) -> str:  # noqa: ANN401
+
+def device_of(resources: Any) -> Device:  # noqa: ANN401
     """Return the kind of device that a job with these resources computes on."""
     return "cuda" if resources.get("gpu", 0) else "cpu"
 

@@ -16,7 +16,7 @@ def test_a_list_names_the_pointers_of_all_parts_by_content_and_path(project):
 
 def test_lists_in_the_place_of_pointers_compute_nothing_again(project):
     before, digests = project.computed(), project.digests()
-    project.edit("rules/corpora_files.smk", "FEW_POINTERS = 32", "FEW_POINTERS = 1")
+    project.edit("clipaudit/wiring/corpora.py", "FEW_POINTERS = 32", "FEW_POINTERS = 1")
 
     project.run()
 

@@ -1,0 +1,172 @@
+"""Which files and settings belong to the jobs of the parrot-caption audit."""
+
+from collections.abc import Iterable
+
+from clipaudit.config.curated import (
+    HELDOUT,
+    curated_sets,
+    curation_settings,
+    model_encoder,
+    trained_models,
+)
+from clipaudit.config.parrot import Parrot
+from clipaudit.steps import paths
+from clipaudit.wiring.models import ModelFiles
+from clipaudit.wiring.wildcards import Paths, Wildcards
+
+DEBIASED = "debiased"
+_SCORED = ("rsa", "rsc", "debiased")  # kinds of sets that are chosen by caption scores
+
+
+class ParrotFiles:
+    """The files of the parrot-caption audit of some settings, by the wildcards of its rules."""
+
+    def __init__(self, audit: Parrot, models: ModelFiles) -> None:
+        """Sort out the sets, the models and the vocabularies."""
+        self.audit, self.corpora = audit, models.corpora
+        self.run = self.corpora.run
+        asked = audit.curations
+        self.curated = [*HELDOUT, *curated_sets(asked)] if asked else []
+        self.curated_models = [model_encoder(*model) for model in trained_models(audit)]
+        self.vocabularies = [
+            f"{source}-{length}"
+            for source in ("captions", "co-embedded")
+            for length in audit.probe.lengths
+        ]
+        self.profiled = audit.corpora[0]  # whose pictures are clustered and whose words are probed
+        self.made = [name for name in audit.corpora if self.run.corpora[name].world]
+
+    # --- probes -----------------------------------------------------------------------------------
+
+    def grams(self, vocabularies: Iterable[str]) -> Paths:
+        """Return some vocabularies of the corpus that is profiled."""
+        found = (paths.vocabulary(self.profiled, name) for name in vocabularies)
+        return [self.corpora.result(path) for path in found]
+
+    def part_grams(self, wildcards: Wildcards) -> Paths:
+        """Return the grams of a vocabulary, counted by part."""
+        corpus = wildcards.corpus
+        return self.corpora.by_part(f"grams/{corpus}/{wildcards.vocabulary}", corpus)
+
+    def probe_outputs(self, vocabularies: Iterable[str]) -> dict[str, str]:
+        """Return the similarities of the grams of some vocabularies, an output each."""
+        return {
+            name: self.corpora.result(paths.probe("{encoder}", self.profiled, name))
+            for name in vocabularies
+        }
+
+    def gram_source(self, wildcards: Wildcards) -> str:
+        """Return what the grams of a vocabulary are counted in."""
+        return wildcards.vocabulary.rpartition("-")[0]
+
+    def gram_length(self, wildcards: Wildcards) -> int:
+        """Return how many words a gram of a vocabulary has."""
+        return int(wildcards.vocabulary.rpartition("-")[2])
+
+    def font(self) -> Paths:
+        """Return the font that texts are rendered in, if the settings bring one."""
+        return self.corpora.brought(self.audit.probe.font)
+
+    # --- curation: of the set `curated`, or of the candidates of the debiased subset --------------
+
+    def curation(self, wildcards: Wildcards) -> dict[str, object]:
+        """Return what decides who is in a set."""
+        return curation_settings(self.audit, wildcards.curated)
+
+    def held_out(self, wildcards: Wildcards) -> list[dict[str, object]]:
+        """Return what decides who is in the sets that a set leaves out; those leave out none."""
+        return [] if wildcards.curated in HELDOUT else self.all_held_out()
+
+    def all_held_out(self) -> list[dict[str, object]]:
+        """Return what decides who is in the sets that are held out of all others."""
+        return [curation_settings(self.audit, name) for name in HELDOUT]
+
+    def candidates(self) -> dict[str, object]:
+        """Return what decides who may be in the debiased subset, but for repetitions."""
+        return curation_settings(self.audit, DEBIASED)
+
+    def aesthetics_field(self, wildcards: Wildcards) -> str | None:
+        """Return the field of the samples' JSON with the score that a set asks for, if it does."""
+        return self._aesthetics_field(wildcards.curated)
+
+    def candidates_aesthetics_field(self) -> str | None:
+        """Return that field of the debiased subset."""
+        return self._aesthetics_field(DEBIASED)
+
+    def _aesthetics_field(self, curated: str) -> str | None:
+        if curation_settings(self.audit, curated)["aesthetics_above"] is None:
+            return None
+        asked = self.audit.curations
+        return asked.debiased.aesthetics_field if asked and asked.debiased else None
+
+    def duplicate_threshold(self, wildcards: Wildcards) -> float | None:
+        """Return the similarity above which samples are one, where a set is rid of repetitions."""
+        if wildcards.curated != DEBIASED or self.audit.deduplication is None:
+            return None
+        return self.audit.deduplication.threshold
+
+    def cut_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
+        """Return what decides where a set is cut: all parts, and where held-out sets are."""
+        curated, corpus = wildcards.curated, wildcards.corpus
+        folders = self._folders(curated, corpus)
+        return {
+            **{name: self.corpora.gathered(folder) for name, folder in folders.items()},
+            "heldout": self._heldout_cuts(curated, corpus),
+            **self._candidate_duplicates(curated, corpus),
+        }
+
+    def curate_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
+        """Return what the manifest of a part of a set is made from."""
+        curated, corpus = wildcards.curated, wildcards.corpus
+        return {
+            **self._part_inputs(curated, corpus, wildcards.part),
+            **self._candidate_duplicates(curated, corpus),
+        }
+
+    def candidate_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
+        """Return what the candidates of a part are picked by."""
+        return self._part_inputs(DEBIASED, wildcards.corpus, wildcards.part)
+
+    def heldout_manifests(self, wildcards: Wildcards) -> Paths:
+        """Return the manifests of the held-out sets of a part."""
+        found = (paths.manifest(wildcards.corpus, name, wildcards.part) for name in HELDOUT)
+        return [self.corpora.result(path) for path in found]
+
+    def _part_inputs(self, curated: str, corpus: str, part: str) -> dict[str, Paths]:
+        return {
+            **{
+                name: [self.corpora.result(f"{folder}/{part}.json")]
+                for name, folder in self._folders(curated, corpus).items()
+            },
+            "heldout": self._heldout_cuts(curated, corpus),
+        }
+
+    def _folders(self, curated: str, corpus: str) -> dict[str, str]:
+        """Return the folders whose tables a set is chosen by."""
+        folders = {"base": f"manifests/{corpus}/all", "matches": f"matches/{corpus}"}
+        kind = curation_settings(self.audit, curated)["kind"]
+        if kind in _SCORED or curated not in HELDOUT:
+            folders["scores"] = f"caption_scores/{self.audit.encoder}/{corpus}"
+        if self._aesthetics_field(curated):
+            folders["samples"] = f"samples/{corpus}"
+        return folders
+
+    def _heldout_cuts(self, curated: str, corpus: str) -> Paths:
+        """Return where the held-out sets are cut, for sets that leave them out."""
+        if curated in HELDOUT:
+            return []
+        return [self.corpora.result(paths.curation_cut(corpus, name)) for name in HELDOUT]
+
+    def _candidate_duplicates(self, curated: str, corpus: str) -> dict[str, Paths]:
+        """Return how similar the debiased subset's candidates are; of other sets nothing."""
+        if curated != DEBIASED or self.audit.deduplication is None:
+            return {}
+        folder = f"candidate_duplicates/{self.audit.encoder}/{corpus}"
+        groups = self.audit.deduplication.groups()
+        return {"duplicates": [self.corpora.result(f"{folder}/{each}.json") for each in groups]}
+
+    # --- tasks ------------------------------------------------------------------------------------
+
+    def several_captions(self, wildcards: Wildcards) -> bool:
+        """Return whether the pictures of a corpus have several captions each."""
+        return self.run.corpora[wildcards.corpus].captions == "texts"

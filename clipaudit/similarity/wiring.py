@@ -1,0 +1,188 @@
+"""Which files and settings belong to the jobs of the similarity audit."""
+
+from collections.abc import Iterable, Sequence
+
+from clipaudit.config.pictures import pictured
+from clipaudit.config.prunings import Cut, kept_searches
+from clipaudit.config.similarity import Similarity
+from clipaudit.config.training import Encoder
+from clipaudit.steps import paths
+from clipaudit.wiring.deduplication import DeduplicationFiles
+from clipaudit.wiring.models import ModelFiles
+from clipaudit.wiring.wildcards import Paths, Wildcards
+
+
+class SimilarityFiles:
+    """The files of the similarity audit of some settings, by the wildcards of its rules."""
+
+    def __init__(
+        self, audit: Similarity, models: ModelFiles, deduplication: DeduplicationFiles
+    ) -> None:
+        """Sort out which test sets are searched and evaluated."""
+        self.audit, self.models, self.corpora = audit, models, models.corpora
+        self.run = self.corpora.run
+        self._deduplication = deduplication
+        self.searches = kept_searches(audit)
+        pair_tests = pictured(self.run, [pair.test for pair in audit.pairs.values()])
+        tests = pictured(self.run, [*audit.test_sets, *audit.control_sets])
+        self.evaluated = tests or pair_tests
+        self.pair_test_sets = [
+            name for name in dict.fromkeys(pair_tests) if name not in self.evaluated
+        ]
+        labels = self.run.corpora[audit.small].labels
+        self.classified = [  # classifiers know the classes of the small set
+            name
+            for name in pictured(self.run, audit.test_sets)
+            if self.run.corpora[name].labels == labels
+        ]
+
+    # --- nearest neighbours -----------------------------------------------------------------------
+
+    def test_embeddings(self, wildcards: Wildcards) -> Paths:
+        """Return the embeddings of all test sets."""
+        return self._embeddings(wildcards, self.audit.test_sets)
+
+    def searched_embeddings(self, wildcards: Wildcards) -> Paths:
+        """Return the embeddings of the test sets of a search among kept samples."""
+        return self._embeddings(wildcards, self.searched_test_sets(wildcards))
+
+    def _embeddings(self, wildcards: Wildcards, test_sets: Iterable[str]) -> Paths:
+        return self.corpora.by_part_of_each(f"embeddings/{wildcards.encoder}", test_sets)
+
+    def searched_test_sets(self, wildcards: Wildcards) -> list[str]:
+        """Return the test sets of a search among kept samples."""
+        return list(self.searches[wildcards.search].test_sets)
+
+    def searched_manifest(self, wildcards: Wildcards) -> Paths:
+        """Return the manifest of the part that such a search goes by; a split has none."""
+        corpus = wildcards.corpus
+        if corpus in self.corpora.splits:
+            return []
+        pruning = self.searches[wildcards.search].corpora[corpus]
+        return [self.corpora.result(paths.manifest(corpus, pruning, wildcards.part))]
+
+    def gap_neighbors(self, wildcards: Wildcards) -> Paths:
+        """Return the small set's neighbours: they are the gaps that the large set is tested by."""
+        if wildcards.corpus != self.audit.large:
+            return []
+        return [self.corpora.result(paths.neighbors(wildcards.encoder, self.audit.small))]
+
+    # --- prunings ---------------------------------------------------------------------------------
+
+    def base(self, wildcards: Wildcards) -> Paths:
+        """Return the manifest of a part that a pruning starts from."""
+        found = paths.manifest(wildcards.corpus, wildcards.base, wildcards.part)
+        return [self.corpora.result(found)]
+
+    def part_similarities(self, wildcards: Wildcards) -> Paths:
+        """Return how similar the samples of a part are to the test sets."""
+        return self._similarities(wildcards.corpus, [wildcards.part])
+
+    def gap_pruning(self, wildcards: Wildcards) -> str:
+        """Return the name of a pruning to gaps."""
+        return f"{wildcards.base}.{wildcards.pruning}-pruned"
+
+    def gap_test_sets(self, wildcards: Wildcards) -> list[str]:
+        """Return the test sets to whose gaps a pruning prunes."""
+        return list(self.run.prunings(wildcards.corpus).gaps[self.gap_pruning(wildcards)])
+
+    def cut_pruning(self, wildcards: Wildcards) -> str:
+        """Return the name of a pruning by a cut through an order."""
+        return f"{wildcards.base}.{wildcards.pruning}"
+
+    def cut_name(self, wildcards: Wildcards) -> str:
+        """Return what errors call a cut."""
+        return f"{wildcards.corpus}, {self.cut_pruning(wildcards)}"
+
+    def cut_order(self, wildcards: Wildcards) -> dict[str, object]:
+        """Return the order that a cut goes through."""
+        cut = self._cut(wildcards)
+        return {"kind": cut.order, "test_sets": list(cut.test_sets), "seed": cut.seed}
+
+    def cut_size(self, wildcards: Wildcards) -> dict[str, object]:
+        """Return how many samples a cut removes or keeps."""
+        cut = self._cut(wildcards)
+        return {"removed": cut.removed, "kept": cut.kept}
+
+    def cut_shards(self, wildcards: Wildcards) -> list[list[int]]:
+        """Return the shard numbers of every part of a corpus."""
+        corpus = wildcards.corpus
+        return [self.run.part_shards(corpus, part) for part in self.run.parts(corpus)]
+
+    def cut_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
+        """Return what decides where an order is cut: all parts, and the set to be as large as."""
+        corpus, like = wildcards.corpus, self._cut(wildcards).like
+        return {
+            "base": self.corpora.by_part(f"manifests/{corpus}/{wildcards.base}", corpus),
+            "like": self.corpora.by_part(f"manifests/{corpus}/{like}", corpus) if like else [],
+            **self._ordered_by(wildcards, self.run.parts(corpus)),
+        }
+
+    def pruned_at_cut_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
+        """Return the tables of a part that its order is read off."""
+        return self._ordered_by(wildcards, [wildcards.part])
+
+    def _cut(self, wildcards: Wildcards) -> Cut:
+        return self.run.prunings(wildcards.corpus).cuts[self.cut_pruning(wildcards)]
+
+    def _ordered_by(self, wildcards: Wildcards, parts: Sequence[str]) -> dict[str, Paths]:
+        if self._cut(wildcards).order == "semdedup":
+            return {"duplicates": self._deduplication.duplicates(wildcards)}
+        return {"similarities": self._similarities(wildcards.corpus, parts)}
+
+    def _similarities(self, corpus: str, parts: Sequence[str]) -> Paths:
+        found = (paths.similarities(self.audit.encoder, corpus, part) for part in parts)
+        return [self.corpora.result(path) for path in found]
+
+    # --- evaluation -------------------------------------------------------------------------------
+
+    def evaluated_weights(self, wildcards: Wildcards) -> Paths:
+        """Return the files that an evaluated model's weights come from."""
+        if wildcards.recipe == paths.PRETRAINED:
+            return self.models.weights_of(wildcards.manifest)
+        return [self.models.trained(f"{wildcards.recipe}/{wildcards.manifest}")]
+
+    def evaluated_vocabulary(self, wildcards: Wildcards) -> Paths:
+        """Return the BPE file of an evaluated model, if its architecture brings its own."""
+        if wildcards.recipe == paths.PRETRAINED:
+            return self.models.vocabulary_of(self.models.architecture_of(wildcards.manifest))
+        return self.models.recipe_vocabulary(wildcards)
+
+    def evaluated_model(self, wildcards: Wildcards) -> dict[str, object]:
+        """Return the settings of an evaluated model."""
+        if wildcards.recipe == paths.PRETRAINED:
+            return self.models.settings_of(wildcards.manifest)
+        return {"encoder": None, "architecture": self.models.recipe_architecture(wildcards)}
+
+    def evaluated_batch_size(self, wildcards: Wildcards) -> int:
+        """Return how many images go through a model at once: its setting, or the default."""
+        if wildcards.recipe == paths.PRETRAINED:
+            return self.run.encoders[wildcards.manifest].batch_size
+        default: int = Encoder.model_fields["batch_size"].default
+        return default
+
+    def predictions(self, test_sets: Iterable[str]) -> dict[str, str]:
+        """Return the predictions on some test sets, an output each, of any model."""
+        return {
+            name: self.corpora.result(paths.predictions("{recipe}", "{manifest}", name))
+            for name in test_sets
+        }
+
+    def classifier_weights(self, wildcards: Wildcards) -> Paths:
+        """Return the file that a classifier's weights come from; a name of timm's has none."""
+        if wildcards.recipe != paths.CLASSIFIER:
+            return [self.models.trained(f"{wildcards.recipe}/{wildcards.manifest}")]
+        return self.corpora.brought(self.run.classifiers[wildcards.manifest].checkpoint)
+
+    def classified_model(self, wildcards: Wildcards) -> dict[str, object]:
+        """Return the settings of an evaluated classifier, trained here or brought along."""
+        if wildcards.recipe == paths.CLASSIFIER:
+            classifier = self.run.classifiers[wildcards.manifest]
+            return {"classifier": classifier.model_dump(mode="json"), "recipe": None}
+        return {"classifier": None, "recipe": self.models.supervised_recipe(wildcards)}
+
+    def classified_batch_size(self, wildcards: Wildcards) -> int:
+        """Return how many images go through a classifier at once."""
+        if wildcards.recipe == paths.CLASSIFIER:
+            return self.run.classifiers[wildcards.manifest].batch_size
+        return self.run.supervised_recipes[wildcards.recipe].batch_size

@@ -1,0 +1,253 @@
+"""Which files belong to a corpus: tars, URLs, lists of samples, pointers by part, manifests."""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from clipaudit.config.pictures import require_pictures
+from clipaudit.config.run import Run
+from clipaudit.errors import ClipauditError
+from clipaudit.steps import paths
+from clipaudit.steps.workflow import stop_with
+from clipaudit.wiring.wildcards import Chosen, Paths, Wildcards
+
+FEW_POINTERS = 32  # a list of them is a job of its own, which is worth it for more
+
+
+class CorpusFiles:
+    """The files of the corpora and manifests of some settings.
+
+    Functions of wildcards are what rules name as inputs and params; where their docstrings say "a
+    part", it is that of the wildcards `corpus` and `part`.
+    """
+
+    def __init__(self, run: Run) -> None:
+        """Sort the corpora by what their samples come from."""
+        self.run = run
+        kinds = run.corpora.items()
+        self.splits = [name for name, corpus in kinds if corpus.where is not None]
+        self.drawn = [name for name, corpus in kinds if corpus.sets is not None]
+        self.listed = [name for name, corpus in kinds if corpus.metadata is not None]
+        others = {*self.splits, *self.drawn, *self.listed}
+        self.indexed = [name for name in run.corpora if name not in others]
+        self.blurred = {name: corpus.blurred for name, corpus in kinds if corpus.blurred}
+        self._made = (*(f"data/{world}/" for world in run.worlds), "data/blurred/")
+        self._numbers: dict[tuple[str, str], list[int]] = {}
+
+    def brought(self, *named: str | None) -> Paths:
+        """Return files that the user brings; where data is absent, only those made here."""
+        given = [path for path in named if path]
+        if not self.run.without_data:
+            return given
+        return [path for path in given if path.startswith(self._made)]
+
+    def result(self, path: str) -> str:
+        """Return a pointer's path from the folder that snakemake runs in."""
+        return f"{self.run.results}/{path}"
+
+    # --- parts ----------------------------------------------------------------------------------
+
+    def numbers_of_part(self, corpus: str, part: str) -> list[int]:
+        """Return the shard numbers of a part: one list for all jobs, of which there are many."""
+        key = corpus, part
+        if key not in self._numbers:
+            self._numbers[key] = self.run.part_shards(corpus, part)
+        return self._numbers[key]
+
+    def shard_numbers(self, wildcards: Wildcards) -> list[int]:
+        """Return the numbers of the shards of a part."""
+        return self.numbers_of_part(wildcards.corpus, wildcards.part)
+
+    def by_part(self, folder: str, corpus: str) -> Paths:
+        """Return the pointers of a folder of a corpus, one a part, in order."""
+        return [self.result(f"{folder}/{part}.json") for part in self.run.parts(corpus)]
+
+    def by_part_of_each(self, folder: str, corpora: Iterable[str]) -> Paths:
+        """Return the pointers of a folder that has a folder for each of some corpora, in order."""
+        return [path for name in corpora for path in self.by_part(f"{folder}/{name}", name)]
+
+    def all_parts(self, folder: str) -> Chosen:
+        """Return what gives a folder's pointers for all parts of a job's corpus.
+
+        `folder` names wildcards as rules do, and ends in that of the corpus:
+        `embeddings/{encoder}/{corpus}`.
+        """
+
+        def chosen(wildcards: Wildcards) -> Paths:
+            filled = _filled(folder, wildcards)
+            return self.by_part(filled, filled.rpartition("/")[2])
+
+        return chosen
+
+    def gathered_parts(self, folder: str) -> Chosen:
+        """Return what `all_parts` does, or the list of them where they are many."""
+
+        def chosen(wildcards: Wildcards) -> Paths:
+            return self.gathered(_filled(folder, wildcards))
+
+        return chosen
+
+    def pointers_of(self, folder: str) -> Paths:
+        """Return the pointers of a folder whose name ends in its corpus, but for manifests."""
+        names = folder.split("/")
+        return self.by_part(folder, names[1 if names[0] == "manifests" else -1])
+
+    def members(self, wildcards: Wildcards) -> Paths:
+        """Return the pointers that the list of a folder gathers."""
+        return self.pointers_of(wildcards.folder)
+
+    def gathered(self, folder: str) -> Paths:
+        """Return a folder's pointers, or the list of many: for rules whose every part reads all."""
+        pointers = self.pointers_of(folder)
+        if len(pointers) <= FEW_POINTERS:
+            return pointers
+        return [self.result(f"gathered/{folder}.list")]
+
+    def of_source(self, folder: str) -> Chosen:
+        """Return what gives the same part, in a folder, of the corpus that a split is of."""
+
+        def chosen(wildcards: Wildcards) -> Paths:
+            source = self.run.source(wildcards.corpus)
+            return [self.result(paths.of_part(_filled(folder, wildcards), source, wildcards.part))]
+
+        return chosen
+
+    # --- what users bring -----------------------------------------------------------------------
+
+    def _part_shards(self, wildcards: Wildcards) -> Paths:
+        shards = self.run.shards(wildcards.corpus)
+        return [shards[number] for number in self.shard_numbers(wildcards)]
+
+    def _need_pictures(self, corpora: Sequence[str]) -> None:
+        try:
+            require_pictures(self.run, corpora)
+        except ClipauditError as error:
+            stop_with(error)
+
+    def listed_files(self, wildcards: Wildcards) -> Paths:
+        """Return the files that list the samples of a part without pictures."""
+        return self.brought(*self._part_shards(wildcards))
+
+    def listed_columns(self, wildcards: Wildcards) -> dict[str, object]:
+        """Return which columns of those files say what."""
+        listed = self.run.corpora[wildcards.corpus].metadata
+        assert listed is not None, "only corpora that are listed have columns"
+        return listed.model_dump(exclude={"files"})
+
+    def indexed_tars(self, wildcards: Wildcards) -> Paths:
+        """Return the tar files of a part that is indexed; of a remote one none."""
+        if self.run.is_remote(wildcards.corpus):
+            return []
+        return self.brought(*self._part_shards(wildcards))
+
+    def indexed_urls(self, wildcards: Wildcards) -> list[str]:
+        """Return the URLs of a remote part; all other rules read what its index lists."""
+        return self._part_shards(wildcards) if self.run.is_remote(wildcards.corpus) else []
+
+    def part_tars(self, wildcards: Wildcards) -> Paths:
+        """Return the tar files of a part, or the list of its remote ones."""
+        self._need_pictures([wildcards.corpus])
+        if self.run.is_remote(wildcards.corpus):
+            source = self.run.source(wildcards.corpus)
+            return [self.result(paths.of_part("shards", source, wildcards.part))]
+        return self.brought(*self._part_shards(wildcards))
+
+    def part_truths(self, wildcards: Wildcards) -> Paths:
+        """Return the truth tables of the shards of a part of a made corpus."""
+        return [str(Path(tar).with_suffix(".truth.parquet")) for tar in self.part_tars(wildcards)]
+
+    def tars(self, corpora: Iterable[str]) -> Paths:
+        """Return the tar files of some corpora, or the lists of their remote ones."""
+        return [path for corpus in corpora for path in self._corpus_tars(corpus)]
+
+    def tars_of_corpus(self, wildcards: Wildcards) -> Paths:
+        """Return the tar files of the corpus of a job, or the lists of its remote ones."""
+        return self._corpus_tars(wildcards.corpus)
+
+    def _corpus_tars(self, corpus: str) -> Paths:
+        self._need_pictures([corpus])
+        if self.run.is_remote(corpus):
+            return self.by_part(f"shards/{self.run.source(corpus)}", corpus)
+        return self.brought(*self.run.shards(corpus))
+
+    # --- labels and captions --------------------------------------------------------------------
+
+    def classes(self, wildcards: Wildcards) -> Paths:
+        """Return the file of class names that a corpus's labels point into, if it has labels."""
+        return self._classes_of(wildcards.corpus)
+
+    def _classes_of(self, corpus: str) -> Paths:
+        labels = self.run.corpora[corpus].labels
+        return self.brought(self.run.label_sets[labels].classes) if labels else []
+
+    def captioning(self, wildcards: Wildcards) -> dict[str, object]:
+        """Return how the captions and labels of a job's corpus are read."""
+        return self._captioning_of(wildcards.corpus)
+
+    def _captioning_of(self, corpus: str) -> dict[str, object]:
+        settings = self.run.corpora[corpus]
+        labels = self.run.label_sets[settings.labels] if settings.labels else None
+        return {
+            "source": settings.captions,
+            "template": labels.caption_template if labels else None,
+            "needs_label": settings.labels is not None,
+        }
+
+    # --- splits and blurred corpora -------------------------------------------------------------
+
+    def split_where(self, wildcards: Wildcards) -> str | None:
+        """Return the predicate that chooses the samples of a split."""
+        return self.run.corpora[wildcards.corpus].where
+
+    def split_label(self, wildcards: Wildcards) -> str | None:
+        """Return the expression that gives the samples of a split their labels, if it has one."""
+        return self.run.corpora[wildcards.corpus].label
+
+    def unblurred_tar(self, wildcards: Wildcards) -> Paths:
+        """Return the shard that a shard of a blurred corpus is made of."""
+        shards = self.run.shards(self.blurred[wildcards.corpus].of)
+        return self.brought(shards[int(wildcards.shard)])
+
+    def face_detector(self, wildcards: Wildcards) -> Paths:
+        """Return the file of the detector that finds faces; shards that state them need none."""
+        return self.brought(self.blurred[wildcards.corpus].detector)
+
+    def blurring(self, wildcards: Wildcards) -> dict[str, object]:
+        """Return how a corpus is blurred."""
+        return self.blurred[wildcards.corpus].model_dump(mode="json")
+
+    def world(self, wildcards: Wildcards) -> dict[str, object]:
+        """Return the settings of a world that the project makes."""
+        return self.run.worlds[wildcards.world].model_dump(mode="json")
+
+    # --- manifests ------------------------------------------------------------------------------
+
+    def manifest_parts(self, wildcards: Wildcards) -> Paths:
+        """Return the parts of a manifest, over all corpora that its rows come from."""
+        members = self.run.manifests()[wildcards.manifest]
+        self._need_pictures(list(members))
+        return [
+            path
+            for corpus, pruning in members.items()
+            for path in self.by_part(f"manifests/{corpus}/{pruning}", corpus)
+        ]
+
+    def manifest_shards(self, wildcards: Wildcards) -> Paths:
+        """Return the shard lists of the corpora of a manifest, in the order of its parts."""
+        corpora = self.run.manifests()[wildcards.manifest]
+        return [path for corpus in corpora for path in self.gathered(f"shards/{corpus}")]
+
+    def manifest_captionings(self, wildcards: Wildcards) -> dict[str, object]:
+        """Return how the captions of each corpus of a manifest are read."""
+        corpora = self.run.manifests()[wildcards.manifest]
+        return {corpus: self._captioning_of(corpus) for corpus in corpora}
+
+    def manifest_classes(self, wildcards: Wildcards) -> Paths:
+        """Return the class names of the corpora of a manifest that have labels."""
+        corpora = self.run.manifests()[wildcards.manifest]
+        return [path for corpus in corpora for path in self._classes_of(corpus)]
+
+
+def _filled(folder: str, wildcards: Wildcards) -> str:
+    """Return a folder with the wildcards that it names filled in."""
+    return re.sub(r"\{(\w+)\}", lambda named: getattr(wildcards, named[1]), folder)

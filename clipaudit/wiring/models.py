@@ -1,0 +1,180 @@
+"""Which files and settings belong to a model: its weights, its vocabulary, what it is tested on."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from clipaudit.config.embeddings import GivenEmbeddings
+from clipaudit.steps import paths
+from clipaudit.wiring.corpora import CorpusFiles
+from clipaudit.wiring.wildcards import Paths, Wildcards, one_of
+
+# what pictures go through on their way through a CLIP model: versions enter a step's key
+CLIP_LIBRARIES = ["torch", "torchvision", "open_clip_torch", "pillow"]
+
+
+class ModelFiles:
+    """The files of the models, test sets and given embeddings of some settings.
+
+    Functions of wildcards are what rules name as inputs and params; "an encoder" there is that of
+    the wildcard `encoder`, a training's names are `recipe` and `manifest`.
+    """
+
+    def __init__(self, corpora: CorpusFiles) -> None:
+        """Keep the settings at hand."""
+        self.corpora = corpora
+        self.run = corpora.run
+        self.given = self.run.given_embeddings()
+
+    # --- encoders -------------------------------------------------------------------------------
+
+    def weights(self, wildcards: Wildcards) -> Paths:
+        """Return the files that an encoder's weights come from."""
+        return self.weights_of(wildcards.encoder)
+
+    def weights_of(self, name: str) -> Paths:
+        """Return the files that an encoder's weights come from; a tag of open_clip's names none."""
+        encoder = self.run.encoders[name]
+        if encoder.model:
+            return [self.trained(encoder.model, encoder.epoch)]
+        if encoder.directory:
+            return [] if self.run.without_data else files_within(encoder.directory)
+        given = encoder.pretrained
+        return [given] if given and Path(given).is_file() else []
+
+    def vocabulary(self, wildcards: Wildcards) -> Paths:
+        """Return the BPE file of an encoder, if its architecture brings its own."""
+        return self.vocabulary_of(self.architecture_of(wildcards.encoder))
+
+    def vocabulary_of(self, architecture: str | None) -> Paths:
+        """Return the BPE file of an architecture, if it brings its own; of none, nothing."""
+        if architecture is None:
+            return []
+        return self.corpora.brought(self.run.architectures[architecture].vocabulary)
+
+    def architecture_of(self, name: str) -> str | None:
+        """Return the name of an encoder's architecture; None where its own folder says it."""
+        encoder = self.run.encoders[name]
+        if encoder.model:
+            return self.run.recipes[encoder.model.partition("/")[0]].architecture
+        return encoder.architecture
+
+    def encoder(self, wildcards: Wildcards) -> dict[str, object]:
+        """Return what decides what an encoder computes."""
+        return self.settings_of(wildcards.encoder)
+
+    def settings_of(self, name: str) -> dict[str, object]:
+        """Return what decides what an encoder computes."""
+        used = self.architecture_of(name)
+        return {
+            "encoder": self.run.encoders[name].model_dump(mode="json"),
+            "architecture": self.definition(used) if used else None,
+        }
+
+    def definition(self, architecture: str) -> dict[str, object]:
+        """Return the settings of an architecture."""
+        return self.run.architectures[architecture].model_dump(mode="json")
+
+    def batch_size(self, wildcards: Wildcards) -> int:
+        """Return how many images go through an encoder at once."""
+        return self.run.encoders[wildcards.encoder].batch_size
+
+    # --- trainings ------------------------------------------------------------------------------
+
+    def trained(self, model: str, epoch: int | None = None) -> str:
+        """Return the pointer of a model trained here, `recipe/manifest`, at its end or earlier."""
+        recipe, _, manifest = model.partition("/")
+        if epoch is None or epoch == self.run.recipes[recipe].epochs:
+            return self.corpora.result(paths.model(recipe, manifest))
+        return self.corpora.result(paths.checkpoint(recipe, manifest, epoch))
+
+    def start(self, wildcards: Wildcards) -> Paths:
+        """Return the model that a recipe starts from, if it does."""
+        start = self.run.recipes[wildcards.recipe].start_from
+        return [self.trained(f"{start.recipe}/{start.manifest}")] if start else []
+
+    def recipe(self, wildcards: Wildcards) -> dict[str, object]:
+        """Return how a CLIP model is trained."""
+        return self.run.recipes[wildcards.recipe].model_dump(mode="json")
+
+    def recipe_architecture(self, wildcards: Wildcards) -> dict[str, object]:
+        """Return the architecture that a recipe trains."""
+        return self.definition(self.run.recipes[wildcards.recipe].architecture)
+
+    def recipe_vocabulary(self, wildcards: Wildcards) -> Paths:
+        """Return the BPE file of the architecture that a recipe trains, if it brings its own."""
+        return self.vocabulary_of(self.run.recipes[wildcards.recipe].architecture)
+
+    def supervised_recipe(self, wildcards: Wildcards) -> dict[str, object]:
+        """Return how a classifier is trained."""
+        return self.run.supervised_recipes[wildcards.recipe].model_dump(mode="json")
+
+    # --- test sets ------------------------------------------------------------------------------
+
+    def test_set_inputs(self, test_sets: Sequence[str]) -> dict[str, Paths]:
+        """Return what evaluating on some test sets reads, besides the model."""
+        classes = [self.run.label_sets[name].classes for name in self.label_sets(test_sets)]
+        return {
+            "tars": self.corpora.tars(test_sets),
+            "samples": self.corpora.by_part_of_each("samples", test_sets),
+            "classes": self.corpora.brought(*classes),
+        }
+
+    def label_sets(self, test_sets: Sequence[str]) -> list[str]:
+        """Return the names of the label sets of some test sets, each once."""
+        named = (self.run.corpora[test_set].labels for test_set in test_sets)
+        return sorted({labels for labels in named if labels is not None})
+
+    def zero_shot_tasks(self, test_sets: Sequence[str]) -> dict[str, dict[str, object]]:
+        """Return the prompts and classes of some test sets."""
+        return {test_set: self._zero_shot_task(test_set) for test_set in test_sets}
+
+    def _zero_shot_task(self, test_set: str) -> dict[str, object]:
+        corpus = self.run.corpora[test_set]
+        assert corpus.labels is not None, "the settings' checks ask for labels"
+        return {
+            "shards": len(self.run.shards(test_set)),
+            "label_set": corpus.labels,
+            "templates": self.run.label_sets[corpus.labels].templates,
+            "classes": corpus.classes,
+        }
+
+    # --- given embeddings -----------------------------------------------------------------------
+
+    def given_encoders(self) -> str:
+        """Return a constraint: encoders before a corpus whose embeddings by them are given."""
+        pairs = [rf"{one_of([encoder])}(?=/{one_of([corpus])}/)" for encoder, corpus in self.given]
+        return "|".join(pairs) or one_of([])
+
+    def own_encoders(self) -> str:
+        """Return a constraint: encoders before a corpus that we embed by them."""
+        return rf"(?!{self.given_encoders()})(?:{one_of(self.run.encoders)})"
+
+    def given_arrays(self, wildcards: Wildcards) -> Paths:
+        """Return the arrays of given embeddings that a part reads."""
+        return self._given_files(wildcards, lambda given: given.array_files)
+
+    def given_metadata(self, wildcards: Wildcards) -> Paths:
+        """Return the metadata of given embeddings that a part reads."""
+        return self._given_files(wildcards, lambda given: given.metadata_files)
+
+    def given_join(self, wildcards: Wildcards) -> dict[str, object]:
+        """Return how rows of given embeddings find their samples."""
+        return self._given(wildcards).model_dump(include={"array", "column", "join_on", "may_lack"})
+
+    def _given(self, wildcards: Wildcards) -> GivenEmbeddings:
+        return self.given[wildcards.encoder, wildcards.corpus]
+
+    def _given_files(
+        self, wildcards: Wildcards, files: Callable[[GivenEmbeddings], list[str]]
+    ) -> Paths:
+        """Return those of some files that a part reads: all, unless rows tell."""
+        given = self._given(wildcards)
+        every = files(given)
+        if given.join_on == "row":
+            every = [every[number] for number in self.corpora.shard_numbers(wildcards)]
+        return self.corpora.brought(*every)
+
+
+def files_within(folder: str) -> Paths:
+    """Return the files of a folder, sorted; folders in it are none."""
+    return sorted(str(path) for path in Path(folder).iterdir() if path.is_file())

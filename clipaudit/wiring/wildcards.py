@@ -1,0 +1,26 @@
+"""The wildcards of a job, and what they may match."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Protocol, runtime_checkable
+
+
+@runtime_checkable
+class Wildcards(Protocol):
+    """What Snakemake hands to functions of inputs and params: the wildcards' values, by name."""
+
+    def __getattribute__(self, name: str, /) -> str:
+        """Return the value of a wildcard."""
+
+
+Paths = list[str]
+Chosen = Callable[[Wildcards], Paths]  # what gives a job's files
+
+
+def one_of(names: Iterable[str]) -> str:
+    """Return the constraint of a wildcard: exactly one of these names; of none, nothing matches.
+
+    >>> one_of(["a", "b.c"]), one_of([])
+    ('a|b\\\\.c', '(?!)')
+    """
+    return "|".join(re.escape(name) for name in names) or r"(?!)"

@@ -1,0 +1,44 @@
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.reports.wiring import ReportFiles
+from clipaudit.wiring.corpora import CorpusFiles
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def files():
+    return ReportFiles(CorpusFiles(parse_settings(read_settings(ROOT / "config/demo.yaml"))))
+
+
+def test_every_table_and_figure_has_sql_that_is_there(files):
+    for name in files.tables:
+        assert (ROOT / files.table_files(SimpleNamespace(table=name))[0]).exists()
+    for name in files.figures:
+        assert (ROOT / files.figure_files(SimpleNamespace(figure=name))[0]).exists()
+
+
+def test_published_values_stand_beside_the_sql_where_there_are_some(files):
+    found = {name: len(files.table_files(SimpleNamespace(table=name))) for name in files.tables}
+
+    assert set(found.values()) == {1, 2}
+
+
+def test_a_gallery_reads_the_tars_of_the_pictures_that_it_shows(files):
+    name = next(iter(files.galleries))
+
+    inputs = files.gallery_inputs(SimpleNamespace(figure=name))
+
+    assert inputs["tars"] == files.corpora.tars(files.galleries[name].shown)
+
+
+def test_the_names_of_all_figures_differ(files):
+    pointers = files.figure_pointers()
+
+    assert len(set(pointers)) == len(pointers)
+    kinds = (files.figures, files.galleries, files.memorized, files.spotted)
+    assert len(pointers) == sum(map(len, kinds))

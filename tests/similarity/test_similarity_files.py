@@ -1,0 +1,62 @@
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.similarity.wiring import SimilarityFiles
+from clipaudit.wiring.corpora import CorpusFiles
+from clipaudit.wiring.deduplication import DeduplicationFiles
+from clipaudit.wiring.models import ModelFiles
+
+MICRO = Path(__file__).parents[2] / "config/micro.yaml"
+
+
+@pytest.fixture
+def files():
+    run = parse_settings(read_settings(MICRO))
+    corpora = CorpusFiles(run)
+    return SimilarityFiles(run.similarity, ModelFiles(corpora), DeduplicationFiles(corpora))
+
+
+def test_pairs_are_evaluated_beside_the_test_sets(files):
+    assert files.evaluated == ["val", "sketch"]
+    assert files.pair_test_sets == ["framed"]
+    assert files.classified == ["val", "sketch"]
+
+
+def test_a_cut_by_duplicates_reads_their_groups_and_others_similarities(files):
+    def read(pruning):
+        job = SimpleNamespace(corpus="large", base="deduplicated", pruning=pruning, part="00000")
+        return files.pruned_at_cut_inputs(job)
+
+    cuts = files.run.prunings("large").cuts
+    pruning = next(name.partition(".")[2] for name in cuts if ".sketch-near" in name)
+    assert read(pruning) == {"similarities": ["results_micro/similarities/own/large/00000.json"]}
+
+
+def test_a_search_within_a_split_goes_by_no_manifest(files):
+    search = next(iter(files.searches))
+    wildcards = {"search": search, "part": "00000"}
+    found = {
+        name: files.searched_manifest(SimpleNamespace(corpus=name, **wildcards))
+        for name in files.searches[search].corpora
+    }
+    assert all(len(paths) == (name not in files.corpora.splits) for name, paths in found.items())
+
+
+def test_only_the_large_set_is_tested_against_gaps(files):
+    gaps = {
+        name: files.gap_neighbors(SimpleNamespace(encoder="own", corpus=name))
+        for name in ("large", "small")
+    }
+    assert gaps == {"large": ["results_micro/neighbors/own/small.json"], "small": []}
+
+
+def test_models_from_elsewhere_come_from_their_encoder(files):
+    elsewhere = SimpleNamespace(recipe="pretrained", manifest="own")
+    trained = SimpleNamespace(recipe="brief", manifest="small")
+
+    assert files.evaluated_weights(elsewhere) == files.evaluated_weights(trained)
+    assert files.evaluated_model(trained)["encoder"] is None
+    assert files.evaluated_model(elsewhere)["encoder"] is not None

@@ -1,0 +1,88 @@
+from types import SimpleNamespace
+
+import pytest
+
+from clipaudit.wiring.corpora import FEW_POINTERS
+
+LARGE = [f"data/micro/large/0000{number}.tar" for number in range(4)]
+
+
+def job(**wildcards):
+    return SimpleNamespace(**wildcards)
+
+
+def test_a_part_has_the_shards_of_its_numbers(corpora):
+    files = corpora()
+
+    second = job(corpus="large", part="00001")
+
+    assert files.shard_numbers(second) == [2, 3]
+    assert files.indexed_tars(second) == files.part_tars(second) == LARGE[2:]
+
+
+def test_every_corpus_is_of_one_kind(corpora):
+    files = corpora()
+
+    assert files.splits == ["framed", "unframed"]
+    assert sorted(files.indexed + files.splits + files.drawn + files.listed) == sorted(
+        files.run.corpora
+    )
+
+
+def test_only_the_index_of_a_remote_corpus_reads_its_urls(corpora):
+    urls = "s3://bucket/{00000..00003}.tar"
+    files = corpora(large={"shards": urls, "world": None})
+    first = job(corpus="large", part="00000")
+
+    assert files.indexed_tars(first) == []
+    assert files.indexed_urls(first) == ["s3://bucket/00000.tar", "s3://bucket/00001.tar"]
+    assert files.part_tars(first) == ["results_micro/shards/large/00000.json"]
+
+
+def test_where_data_are_absent_only_those_made_here_are_named(corpora):
+    files = corpora(without_data=True)
+
+    assert files.brought("data/micro/a.tar", None, "mine/b.tar") == ["data/micro/a.tar"]
+
+
+def test_a_split_reads_its_corpus(corpora):
+    split = job(encoder="own", corpus="framed", part="00000")
+
+    found = corpora().of_source("embeddings/{encoder}")(split)
+
+    assert found == ["results_micro/embeddings/own/val/00000.json"]
+
+
+@pytest.mark.parametrize("parts", [FEW_POINTERS, FEW_POINTERS + 1])
+def test_a_list_stands_for_more_pointers_than_a_few(corpora, parts):
+    shards = f"data/micro/large/{{00000..{parts - 1:05}}}.tar"
+    files = corpora(large={"shards": shards, "shards_per_part": 1})
+
+    found = files.gathered_parts("objects/{corpus}")(job(corpus="large"))
+
+    if parts == FEW_POINTERS:
+        assert found == files.all_parts("objects/{corpus}")(job(corpus="large"))
+    else:
+        assert found == ["results_micro/gathered/objects/large.list"]
+
+
+def test_the_parts_of_a_manifest_are_those_of_its_corpora_in_order(corpora):
+    files = corpora()
+    both = job(manifest="large-deduplicated-and-small")
+
+    assert files.manifest_parts(both) == [
+        "results_micro/manifests/large/deduplicated/00000.json",
+        "results_micro/manifests/large/deduplicated/00001.json",
+        "results_micro/manifests/small/all/00000.json",
+    ]
+    assert files.manifest_classes(both) == ["data/micro/classes.txt"]
+
+
+def test_a_corpus_without_pictures_ends_a_run_that_needs_them(corpora, capsys):
+    rows = {"metadata": {"files": "a.parquet", "uid": "u"}, "captions": "none"}
+    files = corpora(rows=rows)
+
+    with pytest.raises(SystemExit):
+        files.part_tars(job(corpus="rows", part="00000"))
+
+    assert "clipaudit: settings: rows" in capsys.readouterr().err

@@ -1,0 +1,46 @@
+import re
+from types import SimpleNamespace
+
+from clipaudit.wiring.models import ModelFiles, files_within
+
+
+def test_an_encoder_trained_here_comes_from_its_model(corpora):
+    models = ModelFiles(corpora())
+    own = SimpleNamespace(encoder="own")
+
+    assert models.weights(own) == ["results_micro/models/brief/small.json"]
+    assert models.vocabulary(own) == ["data/micro/bpe.txt.gz"]
+    assert models.encoder(own)["architecture"]["definition"]["embed_dim"] == 16
+
+
+def test_the_end_of_a_training_is_no_checkpoint(corpora):
+    models = ModelFiles(corpora("micro_memorization"))
+
+    last, first = (models.trained("brief-scenes/set-a", epoch) for epoch in (2, 1))
+
+    assert last == "results_micro/models/brief-scenes/set-a.json"
+    assert first == "results_micro/checkpoints/brief-scenes/set-a/1.json"
+
+
+def test_given_embeddings_take_their_corpus_from_the_encoder(corpora):
+    models = ModelFiles(corpora())
+    models.given = {("own", "large"): None}
+
+    assert re.match(models.given_encoders(), "own/large/00000")
+    assert not re.match(models.own_encoders(), "own/large/00000")
+    assert re.match(models.own_encoders(), "own/small/00000")
+
+
+def test_test_sets_of_one_label_set_read_its_classes_once(corpora):
+    found = ModelFiles(corpora()).test_set_inputs(["val", "sketch"])
+
+    assert found["classes"] == ["data/micro/classes.txt"]
+    assert found["tars"] == ["data/micro/val/00000.tar", "data/micro/sketch/00000.tar"]
+
+
+def test_folders_within_a_folder_are_no_files_of_it(tmp_path):
+    for name in ("b", "a"):
+        (tmp_path / name).touch()
+    (tmp_path / "c").mkdir()
+
+    assert files_within(str(tmp_path)) == [f"{tmp_path}/a", f"{tmp_path}/b"]
