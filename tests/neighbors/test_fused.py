@@ -29,6 +29,7 @@ DEVICE = "cpu" if INTERPRETED else "cuda"
 SMALL = Tiling(64, 64, 64)
 SIZES = st.sampled_from([64, 200, 1000])
 EXAMPLES = settings(deadline=None, max_examples=4 if INTERPRETED else 40)  # some take seconds there
+ROWS = 1000 if INTERPRETED else 3000  # a tile takes .2 s there
 pytestmark = [] if INTERPRETED else pytest.mark.gpu
 
 
@@ -80,14 +81,19 @@ def test_blocks_of_one_row_and_one_query_never_show():
     assert_same_bytes(found, brute_force(queries, 2, addresses, train))
 
 
+def made(rows, queries):
+    """Rows and queries of two sets, the last tile of each direction not filled; and gaps."""
+    rng = np.random.default_rng(0)
+    vectors, train = unit_rows(rng, queries, 70), unit_rows(rng, rows, 70)
+    train[17] = train[911] = vectors[3]
+    gaps = (vectors.astype(np.float64) @ train[: rows // 3].astype(np.float64).T).max(axis=1)
+    starts = (0, int(0.44 * queries), queries)
+    return Queries(vectors, starts, np.arange(queries), gaps), np.arange(rows), train
+
+
 @pytest.fixture
 def large():
-    """Rows and queries enough for many tiles, the last of each direction not filled; and gaps."""
-    rng = np.random.default_rng(0)
-    queries, train = unit_rows(rng, 300, 70), unit_rows(rng, 3000, 70)
-    train[17] = train[2711] = queries[3]
-    gaps = (queries.astype(np.float64) @ train[:1000].astype(np.float64).T).max(axis=1)
-    return Queries(queries, (0, 131, 300), np.arange(300), gaps), np.arange(3000), train
+    return made(ROWS, 300)
 
 
 @pytest.mark.parametrize("k", [1, 40])
@@ -95,7 +101,7 @@ def test_large_blocks_are_exact_without_the_plain_product(k, large, monkeypatch)
     monkeypatch.delattr(Deciding, "_search_exactly")
     queries, addresses, train = large
 
-    found = run(fused(queries, k, rows=3000, columns=4000), addresses, train)
+    found = run(fused(queries, k, rows=ROWS, columns=4000), addresses, train)
 
     assert_equals_reference(found, queries, k, addresses, train)
 
@@ -157,18 +163,18 @@ def test_near_ties_are_decided_exactly(k):
 
 def test_copies_of_one_vector_overflow_and_are_computed_exactly(large):
     queries, addresses, train = large
-    copies = np.broadcast_to(train[:1], (1500, 70))
+    copies, addresses = np.broadcast_to(train[:1], (1500, 70)), np.arange(1499, -1, -1)
     copied = Queries(copies[:300], queries.starts, queries.addresses, queries.gaps - 0.5)
     search = fused(copied, 3, rows=1500, columns=20)
 
-    found = run(search, addresses[1499::-1].copy(), copies)
+    found = run(search, addresses, copies)
 
-    assert_equals_reference(found, copied, 3, addresses[1499::-1].copy(), copies)
+    assert_equals_reference(found, copied, 3, addresses, copies)
     assert search._at_once == 750
 
 
-def test_after_an_overflow_fewer_rows_are_tried_and_then_more_again(large, monkeypatch):
-    queries, addresses, train = large
+def test_after_an_overflow_fewer_rows_are_tried_and_then_more_again(monkeypatch):
+    queries, addresses, train = made(3000, 60)
     tried = []
     screen = Fused._screen
 
@@ -188,7 +194,7 @@ def test_refused_blocks_leave_no_trace(large):
     queries, addresses, train = large
     search = fused(queries, 1)
 
-    with pytest.raises(InputError, match=r"shard 0, row 2999.*norm inf"):
+    with pytest.raises(InputError, match=rf"shard 0, row {ROWS - 1}.*norm inf"):
         search.rows(addresses, np.concatenate([train[:-1], train[-1:] * np.float16(np.inf)]))
 
     assert (search.top().address == -1).all()

@@ -6,6 +6,8 @@ import shutil
 
 import pytest
 
+TABLE = "results_micro/tables/similarity_table1.json"  # of every model of the grid
+
 
 def test_a_second_run_has_nothing_to_do(project):
     assert "Nothing to be done" in project.run()
@@ -37,10 +39,11 @@ def test_removed_results_come_back_from_the_store(project):
     before, digests = project.computed(), project.digests()
     shutil.rmtree(project.results)
 
-    project.run()
+    project.run(target=TABLE)
 
     assert project.computed() == before
-    assert project.digests() == digests
+    assert project.digests().items() <= digests.items()
+    assert (project.folder / TABLE).exists()
 
 
 def test_changed_gap_code_that_gives_the_same_computes_the_gap_alone(project):
@@ -68,7 +71,7 @@ def test_changed_gap_code_trains_only_the_set_that_it_changes(project):
         '        crossings = base.filter(base["kept"]).slice(0, 1).select(["shard", "row"])\n',
     )
 
-    project.run()
+    project.run(target=TABLE)
 
     steps = project.computed_steps(before)
     assert [step for step in steps if step in {"train", "evaluate"}] == ["evaluate", "train"]
@@ -126,15 +129,15 @@ def test_a_missing_object_is_computed_again(project):
     assert project.digests() == digests
 
 
-def test_a_shorter_training_leaves_no_epoch_of_a_longer_one(fresh):
+def test_a_shorter_training_leaves_no_epoch_of_a_longer_one(project):
     model = "results_micro/models/brief/small.json"
-    fresh.edit("config/micro.yaml", "epochs: 1", "epochs: 3")
-    fresh.run(target=model)
-    epochs = fresh.results / "models/brief/small.epochs"
+    project.edit("config/micro.yaml", "epochs: 1", "epochs: 3")
+    project.run(target=model)
+    epochs = project.results / "models/brief/small.epochs"
     assert sorted(path.name for path in epochs.glob("*.json")) == ["0000.json", "0001.json"]
 
-    fresh.edit("config/micro.yaml", "epochs: 3", "epochs: 2")
-    fresh.run(target=model)
+    project.edit("config/micro.yaml", "epochs: 3", "epochs: 2")
+    project.run(target=model)
 
     assert [path.name for path in epochs.glob("*.json")] == ["0000.json"]
 
