@@ -118,7 +118,7 @@ evidence: .venv/.synced
 	@cat results_evidence/tables/similarity_evidence_orders.md
 	@cat results_evidence/tables/memorization_evidence.md results_evidence/tables/memorization_overlaps.md
 	@cat results_evidence/tables/parrot_evidence.md results_evidence/tables/parrot_truth.md
-	$(BIN)/python -m clipaudit.demo.scoring config/evidence.yaml
+	$(BIN)/python -m clipaudit.similarity.scoring config/evidence.yaml
 
 # Pages say what these print; each has options: --help
 performance: .venv/.synced

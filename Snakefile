@@ -8,29 +8,15 @@ include: "rules/embed.smk"
 include: "rules/train.smk"
 
 
-if RUN.similarity is not None:
-
-    include: "rules/nearest.smk"
-    include: "rules/prune.smk"
-    include: "rules/evaluate.smk"
-
-
 if DEDUPLICATION.asked:
 
     include: "rules/dedup.smk"
 
 
-if RUN.memorization is not None:
+for audit, _ in RUN.audits():
+    for rules_file in audit.rules:
 
-    include: "rules/memorized_sets.smk"
-    include: "rules/memorization.smk"
-
-
-if RUN.parrot is not None:
-
-    include: "rules/spot.smk"
-    include: "rules/parrot.smk"
-    include: "rules/curate.smk"
+        include: f"rules/{rules_file}.smk"
 
 
 include: "rules/report.smk"
@@ -54,5 +40,5 @@ rule all_tables:
     default_target: True
     input:
         REPORTS.table_pointers(),
-        MEMORIZATION.set_manifests() if RUN.memorization else [],
+        BESIDES,
         f"{RESULTS}/audit.duckdb",

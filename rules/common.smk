@@ -46,6 +46,7 @@ CORPORA = CorpusFiles(RUN)
 MODELS = ModelFiles(CORPORA)
 DEDUPLICATION = DeduplicationFiles(CORPORA)
 REPORTS = ReportFiles(CORPORA)
+BESIDES = []  # what `all_tables` makes beside tables
 
 
 if RUN.software.container is not None:

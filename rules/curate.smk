@@ -187,7 +187,7 @@ if PARROT.audit.suite is not None:
     rule run_suite:
         """What clip_benchmark says of a model on one task of the suite."""
         input:
-            files=REPORTS.suite_files,
+            files=PARROT.suite_files,
             weights=MODELS.weights,
             vocabulary=MODELS.vocabulary,
         output:
@@ -195,7 +195,7 @@ if PARROT.audit.suite is not None:
         log:
             "logs/run_suite/{encoder}/{suite_task}.log",
         wildcard_constraints:
-            suite_task=one_of(REPORTS.suite),
+            suite_task=one_of(PARROT.suite),
         conda:
             ENVIRONMENT
         resources:
@@ -203,8 +203,8 @@ if PARROT.audit.suite is not None:
         params:
             code=code("run_suite"),
             numeric=[*CLIP_LIBRARIES, "clip_benchmark"],
-            task=REPORTS.suite_task,
-            folder=REPORTS.suite_folder,
+            task=PARROT.suite_task,
+            folder=PARROT.suite_folder,
             model=MODELS.encoder,
             batch_size=PARROT.audit.suite.batch_size,
         script:
@@ -214,7 +214,7 @@ if PARROT.audit.suite is not None:
 rule task_results:
     """One number for each task of a model."""
     input:
-        unpack(REPORTS.task_result_inputs),
+        unpack(PARROT.task_result_inputs),
     output:
         results=f"{RESULTS}/task_results/{{encoder}}.json",
     log:
@@ -222,8 +222,10 @@ rule task_results:
     conda:
         ENVIRONMENT
     params:
-        code=code("task_results", "clipaudit/reports/sql/parrot_task_results.sql"),
-        code_files=["clipaudit/reports/sql/parrot_task_results.sql"],
-        relations=REPORTS.task_result_relations,
+        code=code(
+            "task_results", "clipaudit/parrot/reports/sql/parrot_task_results.sql"
+        ),
+        code_files=["clipaudit/parrot/reports/sql/parrot_task_results.sql"],
+        relations=PARROT.task_result_relations,
     script:
         "../workflow_scripts/task_results.py"

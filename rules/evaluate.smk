@@ -83,3 +83,29 @@ if SIMILARITY.classified:
             class_files=MODELS.label_sets(SIMILARITY.classified),
         script:
             "../workflow_scripts/classify.py"
+
+
+rule report_gallery:
+    """One gallery of a paper: test pictures beside the pictures nearest to them."""
+    input:
+        unpack(REPORTS.gallery_inputs),
+    output:
+        table=f"{RESULTS}/figures/{{figure}}.json",
+        csv=f"{RESULTS}/figures/{{figure}}.csv.json",
+        svg=f"{RESULTS}/figures/{{figure}}.svg.json",
+        png=f"{RESULTS}/figures/{{figure}}.png.json",
+        markdown=f"{RESULTS}/figures/{{figure}}.md.json",
+    log:
+        "logs/report_gallery/{figure}.log",
+    wildcard_constraints:
+        figure=one_of(REPORTS.galleries("similarity")),
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("report_gallery"),
+        numeric=["matplotlib", "pillow"],
+        gallery=REPORTS.gallery_settings,
+        name="{figure}",
+        caption=REPORTS.gallery_caption,
+    script:
+        "../workflow_scripts/report_gallery.py"

@@ -237,3 +237,29 @@ rule examples:
         shards=MEMORIZATION.shards_of_sources,
     script:
         "../workflow_scripts/examples.py"
+
+
+rule report_memorized:
+    """The most memorized samples: their pictures, and what both models find by their captions."""
+    input:
+        unpack(REPORTS.gallery_inputs),
+    output:
+        table=f"{RESULTS}/figures/{{figure}}.json",
+        csv=f"{RESULTS}/figures/{{figure}}.csv.json",
+        svg=f"{RESULTS}/figures/{{figure}}.svg.json",
+        png=f"{RESULTS}/figures/{{figure}}.png.json",
+        markdown=f"{RESULTS}/figures/{{figure}}.md.json",
+    log:
+        "logs/report_memorized/{figure}.log",
+    wildcard_constraints:
+        figure=one_of(REPORTS.galleries("memorization")),
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("report_memorized"),
+        numeric=["matplotlib", "pillow"],
+        gallery=REPORTS.gallery_settings,
+        name="{figure}",
+        caption=REPORTS.gallery_caption,
+    script:
+        "../workflow_scripts/report_memorized.py"

@@ -6,9 +6,11 @@ part, before and after overlaps are removed; overlaps/<source>/ and remaining_ov
 samples/<source>.{drawn,public,records}/; manifests/<source>/set-<set>/.
 """
 
+from clipaudit.memorization.settings import Memorization
 from clipaudit.memorization.wiring import MemorizationFiles
 
-MEMORIZATION = MemorizationFiles(RUN.memorization, MODELS)
+MEMORIZATION = MemorizationFiles(RUN.section(Memorization), MODELS)
+BESIDES += MEMORIZATION.set_manifests()
 
 
 wildcard_constraints:

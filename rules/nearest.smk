@@ -6,9 +6,10 @@ sample) by part; neighbors/<encoder>/<corpus>.json merged over the parts. The sa
 that a manifest keeps: kept_neighbors/<encoder>/<search>/<corpus>.
 """
 
+from clipaudit.similarity.settings import Similarity
 from clipaudit.similarity.wiring import SimilarityFiles
 
-SIMILARITY = SimilarityFiles(RUN.similarity, MODELS, DEDUPLICATION)
+SIMILARITY = SimilarityFiles(RUN.section(Similarity), MODELS, DEDUPLICATION)
 
 
 rule nearest:

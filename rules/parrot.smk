@@ -8,7 +8,7 @@ grams/<corpus>/<vocabulary>/ by part, vocabularies/<corpus>/<vocabulary>.json,
 probes/<encoder>/<corpus>/<vocabulary>.json.
 """
 
-from clipaudit.reports.parrot_curated import PROBED
+from clipaudit.parrot.reports.curated import PROBED
 
 
 rule score_captions:
@@ -165,3 +165,30 @@ if PROBED in PARROT.vocabularies:
             model=MODELS.encoder,
             side=PARROT.audit.probe.side,
             type_size=PARROT.audit.probe.type_size,
+
+
+rule report_spotted:
+    """Pictures with text: what was spotted in them, and what their captions and scores say."""
+    input:
+        unpack(REPORTS.gallery_inputs),
+        font=PARROT.font(),
+    output:
+        table=f"{RESULTS}/figures/{{figure}}.json",
+        csv=f"{RESULTS}/figures/{{figure}}.csv.json",
+        svg=f"{RESULTS}/figures/{{figure}}.svg.json",
+        png=f"{RESULTS}/figures/{{figure}}.png.json",
+        markdown=f"{RESULTS}/figures/{{figure}}.md.json",
+    log:
+        "logs/report_spotted/{figure}.log",
+    wildcard_constraints:
+        figure=one_of(REPORTS.galleries("parrot")),
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("report_spotted"),
+        numeric=["matplotlib", "pillow", "opencv-python-headless"],
+        gallery=REPORTS.gallery_settings,
+        name="{figure}",
+        caption=REPORTS.gallery_caption,
+    script:
+        "../workflow_scripts/report_spotted.py"

@@ -5,9 +5,10 @@ Makes: spans/<corpus>/, drops/spot/<corpus>/, matches/<corpus>/ by part; for cor
 world spotted_truth/<corpus>/ by part.
 """
 
+from clipaudit.parrot.settings import Parrot
 from clipaudit.parrot.wiring import ParrotFiles
 
-PARROT = ParrotFiles(RUN.parrot, MODELS)
+PARROT = ParrotFiles(RUN.section(Parrot), MODELS, REPORTS)
 
 
 wildcard_constraints:

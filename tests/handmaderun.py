@@ -24,7 +24,7 @@ class HandmadeRun:
         self.folder, self.results = folder, folder / "results"
         self.store = Store(folder / "store")
         for module in (tables, recorded_sql):
-            monkeypatch.setattr(module, "files", lambda package: folder)
+            monkeypatch.setattr(module, "report_file", lambda kind, name: folder / kind / name)
         (folder / "sql").mkdir()
 
     def act(self, step, outputs, inputs=None, **settings):

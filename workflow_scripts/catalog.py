@@ -10,6 +10,9 @@ with reporting(snakemake):
     from clipaudit.catalog.views import catalog_files, write_catalog
     from clipaudit.config.loading import parse_settings
     from clipaudit.lineage.walk import actions_below
+    from clipaudit.memorization.settings import Memorization
+    from clipaudit.parrot.settings import Parrot
+    from clipaudit.similarity.settings import Similarity
     from clipaudit.store.packing import keep_packed
     from clipaudit.store.store import Store
 
@@ -20,7 +23,8 @@ with reporting(snakemake):
     spare = target.with_name(f".{target.name}.{os.getpid()}")
     spare.unlink(missing_ok=True)
     run = parse_settings(snakemake.config)
-    similarity, memory, parrot = run.similarity, run.memorization, run.parrot
+    similarity, parrot = run.section(Similarity), run.section(Parrot)
+    memory = run.section(Memorization)
     choices = Choices(
         similarity_encoder=similarity.encoder if similarity else None,
         memorization_encoder=memory.encoder if memory else None,

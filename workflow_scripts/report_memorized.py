@@ -6,8 +6,8 @@ from clipaudit.steps.workflow import Step, run_step
 def compute(step: Step) -> None:
     """Look the pictures up, and draw them."""
     from clipaudit.memorization.examples import EXAMPLES
+    from clipaudit.memorization.reports.memorized_gallery import draw_memorized, shown_addresses
     from clipaudit.reports.drawing import figure_bytes
-    from clipaudit.reports.memorized_gallery import draw_memorized, shown_addresses
     from clipaudit.reports.rendering import figure_markdown, to_csv
     from clipaudit.reports.shown_pictures import shown_pictures
 

@@ -40,11 +40,11 @@ def compute(step: Step) -> None:
     from clipaudit.corpora.addresses import shards_and_rows
     from clipaudit.parrot.example_texts import describe_examples, example_addresses
     from clipaudit.parrot.examples import SPOTTED_EXAMPLES, Asked, pick_examples
+    from clipaudit.parrot.reports.spotted_gallery import draw_spotted
     from clipaudit.parrot.synthetic import Typeface, dejavu_sans
     from clipaudit.reports.drawing import figure_bytes
     from clipaudit.reports.rendering import figure_markdown, to_csv
     from clipaudit.reports.shown_pictures import shown_pictures
-    from clipaudit.reports.spotted_gallery import draw_spotted
 
     asked, font = step.settings["gallery"], step.files("font")
     lists = [

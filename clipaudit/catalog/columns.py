@@ -18,6 +18,7 @@ import duckdb
 from clipaudit.catalog.comments import column_comments
 from clipaudit.catalog.sqltext import identifier, literal
 from clipaudit.catalog.tables import TABLES
+from clipaudit.steps.reportfiles import report_file
 
 READS = ("columns.tsv",)
 
@@ -60,7 +61,7 @@ def meaning(view: str, column: str) -> str | None:
 
 def _first_words(sql: str) -> str | None:
     """Return what the SQL of a report table says of itself, before its views and parameters."""
-    path = files("clipaudit.reports").joinpath("sql", f"{sql}.sql")
+    path = report_file("sql", f"{sql}.sql")
     if not path.is_file():
         return None
     lines = takewhile(lambda line: line.startswith("-- "), path.read_text("utf-8").splitlines())

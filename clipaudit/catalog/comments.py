@@ -1,7 +1,8 @@
 """What the columns of report tables mean: the comments behind the columns of their SQL."""
 
 import re
-from importlib.resources import files
+
+from clipaudit.steps.reportfiles import report_file
 
 # a column of a select, as the house writes one: an expression, perhaps its name, a comma, a comment
 _COLUMN = re.compile(r"^ +(?:.*\bas )?(?:\w+\.)?(\w+), -- (.+)$")
@@ -17,7 +18,7 @@ def column_comments(table: str) -> dict[str, str]:
     >>> column_comments("no_such_table")
     {}
     """
-    path = files("clipaudit.reports").joinpath("sql", f"{table}.sql")
+    path = report_file("sql", f"{table}.sql")
     if not path.is_file():
         return {}
     _, _, last = path.read_text("utf-8").rpartition("\nselect\n")

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
 
-class Settings(BaseModel):
-    """The base of every settings model."""
+class Section(BaseModel):
+    """The base of every section of the settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,13 +1,13 @@
-"""Settings of corpora: where shards lie, how captions and labels are read."""
+"""Section of corpora: where shards lie, how captions and labels are read."""
 
 from typing import Literal
 
 from pydantic import Field, model_validator
 
-from clipaudit.config.base import Name, Settings
+from clipaudit.config.base import Name, Section
 
 
-class LabelSet(Settings):
+class LabelSet(Section):
     """The classes of a zero-shot task and how they become captions and prompts."""
 
     classes: str = Field(
@@ -31,7 +31,7 @@ class LabelSet(Settings):
         return self
 
 
-class Blurred(Settings):
+class Blurred(Section):
     """Which corpus's faces a corpus lacks, and how they are found."""
 
     of: Name = Field(description="the corpus whose shards are blurred; its rows keep their places")
@@ -67,7 +67,7 @@ class Blurred(Settings):
         return self
 
 
-class Metadata(Settings):
+class Metadata(Section):
     """The samples of a corpus without pictures: rows of Parquet files, by what columns hold.
 
     A file is a shard, a row of it is a row of that shard.
@@ -97,7 +97,7 @@ class Metadata(Settings):
         return self
 
 
-class Corpus(Settings):
+class Corpus(Section):
     """A named list of shards, of rows without pictures, or a split: some of another's samples."""
 
     shards: str | list[str] | None = Field(

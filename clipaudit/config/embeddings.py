@@ -1,4 +1,4 @@
-"""Settings of embeddings that others computed, and their checks against the other sections."""
+"""Section of embeddings that others computed, and their checks against the other sections."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
-from clipaudit.config.base import Name, Settings
+from clipaudit.config.base import Name, Section
 from clipaudit.config.checks import known
 from clipaudit.corpora.parts import expand_shards
 from clipaudit.errors import ConfigError
 
 if TYPE_CHECKING:
-    from clipaudit.config.run import Run
+    from clipaudit.config.settings import Settings
 
 
-class GivenEmbeddings(Settings):
+class GivenEmbeddings(Section):
     """Embeddings of a corpus by an encoder that others computed: arrays, and metadata beside them.
 
     Row n of an array is row n of the Parquet file at the same place of the list.
@@ -74,7 +74,7 @@ class GivenEmbeddings(Settings):
         return self
 
 
-def check_embeddings(run: "Run") -> None:
+def check_embeddings(run: "Settings") -> None:
     """Refuse embeddings that the other sections do not fit."""
     taken: dict[tuple[str, str], str] = {}
     for name, given in run.embeddings.items():

@@ -2,10 +2,10 @@
 
 from pydantic import Field
 
-from clipaudit.config.base import Settings
+from clipaudit.config.base import Section
 
 
-class Limits(Settings):
+class Limits(Section):
     """What a run may take. A run whose forecast is above a limit does not start."""
 
     keep_free_gigabytes: float = Field(

@@ -1,4 +1,4 @@
-"""Reading the settings: YAML in, one frozen `Run` out, or one message that says what is wrong."""
+"""Reading the settings: YAML in, frozen `Settings` out, or one message that says what is wrong."""
 
 import difflib
 import json
@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from clipaudit.config.run import Run
+from clipaudit.config.settings import Settings, WholeSettings
 from clipaudit.errors import ConfigError
 
 RUNS_PYTHON = "__use_yte__"  # the YAML template engine, by which Snakemake reads --configfile
@@ -73,19 +73,20 @@ class _Loader(yaml.CSafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def parse_settings(content: Mapping[str, Any]) -> Run:
+def parse_settings(content: Mapping[str, Any]) -> Settings:
     """Return the checked settings, with what audits derive from them.
 
     Raise ConfigError with every fault, a line each.
     """
     try:
-        return Run.model_validate(content).with_derived()
+        settings: Settings = WholeSettings.model_validate(content)
     except ValidationError as error:
         lines = [_describe(fault) for fault in error.errors()]
         raise ConfigError("the settings are wrong:\n  " + "\n  ".join(lines)) from error
+    return settings.with_derived()
 
 
-def check_files(run: Run, *, root: Path = Path()) -> None:
+def check_files(run: Settings, *, root: Path = Path()) -> None:
     """Raise ConfigError unless every file that the user is to bring is there.
 
     What a world makes and what is blurred are left out: they do not exist before the first run.
@@ -114,8 +115,8 @@ def check_files(run: Run, *, root: Path = Path()) -> None:
         for name, corpus in run.corpora.items()
         if corpus.blurred is not None and corpus.blurred.detector is not None
     }
-    if run.parrot is not None and run.parrot.probe.font is not None:
-        named["parrot.probe.font"] = run.parrot.probe.font
+    for audit, section in run.audits():
+        named |= audit.files(section)
     missing += [
         f"{where}: {path}"
         for where, path in named.items()
@@ -127,9 +128,12 @@ def check_files(run: Run, *, root: Path = Path()) -> None:
         for path in [*given.array_files, *given.metadata_files]
         if not (root / path).is_file()
     ]
-    suite = run.parrot.suite if run.parrot is not None else None
-    if suite is not None and not (root / suite.folder).is_dir():
-        missing.append(f"parrot.suite.folder: {suite.folder}")
+    missing += [
+        f"{where}: {path}"
+        for audit, section in run.audits()
+        for where, path in audit.folders(section).items()
+        if not (root / path).is_dir()
+    ]
     if missing:
         shown = "\n  ".join(missing[:10])
         more = f"\n  and {len(missing) - 10} more" if len(missing) > 10 else ""
@@ -141,7 +145,7 @@ def check_files(run: Run, *, root: Path = Path()) -> None:
 
 def json_schema() -> str:
     """Return the JSON schema of the settings, as `config/schema.json` holds it."""
-    return json.dumps(Run.model_json_schema(), indent=2, sort_keys=True) + "\n"
+    return json.dumps(WholeSettings.model_json_schema(), indent=2, sort_keys=True) + "\n"
 
 
 def _describe(fault: Any) -> str:  # noqa: ANN401
@@ -162,7 +166,7 @@ def _describe(fault: Any) -> str:  # noqa: ANN401
 
 def _known_keys(place: tuple[str | int, ...]) -> list[str]:
     """Return the setting names that are known at a place, by walking the models."""
-    level: Any = Run
+    level: Any = WholeSettings
     for part in place[:-1]:
         level = _step_into(level, str(part))
     models = [each for each in _alternatives(level) if _is_model(each)]

@@ -1,12 +1,12 @@
-"""Settings of remote shards: where they are kept while they are read, and how many of them."""
+"""Section of remote shards: where they are kept while they are read, and how many of them."""
 
 from pydantic import Field
 
-from clipaudit.config.base import Settings
+from clipaudit.config.base import Section
 from clipaudit.remote.cache import DEFAULT_GIGABYTES
 
 
-class Remote(Settings):
+class Remote(Section):
     """The cache of shards that are named by URL. Nothing of it changes a result."""
 
     cache: str | None = Field(

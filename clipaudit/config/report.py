@@ -2,10 +2,10 @@
 
 from pydantic import Field
 
-from clipaudit.config.base import Settings
+from clipaudit.config.base import Section
 
 
-class Report(Settings):
+class Report(Section):
     """What the report and the galleries show."""
 
     title: str = Field(default="Training data audit", description="heading of the report")

@@ -2,10 +2,10 @@
 
 from pydantic import Field
 
-from clipaudit.config.base import Settings
+from clipaudit.config.base import Section
 
 
-class SharedStore(Settings):
+class SharedStore(Section):
     """A store that several people use: what one has computed, the others take."""
 
     path: str = Field(description="its folder: what is there is taken instead of computed")

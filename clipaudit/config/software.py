@@ -4,10 +4,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from clipaudit.config.base import Settings
+from clipaudit.config.base import Section
 
 
-class Software(Settings):
+class Software(Section):
     """Which pinned environment jobs get by `snakemake --sdm conda` or `--sdm apptainer`."""
 
     environment: Literal["cpu", "gpu"] = Field(

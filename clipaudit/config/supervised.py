@@ -1,10 +1,10 @@
-"""Settings of classifiers with labels: how one is trained, and timm checkpoints as references."""
+"""Section of classifiers with labels: how one is trained, and timm checkpoints as references."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from clipaudit.config.base import Settings
+from clipaudit.config.base import Section
 
 DECIDED_ELSEWHERE = ("checkpoint_path", "in_chans", "num_classes", "pretrained")
 
@@ -20,7 +20,7 @@ def _free(arguments: dict[str, Any]) -> dict[str, Any]:
 ModelArguments = Annotated[dict[str, Any], AfterValidator(_free)]
 
 
-class SupervisedRecipe(Settings):
+class SupervisedRecipe(Section):
     """How a classifier is trained on labels. Defaults are those of pytorch/examples' imagenet.
 
     The similarity paper (App. B.3) trains ResNet-18s "until convergence using standard PyTorch
@@ -71,7 +71,7 @@ class SupervisedRecipe(Settings):
         return self
 
 
-class Classifier(Settings):
+class Classifier(Section):
     """A timm classifier that was not trained here (paper, Table 4: ResNet-101 on ImageNet-1k).
 
     Its classes are those of the label set, in the same order.

@@ -1,13 +1,13 @@
-"""Settings of models: architectures, training recipes and encoders."""
+"""Section of models: architectures, training recipes and encoders."""
 
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from clipaudit.config.base import Settings
+from clipaudit.config.base import Section
 
 
-class Architecture(Settings):
+class Architecture(Section):
     """A CLIP architecture: a name that open_clip knows, or a definition in its JSON form."""
 
     open_clip: str | None = Field(None, description="a name that open_clip.list_models() prints")
@@ -25,14 +25,14 @@ class Architecture(Settings):
         return self
 
 
-class WarmStart(Settings):
+class WarmStart(Section):
     """The model of this workflow whose weights a training starts from."""
 
     recipe: str
     manifest: str
 
 
-class Recipe(Settings):
+class Recipe(Section):
     """How a model is trained. Defaults are open_clip_train's unless an origin is named."""
 
     architecture: str = Field(description="a name under `architectures`")
@@ -78,7 +78,7 @@ class Recipe(Settings):
     seed: int = Field(0, ge=0, description="weights, order, crops, masking, drawn captions")
 
 
-class Encoder(Settings):
+class Encoder(Section):
     """A model that embeds: trained here, known to open_clip, or a file."""
 
     model: str | None = Field(None, description="`recipe/manifest` of a model trained here")

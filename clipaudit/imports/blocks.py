@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from clipaudit.config.run import Run
+from clipaudit.config.settings import Settings
 from clipaudit.corpora.parts import expand_shards
 from clipaudit.errors import ConfigError, InputError
 
@@ -28,7 +28,7 @@ class Imported:
     def __post_init__(self) -> None:
         """Refuse a block that the settings would refuse; references are checked in a whole file."""
         for section, named in self.blocks.items():
-            annotation: Any = Run.model_fields[section].annotation
+            annotation: Any = Settings.model_fields[section].annotation
             try:
                 TypeAdapter(annotation).validate_python(named)
             except ValidationError as error:

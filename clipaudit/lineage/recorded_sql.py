@@ -1,10 +1,10 @@
 """The SQL that made a report table, as it was when it ran."""
 
 from dataclasses import dataclass
-from importlib.resources import files
-from pathlib import Path
 
-from clipaudit.steps.codedigest import SCRIPTS, code_digest
+from clipaudit.reports.wiring import sql_file, table_files
+from clipaudit.steps.codedigest import PACKAGE, SCRIPTS, code_digest
+from clipaudit.steps.reportfiles import report_file
 from clipaudit.store.code_records import read_code
 from clipaudit.store.records import Record
 from clipaudit.store.store import Store
@@ -48,7 +48,7 @@ def table_sql(store: Store, record: Record) -> TableSql | None:
 
 def installed_sql(name: str) -> str | None:
     """Return the text of one of the installed package's SQL files; None if it has no such file."""
-    path = files("clipaudit.reports").joinpath("sql", f"{name}.sql")
+    path = report_file("sql", f"{name}.sql")
     return path.read_text("utf-8") if path.is_file() else None
 
 
@@ -56,14 +56,14 @@ def _is_unchanged(record: Record) -> bool:
     """Return whether the code of a step, its SQL and published numbers are still the recorded."""
     settings = record.ingredients.settings
     script = SCRIPTS / f"{record.ingredients.step}.py"
-    reports = Path(str(files("clipaudit.reports")))
-    asked = [
-        reports / "sql" / f"{settings['sql']}.sql",
-        reports / "published" / f"{settings.get('table')}.csv",
-    ]
+    root, table = PACKAGE.parent, settings.get("table")
+    if table is None:  # what a figure shows
+        asked = [sql_file(settings["sql"])]
+    else:
+        asked = table_files(settings["sql"], table, root)
     if not script.is_file():  # not in the project's folder: the script is not at hand
         return False
-    return code_digest(script, [file for file in asked if file.is_file()]) == (
+    return code_digest(script, [root / path for path in asked if (root / path).is_file()]) == (
         record.ingredients.code
     )
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from clipaudit.config.memorization import Memorization
-from clipaudit.config.memorized import (
+from clipaudit.memorization.points import (
     DEFAULT,
     TRAINED,
     Point,
@@ -12,6 +11,7 @@ from clipaudit.config.memorized import (
     set_sizes,
     start,
 )
+from clipaudit.memorization.settings import Memorization
 from clipaudit.steps import paths
 from clipaudit.wiring.models import ModelFiles, files_within
 from clipaudit.wiring.wildcards import Paths, Wildcards

@@ -1,15 +1,19 @@
 """Which files and settings belong to the jobs of the parrot-caption audit."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
-from clipaudit.config.curated import (
+from clipaudit.parrot.curated import (
     HELDOUT,
     curated_sets,
     curation_settings,
     model_encoder,
     trained_models,
 )
-from clipaudit.config.parrot import Parrot
+from clipaudit.parrot.reports.tasks import suite_tasks, task_result_table
+from clipaudit.parrot.settings import Parrot
+from clipaudit.reports.specification import Relation
+from clipaudit.reports.wiring import ReportFiles
 from clipaudit.steps import paths
 from clipaudit.wiring.models import ModelFiles
 from clipaudit.wiring.wildcards import Paths, Wildcards
@@ -21,11 +25,12 @@ _SCORED = ("rsa", "rsc", "debiased")  # kinds of sets that are chosen by caption
 class ParrotFiles:
     """The files of the parrot-caption audit of some settings, by the wildcards of its rules."""
 
-    def __init__(self, audit: Parrot, models: ModelFiles) -> None:
+    def __init__(self, audit: Parrot, models: ModelFiles, reports: ReportFiles) -> None:
         """Sort out the sets, the models and the vocabularies."""
-        self.audit, self.corpora = audit, models.corpora
+        self.audit, self.corpora, self.reports = audit, models.corpora, reports
         self.run = self.corpora.run
         asked = audit.curations
+        self.suite = suite_tasks(self.run)
         self.curated = [*HELDOUT, *curated_sets(asked)] if asked else []
         self.curated_models = [model_encoder(*model) for model in trained_models(audit)]
         self.vocabularies = [
@@ -170,3 +175,26 @@ class ParrotFiles:
     def several_captions(self, wildcards: Wildcards) -> bool:
         """Return whether the pictures of a corpus have several captions each."""
         return self.run.corpora[wildcards.corpus].captions == "texts"
+
+    # --- tasks of models --------------------------------------------------------------------------
+
+    def suite_task(self, wildcards: Wildcards) -> str:
+        """Return the name of a task of the suite, as its list has it."""
+        return self.suite[wildcards.suite_task].task
+
+    def suite_folder(self, wildcards: Wildcards) -> str:
+        """Return the folder of a task of the suite."""
+        return self.suite[wildcards.suite_task].folder
+
+    def suite_files(self, wildcards: Wildcards) -> Paths:
+        """Return the files in the folder of a task of the suite and below."""
+        below = Path(self.suite_folder(wildcards)).rglob("*")
+        return sorted(str(path) for path in below if path.is_file())
+
+    def task_result_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
+        """Return what the numbers of a model's tasks are made from, by view name."""
+        return self.reports.pointers(task_result_table(self.run, wildcards.encoder).inputs)
+
+    def task_result_relations(self, wildcards: Wildcards) -> Mapping[str, Relation]:
+        """Return the tasks that a model's numbers are of."""
+        return task_result_table(self.run, wildcards.encoder).relations

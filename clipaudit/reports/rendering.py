@@ -7,18 +7,14 @@ the audits' layouts declare it.
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 
 import pyarrow as pa
 
 from clipaudit.reports.layouts import DASH, MISSING, Layout, Listing
-from clipaudit.reports.memorization_layouts import LAYOUTS as MEMORIZATION_LAYOUTS
-from clipaudit.reports.parrot_curated_layouts import LAYOUTS as CURATED_LAYOUTS
-from clipaudit.reports.parrot_profile_layouts import LAYOUTS as PROFILE_LAYOUTS
-from clipaudit.reports.similarity_layouts import LAYOUTS as SIMILARITY_LAYOUTS
-
-LAYOUTS = {**CURATED_LAYOUTS, **MEMORIZATION_LAYOUTS, **PROFILE_LAYOUTS, **SIMILARITY_LAYOUTS}
 
 # What a spreadsheet takes for the start of a formula (OWASP, "CSV Injection").
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -52,6 +48,18 @@ class PrintedLine:
     is_first: bool
 
 
+@cache
+def layouts(table: str) -> Mapping[str, Layout | Listing]:
+    """Return the layouts of the audit that a table's name begins with; none if there is no such.
+
+    >>> layouts("similarity_table1")["similarity_table1"].corner
+    'Dataset'
+    """
+    module = f"clipaudit.{table.partition('_')[0]}.reports.layouts"
+    found: Mapping[str, Layout | Listing] = import_module(module).LAYOUTS
+    return found
+
+
 def figure_markdown(name: str, caption: str) -> str:
     """Return a figure as Markdown: the picture of that name beside the text, and its caption.
 
@@ -83,7 +91,7 @@ def to_markdown(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
 
     It stands under its caption, of which `notes` are the last sentences.
     """
-    layout = LAYOUTS[name]
+    layout = layouts(name)[name]
     heads, lines = _printed(table, layout)
     grid = [[_markdown_text(head) for head in heads]]
     for line in lines:
@@ -100,7 +108,7 @@ def to_latex(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
 
     `notes` are the last sentences of its caption.
     """
-    layout = LAYOUTS[name]
+    layout = layouts(name)[name]
     heads, lines = _printed(table, layout)
     body: list[str] = []
     has_sublines = not all(line.is_first for line in lines)

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from clipaudit.config.pictures import has_pictures
-from clipaudit.config.prunings import ALL, base
-from clipaudit.config.run import Run
-from clipaudit.config.similarity import Similarity
+from clipaudit.config.settings import Settings
 from clipaudit.steps import paths
 
 NOT_SHOWN = (
@@ -24,7 +22,7 @@ class ReportTable:
     """A table: its SQL, its inputs by view name, small relations that come from the settings, and
     its parameters. `notes` are sentences that stand below its caption."""
 
-    sql: str  # reports/sql/<sql>.sql
+    sql: str  # <sql>.sql in the folder sql/ of the audit that its name begins with
     inputs: Mapping[str, Sequence[str]]
     relations: Mapping[str, Relation] = field(default_factory=dict)
     parameters: Mapping[str, object] = field(default_factory=dict)
@@ -47,7 +45,7 @@ class Gallery:
 
 
 def gallery_of(
-    run: Run,
+    run: Settings,
     corpora: Sequence[str],
     *,
     settings: Mapping[str, object],
@@ -79,7 +77,7 @@ def _no_pictures(titles: Sequence[str]) -> str:
     )
 
 
-def rows_of_test_sets(run: Run, names: Sequence[str]) -> list[dict[str, object]]:
+def rows_of_test_sets(run: Settings, names: Sequence[str]) -> list[dict[str, object]]:
     """Return the relation `testsets`: position, testset, title."""
     return [
         {"position": position, "testset": name, "title": run.title(name)}
@@ -87,7 +85,7 @@ def rows_of_test_sets(run: Run, names: Sequence[str]) -> list[dict[str, object]]
     ]
 
 
-def members(run: Run, manifest: str) -> list[dict[str, object]]:
+def members(run: Settings, manifest: str) -> list[dict[str, object]]:
     """Return the relation `members` of one manifest: which pruning of which corpus it holds."""
     return [
         {"manifest": manifest, "corpus": corpus, "pruning": pruning}
@@ -95,7 +93,7 @@ def members(run: Run, manifest: str) -> list[dict[str, object]]:
     ]
 
 
-def manifest_files(run: Run, made_of: Relation) -> list[str]:
+def manifest_files(run: Settings, made_of: Relation) -> list[str]:
     """Return the parts of all member manifests, each once."""
     return _once(
         paths.manifest(str(member["corpus"]), str(member["pruning"]), part)
@@ -104,7 +102,7 @@ def manifest_files(run: Run, made_of: Relation) -> list[str]:
     )
 
 
-def part_files(run: Run, folder: str, corpora: Sequence[str], suffix: str = "") -> list[str]:
+def part_files(run: Settings, folder: str, corpora: Sequence[str], suffix: str = "") -> list[str]:
     """Return the parts of a folder of each corpus: `<folder>/<corpus><suffix>/<part>`."""
     return [
         paths.of_part(folder, f"{corpus}{suffix}", part)
@@ -120,40 +118,6 @@ def prediction_files(models: Iterable[tuple[str, str]], test_sets: Sequence[str]
         for recipe, manifest in models
         for test_set in test_sets
     )
-
-
-def similarity_files(run: Run, audit: Similarity, corpora: Sequence[str]) -> list[str]:
-    """Return the similarities of corpora to the test sets, by part."""
-    return [
-        paths.similarities(audit.encoder, corpus, part)
-        for corpus in corpora
-        for part in run.parts(corpus)
-    ]
-
-
-def neighbors_of(audit: Similarity, corpus: str, encoder: str | None = None) -> str:
-    """Return the nearest samples of a whole corpus to every sample of every test set."""
-    return paths.neighbors(encoder or audit.encoder, corpus)
-
-
-def kept_neighbors(audit: Similarity, search: str, corpus: str) -> str:
-    """Return the nearest samples among those that a manifest keeps; see `searches`."""
-    return paths.kept_neighbors(audit.encoder, search, corpus)
-
-
-def neighbors_in_web(audit: Similarity) -> str:
-    """Return the nearest samples in the set that prunings start from (LAION-200M)."""
-    if base(audit) == ALL:
-        return neighbors_of(audit, audit.large)
-    return kept_neighbors(audit, base(audit), audit.large)
-
-
-def web_title(run: Run, audit: Similarity) -> str:
-    """Return what tables call the set that prunings start from."""
-    title = run.title(audit.large)
-    if audit.deduplication is None:
-        return title
-    return audit.deduplication.title or f"{title}, deduplicated"
 
 
 def _once(named: Iterable[str]) -> list[str]:

@@ -1,13 +1,12 @@
 """Report tables: one SQL file each, over named views of stored tables.
 
-The files stand in `sql/`, named as the table is, or as the first of those that share a form; their
-first comment gives the grain and the views and parameters that they read. The numbers that the
-papers print, typed by hand, stand in `published/` under the tables' own names.
+The files stand in an audit's `reports/sql/`, named as the table is, or as the first of those that
+share a form; their first comment gives the grain and the views and parameters that they read. The
+numbers that the papers print, typed by hand, stand in `reports/published/` under the tables' names.
 """
 
 import csv
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 
 import duckdb
 import pyarrow as pa
@@ -18,6 +17,7 @@ from pyarrow.fs import LocalFileSystem
 from clipaudit.errors import StepError, StoreError
 from clipaudit.reports.fits import register_fits
 from clipaudit.reports.intervals import register_intervals
+from clipaudit.steps.reportfiles import report_file
 from clipaudit.store.actions import LabelledFile
 
 # One thread: a table's bytes must not depend on how work was split. Nothing but the views can be
@@ -150,7 +150,7 @@ def report_table(
     unless it is a view that may be empty, such as `predictions` where no model is trained.
     Raises StoreError where a file cannot be read or does not have what the SQL asks for.
     """
-    query = files("clipaudit.reports").joinpath("sql", f"{sql}.sql").read_text("utf-8")
+    query = report_file("sql", f"{sql}.sql").read_text("utf-8")
     with duckdb.connect(config=_DUCKDB) as connection:
         connection.execute(_JOINS_AS_WRITTEN)
         connection.execute(_MACROS)
@@ -181,7 +181,7 @@ def published_values(table: str) -> pa.Table:
     >>> published_values("similarity_table1").slice(1, 1).to_pylist()
     [{'row': 'OpenAI', 'testset': 'ImageNet-Val', 'measure': 'accuracy_percent', 'value': 63.38}]
     """
-    path = files("clipaudit.reports").joinpath("published", f"{table}.csv")
+    path = report_file("published", f"{table}.csv")
     if not path.is_file():
         return PUBLISHED_SCHEMA.empty_table()
     # Not a data-frame reader: those take words such as NA for missing values.

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from clipaudit.config.pictures import pictured
-from clipaudit.config.prunings import Cut, kept_searches
-from clipaudit.config.similarity import Similarity
 from clipaudit.config.training import Encoder
+from clipaudit.similarity.prunings import Cut, kept_searches, prunings
+from clipaudit.similarity.settings import Similarity
 from clipaudit.steps import paths
 from clipaudit.wiring.deduplication import DeduplicationFiles
 from clipaudit.wiring.models import ModelFiles
@@ -84,7 +84,7 @@ class SimilarityFiles:
 
     def gap_test_sets(self, wildcards: Wildcards) -> list[str]:
         """Return the test sets to whose gaps a pruning prunes."""
-        return list(self.run.prunings(wildcards.corpus).gaps[self.gap_pruning(wildcards)])
+        return list(prunings(self.audit, wildcards.corpus).gaps[self.gap_pruning(wildcards)])
 
     def cut_pruning(self, wildcards: Wildcards) -> str:
         """Return the name of a pruning by a cut through an order."""
@@ -123,7 +123,7 @@ class SimilarityFiles:
         return self._ordered_by(wildcards, [wildcards.part])
 
     def _cut(self, wildcards: Wildcards) -> Cut:
-        return self.run.prunings(wildcards.corpus).cuts[self.cut_pruning(wildcards)]
+        return prunings(self.audit, wildcards.corpus).cuts[self.cut_pruning(wildcards)]
 
     def _ordered_by(self, wildcards: Wildcards, parts: Sequence[str]) -> dict[str, Paths]:
         if self._cut(wildcards).order == "semdedup":

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from clipaudit.catalog.views import CATALOG, open_catalog
-from clipaudit.config.run import Run
+from clipaudit.config.settings import Settings
 from clipaudit.lineage.graph import table_graph
 from clipaudit.site import assets
 from clipaudit.site.answers import answers
@@ -28,7 +28,7 @@ from clipaudit.store.store import Store
 
 
 def write_report(
-    target: Path, run: Run, store: Store, tables: Iterable[Path], figures: Iterable[Path]
+    target: Path, run: Settings, store: Store, tables: Iterable[Path], figures: Iterable[Path]
 ) -> None:
     """Write the report of a run into the folder `target`, whole or not at all.
 
@@ -53,7 +53,7 @@ def _ordered(pointers: Iterable[Path]) -> list[Path]:
 
 
 def _write(
-    folder: Path, run: Run, store: Store, tables: Sequence[Path], figures: Sequence[Path]
+    folder: Path, run: Settings, store: Store, tables: Sequence[Path], figures: Sequence[Path]
 ) -> None:
     results = Path(run.results)
     graph = table_graph(results, store, [*tables, *figures])
@@ -67,7 +67,7 @@ def _write(
 
 def _gathered(
     folder: Path,
-    run: Run,
+    run: Settings,
     store: Store,
     graph: Mapping[str, Any],
     tables: Sequence[Path],
@@ -122,7 +122,7 @@ def _copied(
     return found
 
 
-def settings_text(run: Run) -> dict[str, str]:
+def settings_text(run: Settings) -> dict[str, str]:
     """Return all settings of a run as YAML, by section; sections that are off are left out."""
     dumped = run.model_dump(mode="json")
     sections = {name: value for name, value in dumped.items() if isinstance(value, dict) and value}

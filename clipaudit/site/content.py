@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from clipaudit.catalog.columns import meaning
 from clipaudit.catalog.comments import column_comments
 from clipaudit.plaintext import plain
-from clipaudit.reports.rendering import LAYOUTS
+from clipaudit.reports.rendering import layouts
 from clipaudit.reports.tables import published_values
 from clipaudit.site.cells import Grid, plain_grid, printed_grid
 from clipaudit.store.store import Pointer, Store
@@ -72,7 +72,7 @@ def read_table(
     """
     name, place = pointer.stem, pointer.relative_to(results).as_posix()
     rows, columns = _rows(store, pointer), _columns(store, pointer)
-    layout = LAYOUTS.get(name)
+    layout = layouts(name).get(name)
     settings = graph["actions"][graph["tables"][place]]["settings"]
     return TableContent(
         name=name,

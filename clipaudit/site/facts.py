@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 
 from clipaudit.config.pictures import left_out
-from clipaudit.config.run import Run
+from clipaudit.config.settings import Settings
 from clipaudit.plaintext import plain
 from clipaudit.reports.layouts import count
 
@@ -55,7 +55,7 @@ class Cost:
 # --- data and models ---------------------------------------------------------------------------
 
 
-def run_facts(run: Run, connection: duckdb.DuckDBPyConnection, graph: Graph) -> Facts:
+def run_facts(run: Settings, connection: duckdb.DuckDBPyConnection, graph: Graph) -> Facts:
     """Return what a run is about; samples are those that could be indexed."""
     actions = graph["actions"].values()
     samples = _samples(connection)
@@ -81,10 +81,9 @@ def run_facts(run: Run, connection: duckdb.DuckDBPyConnection, graph: Graph) -> 
     return Facts(summary, said, corpora, tuple(sorted(map(_model, trained))), _versions(graph))
 
 
-def enabled(run: Run) -> list[str]:
+def enabled(run: Settings) -> list[str]:
     """Return the names of the audits that a run asks for."""
-    audits = ("similarity", "memorization", "parrot")
-    return [name for name in audits if getattr(run, name) is not None]
+    return [audit.name for audit, _ in run.audits()]
 
 
 def _samples(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:

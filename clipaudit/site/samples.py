@@ -15,7 +15,7 @@ from clipaudit.catalog.samples.excerpt import Excerpt
 from clipaudit.catalog.samples.fate import fate_at
 from clipaudit.catalog.sqltext import identifier
 from clipaudit.config.pictures import has_pictures
-from clipaudit.config.run import Run
+from clipaudit.config.settings import Settings
 from clipaudit.corpora.addresses import sample_address
 from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.lookup import read_pictures
@@ -84,7 +84,7 @@ def _addresses(figure: FigureContent) -> Iterator[Address]:
 
 
 def sample_pages(
-    shown: Mapping[Address, Sequence[str]], catalog: Path, run: Run, limit: int
+    shown: Mapping[Address, Sequence[str]], catalog: Path, run: Settings, limit: int
 ) -> list[SamplePage]:
     """Return the first `limit` samples, of those that the catalog knows, without their pictures."""
     chosen = [address for address in shown if address[0] in run.corpora][:limit]
@@ -95,7 +95,7 @@ def sample_pages(
 
 
 def _page(
-    catalog: SampleCatalog, run: Run, address: Address, figures: Sequence[str]
+    catalog: SampleCatalog, run: Settings, address: Address, figures: Sequence[str]
 ) -> SamplePage | None:
     corpus, shard, row = address
     try:
@@ -169,7 +169,7 @@ def _excerpt_sql(view: str, columns: set[str]) -> str | None:
     )
 
 
-def pictures(pages: Iterable[SamplePage], run: Run) -> dict[str, bytes | str]:
+def pictures(pages: Iterable[SamplePage], run: Settings) -> dict[str, bytes | str]:
     """Return the pictures of samples as JPEG files, by page; a text says why there is none."""
     found: dict[str, bytes | str] = {}
     by_corpus: dict[str, dict[int, SamplePage]] = {}

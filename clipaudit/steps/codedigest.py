@@ -41,8 +41,9 @@ WRITERS = {"clipaudit.store.parquet"}  # of plumbing, what makes the bytes of ev
 def code_digest(script: Path, extra_files: Iterable[Path] = ()) -> str:
     """Return the hex digest of a workflow script and all it imports of clipaudit.
 
-    `extra_files` are read besides (the SQL of a report table). Raise ConfigError for a file that
-    does not exist or does not parse.
+    `extra_files` are read besides: the SQL of a report table, a module that is imported by name,
+    which counts with all that it imports. Raise ConfigError for a file that does not exist or does
+    not parse.
     """
     parts = code_parts(script, extra_files)
     text = "".join(f"{name} {digest}\n" for name, digest in sorted(parts.items()))
@@ -52,14 +53,31 @@ def code_digest(script: Path, extra_files: Iterable[Path] = ()) -> str:
 def code_parts(script: Path, extra_files: Iterable[Path] = ()) -> dict[str, str]:
     """Return what `code_digest` digests: the digest of each script, module and file, by name."""
     parts = {f"script {script.name}": _read(script).digest}
-    for name in _reachable(script):
+    extra_files = list(extra_files)
+    modules = [file for file in extra_files if file.suffix == ".py"]
+    named = set().union(*map(_reachable, [script, *modules])) | set(map(_module_name, modules))
+    for name in named:
         path = _module_file(name)
         if path is not None:
             code = _read(path)
             parts[f"module {name}"] = code.digest
-            parts |= {f"file {file.name}": _file_digest(file) for file in code.files}
-    parts |= {f"file {file.name}": _file_digest(file) for file in extra_files}
+            parts |= {_file_part(file): _file_digest(file) for file in code.files}
+    parts |= {_file_part(file): _file_digest(file) for file in extra_files if file not in modules}
     return parts
+
+
+def _file_part(path: Path) -> str:
+    """Return what a file is called: by its place in the package, since audits name theirs alike."""
+    parts = path.parts
+    inside = parts[len(parts) - parts[::-1].index("clipaudit") :] if "clipaudit" in parts else parts
+    return f"file {'/'.join(inside)}"
+
+
+def _module_name(path: Path) -> str:
+    """Return the name of a module of clipaudit by its file."""
+    parts = path.with_suffix("").parts
+    start = len(parts) - 1 - parts[::-1].index("clipaudit")
+    return ".".join(parts[start:])
 
 
 def code_modules(script: Path) -> list[str]:

@@ -271,7 +271,7 @@ class Step:
     def _record_code(self) -> None:
         files = [Path(file) for file in self._job.params.get("code_files", ())]
         script = SCRIPTS / f"{self._job.params.get('script', self._job.rule)}.py"
-        texts = {file.name: file.read_text() for file in files}
+        texts = {file.name: file.read_text() for file in files if file.suffix != ".py"}
         record = CodeRecord(code_parts(script, files), texts)
         write_code(self.store, self.ingredients.code, record)
 

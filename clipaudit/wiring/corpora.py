@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from clipaudit.config.pictures import require_pictures
-from clipaudit.config.run import Run
+from clipaudit.config.settings import Settings
 from clipaudit.errors import ClipauditError
 from clipaudit.steps import paths
 from clipaudit.steps.workflow import stop_with
@@ -21,7 +21,7 @@ class CorpusFiles:
     part", it is that of the wildcards `corpus` and `part`.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Settings) -> None:
         """Sort the corpora by what their samples come from."""
         self.run = run
         kinds = run.corpora.items()

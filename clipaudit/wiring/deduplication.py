@@ -1,6 +1,6 @@
 """Which files and settings belong to the deduplication of a corpus."""
 
-from clipaudit.config.similarity import Deduplication
+from clipaudit.config.deduplication import Deduplication
 from clipaudit.steps import paths
 from clipaudit.wiring.corpora import CorpusFiles
 from clipaudit.wiring.wildcards import Paths, Wildcards

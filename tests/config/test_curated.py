@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from clipaudit.config.curated import (
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.errors import ConfigError
+from clipaudit.parrot.criteria import Curation
+from clipaudit.parrot.curated import (
     curated_manifests,
     curated_sets,
     curation_settings,
     derived_model_encoders,
     trained_models,
 )
-from clipaudit.config.loading import parse_settings, read_settings
-from clipaudit.errors import ConfigError
-from clipaudit.parrot.criteria import Curation
 
 ROOT = Path(__file__).parents[2]
 

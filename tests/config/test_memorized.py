@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
-from clipaudit.config.memorized import in_grid, points, seed_points, set_sizes
 from clipaudit.errors import ConfigError
+from clipaudit.memorization.points import in_grid, points, seed_points, set_sizes
 
 ROOT = Path(__file__).parents[2]
 
@@ -159,7 +159,9 @@ def test_both_audits_deduplicate_a_corpus_alike():
         "recipe": "paper",
     }
 
-    with pytest.raises(ConfigError, match="laion: both audits deduplicate it"):
+    with pytest.raises(
+        ConfigError, match="laion: the audits memorization and similarity both deduplicate it"
+    ):
         parse_settings(settings)
 
 

@@ -4,6 +4,8 @@ import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.errors import ConfigError
+from clipaudit.similarity.prunings import prunings
+from clipaudit.similarity.settings import Similarity
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,7 +39,7 @@ def test_every_manifest_is_made_by_exactly_one_kind_of_rule(settings):
 
     for corpora in run.manifests().values():
         for corpus, pruning in corpora.items():
-            made = run.prunings(corpus)
+            made = prunings(run.section(Similarity), corpus)
             ways = [pruning in ("all", "deduplicated"), pruning in made.gaps, pruning in made.cuts]
             assert sum(ways) == 1, pruning
 
@@ -45,7 +47,7 @@ def test_every_manifest_is_made_by_exactly_one_kind_of_rule(settings):
 def test_the_core_set_looks_at_all_test_sets_at_once(settings):
     run = parse_settings(settings)
 
-    cut = run.prunings("laion").cuts["deduplicated.all-far-core"]
+    cut = prunings(run.section(Similarity), "laion").cuts["deduplicated.all-far-core"]
 
     assert cut.test_sets == ("val", "sketch", "a", "r", "v2", "objectnet")
     assert (cut.kept, cut.like) == (100_000_000, "deduplicated")

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
-from clipaudit.config.memorized import DEFAULT
+from clipaudit.memorization.points import DEFAULT
 from clipaudit.memorization.wiring import MemorizationFiles
 from clipaudit.wiring.corpora import CorpusFiles
 from clipaudit.wiring.models import ModelFiles

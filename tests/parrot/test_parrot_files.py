@@ -5,6 +5,7 @@ import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.parrot.wiring import ParrotFiles
+from clipaudit.reports.wiring import ReportFiles
 from clipaudit.wiring.corpora import CorpusFiles
 from clipaudit.wiring.models import ModelFiles
 
@@ -14,7 +15,8 @@ MICRO = Path(__file__).parents[2] / "config/micro_parrot.yaml"
 @pytest.fixture
 def files():
     run = parse_settings(read_settings(MICRO))
-    return ParrotFiles(run.parrot, ModelFiles(CorpusFiles(run)))
+    corpora = CorpusFiles(run)
+    return ParrotFiles(run.parrot, ModelFiles(corpora), ReportFiles(corpora))
 
 
 def job(curated):

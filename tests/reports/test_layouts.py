@@ -1,11 +1,10 @@
-from importlib.resources import files
-
 import pytest
 
 from clipaudit.config.loading import parse_settings
 from clipaudit.reports.layouts import Layout, count, interval, number, percent
-from clipaudit.reports.similarity import similarity_tables
-from clipaudit.reports.similarity_layouts import LAYOUTS
+from clipaudit.similarity.reports.layouts import LAYOUTS
+from clipaudit.similarity.reports.tables import similarity_tables
+from clipaudit.steps.reportfiles import report_file
 
 GRIDS = [name for name, layout in LAYOUTS.items() if isinstance(layout, Layout)]
 
@@ -26,8 +25,7 @@ def test_every_table_has_its_sql_and_its_layout(settings):
 
     tables = similarity_tables(parse_settings(settings))
 
-    folder = files("clipaudit.reports").joinpath("sql")
-    assert all(folder.joinpath(f"{table.sql}.sql").is_file() for table in tables.values())
+    assert all(report_file("sql", f"{table.sql}.sql").is_file() for table in tables.values())
     assert list(tables) == sorted(LAYOUTS)
 
 

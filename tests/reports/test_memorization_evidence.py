@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from clipaudit.reports.memorization_points import TARGETS
+from clipaudit.memorization.reports.points import TARGETS
 from clipaudit.reports.rendering import to_markdown
 from clipaudit.reports.tables import report_table
 

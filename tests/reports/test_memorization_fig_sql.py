@@ -10,10 +10,10 @@ from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.evaluation.evaluation import PREDICTIONS
 from clipaudit.evaluation.selection import SELECTIONS
 from clipaudit.memorization.measures import GAPS_BY_K, SAMPLE_GAPS_BY_K, SURVIVAL_BY_K
+from clipaudit.memorization.reports.figures import memorization_figures
 from clipaudit.reports.drawing import figure_bytes
 from clipaudit.reports.drawings import draw_figure
 from clipaudit.reports.intervals import exact_interval
-from clipaudit.reports.memorization_figures import memorization_figures
 from clipaudit.reports.tables import report_table
 from clipaudit.store.actions import LabelledFile
 

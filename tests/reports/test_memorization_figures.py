@@ -1,12 +1,12 @@
 """Which figures the memorization audit has, given the settings, and what they are made from."""
 
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
-from clipaudit.reports.memorization_figures import memorization_figures
+from clipaudit.memorization.reports.figures import memorization_figures
+from clipaudit.steps.reportfiles import report_file
 
 ROOT = Path(__file__).parents[2]
 
@@ -71,10 +71,9 @@ def test_caption_selection_is_drawn_where_there_are_sets(demo):
 
 
 def test_every_figure_has_its_sql(paper, demo):
-    folder = files("clipaudit.reports").joinpath("sql")
 
     for figure in (paper() | demo()).values():
-        assert folder.joinpath(f"{figure.table.sql}.sql").is_file()
+        assert report_file("sql", f"{figure.table.sql}.sql").is_file()
 
 
 def test_sizes_rise_with_the_default_among_them(paper):

@@ -1,14 +1,14 @@
 """What the tables of the memorization audit ask for, given the settings."""
 
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.memorization.reports.layouts import LAYOUTS
+from clipaudit.memorization.reports.tables import memorization_tables
 from clipaudit.reports.layouts import Layout
-from clipaudit.reports.memorization import memorization_tables
-from clipaudit.reports.memorization_layouts import LAYOUTS
+from clipaudit.steps.reportfiles import report_file
 
 DEMO = Path(__file__).parents[2] / "config/demo.yaml"
 
@@ -35,8 +35,7 @@ def points(table):
 def test_every_table_has_its_sql_and_its_layout(tables):
     found = tables(seeds=["again"])
 
-    folder = files("clipaudit.reports").joinpath("sql")
-    assert all(folder.joinpath(f"{table.sql}.sql").is_file() for table in found.values())
+    assert all(report_file("sql", f"{table.sql}.sql").is_file() for table in found.values())
     assert list(found) == sorted(LAYOUTS)
 
 

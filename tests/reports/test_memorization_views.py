@@ -15,8 +15,8 @@ from clipaudit.memorization.membership import MEMBERS
 from clipaudit.memorization.objects import OBJECTS
 from clipaudit.memorization.overlaps import OVERLAPS
 from clipaudit.memorization.recall import RECALLS
+from clipaudit.memorization.reports.tables import memorization_tables
 from clipaudit.parrot.matching import MATCHES
-from clipaudit.reports.memorization import memorization_tables
 from clipaudit.reports.rendering import to_csv, to_latex, to_markdown
 from clipaudit.reports.tables import published_values, report_table
 from clipaudit.similarity.nearest import SIMILARITIES

@@ -9,8 +9,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from clipaudit.demo.png import png_bytes
 from clipaudit.memorization.examples import EXAMPLE_BOXES, EXAMPLE_NEIGHBORS, EXAMPLES
+from clipaudit.memorization.reports.memorized_gallery import (
+    COLUMNS,
+    draw_memorized,
+    shown_addresses,
+)
 from clipaudit.reports.drawing import SMALLEST_POINTS, figure_bytes
-from clipaudit.reports.memorized_gallery import COLUMNS, draw_memorized, shown_addresses
 
 OPTIONS = {"pictures": True, "public": {"corpus": "photos", "title": "glyph photos"}}
 NAMES = ("anchor", "star", "comet")

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 
@@ -12,10 +11,11 @@ import pytest
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.errors import InputError
 from clipaudit.evaluation.suite_tasks import TASKS
+from clipaudit.parrot.reports.curated import curated_tables, suite_tasks, task_result_table
+from clipaudit.parrot.reports.curated_layouts import LAYOUTS
 from clipaudit.reports.layouts import Layout
-from clipaudit.reports.parrot_curated import curated_tables, suite_tasks, task_result_table
-from clipaudit.reports.parrot_curated_layouts import LAYOUTS
 from clipaudit.reports.tables import published_values
+from clipaudit.steps.reportfiles import report_file
 
 MICRO = Path(__file__).parents[2] / "config/micro_parrot.yaml"
 
@@ -57,8 +57,7 @@ def titles(table):
 def test_every_table_has_its_sql_and_its_layout(run, suite):
     found = curated_tables(run(suite=suite))
 
-    folder = files("clipaudit.reports").joinpath("sql")
-    assert all(folder.joinpath(f"{table.sql}.sql").is_file() for table in found.values())
+    assert all(report_file("sql", f"{table.sql}.sql").is_file() for table in found.values())
     assert sorted(found) == sorted(LAYOUTS)
 
 
@@ -225,7 +224,7 @@ def test_where_there_are_no_tasks_no_results_are_read(run):
 
 def test_planning_loads_neither_torch_nor_scipy():
     code = (
-        "import sys, clipaudit.reports.parrot_curated; "
+        "import sys, clipaudit.parrot.reports.curated; "
         "sys.exit(any(name in sys.modules for name in ('torch', 'scipy', 'matplotlib')))"
     )
 

@@ -8,7 +8,7 @@ import pytest
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.config.report import Report
 from clipaudit.parrot.examples import What
-from clipaudit.reports.parrot_galleries import parrot_galleries
+from clipaudit.parrot.reports.galleries import parrot_galleries
 
 MICRO = Path(__file__).parents[2] / "config/micro_parrot.yaml"
 

@@ -1,12 +1,12 @@
 """Which figures of inspected models the parrot audit has, given the settings, and their tables."""
 
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
-from clipaudit.reports.parrot_inspected_figures import inspected_figures
+from clipaudit.parrot.reports.inspected_figures import inspected_figures
+from clipaudit.steps.reportfiles import report_file
 
 CONFIG = Path(__file__).parents[2] / "config"
 PARTS = ("00000", "00001")
@@ -54,10 +54,9 @@ def test_without_curations_there_is_no_held_out_set():
 
 
 def test_every_figure_has_its_sql(figures):
-    folder = files("clipaudit.reports").joinpath("sql")
 
     for figure in figures().values():
-        assert folder.joinpath(f"{figure.table.sql}.sql").is_file()
+        assert report_file("sql", f"{figure.table.sql}.sql").is_file()
 
 
 def test_the_top_pairs_are_those_of_every_inspected_model(figures):

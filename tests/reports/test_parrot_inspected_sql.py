@@ -9,7 +9,7 @@ from clipaudit.corpora.manifests import MANIFEST
 from clipaudit.parrot.caption_scores import SCORES
 from clipaudit.parrot.clusters import PLACED
 from clipaudit.parrot.matching import MATCHES
-from clipaudit.reports.parrot_inspected_figures import DIFFERENCES, KINDS, SERIES
+from clipaudit.parrot.reports.inspected_figures import DIFFERENCES, KINDS, SERIES
 from clipaudit.reports.tables import report_table
 from clipaudit.store.actions import LabelledFile
 

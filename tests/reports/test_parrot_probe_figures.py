@@ -1,13 +1,13 @@
 """Which figures of the probe and the tracks there are, given the settings, and of what."""
 
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
-from clipaudit.config.curated import model_encoder
 from clipaudit.config.loading import parse_settings, read_settings
-from clipaudit.reports.parrot_probe_figures import probe_figures
+from clipaudit.parrot.curated import model_encoder
+from clipaudit.parrot.reports.probe_figures import probe_figures
+from clipaudit.steps.reportfiles import report_file
 
 MICRO = Path(__file__).parents[2] / "config/micro_parrot.yaml"
 ALL = ("fig5a", "fig5b", "fig5c", "fig5d", "fig6", "fig9", "fig10")
@@ -73,9 +73,8 @@ def test_without_tasks_there_are_no_tracks(figures):
 
 
 def test_every_figure_has_its_sql(figures):
-    folder = files("clipaudit.reports").joinpath("sql")
 
-    assert all(folder.joinpath(f"{f.table.sql}.sql").is_file() for f in figures().values())
+    assert all(report_file("sql", f"{f.table.sql}.sql").is_file() for f in figures().values())
 
 
 def test_both_vocabularies_are_probed_with_every_inspected_encoder(figures):

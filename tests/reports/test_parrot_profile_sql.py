@@ -3,9 +3,9 @@ import pytest
 
 from clipaudit.corpora.drops import DROPS
 from clipaudit.parrot.matching import MATCHES
+from clipaudit.parrot.reports.profile import HEIGHTS, score_rows, statistic_rows
 from clipaudit.parrot.spotted_truth import SPOTTED_TRUTH
 from clipaudit.parrot.tokens import TOKENIZATIONS
-from clipaudit.reports.parrot_profile import HEIGHTS, score_rows, statistic_rows
 from clipaudit.reports.rendering import to_csv
 from clipaudit.reports.tables import published_values, report_table
 

@@ -1,14 +1,14 @@
 """What the tables of the parrot audit's profile ask for, given the settings, and how they print."""
 
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.parrot.reports.profile import profile_tables
+from clipaudit.parrot.reports.profile_layouts import LAYOUTS
 from clipaudit.reports.layouts import Layout
-from clipaudit.reports.parrot_profile import profile_tables
-from clipaudit.reports.parrot_profile_layouts import LAYOUTS
+from clipaudit.steps.reportfiles import report_file
 
 MICRO = Path(__file__).parents[2] / "config/micro.yaml"
 
@@ -31,8 +31,7 @@ def tables():
 def test_every_table_has_its_sql_and_its_layout(tables):
     found = tables()
 
-    folder = files("clipaudit.reports").joinpath("sql")
-    assert all(folder.joinpath(f"{table.sql}.sql").is_file() for table in found.values())
+    assert all(report_file("sql", f"{table.sql}.sql").is_file() for table in found.values())
     assert list(found) == sorted(LAYOUTS)
 
 

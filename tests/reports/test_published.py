@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from clipaudit.reports.similarity_layouts import LAYOUTS
 from clipaudit.reports.tables import published_values
+from clipaudit.similarity.reports.layouts import LAYOUTS
 
 TESTSETS = {
     *("ImageNet-Val", "ImageNet-Sketch", "ImageNet-A", "ImageNet-R"),

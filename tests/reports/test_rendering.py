@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from clipaudit.reports.rendering import to_csv, to_latex, to_markdown
-from clipaudit.reports.similarity_layouts import LAYOUTS
 from clipaudit.reports.tables import published_values, report_table
+from clipaudit.similarity.reports.layouts import LAYOUTS
 
 TITLES = {"val": "ImageNet-Val", "sketch": "ImageNet-Sketch"}
 

@@ -6,8 +6,8 @@ import pytest
 from clipaudit.config.loading import parse_settings
 from clipaudit.errors import ConfigError
 from clipaudit.reports.drawings import draw_figure
-from clipaudit.reports.similarity_figures import similarity_figures
 from clipaudit.reports.tables import report_table
+from clipaudit.similarity.reports.figures import similarity_figures
 
 WEB = "laion-deduplicated"
 SECTIONS = {"near_far": None, "supervised": None, "second_encoder": None}

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
-from clipaudit.reports.similarity_galleries import similarity_galleries
+from clipaudit.similarity.reports.galleries import similarity_galleries
 
 ROOT = Path(__file__).parents[2]
 

@@ -3,8 +3,8 @@
 import pytest
 
 from clipaudit.config.loading import parse_settings
-from clipaudit.reports.similarity import similarity_tables
-from clipaudit.reports.similarity_accuracies import in_grid
+from clipaudit.similarity.reports.accuracies import in_grid
+from clipaudit.similarity.reports.tables import similarity_tables
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
-from clipaudit.reports.similarity import similarity_tables
-from clipaudit.reports.similarity_figures import similarity_figures
-from clipaudit.reports.similarity_galleries import similarity_galleries
+from clipaudit.similarity.reports.figures import similarity_figures
+from clipaudit.similarity.reports.galleries import similarity_galleries
+from clipaudit.similarity.reports.tables import similarity_tables
 
 ROOT = Path(__file__).parents[2]
 NOTE = "large has no pictures: no model is trained on it, so none is in this grid."

@@ -16,13 +16,13 @@ from clipaudit.parrot.erased_pictures import Reduced
 from clipaudit.parrot.erasing import erase, mask_of, scaled, scaled_length
 from clipaudit.parrot.example_texts import EXAMPLE_TEXTS
 from clipaudit.parrot.examples import SPOTTED_EXAMPLES
+from clipaudit.parrot.reports.galleries import parrot_galleries
+from clipaudit.parrot.reports.spotted_gallery import draw_spotted
+from clipaudit.parrot.reports.spotted_paper import CO_COLOUR
+from clipaudit.parrot.reports.spotted_terms import TERMS, term_pictures
 from clipaudit.parrot.spans import Span, spans_table
 from clipaudit.parrot.synthetic import dejavu_sans
 from clipaudit.reports.drawing import SMALLEST_POINTS, figure_bytes
-from clipaudit.reports.parrot_galleries import parrot_galleries
-from clipaudit.reports.spotted_gallery import draw_spotted
-from clipaudit.reports.spotted_paper import CO_COLOUR
-from clipaudit.reports.spotted_terms import TERMS, term_pictures
 
 LEFT = (4.0, 4.0, 20.0, 4.0, 20.0, 14.0, 4.0, 14.0)
 RIGHT = (60.0, 20.0, 90.0, 20.0, 90.0, 40.0, 60.0, 40.0)

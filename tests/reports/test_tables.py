@@ -21,7 +21,7 @@ def query(tmp_path, monkeypatch):
     def run(sql, views, parameters=None):
         (tmp_path / "sql").mkdir(exist_ok=True)
         (tmp_path / "sql" / "probe.sql").write_text(sql)
-        monkeypatch.setattr(tables, "files", lambda package: tmp_path)
+        monkeypatch.setattr(tables, "report_file", lambda kind, name: tmp_path / kind / name)
         return report_table("probe", views, parameters or {})
 
     return run

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.similarity.prunings import prunings
 from clipaudit.similarity.wiring import SimilarityFiles
 from clipaudit.wiring.corpora import CorpusFiles
 from clipaudit.wiring.deduplication import DeduplicationFiles
@@ -30,7 +31,7 @@ def test_a_cut_by_duplicates_reads_their_groups_and_others_similarities(files):
         job = SimpleNamespace(corpus="large", base="deduplicated", pruning=pruning, part="00000")
         return files.pruned_at_cut_inputs(job)
 
-    cuts = files.run.prunings("large").cuts
+    cuts = prunings(files.audit, "large").cuts
     pruning = next(name.partition(".")[2] for name in cuts if ".sketch-near" in name)
     assert read(pruning) == {"similarities": ["results_micro/similarities/own/large/00000.json"]}
 

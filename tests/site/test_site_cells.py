@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clipaudit.reports.layouts import MINUS, Layout, Line, Listing, count, percent
-from clipaudit.reports.rendering import LAYOUTS, to_markdown
+from clipaudit.reports.rendering import to_markdown
 from clipaudit.site.cells import plain_grid, printed_grid
 
 LISTING = Listing(
@@ -91,12 +91,11 @@ def test_texts_are_those_of_the_markdown_form(layout, shares):
     schema = pa.schema(
         {name: pa.array([value]).type for name, value in row(published_share=0.5).items()}
     )
-    LAYOUTS_WITH = {**LAYOUTS, "it": layout}
 
     grid = printed_grid(rows, layout)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("clipaudit.reports.rendering.LAYOUTS", LAYOUTS_WITH)
+        patch.setattr("clipaudit.reports.rendering.layouts", lambda table: {"it": layout})
         printed = to_markdown("it", pa.Table.from_pylist(rows, schema=schema))
     cells = [[cell.strip() for cell in line.split("|")[2:-1]] for line in printed.splitlines()[4:]]
     assert [[cell.text for cell in line.cells] for lines in grid.rows for line in lines] == cells

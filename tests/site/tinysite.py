@@ -8,7 +8,7 @@ from catalogcases import make_catalog, sample
 from handmaderun import HandmadeRun
 from PIL import Image
 
-from clipaudit.config.run import Run
+from clipaudit.config.settings import WholeSettings
 from clipaudit.reports.rendering import to_csv
 from clipaudit.site.build import write_report
 
@@ -57,7 +57,7 @@ class TinySite:
 
     def write(self, **settings):
         """Write the report with these settings of it; returns its folder."""
-        run = Run(
+        run = WholeSettings(
             results=str(self.results),
             store=str(self.made.store.root),
             corpora={"web": {"shards": str(self.tar)}},

@@ -39,7 +39,7 @@ def test_links_open_the_objects_by_name(finished):
 
 def test_planted_near_duplicates_are_scored_against_the_truth(finished):
     """An untrained model calls everything near, so every plant must be found here."""
-    done = finished.python("-m", "clipaudit.demo.scoring", "config/micro.yaml")
+    done = finished.python("-m", "clipaudit.similarity.scoring", "config/micro.yaml")
 
     (sketch,) = [line.split() for line in done.splitlines() if line.startswith("sketch")]
     assert int(sketch[1]) > 0

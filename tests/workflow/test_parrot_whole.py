@@ -9,11 +9,11 @@ from microproject import Project
 from parrotworld import ADDRESS, SETTINGS, members, pictures, read
 
 from clipaudit.config.loading import parse_settings, read_settings
-from clipaudit.reports.parrot_curated import curated_tables
-from clipaudit.reports.parrot_galleries import parrot_galleries
-from clipaudit.reports.parrot_inspected_figures import inspected_figures
-from clipaudit.reports.parrot_probe_figures import probe_figures
-from clipaudit.reports.parrot_profile import profile_tables
+from clipaudit.parrot.reports.curated import curated_tables
+from clipaudit.parrot.reports.galleries import parrot_galleries
+from clipaudit.parrot.reports.inspected_figures import inspected_figures
+from clipaudit.parrot.reports.probe_figures import probe_figures
+from clipaudit.parrot.reports.profile import profile_tables
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_200)]
 

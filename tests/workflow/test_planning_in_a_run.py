@@ -143,13 +143,13 @@ def append_a_shard(project):
 
 
 def comment_sql(project):
-    for path in (project.folder / "clipaudit/reports/sql").glob("*.sql"):
+    for path in (project.folder / "clipaudit").glob("*/reports/sql/*.sql"):
         if not path.is_symlink():
             path.write_text("-- a comment\n" + path.read_text())
 
 
 def change_sql(project):
-    path = project.folder / "clipaudit/reports/sql/similarity_table1.sql"
+    path = project.folder / "clipaudit/similarity/reports/sql/similarity_table1.sql"
     path.write_text(re.sub(r"order by", "order by 1, ", path.read_text(), count=1))
 
 

@@ -2,18 +2,14 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from clipaudit.config.base import Section
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class Settings(BaseModel):
-    """Settings of a made world: frozen, and unknown keys refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class MadeCorpus(Settings):
+class MadeCorpus(Section):
     """What a corpus has in every kind of world."""
 
     samples_per_shard: int = Field(

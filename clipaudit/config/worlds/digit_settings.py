@@ -5,7 +5,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from clipaudit.config.worlds.corpus_settings import MadeCorpus, Settings, Share
+from clipaudit.config.base import Section
+from clipaudit.config.worlds.corpus_settings import MadeCorpus, Share
 
 
 class DigitCorpus(MadeCorpus):
@@ -39,7 +40,7 @@ class DigitCorpus(MadeCorpus):
         return self
 
 
-class DigitWorld(Settings):
+class DigitWorld(Section):
     """Scanned handwritten digits (scikit-learn's `load_digits`) and printed ones."""
 
     kind: Literal["digits"] = Field(default="digits", description="The kind of world.")

@@ -5,7 +5,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from clipaudit.config.worlds.corpus_settings import MadeCorpus, Settings, Share
+from clipaudit.config.base import Section
+from clipaudit.config.worlds.corpus_settings import MadeCorpus, Share
 from clipaudit.config.worlds.plant_settings import (
     Copies,
     Frames,
@@ -157,7 +158,7 @@ class GlyphCorpus(MadeCorpus):
         return range(*self.classes) if self.classes else range(self.first_classes or classes)
 
 
-class GlyphWorld(Settings):
+class GlyphWorld(Section):
     """Pictures drawn from the symbols of the DejaVu Sans font."""
 
     kind: Literal["glyphs"] = Field(default="glyphs", description="The kind of world.")

@@ -4,13 +4,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from clipaudit.config.worlds.corpus_settings import Settings, Share
+from clipaudit.config.base import Section
+from clipaudit.config.worlds.corpus_settings import Share
 
 Style = Literal["photo", "sketch", "r", "a", "v2", "objectnet", "coarse"]
 Weight = Annotated[float, Field(gt=0)]
 
 
-class NearDuplicates(Settings):
+class NearDuplicates(Section):
     """Pictures that repeat a test picture but for a small shift and a little noise."""
 
     of: str = Field(description="The corpus of this world whose pictures are repeated.")
@@ -27,7 +28,7 @@ class NearDuplicates(Settings):
     )
 
 
-class Copies(Settings):
+class Copies(Section):
     """Pictures that repeat an earlier picture of their shard but for a shift and a little noise.
 
     What a picture repeats may repeat another one; along such a chain shifts and noise add up.
@@ -43,7 +44,7 @@ class Copies(Settings):
     )
 
 
-class Strangers(Settings):
+class Strangers(Section):
     """Pictures of classes that the corpus does not show otherwise, in styles of their own.
 
     They are to a corpus what MNIST and SVHN are to the web: like none of the other test sets.
@@ -67,7 +68,7 @@ class Strangers(Settings):
         return self
 
 
-class Frames(Settings):
+class Frames(Section):
     """Thick coloured frames, an attribute as CelebA's eyeglasses or Waterbirds' background."""
 
     rate: Share = Field(description="Share of the pictures that are framed.")
@@ -95,7 +96,7 @@ class Frames(Settings):
         return 2 * self.rate * (self.leaning if in_lower_half else 1 - self.leaning)
 
 
-class WrittenWords(Settings):
+class WrittenWords(Section):
     """Words written into the pictures."""
 
     rate: Share = Field(default=0.0, description="Share of the pictures with a word; none by ours.")

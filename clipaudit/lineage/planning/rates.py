@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from clipaudit.config.base import Settings
+from clipaudit.config.base import Section
 from clipaudit.config.loading import read_settings
 from clipaudit.errors import ConfigError
 from clipaudit.lineage.planning.observations import Observation
@@ -45,7 +45,7 @@ class Rate:
     peak_memory_mb: int
 
 
-class StatedRate(Settings):
+class StatedRate(Section):
     """What a user knows of a rule."""
 
     model: str | None = Field(None, description="the architecture; any, when absent")

@@ -1,0 +1,61 @@
+"""The audits, and what the settings have to know of one: its declaration.
+
+An audit is one folder with a module `audit` that declares it. This list is the one place that names
+the folders: all other rooms ask the declarations, and import no module of an audit.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from clipaudit.config.base import Section
+
+if TYPE_CHECKING:
+    from clipaudit.config.corpora import Corpus
+    from clipaudit.config.deduplication import Deduplication
+    from clipaudit.config.settings import Settings
+    from clipaudit.config.training import Encoder, Recipe
+
+AUDITS = ("clipaudit.similarity", "clipaudit.memorization", "clipaudit.parrot")
+
+S = TypeVar("S", bound=Section)
+Where = tuple[str, str]  # a setting, such as `parrot.corpora`, and what it names
+
+
+def _nothing(*_: object) -> dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Audit(Generic[S]):
+    """What an audit declares. It is read when planning and by commands, never by steps.
+
+    The functions get the settings and the audit's section of them, which is there. Those that check
+    raise ValueError; `derived` names hold a dot, which names in a settings file cannot.
+    """
+
+    name: str  # of its section in the settings; its tables' and figures' names begin with it
+    title: str
+    rules: tuple[str, ...]  # the files of rules/ that are included when the audit is on
+    contents: str  # the module whose CONTENTS say what it reports: `clipaudit.reports.contents`
+    section: type[S]
+    check: Callable[["Settings", S], None]
+    manifests: Callable[["Settings", S], dict[str, dict[str, str]]]
+    pictured: Callable[[S], Iterable[Where]]  # the corpora that must have pictures
+    derived_corpora: Callable[["Settings", S], Mapping[str, "Corpus"]] = _nothing
+    derived_recipes: Callable[["Settings", S], Mapping[str, "Recipe"]] = _nothing
+    derived_encoders: Callable[["Settings", S], Mapping[str, "Encoder"]] = _nothing
+    # by corpus: how it is deduplicated, and by which encoder
+    deduplications: Callable[[S], Mapping[str, tuple["Deduplication", str]]] = _nothing
+    draws_sets: bool = False  # whether its manifests are drawn sets, not prunings of corpora
+    files: Callable[[S], Mapping[str, str]] = _nothing  # that the user brings, by setting
+    folders: Callable[[S], Mapping[str, str]] = _nothing
+    left_out: Callable[["Settings", S], Iterable[str]] = _nothing  # for want of pictures: sentences
+
+
+@cache
+def audits() -> tuple[Audit[Any], ...]:
+    """Return the declarations of all audits, in the order in which people read of them."""
+    return tuple(import_module(f"{folder}.audit").AUDIT for folder in AUDITS)

@@ -1,0 +1,54 @@
+"""How a corpus loses its semantic duplicates; audits that deduplicate have such a section."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from clipaudit.config.base import Section
+from clipaudit.corpora.parts import part_name, parts
+
+
+class Deduplication(Section):
+    """SemDeDup (Abbas et al., 2023): the large set without semantic duplicates.
+
+    What LAION-200M is to LAION-400M. All prunings then start from the deduplicated set.
+    """
+
+    title: str | None = Field(None, description="what tables call the set (paper: L-200M)")
+    threshold: float = Field(
+        0.876, gt=-1, lt=1, description="a more similar pair is a duplicate (clip-ood's code)"
+    )
+    rule: Literal["semdedup", "clip-ood", "paper"] = Field(
+        "semdedup",
+        description="who leaves: what has an earlier duplicate in its cluster, farthest from the "
+        "centroid first (SemDeDup's code) or in file order (clip-ood's code); or all but one of "
+        "each group of duplicates (SemDeDup's text)",
+    )
+    clusters: int = Field(50_000, ge=1, description="of the spherical k-means (SemDeDup)")
+    iterations: int = Field(100, ge=1, description="of k-means (SemDeDup)")
+    seed: int = Field(1234, ge=0, lt=2**31, description="of k-means and of its sample (SemDeDup)")
+    samples_per_cluster: int = Field(
+        256, ge=1, description="k-means learns from so many samples a cluster (origin: faiss)"
+    )
+    clusters_per_group: int = Field(
+        500, ge=1, description="clusters of a job; never changes a result"
+    )
+    sweep: list[float] = Field(
+        [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.99],
+        description="thresholds at which the table of kept samples is made",
+    )
+
+    def floor(self) -> float | None:
+        """Return the lowest threshold of interest, which the rule `paper` is asked down to."""
+        return min(self.threshold, *self.sweep) if self.rule == "paper" else None
+
+    def groups(self) -> list[str]:
+        """Return the names of the groups of clusters, a job each, in order."""
+        return [part_name(number) for number in range(len(self._group_clusters()))]
+
+    def group_clusters(self, group: str) -> range:
+        """Return the clusters of a group."""
+        return self._group_clusters()[int(group)]
+
+    def _group_clusters(self) -> list[range]:
+        return parts(self.clusters, self.clusters_per_group)

@@ -1,0 +1,231 @@
+"""The settings of one run, and the checks across its sections."""
+
+from collections.abc import Iterator
+from functools import cache, cached_property
+from typing import Any
+
+from pydantic import Field, create_model, model_validator
+
+from clipaudit.config.audits import Audit, S, audits
+from clipaudit.config.base import Name, Section
+from clipaudit.config.checks import (
+    check_blurred,
+    check_shards,
+    differ_beyond_case,
+    known,
+)
+from clipaudit.config.corpora import Corpus, LabelSet
+from clipaudit.config.deduplication import Deduplication
+from clipaudit.config.embeddings import GivenEmbeddings, check_embeddings
+from clipaudit.config.limits import Limits
+from clipaudit.config.manifests import ALL
+from clipaudit.config.pictures import check_pictures
+from clipaudit.config.remote import Remote
+from clipaudit.config.report import Report
+from clipaudit.config.sharing import SharedStore
+from clipaudit.config.software import Software
+from clipaudit.config.supervised import Classifier, SupervisedRecipe
+from clipaudit.config.training import Architecture, Encoder, Recipe
+from clipaudit.config.worlds import World
+from clipaudit.corpora.parts import expand_shards, part_name, parts
+from clipaudit.remote.urls import is_url
+
+
+class Settings(Section):
+    """Everything that one YAML file says. Paths are relative to the folder snakemake runs in."""
+
+    results: str = Field("results", description="folder of pointers, tables and figures")
+    store: str = Field("store", description="folder of the content-addressed store")
+    shared_store: SharedStore | None = Field(
+        None, description="a group's store, to take results from; none when absent"
+    )
+    worlds: dict[Name, World] = Field({}, description="data that the project makes by itself")
+    label_sets: dict[Name, LabelSet] = Field({}, description="classes and prompts of tasks")
+    corpora: dict[Name, Corpus] = Field(min_length=1, description="lists of shards")
+    remote: Remote = Field(Remote(), description="the cache of shards that are named by URL")
+    architectures: dict[Name, Architecture] = Field({}, description="models to build")
+    recipes: dict[Name, Recipe] = Field({}, description="how models are trained")
+    encoders: dict[Name, Encoder] = Field({}, description="models that embed")
+    embeddings: dict[Name, GivenEmbeddings] = Field(
+        {}, description="embeddings that others computed, taken instead of embedding again"
+    )
+    supervised_recipes: dict[Name, SupervisedRecipe] = Field(
+        {}, description="how classifiers are trained on labelled corpora"
+    )
+    classifiers: dict[Name, Classifier] = Field(
+        {}, description="classifiers from elsewhere, to be evaluated"
+    )
+    report: Report = Field(Report(), description="the report that people open")
+    software: Software = Field(
+        Software(), description="what jobs run with, where Snakemake deploys it"
+    )
+    limits: Limits | None = Field(None, description="what a run may take; no limits when absent")
+    without_data: bool = Field(
+        False,
+        description="plan only: no file that the user brings is asked for, and no step computes",
+    )
+
+    @model_validator(mode="after")
+    def _references(self) -> "Settings":
+        if "blurred" in self.worlds:
+            raise ValueError("worlds.blurred: data/blurred/ is for blurred corpora; rename it")
+        for section in ("worlds", "corpora", "recipes", "supervised_recipes"):
+            differ_beyond_case(getattr(self, section), section)
+        differ_beyond_case([*self.encoders, *self.classifiers], "encoders and classifiers")
+        for name, corpus in self.corpora.items():
+            known(corpus.labels, self.label_sets, f"corpora.{name}.labels", "label_sets")
+            known(corpus.world, self.worlds, f"corpora.{name}.world", "worlds")
+            self._check_split(name, corpus)
+            check_shards(self, name, corpus)
+            check_blurred(self, name, corpus)
+        check_embeddings(self)
+        for audit, section in self.audits():
+            audit.check(self, section)
+        self.deduplications()
+        for name, recipe in self.recipes.items():
+            where = f"recipes.{name}"
+            self._check_architecture(recipe.architecture, where)
+            if recipe.start_from is not None:
+                known(recipe.start_from.recipe, self.recipes, f"{where}.start_from", "recipes")
+                start = recipe.start_from.manifest
+                known(start, self.manifests(), f"{where}.start_from", "the manifests of this run")
+        for name, encoder in self.encoders.items():
+            where = f"encoders.{name}"
+            self._check_architecture(encoder.architecture, where)
+            if encoder.model is not None:
+                recipe_name, _, manifest = encoder.model.partition("/")
+                known(recipe_name, self.recipes, f"{where}.model", "recipes")
+                epochs = self.recipes[recipe_name].epochs
+                if encoder.epoch is not None and encoder.epoch > epochs:
+                    raise ValueError(
+                        f"{where}.epoch: {encoder.epoch}, but recipes.{recipe_name} trains "
+                        f"{epochs} epochs; name one of them"
+                    )
+                known(manifest, self.manifests(), f"{where}.model", "the manifests of this run")
+        check_pictures(self)
+        return self
+
+    def _check_architecture(self, name: str | None, where: str) -> None:
+        known(name, self.architectures, f"{where}.architecture", "architectures")
+
+    def _check_split(self, name: str, corpus: Corpus) -> None:
+        known(corpus.of, self.corpora, f"corpora.{name}.of", "corpora")
+        if corpus.of is not None and self.corpora[corpus.of].is_split:
+            raise ValueError(f"corpora.{name}.of: {corpus.of} is a split itself; name its corpus")
+
+    def shards(self, corpus: str) -> list[str]:
+        """Return the paths of a corpus's shards; a shard's number is its position.
+
+        They are tars or, without pictures, the files that list samples. A split has those of the
+        corpus that it takes samples of.
+        """
+        return _expanded(self.corpora[self.source(corpus)].shard_patterns)
+
+    def is_remote(self, corpus: str) -> bool:
+        """Return whether a corpus's shards are named by URL: all of them are, or none."""
+        return is_url(self.shards(corpus)[0])
+
+    def source(self, corpus: str) -> str:
+        """Return the corpus that a split takes samples of; any other corpus itself."""
+        return self.corpora[corpus].of or corpus
+
+    def parts(self, corpus: str) -> list[str]:
+        """Return the names of a corpus's parts, in order."""
+        return [part_name(number) for number in range(len(self._part_shards(corpus)))]
+
+    def part_shards(self, corpus: str, part: str) -> list[int]:
+        """Return the shard numbers of a part."""
+        return list(self._part_shards(corpus)[int(part)])
+
+    def _part_shards(self, corpus: str) -> list[range]:
+        source = self.source(corpus)
+        return parts(len(self.shards(source)), self.corpora[source].shards_per_part)
+
+    def given_embeddings(self) -> dict[tuple[str, str], GivenEmbeddings]:
+        """Return the embeddings that others computed, by encoder and corpus."""
+        return {(given.encoder, given.corpus): given for given in self.embeddings.values()}
+
+    def title(self, corpus: str) -> str:
+        """Return what tables call a corpus."""
+        return self.corpora[corpus].title or corpus
+
+    def manifests(self) -> dict[str, dict[str, str]]:
+        """Return every manifest of the run: the corpora of its rows and how each is pruned."""
+        return dict(self.members_of_manifests)  # rules ask some hundred times
+
+    @cached_property
+    def members_of_manifests(self) -> dict[str, dict[str, str]]:
+        """What `manifests` returns."""
+        whole = {name: {name: ALL} for name, each in self.corpora.items() if not each.is_split}
+        for audit, section in self.audits():
+            whole |= audit.manifests(self, section)
+        return whole
+
+    def is_drawn(self, manifest: str) -> bool:
+        """Return whether a manifest is a set that an audit draws, not the pruning of a corpus."""
+        return any(
+            manifest in audit.manifests(self, section)
+            for audit, section in self.audits()
+            if audit.draws_sets
+        )
+
+    def deduplications(self) -> dict[str, tuple[Deduplication, str]]:
+        """Return how each deduplicated corpus is deduplicated, and by which encoder.
+
+        Raises ValueError where two audits ask for it in different ways: it has one manifest.
+        """
+        found: dict[str, tuple[Deduplication, str]] = {}
+        asked: dict[str, str] = {}
+        for audit, section in self.audits():
+            for corpus, how in audit.deduplications(section).items():
+                if found.setdefault(corpus, how) != how:
+                    raise ValueError(
+                        f"{corpus}: the audits {audit.name} and {asked[corpus]} both deduplicate "
+                        "it; give them the same encoder and the same section `deduplication`"
+                    )
+                asked.setdefault(corpus, audit.name)
+        return found
+
+    def settings_of_results(self) -> str:
+        """Return as JSON the settings that results depend on: not who makes them where."""
+        return self.model_dump_json(exclude={"shared_store", "remote", "software", "limits"})
+
+    def with_derived(self) -> "Settings":
+        """Return these settings with the corpora, recipes and encoders that audits derive.
+
+        Their names hold a dot, which names in a settings file cannot.
+        """
+        corpora, recipes, encoders = dict(self.corpora), dict(self.recipes), dict(self.encoders)
+        for audit, section in self.audits():
+            corpora |= audit.derived_corpora(self, section)
+            recipes |= audit.derived_recipes(self, section)
+            encoders |= audit.derived_encoders(self, section)
+        return self.model_copy(
+            update={"corpora": corpora, "recipes": recipes, "encoders": encoders}
+        )
+
+    def audits(self) -> Iterator[tuple[Audit[Any], Any]]:
+        """Yield the audits that are on, each with its section."""
+        for audit in audits():
+            section = getattr(self, audit.name, None)
+            if section is not None:
+                yield audit, section
+
+    def section(self, kind: type[S]) -> S | None:
+        """Return the section of an audit, by the class of its settings; None when it is off."""
+        return next((each for _, each in self.audits() if isinstance(each, kind)), None)
+
+
+_SECTIONS: dict[str, Any] = {
+    audit.name: (audit.section | None, Field(None, description=f"{audit.title}; off when absent"))
+    for audit in audits()
+}
+WholeSettings = create_model(
+    "WholeSettings", __base__=Settings, __doc__=Settings.__doc__, **_SECTIONS
+)
+
+
+@cache
+def _expanded(patterns: tuple[str, ...]) -> list[str]:
+    """Expand once: rules ask again for each of their files."""
+    return expand_shards(patterns)

@@ -1,0 +1,1 @@
+"""The tables, figures and galleries of the memorization audit."""

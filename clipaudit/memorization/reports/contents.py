@@ -1,0 +1,8 @@
+"""What the memorization audit reports."""
+
+from clipaudit.memorization.reports.figures import memorization_figures
+from clipaudit.memorization.reports.galleries import memorization_galleries
+from clipaudit.memorization.reports.tables import memorization_tables
+from clipaudit.reports.contents import Contents
+
+CONTENTS = Contents([memorization_tables], [memorization_figures], memorization_galleries)

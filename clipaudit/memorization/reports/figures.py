@@ -1,0 +1,377 @@
+"""What the figures of the memorization audit are made from: their tables, and how to draw them.
+
+One `ReportFigure` a figure of the paper (Jayaraman et al., NeurIPS 2024), for each public set where
+a figure shows one: the paper's Figures 4 and 5 show its first public set, 8 and 9 the second; all
+further sets bear these numbers too. All are at the first number of neighbours. What is outside the
+grid has no bar.
+
+Differences: bars of gaps show the mean of the attacks on A and on B, the paper those on A alone;
+bars of accuracies the mean of both models. Figures 3 and 4 are, as there, of the attack on A.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from clipaudit.config.settings import Settings
+from clipaudit.memorization.points import DEFAULT, TRAINED, Family, Point
+from clipaudit.memorization.reports.points import all_points, asked_points, point_value
+from clipaudit.memorization.settings import Memorization
+from clipaudit.reports.bars import short_count
+from clipaudit.reports.figures import ReportFigure
+from clipaudit.reports.specification import Relation, ReportTable
+from clipaudit.steps import paths
+
+_MEASURES = {"ppg": "PPG", "prg": "PRG", "aucg": "AUCG"}
+_FAMILIES: dict[Family, str] = {
+    "epochs": "epochs",
+    "logit_scale": "logit scale (temperature)",
+    "weight_decay": "weight decay",
+    "token_masking": "token masking",
+}
+_SORTS = {
+    "similarity": "(a) by similarity to the nearest public image",
+    "correct": "(b) by the number of correct predictions",
+}
+_SAMPLE_MEASURES = {"precision": "precision", "recall": "recall", "f_of_means": "F-score"}
+_OF_RECALL = ("survival", "gaps")
+# the lower panels of Figure 7: row and column
+_PLACES: tuple[tuple[Family, int, int], ...] = (
+    ("logit_scale", 1, 0),
+    ("weight_decay", 1, 1),
+    ("token_masking", 2, 0),
+)
+_GAPS = (
+    "PPG, PRG and AUCG, each the mean of the attacks on A and on B: mean \N{PLUS-MINUS SIGN} "
+    "standard deviation over 100 draws of a tenth of the records, with replacement"
+)
+_STAR = "An asterisk marks the default setting."
+_NONE = "not in this grid"
+
+
+def memorization_figures(run: Settings) -> dict[str, ReportFigure]:
+    """Return the figures of the audit that the settings ask for, by name, in the paper's order."""
+    audit = run.section(Memorization)
+    if audit is None:
+        return {}
+    found = {"fig2": _sizes(run, audit)}
+    for public in audit.publics:
+        found[f"fig3_{public}"] = _recalls(run, audit, public)
+    first, *others = audit.publics
+    found[f"fig4_{first}"] = _exposed(run, audit, first)
+    found[f"fig5_{first}"] = _mitigations(run, audit, first)
+    if audit.selections:
+        found["fig7"] = _selections(run, audit)
+    for public in others:
+        found[f"fig8_{public}"] = _exposed(run, audit, public)
+        found[f"fig9_{public}"] = _mitigations(run, audit, public)
+    return {f"memorization_{name}": figure for name, figure in found.items()}
+
+
+# --- gaps and utility ----------------------------------------------------------------------------
+
+
+def _sizes(run: Settings, audit: Memorization) -> ReportFigure:
+    """Figure 2: gaps and utility by the size of the train sets, for each public set."""
+    groups = [
+        {
+            "panel_column": column,
+            "panel_title": f"public set: {run.title(public)}",
+            **group,
+            "public": public,
+        }
+        for column, public in enumerate(audit.publics)
+        for group in _groups(run, audit, _sized(run, audit))
+    ]
+    return _bars(
+        run,
+        audit,
+        groups,
+        f"Memorization and utility by the number of training samples. {_GAPS}; captions are "
+        f"looked up in each public set, {audit.neighbors[0]} images nearest to each."
+        f"{_of_utility(run, audit)} {_STAR}",
+        {"group": "size", "x_label": "training samples", "alone": f"other sizes: {_NONE}"},
+    )
+
+
+def _mitigations(run: Settings, audit: Memorization, public: str) -> ReportFigure:
+    """Figures 5 and 9: gaps and utility by one setting of the training, a panel for each."""
+    groups = [
+        {"panel_column": column, "panel_title": title, **group, "public": public}
+        for column, (family, title) in enumerate(_FAMILIES.items())
+        for group in _groups(run, audit, _varied(run, audit, family))
+    ]
+    return _bars(
+        run,
+        audit,
+        groups,
+        f"Memorization and utility under settings that may mitigate it, with {run.title(public)} "
+        f"as the public set. {_GAPS}; the {audit.neighbors[0]} public images nearest to each "
+        f"caption.{_of_utility(run, audit)} {_STAR}",
+        {"group": "title", "alone": f"other values: {_NONE}"},
+    )
+
+
+def _bars(
+    run: Settings, audit: Memorization, groups: Relation, caption: str, options: dict[str, str]
+) -> ReportFigure:
+    """Return bars of gaps, and below them bars of the utility where the audit has test sets."""
+    measures: list[dict[str, object]] = [
+        {
+            "panel_row": 0,
+            "scale": "gap",
+            "series_position": position,
+            "series": name,
+            "title": title,
+        }
+        for position, (name, title) in enumerate(_MEASURES.items())
+    ]
+    for name in audit.utility[:1]:
+        below = {"panel_row": 1, "scale": "utility", "series_position": len(measures)}
+        measures.append({**below, "series": "utility", "title": f"accuracy on {run.title(name)}"})
+    shown = list(dict.fromkeys((str(each["public"]), str(each["point"])) for each in groups))
+    asked = {point.name: point for point in asked_points(run, audit)}
+    models = {str(each["point"]): asked[str(each["point"])] for each in groups if each["in_grid"]}
+    table = ReportTable(
+        sql="memorization_fig2",
+        inputs={
+            "gaps": [paths.gaps(public, point) for public, point in shown if point in asked],
+            "utility": _once(
+                paths.utility(point.encoder(trained), test_set)
+                for point in models.values()
+                for trained in TRAINED
+                for test_set in audit.utility[:1]
+            ),
+        },
+        relations={"groups": groups, "measures": measures, "models": _models(models)},
+        parameters={"k": audit.neighbors[0], "testset": (audit.utility or [""])[0]},
+    )
+    return ReportFigure(table, "bars", caption, options)
+
+
+def _of_utility(run: Settings, audit: Memorization) -> str:
+    """Return what captions say of the utility, if there is a test set."""
+    if not audit.utility:
+        return ""
+    return (
+        f" Below: zero-shot accuracy on {run.title(audit.utility[0])}, the mean of the models of A "
+        "and of B; whiskers reach over the exact 95 % intervals of both."
+    )
+
+
+# --- recall and most exposed records -------------------------------------------------------------
+
+
+def _recalls(run: Settings, audit: Memorization, public: str) -> ReportFigure:
+    """Figure 3: how recall is distributed under both models, by the size of the train sets."""
+    sized = _sized(run, audit)
+    panels = [
+        {
+            "panel_position": position,
+            "panel_title": group["group_title"],
+            **{name: group[name] for name in ("is_default", "in_grid", "point")},
+        }
+        for position, group in enumerate(_groups(run, audit, sized))
+    ]
+    asked = asked_points(run, audit)
+    shown = [point.name for point, _ in sized if point in asked]
+    table = ReportTable(
+        sql="memorization_fig3",
+        inputs={kind: [f"{kind}/{public}/{point}.json" for point in shown] for kind in _OF_RECALL},
+        relations={"panels": panels},
+        parameters={"k": audit.neighbors[0], "public": public},
+    )
+    return ReportFigure(
+        table,
+        "steps",
+        "Share of the records of A with at least so large a share of their objects recovered, by "
+        "the target model, trained on A, and by the reference model, trained on B, by the number "
+        f"of training samples. {_looked_up(run, audit, public)} AUCG is the area between the "
+        f"curves. {_STAR}",
+        {"x_label": "object recall, at least", "y_label": "records (%)"},
+    )
+
+
+def _exposed(run: Settings, audit: Memorization, public: str) -> ReportFigure:
+    """Figures 4 and 8: gaps over the records that stand first, in two orders."""
+    panels = [
+        {
+            "panel_row": 0,
+            "panel_column": column,
+            "panel_title": title,
+            "scale": "gap",
+            "sort": sort,
+        }
+        for column, (sort, title) in enumerate(_SORTS.items())
+    ]
+    measures: list[dict[str, object]] = [
+        {"series_position": position, "series": name, "title": title}
+        for position, (name, title) in enumerate(_SAMPLE_MEASURES.items())
+    ]
+    measures.append({"series_position": None, "series": "mean_f", "title": "mean F-score"})
+    table = ReportTable(
+        sql="memorization_fig4",
+        inputs={"sample_gaps": [paths.sample_gaps(public, DEFAULT)]},
+        relations={"panels": panels, "measures": measures},
+        parameters={"k": audit.neighbors[0], "public": public, "point": DEFAULT},
+    )
+    return ReportFigure(
+        table,
+        "bars",
+        "Gaps of the mean precision and recall of the ten top objects, and of the F-score of these "
+        "means, between the target model, trained on A, and the reference model, trained on B, "
+        "over the first L records of A, sorted (a) by the target model's similarity of the "
+        "caption and its nearest public image, (b) by how many objects the target model predicts "
+        f"correctly. {_looked_up(run, audit, public)}",
+        {
+            "group": "records",
+            "x_label": "first L records, and their share of all (%)",
+            "empty": "no records with objects",
+        },
+    )
+
+
+def _looked_up(run: Settings, audit: Memorization, public: str) -> str:
+    return (
+        f"Objects are those of the {audit.neighbors[0]} images of {run.title(public)} nearest to "
+        "the record's caption."
+    )
+
+
+# --- caption selection ---------------------------------------------------------------------------
+
+
+def _selections(run: Settings, audit: Memorization) -> ReportFigure:
+    """Figure 7: how often models choose the right one of several captions."""
+    baselines = list(dict.fromkeys(audit.baselines))
+    groups = _selection_groups(run, audit, baselines)
+    asked = {point.name: point for point in asked_points(run, audit)}
+    shown = {str(group["point"]) for group in groups}
+    encoders: list[dict[str, object]] = [
+        {"point": f"encoder {name}", "encoder": name} for name in baselines
+    ]
+    encoders += _models({name: point for name, point in asked.items() if name in shown})
+    table = ReportTable(
+        sql="memorization_fig7",
+        inputs={
+            "selections": _once(
+                paths.selections(str(each["encoder"]), name)
+                for each in encoders
+                for name in audit.selections
+            )
+        },
+        relations={
+            "groups": groups,
+            "encoders": encoders,
+            "sets": [
+                {"series_position": position, "selection": name, "title": each.title or name}
+                for position, (name, each) in enumerate(audit.selections.items())
+            ],
+        },
+    )
+    return ReportFigure(
+        table,
+        "bars",
+        "How often the right one of a picture's captions is the most similar to it (ARO): of "
+        "baselines, and of our models, each the mean of the model of A and of that of B. Where a "
+        "set has kinds of captions, the mean over the kinds; else whiskers reach over the exact "
+        f"95 % intervals of the models. A line across a bar is what chance gives. {_STAR}",
+        {"group": "title", "alone": f"other values: {_NONE}"},
+    )
+
+
+def _selection_groups(
+    run: Settings, audit: Memorization, baselines: Sequence[str]
+) -> list[dict[str, object]]:
+    """Return the bars of Figure 7: baselines and our models, then the points of each family."""
+    trained_on = " + ".join(run.title(name) for name in audit.trained_on)
+    others = [
+        {
+            "group_title": run.encoders[name].title or name,
+            "is_default": False,
+            "in_grid": True,
+            "point": f"encoder {name}",  # no point has such a name
+        }
+        for name in baselines
+    ]
+    own = [
+        {**group, "group_title": f"{trained_on}, {group['group_title']}"}
+        for group in _groups(run, audit, _sized(run, audit))
+    ]
+    panels: list[tuple[int, int, str, Sequence[Mapping[str, object]]]] = [
+        (0, 0, "baselines and our models, by training samples", [*others, *own])
+    ]
+    for family, row, column in _PLACES:
+        varied = _groups(run, audit, _varied(run, audit, family))
+        panels.append((row, column, _FAMILIES[family], varied))
+    return [
+        {
+            "panel_row": row,
+            "panel_column": column,
+            "panel_title": title,
+            "scale": "selection",
+            **group,
+            "group_position": position,
+        }
+        for row, column, title, members in panels
+        for position, group in enumerate(members)
+    ]
+
+
+# --- points --------------------------------------------------------------------------------------
+
+
+def _sized(run: Settings, audit: Memorization) -> list[tuple[Point, str]]:
+    """Return the default point and those of other sizes, the smallest first, with their sizes."""
+    every = all_points(run, audit)
+    sized = [point for point in every if point.family == "size"]
+    source = next((name for name in audit.trained_on if audit.sources[name].sizes), "")
+    own = audit.sources[source or audit.trained_on[0]].train or 0
+    sizes = [(own, every[0]), *((point.size or 0, point) for point in sized)]
+    return [
+        (point, f"{100 * size:g} %" if isinstance(size, float) else short_count(size))
+        for size, point in sorted(sizes, key=lambda each: each[0])
+    ]
+
+
+def _varied(run: Settings, audit: Memorization, family: Family) -> list[tuple[Point, str]]:
+    """Return the default point and those of a family, the lowest value first, with their values.
+
+    A logit scale that is learned stands before those that are fixed.
+    """
+    every = all_points(run, audit)
+    own = getattr(run.recipes[audit.recipe], family)
+    shown = f"{own:g}" if isinstance(own, float) else str(own)
+    values = [(-1.0 if isinstance(own, str) else float(own), every[0], shown)]
+    values += [
+        (float(point.value), point, point_value(point)) for point in every if point.family == family
+    ]
+    return [(point, shown) for _, point, shown in sorted(values, key=lambda each: each[0])]
+
+
+def _groups(
+    run: Settings, audit: Memorization, titled: Sequence[tuple[Point, str]]
+) -> list[dict[str, object]]:
+    """Return a group of bars for each point, in the order given."""
+    asked = asked_points(run, audit)
+    return [
+        {
+            "group_position": position,
+            "group_title": title,
+            "is_default": point.name == DEFAULT,
+            "in_grid": point in asked,
+            "point": point.name,
+        }
+        for position, (point, title) in enumerate(titled)
+    ]
+
+
+def _models(points: Mapping[str, Point]) -> list[dict[str, object]]:
+    """Return the two models of each point."""
+    return [
+        {"point": name, "encoder": point.encoder(trained)}
+        for name, point in points.items()
+        for trained in TRAINED
+    ]
+
+
+def _once(paths: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(paths))

@@ -1,0 +1,39 @@
+"""The galleries of the memorization audit: its most memorized samples, a picture each public set.
+
+The paper's Figure 1 for the first public set, `memorization_fig1_<public>`, and its Figures 11 and
+12 for the others, all as `memorization_fig11_<public>`. At the default point, of the attack on A,
+with the first number of neighbours.
+"""
+
+from clipaudit.config.settings import Settings
+from clipaudit.memorization.settings import Memorization
+from clipaudit.reports.specification import Gallery, gallery_of
+
+
+def memorization_galleries(run: Settings) -> dict[str, Gallery]:
+    """Return the galleries that the settings ask for, by name, in the order of the public sets."""
+    audit = run.section(Memorization)
+    if audit is None:
+        return {}
+    return {
+        f"memorization_fig{11 if later else 1}_{public}": _gallery(run, audit, public)
+        for later, public in enumerate(audit.publics)
+    }
+
+
+def _gallery(run: Settings, audit: Memorization, public: str) -> Gallery:
+    corpora = list(dict.fromkeys([*audit.trained_on, public]))
+    kinds = {"labels": "examples", "neighbors": "example_neighbors", "boxes": "example_boxes"}
+    return gallery_of(
+        run,
+        corpora,
+        settings={"public": {"corpus": public, "title": run.title(public)}},
+        inputs={name: [f"{folder}/{public}.json"] for name, folder in kinds.items()},
+        caption=(
+            f"The {audit.examples} most memorized records of A: those of which the model trained "
+            "on A finds the most objects more than the one trained on B, by nothing but the "
+            f"caption, among the objects of the {audit.neighbors[0]} images of "
+            f"{run.title(public)} nearest to it. Objects of the record's own picture are marked "
+            "as true, others as false; the table of this name counts the images that show each."
+        ),
+    )

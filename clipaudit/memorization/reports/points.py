@@ -1,0 +1,118 @@
+"""What the memorization audit's tables and figures share: points, public sets, records, files.
+
+A point or a public set outside the grid has no files; its row stays, to say so.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from clipaudit.config.settings import Settings
+from clipaudit.memorization.points import TRAINED, Point, in_grid, points
+from clipaudit.memorization.settings import Memorization
+from clipaudit.steps import paths
+
+Row = dict[str, object]
+
+TARGETS = {
+    "a": "A against B",
+    "b": "B against A",
+    "mean": "mean",
+    "control": "hold-out (in neither)",
+}
+_FAMILIES = {
+    "default": "default",
+    "size": "size",
+    "epochs": "epochs",
+    "logit_scale": "logit scale",
+    "weight_decay": "weight decay",
+    "token_masking": "token masking",
+}
+
+
+def all_points(run: Settings, audit: Memorization) -> list[Point]:
+    """Return all points, in the grid or not, the default one first."""
+    return points(audit, run.recipes[audit.recipe])
+
+
+def asked_points(run: Settings, audit: Memorization) -> list[Point]:
+    """Return the points whose models are trained and tested, the default one first."""
+    return in_grid(audit, all_points(run, audit))
+
+
+def point_rows(run: Settings, audit: Memorization) -> list[Row]:
+    """Return the relation `points`, of all points; `asked` says which are in the grid.
+
+    `position, point, family, value, title, asked, recipe, epochs` and, of the models trained on A
+    and B, `encoder_a, encoder_b, manifest_a, manifest_b`. `value` is text; `epochs` are those that
+    the models were trained for, never null.
+    """
+    asked = asked_points(run, audit)
+    return [
+        {
+            "position": position,
+            "point": point.name,
+            "family": point.family,
+            "value": point_value(point),
+            "title": point_title(point),
+            "asked": point in asked,
+            "recipe": point.recipe,
+            "epochs": point.epochs or run.recipes[point.recipe].epochs,
+            **{f"encoder_{trained}": point.encoder(trained) for trained in TRAINED},
+            **{f"manifest_{trained}": point.manifest(trained) for trained in TRAINED},
+        }
+        for position, point in enumerate(all_points(run, audit))
+    ]
+
+
+def point_value(point: Point) -> str:
+    """Return what a point's family varies as text: 0.3, 100, 1000000; "" for the default one."""
+    return f"{point.value:g}" if isinstance(point.value, float) else str(point.value)
+
+
+def point_title(point: Point) -> str:
+    """Return what tables call a point, such as "token masking 0.3"."""
+    return f"{_FAMILIES[point.family]} {point_value(point)}".strip()
+
+
+def public_rows(run: Settings, audit: Memorization) -> list[Row]:
+    """Return the relation `publics`: position, public, title."""
+    return [
+        {"position": position, "public": public, "title": run.title(public)}
+        for position, public in enumerate(audit.publics)
+    ]
+
+
+def gap_files(run: Settings, audit: Memorization) -> list[str]:
+    """Return the metrics of all points in the grid, by public set; labels `public`, `point`."""
+    asked = asked_points(run, audit)
+    return [paths.gaps(public, point.name) for public in audit.publics for point in asked]
+
+
+def curve_files(run: Settings, audit: Memorization) -> list[str]:
+    """Return the loss curves of both models of all points in the grid.
+
+    Labels `recipe`, `manifest`; a curve goes on past the checkpoint of an `epochs` point.
+    """
+    return _once(
+        paths.curves(point.recipe, point.manifest(trained))
+        for point in asked_points(run, audit)
+        for trained in TRAINED
+    )
+
+
+def utility_files(
+    run: Settings, audit: Memorization, test_sets: Sequence[str] | None = None
+) -> list[str]:
+    """Return the zero-shot predictions of both models of all points in the grid.
+
+    On some of the audit's `utility` sets, or on all. Labels `encoder`, `testset`.
+    """
+    return _once(
+        paths.utility(point.encoder(trained), test_set)
+        for point in asked_points(run, audit)
+        for trained in TRAINED
+        for test_set in (audit.utility if test_sets is None else test_sets)
+    )
+
+
+def _once(paths: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(paths))

@@ -1,0 +1,251 @@
+"""The tables of the memorization audit that the settings ask for, and what they are made from."""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from clipaudit.config.settings import Settings
+from clipaudit.memorization.points import DEFAULT, TRAINED, seed_points
+from clipaudit.memorization.reports.layouts import LISTED
+from clipaudit.memorization.reports.points import (
+    TARGETS,
+    Row,
+    all_points,
+    curve_files,
+    gap_files,
+    point_rows,
+    point_title,
+    public_rows,
+    utility_files,
+)
+from clipaudit.memorization.settings import Memorization
+from clipaudit.reports.contents import SampleNumbers, sample_numbers
+from clipaudit.reports.specification import ReportTable, part_files
+from clipaudit.steps import paths
+
+SETS = {"a": "A", "b": "B", "public": "public", "holdout": "hold-out"}  # as they are printed
+
+
+def memorization_tables(run: Settings) -> dict[str, ReportTable]:
+    """Return the tables of the audit that the settings ask for, by name."""
+    audit = run.section(Memorization)
+    if audit is None:
+        return {}
+    tables = {
+        "memorization_gaps": gaps(run, audit),
+        "memorization_joined": joined(run, audit),
+        "memorization_overlaps": overlaps(run, audit),
+        "memorization_records": records(run, audit),
+        "memorization_sets": sets(run, audit),
+    }
+    if audit.seeds:
+        tables["memorization_evidence"] = evidence(run, audit)
+    return dict(sorted(tables.items()))
+
+
+# --- the sets ------------------------------------------------------------------------------------
+
+
+def sets(run: Settings, audit: Memorization) -> ReportTable:
+    """How large the sets are, and what their pictures show."""
+    sources = list(audit.sources)
+    rows = [
+        {
+            "source": source,
+            "source_title": run.title(source),
+            "set": name,
+            "set_title": SETS[name],
+            "asked": str(share),
+        }
+        for source, each in audit.sources.items()
+        for name, share in each.drawn().items()
+    ]
+    return ReportTable(
+        sql="memorization_sets",
+        inputs={
+            "drawn": part_files(run, "drawn", sources),
+            "members": part_files(run, "members", sources),
+            "objects": part_files(run, "objects", sources, ".drawn"),
+        },
+        relations={"sets": [{"position": number, **row} for number, row in enumerate(rows)]},
+    )
+
+
+def overlaps(run: Settings, audit: Memorization) -> ReportTable:
+    """Samples that sets shared, and share no more."""
+    sources = list(audit.sources)
+    checked = {"uid": True, "caption": True, "near duplicate": audit.encoder is not None}
+    return ReportTable(
+        sql="memorization_overlaps",
+        inputs={
+            "removed": part_files(run, "overlaps", sources),
+            "remaining": part_files(run, "remaining_overlaps", sources),
+            "drawn": part_files(run, "drawn", sources),
+            "members": part_files(run, "members", sources),
+        },
+        relations={
+            "pairs": [
+                {
+                    "position": position,
+                    "earlier": earlier,
+                    "later": later,
+                    "title": f"{SETS[earlier]} and {SETS[later]}",
+                }
+                for position, (earlier, later) in enumerate(combinations(SETS, 2))
+            ],
+            "ways": [
+                {"position": position, "how": how, "title": f"by {how}", "checked": is_checked}
+                for position, (how, is_checked) in enumerate(checked.items())
+            ],
+        },
+    )
+
+
+# --- the metrics ---------------------------------------------------------------------------------
+
+
+def gaps(run: Settings, audit: Memorization) -> ReportTable:
+    """The population metrics at every point of the grid, the null control among them."""
+    utility = audit.utility[:1]
+    return ReportTable(
+        sql="memorization_gaps",
+        inputs={
+            "gaps": gap_files(run, audit),
+            "curves": curve_files(run, audit),
+            "utility": utility_files(run, audit, utility),
+        },
+        relations={
+            "publics": public_rows(run, audit),
+            "points": point_rows(run, audit),
+            "targets": _targets(),
+        },
+        parameters={
+            "neighbors": audit.neighbors,
+            "utility": utility[0] if utility else "",
+            "utility_title": run.title(utility[0]) if utility else "",
+        },
+    )
+
+
+def evidence(run: Settings, audit: Memorization) -> ReportTable:
+    """The population metrics over seeds, at each point of the grid, and beside the default."""
+    from clipaudit.reports.intervals import student_quantile  # scipy: not for every planning
+
+    seeds = seed_points(audit, run.recipes)
+    rows = [
+        {
+            "point": point.name,
+            "seed": seed,
+            "setting_position": position,
+            "setting": asked[0].name,
+            "setting_title": point_title(point),
+            "recipe": point.recipe,
+            "epochs": point.epochs or run.recipes[point.recipe].epochs,
+            **{f"manifest_{trained}": point.manifest(trained) for trained in TRAINED},
+        }
+        for position, asked in enumerate(zip(*seeds.values(), strict=True))
+        for seed, point in zip(seeds, asked, strict=True)
+    ]
+    curves = [
+        paths.curves(str(row["recipe"]), str(row[f"manifest_{trained}"]))
+        for row in rows
+        for trained in TRAINED
+    ]
+    return ReportTable(
+        sql="memorization_evidence",
+        inputs={
+            "gaps": [
+                paths.gaps(public, str(row["point"])) for public in audit.publics for row in rows
+            ],
+            "curves": list(dict.fromkeys(curves)),
+        },
+        relations={"publics": public_rows(run, audit), "points": rows, "targets": _targets()},
+        parameters={"t": student_quantile(len(seeds) - 1), "default": DEFAULT},
+    )
+
+
+def _targets() -> list[Row]:
+    return [
+        {"position": position, "target": target, "title": title}
+        for position, (target, title) in enumerate(TARGETS.items())
+    ]
+
+
+# --- beside the other audits -------------------------------------------------------------------
+
+
+def joined(run: Settings, audit: Memorization) -> ReportTable:
+    """The recall gaps of records beside what the other audits know of them."""
+    return ReportTable(
+        sql="memorization_joined",
+        inputs=_record_files(run, audit),
+        relations={
+            "attacks": _attacks(run, audit),
+            "quantities": _quantities(run, audit, ["recall_gap"]),
+        },
+        parameters={"neighbors": audit.neighbors, **_others(run, audit).parameters},
+    )
+
+
+def records(run: Settings, audit: Memorization) -> ReportTable:
+    """The records with the largest recall gaps, one by one."""
+    samples = part_files(run, "samples", audit.trained_on, ".records")
+    return ReportTable(
+        sql="memorization_records",
+        inputs={**_record_files(run, audit), "samples": samples},
+        relations={
+            "attacks": _attacks(run, audit),
+            "quantities": _quantities(run, audit, ["recall_gap", "precision_gap"]),
+        },
+        parameters={"limit": LISTED, **_others(run, audit).parameters},
+    )
+
+
+def _others(run: Settings, audit: Memorization) -> SampleNumbers:
+    """Return what the other audits know of the samples that were drawn."""
+    return sample_numbers(run, [f"{name}.drawn" for name in audit.trained_on])
+
+
+def _record_files(run: Settings, audit: Memorization) -> dict[str, Sequence[str]]:
+    """Return what is known of the records of A and B, at the default point and first public set."""
+    default, public = all_points(run, audit)[0], audit.publics[0]
+    return {
+        "manifest_rows": [
+            paths.manifest(str(attack["source"]), str(attack["manifest"]), part)
+            for attack in _attacks(run, audit)
+            for part in run.parts(str(attack["source"]))
+        ],
+        "recalls": [
+            path
+            for trained in TRAINED
+            for path in part_files(
+                run, f"recalls/{default.encoder(trained)}/{public}", audit.trained_on
+            )
+        ],
+        **_others(run, audit).inputs,
+    }
+
+
+def _attacks(run: Settings, audit: Memorization) -> list[Row]:
+    """Return the relation `attacks`: a source's part of A or B, its model and the other one."""
+    default, manifests = all_points(run, audit)[0], run.manifests()
+    return [
+        {
+            "source": source,
+            "manifest": manifest,
+            "attacked": target,
+            "target": default.encoder(target),
+            "reference": default.encoder(reference),
+        }
+        for target, reference in (TRAINED, TRAINED[::-1])
+        for source, manifest in manifests[default.manifest(target)].items()
+    ]
+
+
+def _quantities(run: Settings, audit: Memorization, own: list[str]) -> list[Row]:
+    """Return the relation `quantities`: this audit's `own`, then those of the others."""
+    found = [(name, "", name.replace("_", " ")) for name in own]
+    found += _others(run, audit).quantities
+    return [
+        {"position": position, "quantity": quantity, "testset": test_set, "title": title}
+        for position, (quantity, test_set, title) in enumerate(found)
+    ]

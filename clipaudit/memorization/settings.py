@@ -1,0 +1,179 @@
+"""Section of the memorization audit."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from clipaudit.config.base import Name, Section
+from clipaudit.config.deduplication import Deduplication
+
+# how many samples: a count, or a fraction of the groups of duplicates; 1.0 stands for all
+Share = Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, le=1)]
+
+
+class Source(Section):
+    """A corpus that sets are drawn from: A and B to train on, a public set, a hold-out.
+
+    Give either counts or fractions. Duplicates count as one sample.
+    """
+
+    train: Share | None = Field(None, description="samples of each of A and B (paper: 10M)")
+    sizes: list[Share] = Field(
+        [], description="further sizes of A and B (paper: 1M and 50M beside 10M; Figures 2, 3)"
+    )
+    public: Share | None = Field(
+        None, description="samples of the public set; a corpus of its own may give 1.0, all"
+    )
+    holdout: Share | None = Field(
+        None, description="samples in neither A nor B: the null control (ours)"
+    )
+    duplicates: Literal["semantic", "caption", "none"] = Field(
+        "caption",
+        description="what counts as one sample: what SemDeDup leaves one of (paper: filtered "
+        "LAION), all of one caption (Shutterstock), or equal samples alone",
+    )
+
+    def drawn(self) -> dict[str, int | float]:
+        """Return how much is drawn for each set, the largest of the sizes, in the sets' order."""
+        train = max([self.train, *self.sizes]) if self.train is not None else None
+        asked = {"a": train, "b": train, "public": self.public, "holdout": self.holdout}
+        return {name: share for name, share in asked.items() if share is not None}
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> "Source":
+        drawn = self.drawn()
+        if not drawn:
+            raise ValueError("give at least one of train, public, holdout: nothing is drawn")
+        if self.sizes and self.train is None:
+            raise ValueError("sizes belong to `train`: give that too")
+        given = [*drawn.values(), *self.sizes, *([self.train] if self.train else [])]
+        if len({type(share) for share in given}) > 1:
+            raise ValueError("give all sizes as counts, or all as fractions such as 0.25 or 1.0")
+        if isinstance(given[0], float) and sum(drawn.values()) > 1:
+            raise ValueError(
+                f"the fractions of {', '.join(drawn)} add up to {sum(drawn.values()):g}; at most 1"
+            )
+        return self
+
+
+class Objects(Section):
+    """What is in a picture: labels that the shards state, or that a detector finds."""
+
+    annotator: Literal["transformers", "dataset"] = Field(
+        "transformers",
+        description="a detection checkpoint, or the objects of the samples' JSON, as in COCO",
+    )
+    names: str | None = Field(
+        None,
+        description="dataset: text file of label names, the line number, from 0, being the label, "
+        "or `coco`; needed where the JSON states names alone",
+    )
+    checkpoint: str = Field(
+        "facebook/deformable-detr-detic",
+        description="transformers: a name in the hub cache, or a folder (paper: Detic)",
+    )
+    threshold: float = Field(
+        0.5, ge=0, lt=1, description="transformers: a box scores more (Shutterstock: 0.3)"
+    )
+    longest_side: int = Field(
+        256, ge=96, description="transformers: pictures are made so large (published code)"
+    )
+    batch_size: int = Field(16, ge=1, description="transformers: pictures a forward pass")
+
+
+class Mitigations(Section):
+    """The grid of Section 5: values of one setting each, the recipe's own among them or not."""
+
+    epochs: list[Annotated[int, Field(ge=1)]] = Field(
+        [], description="checkpoints of the recipe's own training, after so many epochs"
+    )
+    logit_scale: list[Annotated[float, Field(gt=0)]] = Field(
+        [25.0, 100.0, 200.0], description="fixed logit scales, which the paper calls temperature"
+    )
+    weight_decay: list[Annotated[float, Field(ge=0)]] = Field(
+        [0.03, 0.1, 0.3], description="AdamW's"
+    )
+    token_masking: list[Annotated[float, Field(ge=0, lt=1)]] = Field(
+        [0.0, 0.3, 0.5],
+        description="masking ratios; above 0 records with several captions show a random one",
+    )
+
+
+class Selection(Section):
+    """A set of pictures with candidate captions, one of them right (ARO)."""
+
+    corpus: Name = Field(description="its JSON has `captions`, `right` and perhaps `kind`")
+    title: str | None = Field(None, description="what figures call it")
+
+
+class Memorization(Section):
+    """Does a model remember objects of its training pictures? (Jayaraman et al., NeurIPS 2024.)"""
+
+    sources: dict[Name, Source] = Field(
+        min_length=1, description="by corpus (paper: filtered LAION, COCO, ImageNet)"
+    )
+    seed: int = Field(0, ge=0, lt=2**63, description="of the draw of the sets")
+    deduplication: Deduplication | None = Field(
+        None, description="SemDeDup of the sources with `duplicates: semantic`"
+    )
+    encoder: Name | None = Field(
+        None, description="finds near duplicates among the sets, and semantic ones before"
+    )
+    near_duplicate_distance: float = Field(
+        0.05, gt=0, description="a near duplicate is nearer than this (1 - similarity)"
+    )
+    objects: Objects = Field(
+        Objects.model_validate({}), description="which objects are in the pictures"
+    )
+    recipe: Name = Field(description="how the models of A and B are trained: the default point")
+    neighbors: list[Annotated[int, Field(ge=1)]] = Field(
+        [10, 100],
+        min_length=1,
+        description="public images nearest to a caption (README and default of the published code)",
+    )
+    mitigations: Mitigations = Field(Mitigations.model_validate({}), description="Figures 5 and 9")
+    grid: list[str] | None = Field(
+        None,
+        description="the points beside the default one whose models are trained and tested, such "
+        "as token-masking-0.3; others say `not in this grid`; all when absent",
+    )
+    utility: list[Name] = Field([], description="labelled test sets: zero-shot accuracy (Fig. 2)")
+    selections: dict[Name, Selection] = Field({}, description="ARO: caption selection (Figure 7)")
+    baselines: list[Name] = Field([], description="encoders beside the models in Figure 7")
+    examples: int = Field(5, ge=1, description="most memorized samples that are shown")
+    seeds: list[Name] = Field(
+        [],
+        description="further recipes that differ from `recipe` in the seed alone: the points of "
+        "the grid are trained with each, and a table tells what holds for all",
+    )
+
+    @property
+    def publics(self) -> list[str]:
+        """The sources that have a public set, in their order."""
+        return [name for name, source in self.sources.items() if source.public is not None]
+
+    @property
+    def trained_on(self) -> list[str]:
+        """The sources of A and B, in their order."""
+        return [name for name, source in self.sources.items() if source.train is not None]
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> "Memorization":
+        if not self.trained_on or not self.publics:
+            raise ValueError("sources: one needs `train` and one `public`; the test needs both")
+        sized = [name for name, source in self.sources.items() if source.sizes]
+        if len(sized) > 1:
+            raise ValueError(f"sources: {', '.join(sized)} have `sizes`; give them to one")
+        if sorted(set(self.neighbors)) != self.neighbors:
+            raise ValueError(f"neighbors: {self.neighbors} must rise, each number once")
+        for name, source in self.sources.items():
+            if source.duplicates == "semantic" and not (self.deduplication and self.encoder):
+                raise ValueError(
+                    f"sources.{name}: `duplicates: semantic` needs the section `deduplication` "
+                    "and an `encoder`"
+                )
+        return self
+
+    def asks_for(self, point: str) -> bool:
+        """Whether a point of the grid is trained and tested."""
+        return self.grid is None or point in self.grid

@@ -1,0 +1,51 @@
+"""The declaration of the parrot-caption audit."""
+
+from typing import TYPE_CHECKING
+
+from clipaudit.config.audits import Audit
+from clipaudit.config.deduplication import Deduplication
+from clipaudit.config.training import Encoder
+from clipaudit.parrot.checks import check, pictured
+from clipaudit.parrot.curated import curated_manifests, derived_model_encoders
+from clipaudit.parrot.settings import Parrot
+
+if TYPE_CHECKING:
+    from clipaudit.config.settings import Settings
+
+
+def _manifests(_: "Settings", audit: Parrot) -> dict[str, dict[str, str]]:
+    return curated_manifests(audit)
+
+
+def _encoders(_: "Settings", audit: Parrot) -> dict[str, Encoder]:
+    return derived_model_encoders(audit)
+
+
+def _deduplications(audit: Parrot) -> dict[str, tuple[Deduplication, str]]:
+    if audit.deduplication is None or audit.curations is None:
+        return {}
+    return {audit.curations.corpus: (audit.deduplication, audit.encoder)}
+
+
+def _files(audit: Parrot) -> dict[str, str]:
+    return {} if audit.probe.font is None else {"parrot.probe.font": audit.probe.font}
+
+
+def _folders(audit: Parrot) -> dict[str, str]:
+    return {} if audit.suite is None else {"parrot.suite.folder": audit.suite.folder}
+
+
+AUDIT = Audit(
+    name="parrot",
+    title="the parrot-caption audit",
+    rules=("spot", "parrot", "curate"),
+    contents="clipaudit.parrot.reports.contents",
+    section=Parrot,
+    check=check,
+    manifests=_manifests,
+    pictured=pictured,
+    derived_encoders=_encoders,
+    deduplications=_deduplications,
+    files=_files,
+    folders=_folders,
+)

@@ -1,0 +1,294 @@
+"""The parrot audit's tables of trained models, and what they are made from.
+
+Tables 2 to 5, 8 and 10 to 13 of the paper; what holds over seeds, and every task of the suite.
+"""
+
+from collections.abc import Sequence
+
+from clipaudit.config.settings import Settings
+from clipaudit.parrot.curated import (
+    CuratedSet,
+    Family,
+    curated_sets,
+    model_encoder,
+    trained_models,
+)
+from clipaudit.parrot.reports.tasks import (
+    SuiteFolder,
+    listed_tasks,
+    suite_rows,
+    suite_tasks,
+    task_result_table,
+)
+from clipaudit.parrot.settings import Curations, Evidence, Parrot
+from clipaudit.reports.bars import short_count
+from clipaudit.reports.specification import ReportTable, manifest_files, members, part_files
+from clipaudit.steps import paths
+
+__all__ = [
+    "PROBED",
+    "SuiteFolder",
+    "curated_tables",
+    "suite_tasks",
+    "task_result_table",
+    "trained_titles",
+]
+
+Row = dict[str, object]
+
+# What the paper's tables are of; other corpora have no numbers of the paper beside them.
+LAION = "LAION-2B"
+CC12M = "CC12M"
+PROBED = "captions-1"  # the vocabulary of the synthetic score
+
+
+def curated_tables(run: Settings) -> dict[str, ReportTable]:
+    """Return the tables of trained models that the settings ask for, by name."""
+    audit = run.section(Parrot)
+    if audit is None:
+        return {}
+    tables = {"parrot_table8": compared(run, audit)}
+    if audit.suite is not None:
+        tables["parrot_suite"] = suite_results(run, audit)
+    if audit.curations is not None:
+        tables |= _ablations(run, audit, audit.curations)
+        if audit.evidence is not None:
+            tables["parrot_evidence"] = evidence(run, audit, audit.evidence)
+    return dict(sorted(tables.items()))
+
+
+# --- sets of equal size --------------------------------------------------------------------------
+
+
+def _ablations(run: Settings, audit: Parrot, settings: Curations) -> dict[str, ReportTable]:
+    """Return the tables of which there are sets: Table 13, of the largest size, is like Table 5."""
+    sizes = sorted(settings.sizes)
+    asked: dict[str, tuple[Family, Sequence[int], str]] = {
+        "parrot_table2": ("text", sizes, LAION),
+        "parrot_table3": ("cotr", sizes[:1], LAION),
+        "parrot_table4": ("rsa", sizes[:1], LAION),
+        "parrot_table5": ("rsc", sizes[:1], LAION),
+        "parrot_table10": ("text", sizes[:1], CC12M),
+        "parrot_table11": ("cotr", sizes[1:][-1:], LAION),
+        "parrot_table12": ("rsa", sizes[1:][-1:], LAION),
+        "parrot_table13": ("rsc", sizes[1:][-1:], LAION),
+    }
+    tables = {}
+    for name, (family, chosen, paper) in asked.items():
+        rows = _rows(run, settings, trained_models(audit), family, chosen, paper)
+        if rows:
+            tables[name] = _ablation(run, audit, settings, rows)
+    return tables
+
+
+def _ablation(run: Settings, audit: Parrot, settings: Curations, rows: list[Row]) -> ReportTable:
+    trained = [row for row in rows if row["in_grid"]]
+    encoders = [str(row["encoder"]) for row in trained]
+    sets = list(dict.fromkeys(str(row["curated"]) for row in trained))
+    parts = run.parts(settings.corpus)
+    return ReportTable(
+        sql="parrot_curated",
+        inputs={
+            "curated_rows": [
+                paths.manifest(settings.corpus, name, part) for name in sets for part in parts
+            ],
+            "scores": part_files(run, f"caption_scores/{audit.encoder}", [settings.corpus]),
+            "task_results": _task_results(run, encoders),
+            "probes": _probes(audit, encoders),
+            "curves": [paths.curves(str(row["recipe"]), str(row["curated"])) for row in trained],
+        },
+        relations={"rows": rows},
+    )
+
+
+def _rows(
+    run: Settings,
+    settings: Curations,
+    trained: Sequence[tuple[str, str]],
+    family: Family,
+    sizes: Sequence[int],
+    paper: str,
+) -> list[Row]:
+    """Return the relation `rows`: by size, then by recipe, as the paper's tables go."""
+    sets = [each for each in curated_sets(settings).values() if each.curation.family == family]
+    models, is_papers = _model_titles(run, settings), run.title(settings.corpus) == paper
+    found = [
+        (each, recipe)
+        for size in sizes
+        for recipe in settings.recipes
+        for each in sets
+        if each.size == size
+    ]
+    return [
+        {
+            "position": position,
+            "title": f"{_data_title(each)} / {models[recipe]}",
+            "data": _data_title(each),
+            "model": models[recipe],
+            "recipe": recipe,
+            "curated": each.name,
+            "encoder": model_encoder(recipe, each.name),
+            "epochs": run.recipes[recipe].epochs,
+            "in_grid": (recipe, each.name) in trained,
+            "published_row": f"{_data_title(each)} / {models[recipe]}" if is_papers else "",
+        }
+        for position, (each, recipe) in enumerate(found)
+    ]
+
+
+def _data_title(each: CuratedSet) -> str:
+    title = each.curation.title
+    return title if each.size is None else f"{short_count(each.size)} {title}"
+
+
+def _model_titles(run: Settings, settings: Curations) -> dict[str, str]:
+    """Return what recipes are called: their architectures, if these tell them apart."""
+    names = {recipe: run.recipes[recipe].architecture for recipe in settings.recipes}
+    if len(set(names.values())) < len(names):
+        return {recipe: recipe for recipe in names}
+    return names
+
+
+# --- other tables --------------------------------------------------------------------------------
+
+
+def compared(run: Settings, audit: Parrot) -> ReportTable:
+    """Table 8: the models trained on the debiased subset, then those that are inspected."""
+    models = _debiased(run, audit) + [
+        {
+            "title": run.encoders[name].title or name,
+            "encoder": name,
+            "manifest": _trained_on(run, name),
+            "published_row": run.encoders[name].title or name,
+        }
+        for name in audit.inspected
+    ]
+    encoders = list(dict.fromkeys(str(model["encoder"]) for model in models))
+    manifests = dict.fromkeys(str(model["manifest"]) for model in models if model["manifest"])
+    made_of = [member for name in manifests for member in members(run, name)]
+    return ReportTable(
+        sql="parrot_table8",
+        inputs={
+            "trained_rows": manifest_files(run, made_of),
+            "task_results": _task_results(run, encoders),
+            "probes": _probes(audit, encoders),
+        },
+        relations={
+            "models": [{"position": number, **model} for number, model in enumerate(models)],
+            "trained_on": made_of,
+        },
+    )
+
+
+def _debiased(run: Settings, audit: Parrot) -> list[Row]:
+    settings = audit.curations
+    if settings is None:
+        return []
+    models = _model_titles(run, settings)
+    found = curated_sets(settings).values()
+    return [
+        {
+            "title": f"{_data_title(each)} / {models[recipe]}",
+            "encoder": model_encoder(recipe, each.name),
+            "manifest": each.name,
+            "published_row": "Ours" if run.title(settings.corpus) == LAION else "",
+        }
+        for each in found
+        if each.curation.kind == "debiased"
+        for recipe in settings.recipes
+        if (recipe, each.name) in trained_models(audit)
+    ]
+
+
+def _trained_on(run: Settings, encoder: str) -> str:
+    """Return the manifest that an encoder was trained on; "" for one from elsewhere.
+
+    And for one trained on a set that was drawn, not pruned from a corpus.
+    """
+    manifest = (run.encoders[encoder].model or "").partition("/")[2]
+    return "" if run.is_drawn(manifest) else manifest
+
+
+def evidence(run: Settings, audit: Parrot, asked: Evidence) -> ReportTable:
+    """What parrot captions teach, over seeds."""
+    from clipaudit.reports.intervals import student_quantile  # scipy: not for every planning
+
+    assert audit.curations is not None, "checked with the settings"
+    arms = {"parrot": asked.parrot, "clean": asked.clean}
+    titles = {name: _data_title(each) for name, each in curated_sets(audit.curations).items()}
+    models = [
+        {
+            "position": position,
+            "arm": arm,
+            "recipe": recipe,
+            "seed_title": f"{recipe}, seed {run.recipes[recipe].seed}",
+            "curated": name,
+            "encoder": model_encoder(recipe, name),
+            "epochs": run.recipes[recipe].epochs,
+        }
+        for position, recipe in enumerate(asked.recipes)
+        for arm, name in arms.items()
+    ]
+    encoders = [str(model["encoder"]) for model in models]
+    return ReportTable(
+        sql="parrot_evidence",
+        inputs={
+            "task_results": _task_results(run, encoders),
+            "probes": _probes(audit, encoders),
+            "curves": [
+                paths.curves(str(model["recipe"]), str(model["curated"])) for model in models
+            ],
+        },
+        relations={"models": models},
+        parameters={
+            "t": student_quantile(len(asked.recipes) - 1),
+            "comparison": f"{titles[asked.parrot]} and {titles[asked.clean]}",
+        },
+    )
+
+
+def suite_results(run: Settings, audit: Parrot) -> ReportTable:
+    """Every task of the suite, run or skipped, for every model."""
+    models = {name: run.encoders[name].title or name for name in audit.inspected}
+    models |= trained_titles(run, audit)
+    return ReportTable(
+        sql="parrot_suite",
+        inputs={
+            "suite": [paths.suite(model, name) for model in models for name in suite_tasks(run)]
+        },
+        relations={
+            "listed": suite_rows(run),
+            "models": [
+                {"position": position, "encoder": encoder, "title": title}
+                for position, (encoder, title) in enumerate(models.items())
+            ],
+        },
+    )
+
+
+def trained_titles(run: Settings, audit: Parrot) -> dict[str, str]:
+    """Return what tables call the models that are trained on curated sets, by encoder."""
+    if audit.curations is None:
+        return {}
+    titles = {name: _data_title(each) for name, each in curated_sets(audit.curations).items()}
+    models = _model_titles(run, audit.curations)
+    return {
+        model_encoder(recipe, name): f"{titles[name]} / {models.get(recipe, recipe)}"
+        for recipe, name in trained_models(audit)
+    }
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+def _task_results(run: Settings, encoders: Sequence[str]) -> list[str]:
+    """Return the results of models on the tasks, if there are any tasks."""
+    has_tasks = bool(listed_tasks(run))
+    return [paths.task_results(encoder) for encoder in encoders if has_tasks]
+
+
+def _probes(audit: Parrot, encoders: Sequence[str]) -> list[str]:
+    """Return the probes of models with the 1-grams of captions, if those are looked at."""
+    has_words = 1 in audit.probe.lengths
+    profiled = audit.corpora[0]
+    return [paths.probe(encoder, profiled, PROBED) for encoder in encoders if has_words]

@@ -1,0 +1,262 @@
+"""What Figures 5, 6 and 9 to 13 of the parrot-caption paper are made from, and how to draw them.
+
+Figures 5, 6, 9 and 10 are of the synthetic probe and its vocabularies, 11 to 13 of the tracks of
+tasks. Where we differ: Figure 10 has words in lines instead of word clouds, and Figure 13 is two,
+of RSA and of RSC. What is outside the grid is said to be.
+"""
+
+import re
+
+from clipaudit.config.settings import Settings
+from clipaudit.parrot.curated import Family, curated_sets, in_grid, model_encoder
+from clipaudit.parrot.reports.tasks import TRACKS
+from clipaudit.parrot.settings import Curations, Parrot
+from clipaudit.reports.bars import short_count
+from clipaudit.reports.figures import ReportFigure
+from clipaudit.reports.layouts import count
+from clipaudit.reports.specification import ReportTable
+from clipaudit.steps import paths
+
+Row = dict[str, object]
+
+WORDS = 60  # of each part of Figure 10
+_WIDTH, _INTERVALS = 3, 10  # characters of an interval of lengths, and how many there are
+_SOURCES = {"captions": "captions", "co-embedded": "co-embedded text"}
+_PARTS = ("head", "middle", "tail")
+_FAMILIES: dict[Family, str] = {
+    "text": "embedded text",
+    "cotr": "CoTR",
+    "rsa": "RSA",
+    "rsc": "RSC",
+}
+_FULL_TRACKS: dict[str, Family] = {
+    "fig11": "text",
+    "fig12": "cotr",
+    "fig13_rsa": "rsa",
+    "fig13_rsc": "rsc",
+}
+_STYLES = "Each is the mean over four styles of background and letters."
+
+
+def probe_figures(run: Settings) -> dict[str, ReportFigure]:
+    """Return the figures that the settings ask for, by name, in the paper's order.
+
+    Figures of a vocabulary are there if the settings ask for grams of its length, those of trained
+    models if they ask for models, Figure 9 if for two sizes, and the tracks if for tasks.
+    """
+    audit = run.section(Parrot)
+    if audit is None:
+        return {}
+    found = _vocabularies(run, audit)
+    if (settings := audit.curations) is not None:
+        smallest, *larger = sorted(set(settings.sizes))
+        if 1 in audit.probe.lengths:
+            found["fig6"] = _spotting(run, audit, settings, smallest)
+            if larger:
+                found["fig9"] = _spotting(run, audit, settings, larger[-1])
+        if audit.test_sets or audit.retrieval or audit.suite:
+            found |= _full_tracks(settings)
+    names = sorted(found, key=lambda name: (int(re.findall(r"\d+", name)[0]), name))
+    return {f"parrot_{name}": found[name] for name in names}
+
+
+# --- the vocabularies and the probe --------------------------------------------------------------
+
+
+def _vocabularies(run: Settings, audit: Parrot) -> dict[str, ReportFigure]:
+    """Figures 5 and 10: what pretrained models make of the vocabularies."""
+    found = {}
+    if 1 in audit.probe.lengths:
+        found["fig5a"] = _tails(run, audit)
+        found["fig5b"] = _ranges(run, audit, "frequency", 1)
+        found["fig5c"] = _ranges(run, audit, "length", 1)
+        found["fig10"] = _words(run, audit)
+    if 2 in audit.probe.lengths:
+        found["fig5d"] = _ranges(run, audit, "length", 2)
+    return found
+
+
+def _tails(run: Settings, audit: Parrot) -> ReportFigure:
+    """Figure 5a: how many words are how frequent."""
+    corpus = audit.corpora[0]
+    table = ReportTable(
+        sql="parrot_fig5a",
+        inputs={"grams": [paths.vocabulary(corpus, f"{name}-1") for name in _SOURCES]},
+        relations={
+            "vocabularies": [
+                {"position": position, "vocabulary": f"{name}-1", "title": title}
+                for position, (name, title) in enumerate(_SOURCES.items())
+            ]
+        },
+    )
+    return ReportFigure(
+        table,
+        "tallies",
+        f"Words of the captions of {run.title(corpus)}, and of the text in its pictures that the "
+        f"caption repeats, by how often they occur: the {count(audit.probe.most)} most frequent "
+        "ones at most.",
+        {"x_label": "frequency", "y_label": "words", "empty": "no words"},
+    )
+
+
+def _ranges(run: Settings, audit: Parrot, by: str, length: int) -> ReportFigure:
+    """Figures 5b, 5c and 5d: similarities by frequency, or by length."""
+    corpus = audit.corpora[0]
+    series: list[Row] = [
+        {
+            "encoder": encoder,
+            "encoder_position": place,
+            "encoder_title": _encoder_title(run, encoder),
+            "vocabulary": f"{source}-{length}",
+            "vocabulary_position": number,
+            "vocabulary_title": title,
+        }
+        for place, encoder in enumerate(audit.inspected)
+        for number, (source, title) in enumerate(_SOURCES.items())
+    ]
+    table = ReportTable(
+        sql="parrot_fig5",
+        inputs={
+            "probes": [
+                paths.probe(str(row["encoder"]), corpus, str(row["vocabulary"])) for row in series
+            ]
+        },
+        relations={"series": [{"position": n, **row} for n, row in enumerate(series)]},
+        parameters={"by": by, "width": _WIDTH, "most": _INTERVALS},
+    )
+    what, x_label = {
+        "frequency": ("how often it occurs", "frequency in the vocabulary"),
+        "length": ("how long it is", "characters"),
+    }[by]
+    text = {1: "word", 2: "two words in a row"}[length]
+    return ReportFigure(
+        table,
+        "ranges",
+        f"Similarity of a text ({text}) and the picture of nothing but this text, by {what}: texts "
+        f"of the captions of {run.title(corpus)}, and of the text in its pictures that the caption "
+        f"repeats. {_STYLES} Lines reach from the 5 % to the 95 % quantile of texts, boxes from "
+        "one quartile to the other, marks stand at the median.",
+        {"x_label": x_label, "y_label": "similarity", "empty": "no texts of this length"},
+    )
+
+
+def _words(run: Settings, audit: Parrot) -> ReportFigure:
+    """Figure 10: the most frequent words of three parts of the vocabulary."""
+    corpus = audit.corpora[0]
+    table = ReportTable(
+        sql="parrot_fig10",
+        inputs={"grams": [paths.vocabulary(corpus, "captions-1")]},
+        relations={
+            "parts": [
+                {"position": position, "title": title} for position, title in enumerate(_PARTS)
+            ]
+        },
+        parameters={"limit": WORDS},
+    )
+    return ReportFigure(
+        table,
+        "words",
+        f"Words of the captions of {run.title(corpus)}: the {WORDS} most frequent ones of each of "
+        "three parts of the vocabulary, which are equal in the logarithm of the rank. Size goes by "
+        "the logarithm of the frequency within a part.",
+        {"empty": "no words"},
+    )
+
+
+# --- trained models ------------------------------------------------------------------------------
+
+
+def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> ReportFigure:
+    """Figures 6 and 9: how well the models trained on sets of a size spot text."""
+    corpus = audit.corpora[0]
+    asked = in_grid(settings)
+    sets = [each for each in curated_sets(settings).values() if each.size == size]
+    models = [
+        {
+            "panel_position": panel,
+            "panel_title": recipe,
+            "group_position": list(_FAMILIES).index(each.curation.family),
+            "group_title": _FAMILIES[each.curation.family],
+            "row_position": position,
+            "row_title": each.curation.title,
+            "encoder": model_encoder(recipe, each.name),
+            "in_grid": (recipe, each.name) in asked,
+        }
+        for panel, recipe in enumerate(settings.recipes)
+        for position, each in enumerate(sets)
+    ]
+    encoders = [audit.encoder, *(str(row["encoder"]) for row in models if row["in_grid"])]
+    table = ReportTable(
+        sql="parrot_fig6",
+        inputs={"probes": [paths.probe(name, corpus, "captions-1") for name in encoders]},
+        relations={"models": models},
+        parameters={"reference": audit.encoder},
+    )
+    return ReportFigure(
+        table,
+        "dots",
+        f"How well models trained on {short_count(size)} samples of {run.title(settings.corpus)} "
+        "spot text: the similarity of a word and the picture of nothing but this word, the mean "
+        f"over the words of the captions of {run.title(corpus)} (Sync. S) and the quartiles. "
+        f"{_STYLES}",
+        {
+            "x_label": "similarity",
+            "reference": _encoder_title(run, audit.encoder),
+            "empty": "no words",
+        },
+    )
+
+
+def _full_tracks(settings: Curations) -> dict[str, ReportFigure]:
+    """Figures 11, 12 and 13: the models of each family on each task."""
+    found = {}
+    for name, family in _FULL_TRACKS.items():
+        models = _family_models(settings, family)
+        table = ReportTable(
+            sql="parrot_fig11",
+            inputs={
+                "task_results": [
+                    paths.task_results(str(row["encoder"])) for row in models if row["in_grid"]
+                ]
+            },
+            relations={
+                "models": models,
+                "tracks": [
+                    {"position": position, "track": track, "title": title}
+                    for position, (title, track) in enumerate(TRACKS.items())
+                ],
+            },
+        )
+        caption = (
+            "The main metric of every task, of models trained on sets curated by "
+            f"{_FAMILIES[family]}: accuracy, for retrieval the mean of both directions' R@1, else "
+            "what DataComp takes."
+        )
+        options = {"x_label": "value (%)", "scale": "percent", "empty": "no tasks"}
+        if models:
+            found[name] = ReportFigure(table, "dots", caption, options)
+    return found
+
+
+def _family_models(settings: Curations, family: Family) -> list[Row]:
+    """Return the relation `models` of a family: a panel for each recipe and size."""
+    asked = in_grid(settings)
+    sizes = sorted(set(settings.sizes))
+    panels = [(recipe, size) for recipe in settings.recipes for size in sizes]
+    sets = [each for each in curated_sets(settings).values() if each.curation.family == family]
+    return [
+        {
+            "panel_position": panels.index((recipe, size)),
+            "panel_title": f"{recipe}, {short_count(size)}",
+            "series_position": position,
+            "series_title": each.curation.title,
+            "encoder": model_encoder(recipe, each.name),
+            "in_grid": (recipe, each.name) in asked,
+        }
+        for recipe, size in panels
+        for position, each in enumerate(each for each in sets if each.size == size)
+    ]
+
+
+def _encoder_title(run: Settings, encoder: str) -> str:
+    return run.encoders[encoder].title or encoder

@@ -1,0 +1,216 @@
+"""The tables of the parrot audit's profile, and what they are made from.
+
+Tables 1, 6 and 7 as one, 9 and 14 of the paper; and, where a corpus is of a made world, how well
+its text was read.
+"""
+
+from clipaudit.config.settings import Settings
+from clipaudit.parrot.reports.profile_layouts import LISTED, SMALL
+from clipaudit.parrot.settings import Parrot
+from clipaudit.reports.specification import ReportTable, part_files
+
+Row = dict[str, object]
+
+_PICTURES = (  # measure, unit, title, definition
+    ("images", "count", "Number of total images", "pictures that were spotted"),
+    (
+        "unreadable",
+        "count",
+        "Unreadable images, not among them",
+        "pictures that left at spotting: drops of that stage",
+    ),
+    (
+        "with_text",
+        "count",
+        "Number of images w/ emb. text",
+        "pictures with one span or more of a letter or a digit",
+    ),
+    ("with_text", "share", "Images w/ emb. text, %", "of the pictures that were spotted"),
+)
+_WORDS = (
+    (
+        "without_words",
+        "count",
+        "Captions without words, left out below",
+        "captions, of spotted pictures, that are missing or hold no word: they have no rate",
+    ),
+    (
+        "rate",
+        "share",
+        "CoTR, %",
+        "mean over captions with words of: distinct words of the caption that are also words of "
+        "the spotted text, divided by distinct words of the caption; 0 where nothing is spotted",
+    ),
+    (
+        "rate_with_text",
+        "share",
+        "CoTR in images w/ emb. text, %",
+        "the same mean over the captions of pictures with text",
+    ),
+    (
+        "fuzzy_rate",
+        "share",
+        "Fuzzy CoTR, %",
+        "as CoTR, a word of the caption counting where 1 - distance / length >= the setting "
+        "fuzzy_threshold for some spotted word: Levenshtein's distance, the longer word's length",
+    ),
+    (
+        "fuzzy_rate_with_text",
+        "share",
+        "Fuzzy CoTR in images w/ emb. text, %",
+        "the same mean over the captions of pictures with text",
+    ),
+    (
+        "parroting",
+        "share",
+        "Captions that parrot a word, in images w/ emb. text, %",
+        "of the captions with words of pictures with text, those with a CoTR above 0",
+    ),
+)
+_TOKENIZATIONS = {"words": "", "plain": " (to the letter)"}
+_SCORES = (
+    ("raw", "score", "Whole data set"),
+    ("all", "score", "All text removed"),
+    ("co", "score", "Co-emb. text removed"),
+    ("random_all", "score", "Random for all text, w/ text"),
+    ("random_co", "score", "Random for co-emb. text, w/ co-emb. text"),
+    ("rsa", "difference", "RSA"),
+    ("random_rsa", "difference", "RSA of random"),
+    ("rsa_negative", "share", "RSA < 0, %"),
+    ("rsc", "difference", "RSC"),
+    ("random_rsc", "difference", "RSC of random"),
+    ("rsc_negative", "share", "RSC < 0, %"),
+    ("spared", "difference", "RSA less RSC"),
+    ("spared_positive", "share", "RSA > RSC, %"),
+)
+HEIGHTS = {
+    "small": f"words below {SMALL} px",
+    "large": f"words of {SMALL} px or more",
+    "all": "all",
+}
+
+
+def profile_tables(run: Settings) -> dict[str, ReportTable]:
+    """Return the tables of the audit's profile that the settings ask for, by name."""
+    audit = run.section(Parrot)
+    if audit is None:
+        return {}
+    tables = {
+        "parrot_table1": statistics(run, audit),
+        "parrot_table9": mean_scores(run, audit),
+        "parrot_table14": captions(run, audit),
+    }
+    made = [name for name in audit.corpora if run.corpora[name].world is not None]
+    if made:
+        tables["parrot_truth"] = truth(run, made)
+    return dict(sorted(tables.items()))
+
+
+def statistics(run: Settings, audit: Parrot) -> ReportTable:
+    """Tables 1, 6 and 7: how much text pictures show, and how much of it captions repeat."""
+    return ReportTable(
+        sql="parrot_table1",
+        inputs={
+            "matches": part_files(run, "matches", audit.corpora),
+            "drops": part_files(run, "drops/spot", audit.corpora),
+        },
+        relations={
+            "corpora": _corpora(run, audit.corpora),
+            "measures": statistic_rows(),
+        },
+    )
+
+
+def mean_scores(run: Settings, audit: Parrot) -> ReportTable:
+    """Table 9: mean scores of pictures before and after text is erased."""
+    pairs = [(corpus, encoder) for corpus in audit.corpora for encoder in audit.inspected]
+    return ReportTable(
+        sql="parrot_table9",
+        inputs={
+            "scores": [
+                path
+                for encoder in audit.inspected
+                for path in part_files(run, f"caption_scores/{encoder}", audit.corpora)
+            ]
+        },
+        relations={
+            "models": [
+                {
+                    "position": position,
+                    "corpus": corpus,
+                    "corpus_title": run.title(corpus),
+                    "encoder": encoder,
+                    "title": f"{run.title(corpus)}, {run.encoders[encoder].title or encoder}",
+                }
+                for position, (corpus, encoder) in enumerate(pairs)
+            ],
+            "measures": score_rows(),
+        },
+        parameters={"encoder": audit.encoder},
+    )
+
+
+def captions(run: Settings, audit: Parrot) -> ReportTable:
+    """Table 14: the parrot captions that the audit's encoder scores highest."""
+    return ReportTable(
+        sql="parrot_table14",
+        inputs={
+            "matches": part_files(run, "matches", audit.corpora),
+            "scores": part_files(run, f"caption_scores/{audit.encoder}", audit.corpora),
+            "samples": part_files(run, "samples", audit.corpora),
+        },
+        relations={"corpora": _corpora(run, audit.corpora)},
+        parameters={"tokenization": audit.tokenization, "limit": LISTED},
+    )
+
+
+def truth(run: Settings, corpora: list[str]) -> ReportTable:
+    """How well text is read in the pictures of made worlds."""
+    return ReportTable(
+        sql="parrot_truth",
+        inputs={"truths": part_files(run, "spotted_truth", corpora)},
+        relations={
+            "classes": [
+                {
+                    "position": number * len(HEIGHTS) + place,
+                    "corpus": corpus,
+                    "title": run.title(corpus),
+                    "height": height,
+                    "height_title": title,
+                }
+                for number, corpus in enumerate(corpora)
+                for place, (height, title) in enumerate(HEIGHTS.items())
+            ]
+        },
+        parameters={"small": SMALL},
+    )
+
+
+def statistic_rows() -> list[Row]:
+    """Return the relation `measures` of Table 1: those of pictures, then those of words, twice."""
+    found = [(*each, "") for each in _PICTURES]
+    found += [
+        (measure, unit, title + note, definition, tokenization)
+        for tokenization, note in _TOKENIZATIONS.items()
+        for measure, unit, title, definition in _WORDS
+    ]
+    names = ("measure", "unit", "title", "definition", "tokenization")
+    return [
+        {"position": position, **dict(zip(names, each, strict=True))}
+        for position, each in enumerate(found)
+    ]
+
+
+def score_rows() -> list[Row]:
+    """Return the relation `measures` of Table 9."""
+    return [
+        {"position": position, "measure": measure, "unit": unit, "title": title}
+        for position, (measure, unit, title) in enumerate(_SCORES)
+    ]
+
+
+def _corpora(run: Settings, corpora: list[str]) -> list[Row]:
+    return [
+        {"position": position, "corpus": name, "title": run.title(name)}
+        for position, name in enumerate(corpora)
+    ]

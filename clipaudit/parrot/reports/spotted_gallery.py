@@ -1,0 +1,287 @@
+"""Pictures with text: what was spotted in them, and what their captions and scores say.
+
+Lin et al., ECCV 2024, Figures 1, 2, 8, 14 and 15: https://arxiv.org/abs/2312.14232. What the
+caption says too is orange, other spotted text blue; in captions the words are bold besides.
+Measures are in inches in print, y grows downwards.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from clipaudit.corpora.addresses import sample_address, sample_addresses
+from clipaudit.parrot.reports.spotted_paper import (
+    CO_COLOUR,
+    GAP,
+    MARGIN,
+    TEXT_COLOUR,
+    Outlines,
+    caption_words,
+    put_covered,
+    put_outlined,
+)
+from clipaudit.parrot.reports.spotted_terms import TERMS, term_pictures, text_polygons
+from clipaudit.parrot.synthetic import Typeface
+from clipaudit.parrot.tokens import tokens
+from clipaudit.reports.drawing import PALETTE, WIDTHS, style
+from clipaudit.reports.flowing import LETTERS, LINE, Word, words_of
+from clipaudit.reports.layouts import MINUS
+from clipaudit.reports.paper import Lines, Paper, Picture, decoded, in_lines
+from clipaudit.reports.shown_pictures import Pictures
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+
+Row = Mapping[str, Any]
+
+WIDTH = WIDTHS["double"]
+PAGE_HEIGHT = 9.2
+LARGEST, SMALLEST = 1.5, 0.42  # of a picture's side
+COLUMNS = 4  # pictures beside each other, with their captions
+NUMBERED_COLUMNS = 7  # without captions
+CLUSTER_WIDTH = 0.95  # of a column: what stands above needs no more
+CAPTION_LINES = 5
+RAW, ERASED = "S(·)", "S(\N{MULTIPLICATION SIGN})"  # as in Figure 8
+DIGITS = 3  # of a score
+
+
+def draw_spotted(
+    table: pa.Table,
+    texts: pa.Table,
+    pictures: Pictures,
+    typeface: Typeface,
+    options: Mapping[str, Any],
+) -> "matplotlib.figure.Figure":
+    """Return the drawing of SPOTTED_EXAMPLES, whose EXAMPLE_TEXTS are `texts`.
+
+    `options` are those of `Gallery.settings`. Its form: `captioned` (a caption and scores below
+    each picture), `numbered` (a number and the score), `clusters` (a column for each) or `terms`
+    (a row for each, of all that is made of it). A list that is empty says so. `pictures` holds the
+    image file of each picture, or its uid, which is then shown instead of all that would be made of
+    it; an image that cannot be decoded becomes a crossed box.
+    """
+    draw = {"captioned": _grid, "numbered": _grid, "clusters": _clusters, "terms": _terms}
+    with style():
+        found = draw[options["form"]](_Shown(table, texts, pictures, typeface, options))
+    return found.figure
+
+
+class _Shown:
+    """What is drawn: examples by list, and what is known of each."""
+
+    def __init__(
+        self,
+        table: pa.Table,
+        texts: pa.Table,
+        pictures: Pictures,
+        typeface: Typeface,
+        options: Mapping[str, Any],
+    ) -> None:
+        self.rows: list[Row] = table.to_pylist()
+        self.typeface = typeface
+        self.options = options
+        self._texts = texts
+        self._pictures = pictures
+        keys = zip(texts["corpus"].to_pylist(), sample_addresses(texts).tolist(), strict=True)
+        self._places = {key: place for place, key in enumerate(keys)}
+
+    def lists(self) -> list[tuple[Mapping[str, Any], list[Row]]]:
+        """Return each list that is asked for, with its rows."""
+        of = {what: list(rows) for what, rows in groupby(self.rows, key=lambda row: row["what"])}
+        return [(each, of.get(each["what"], [])) for each in self.options["lists"]]
+
+    def picture(self, row: Row) -> Picture:
+        return decoded(self._pictures[_key(row)])
+
+    def put(self, paper: Paper, row: Row, x: float, y: float, side: float) -> None:
+        """Put the picture of a row on paper, with its text outlined or covered."""
+        put_it = put_covered if self.options["filled"] else put_outlined
+        put_it(paper, self.picture(row), x, y, side, self._outlines(row))
+
+    def _outlines(self, row: Row) -> Outlines:
+        own = self._texts.slice(self._places[_key(row)], 1)
+        polygons = text_polygons(own, row["co_words"], self.options["tokenization"])
+        return [(polygons["all"], TEXT_COLOUR), (polygons["co"], CO_COLOUR)]
+
+    def terms(self, row: Row) -> Mapping[str, Picture]:
+        """Return what explains a row, by TERMS: pictures, or uids; none if it cannot be decoded."""
+        picture = self.picture(row)
+        if picture is None:
+            return {}
+        if isinstance(picture, str):
+            alone = row["donor_row"] is None
+            return {term: picture for term in TERMS if not (alone and term == "random_all")}
+        texts = self._texts.filter(pc.equal(self._texts["corpus"], row["corpus"]))
+        return term_pictures(picture, row, texts, self.typeface, self.options)
+
+    def caption(self, row: Row, width: float, lines: int) -> Lines:
+        """Return a caption in lines; a word counts whole if a part of it is co-embedded."""
+        caption, co_words = row["caption"][:LETTERS], set(row["co_words"].split())
+        parts = [tokens(word, self.options["tokenization"]) for word in caption.split()]
+        flags = [not co_words.isdisjoint(part) for part in parts]
+        return in_lines(caption_words(caption, flags), width, lines)
+
+
+def _key(row: Row) -> tuple[str, int]:
+    return row["corpus"], sample_address(int(row["shard"]), int(row["row"]))
+
+
+# --- the forms -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Band:
+    """A row of pictures, each with the lines of its caption; none: a title alone."""
+
+    head: Lines
+    cells: Sequence[tuple[Row, Lines]]
+
+    @property
+    def below(self) -> float:
+        """Return the height of what stands below the pictures: scores, captions, and a gap."""
+        if not self.cells:
+            return 0.0
+        return (1 + max(len(caption) for _, caption in self.cells)) * LINE + GAP
+
+    @property
+    def above(self) -> float:
+        """Return the height of the title, and of a gap on each side of it."""
+        return len(self.head) * LINE + 2 * GAP if self.head else 0.0
+
+
+def _grid(shown: _Shown) -> Paper:
+    """Pictures row by row, each list under its title."""
+    captioned = shown.options["form"] == "captioned"
+    columns = COLUMNS if captioned else NUMBERED_COLUMNS
+    cell = (WIDTH - 2 * MARGIN - (columns - 1) * GAP) / columns
+    bands = _bands(shown, columns, cell, CAPTION_LINES if captioned else 0)
+    fixed = sum(band.above + band.below for band in bands)
+    filled = sum(bool(band.cells) for band in bands)
+    side = _side(cell, filled, fixed)
+    paper = Paper(WIDTH, 2 * MARGIN + fixed + filled * side)
+    y = MARGIN
+    for band in bands:
+        paper.lines(MARGIN, y + GAP, band.head)
+        y += band.above
+        for place, (row, caption) in enumerate(band.cells):
+            x = MARGIN + place * (cell + GAP)
+            shown.put(paper, row, x + (cell - side) / 2, y, side)
+            paper.centred(x, y + side, cell, _scores(row, captioned=captioned))
+            paper.lines(x, y + side + LINE, caption)
+        y += (side if band.cells else 0) + band.below
+    return paper
+
+
+def _bands(shown: _Shown, columns: int, cell: float, lines: int) -> list[_Band]:
+    found = []
+    for asked, rows in shown.lists():
+        cells = [(row, shown.caption(row, cell, lines) if lines else []) for row in rows]
+        cut = [cells[at : at + columns] for at in range(0, len(cells), columns)] or [[]]
+        heads = [_head(asked, rows), *([] for _ in cut[1:])]
+        found += [_Band(head, band) for head, band in zip(heads, cut, strict=True)]
+    return found
+
+
+def _scores(row: Row, *, captioned: bool) -> list[Word]:
+    """Return the scores of a picture: those that its list is about."""
+    raw = _printed(row["raw"])
+    if not captioned:
+        return [Word(f"{row['position'] + 1}", bold=True), Word(raw)]
+    words = [Word(f"{RAW} {raw}")]
+    if row["what"] in ("distracted", "dependent"):
+        words.append(Word(f"{ERASED} {_printed(row['all'])}"))
+    return words
+
+
+def _clusters(shown: _Shown) -> Paper:
+    """A column of pictures for each cluster."""
+    ((asked, rows),) = shown.lists()
+    columns = [list(own) for _, own in groupby(rows, key=lambda row: row["cluster"])]
+    head = _head(asked, rows)
+    top = MARGIN + len(head) * LINE + GAP
+    if not columns:
+        paper = Paper(WIDTH, top)
+        paper.lines(MARGIN, MARGIN, head)
+        return paper
+    cell = min((WIDTH - 2 * MARGIN + GAP) / len(columns) - GAP, CLUSTER_WIDTH)
+    highest = max(map(len, columns))
+    fixed = top + 2 * LINE + highest * (LINE + GAP)
+    side = _side(cell, highest, fixed)
+    paper = Paper(WIDTH, fixed + highest * side + MARGIN)
+    paper.lines(MARGIN, MARGIN, head)
+    for place, own in enumerate(columns):
+        x = MARGIN + place * (cell + GAP)
+        share = own[0]["cluster_with_text"] / own[0]["cluster_pictures"]
+        paper.centred(x, top, cell, [Word(f"{own[0]['cluster']}", bold=True)])
+        paper.centred(x, top + LINE, cell, [Word(f"{share:.0%} text", PALETTE["quiet"])])
+        y = top + 2 * LINE + GAP / 2
+        for row in own:
+            shown.put(paper, row, x + (cell - side) / 2, y, side)
+            paper.centred(x, y + side, cell, [Word(_printed(row["raw"]))])
+            y += side + LINE + GAP
+    return paper
+
+
+def _terms(shown: _Shown) -> Paper:
+    """A row for each example: the picture and all that is made of it, its caption below."""
+    ((asked, rows),) = shown.lists()
+    side = (WIDTH - 2 * MARGIN - (len(TERMS) - 1) * GAP) / len(TERMS)
+    x_of = {term: MARGIN + at * (side + GAP) for at, term in enumerate(TERMS)}
+    head = _head(asked, rows)
+    titles = [in_lines(words_of(title), side, 3) for title in TERMS.values()] if rows else []
+    captions = [shown.caption(row, WIDTH - 2 * MARGIN, 2) for row in rows]
+    highest = max(map(len, titles), default=0)
+    top = MARGIN + (len(head) + highest) * LINE + GAP
+    bands = sum(side + (1 + len(caption)) * LINE + 2 * GAP for caption in captions)
+    paper = Paper(WIDTH, top + bands)
+    y = paper.lines(MARGIN, MARGIN, head) + GAP / 2
+    for x, title in zip(x_of.values(), titles, strict=False):
+        paper.lines(x, y + (highest - len(title)) * LINE, title)
+    y = top
+    for number, (row, caption) in enumerate(zip(rows, captions, strict=True)):
+        if number:
+            paper.rule(y - GAP, MARGIN)
+        _term_row(paper, shown, row, x_of, y, side)
+        y = paper.lines(MARGIN, y + side + LINE, caption) + 2 * GAP
+    return paper
+
+
+def _term_row(
+    paper: Paper, shown: _Shown, row: Row, x_of: Mapping[str, float], y: float, side: float
+) -> None:
+    """Draw an example's pictures with their scores; say why there is no random removal."""
+    made = shown.terms(row)
+    for term, x in x_of.items():
+        if term == "random_all" and made and term not in made:
+            note = words_of("no other picture of the shard has text", PALETTE["quiet"])
+            paper.lines(x, y, in_lines(note, side, 5))
+            continue
+        put_outlined(paper, made.get(term), x, y, side)
+        if row.get(term) is not None:
+            paper.centred(x, y + side, side, [Word(f"S {_printed(row[term])}")])
+
+
+def _printed(score: float) -> str:
+    """Return a score as it stands below pictures.
+
+    >>> _printed(-0.25)
+    '\N{MINUS SIGN}0.250'
+    """
+    return f"{score:.{DIGITS}f}".replace("-", MINUS)
+
+
+def _side(cell: float, bands: int, fixed: float) -> float:
+    """Return the side of pictures, so that so many above each other fit the page."""
+    fitting = (PAGE_HEIGHT - 2 * MARGIN - fixed) / max(bands, 1)
+    return min(max(fitting, SMALLEST), LARGEST, cell)
+
+
+def _head(asked: Mapping[str, Any], rows: Sequence[Row]) -> Lines:
+    """Return the title of a list, or what an empty one says."""
+    text = asked["title"] if rows else asked["empty"]
+    words = [Word(word.text, bold=bool(rows)) for word in words_of(text)]
+    return in_lines(words, WIDTH - 2 * MARGIN, 2)

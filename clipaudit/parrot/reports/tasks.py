@@ -1,0 +1,110 @@
+"""The zero-shot and retrieval tasks of the parrot audit, and what their numbers are made from."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from clipaudit.config.settings import Settings
+from clipaudit.evaluation.suite_tasks import TASKS, SuiteTask, available_tasks
+from clipaudit.parrot.settings import Parrot
+from clipaudit.reports.specification import ReportTable
+from clipaudit.steps import paths
+
+Row = dict[str, object]
+
+# The tracks of DataComp, by what the tables call them.
+TRACKS = {
+    "ImageNet": "imagenet",
+    "ImageNet dist. shifts": "shifts",
+    "VTAB": "vtab",
+    "Retrieval": "retrieval",
+    "Others": "others",
+}
+
+
+class SuiteFolder(NamedTuple):
+    """A task of the suite, by DataComp's name, and the folder of its webdataset."""
+
+    task: str
+    folder: str
+
+
+def suite_tasks(run: Settings) -> dict[str, SuiteFolder]:
+    """Return the tasks whose webdatasets are there, by names that files can have.
+
+    In the order of DataComp; none where the settings ask for no suite. InputError where its folder
+    is missing or holds a task twice.
+    """
+    return {
+        task.name.replace("/", "-"): SuiteFolder(task.name, str(folder))
+        for task, folder in _found(run).items()
+    }
+
+
+def suite_rows(run: Settings) -> list[Row]:
+    """Return the tasks of the suite, found or not: position, task, title, track, reason.
+
+    The reason is why a task is skipped, "" for one that is not. It names no path: where the
+    suite lies changes no table.
+    """
+    found = _found(run)
+    return [
+        {
+            "position": position,
+            "task": task.name,
+            "title": task.title,
+            "track": task.track,
+            "reason": "" if task in found else task.missing or f"no folder {task.folder}",
+        }
+        for position, task in enumerate(TASKS)
+    ]
+
+
+def task_result_table(run: Settings, encoder: str) -> ReportTable:
+    """Return what the numbers of one model's tasks are made from: the rule `task_results`."""
+    audit = run.section(Parrot)
+    assert audit is not None, "task results belong to the parrot audit"
+    return ReportTable(
+        sql="parrot_task_results",
+        inputs={
+            "tasks": [paths.tasks(encoder, name) for name in audit.test_sets],
+            "pair_ranks": [paths.pair_ranks(encoder, name) for name in audit.retrieval],
+            "suite": [paths.suite(encoder, name) for name in suite_tasks(run)],
+        },
+        relations={"listed": listed_tasks(run)},
+    )
+
+
+def listed_tasks(run: Settings) -> list[Row]:
+    """Return the relation `listed`: position, task, title, track, source.
+
+    The first test set stands for ImageNet, others for its shifts; then come the retrieval corpora
+    and the suite.
+    """
+    audit = run.section(Parrot)
+    assert audit is not None, "tasks belong to the parrot audit"
+    found = [
+        (name, run.title(name), "shifts" if number else "imagenet", "zero-shot")
+        for number, name in enumerate(audit.test_sets)
+    ]
+    found += [(name, run.title(name), "retrieval", "retrieval") for name in audit.retrieval]
+    found += [(task.name, task.title, TRACKS[task.track], "suite") for task in _found(run)]
+    names = ("task", "title", "track", "source")
+    return [
+        {"position": position, **dict(zip(names, each, strict=True))}
+        for position, each in enumerate(found)
+    ]
+
+
+def _found(run: Settings) -> Mapping[SuiteTask, Path]:
+    """Return the folders of the suite's tasks that are run."""
+    audit = run.section(Parrot)
+    return _look(audit.suite.folder) if audit is not None and audit.suite is not None else {}
+
+
+@cache
+def _look(folder: str) -> Mapping[SuiteTask, Path]:
+    """Look once: rules ask again for each model."""
+    found, _ = available_tasks(Path(folder))
+    return found

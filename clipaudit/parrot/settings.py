@@ -1,0 +1,213 @@
+"""Section of the parrot-caption audit."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from clipaudit.config.base import Name, Section
+from clipaudit.config.deduplication import Deduplication
+
+Threshold = Annotated[float, Field(ge=-2, le=2)]
+
+
+class Spotting(Section):
+    """How text is read in pictures."""
+
+    spotter: Literal["rapidocr", "dataset"] = Field(
+        "rapidocr", description="an OCR engine, or the spans that the samples' JSON states"
+    )
+    field: str = Field(
+        "spans", min_length=1, description="dataset: the field of a sample's JSON that lists them"
+    )
+    text_score: float = Field(
+        0.5, ge=0, lt=1, description="a span scores at least so much (rapidocr's default)"
+    )
+    box_threshold: float = Field(
+        0.5, gt=0, lt=1, description="the least score of a place for text (rapidocr's default)"
+    )
+    longest_side: int = Field(
+        2000, ge=64, description="larger pictures are made so large first (rapidocr's default)"
+    )
+    shorter_side: int = Field(
+        128,
+        ge=1,
+        description="pictures with a shorter one are made so large first: small words are read "
+        "better (tried)",
+    )
+    batch: int = Field(6, ge=1, description="spans that are read at once (rapidocr's default)")
+    threads: int = Field(
+        1, ge=1, description="threads of a job; one is quickest by the core (tried)"
+    )
+
+
+class Erasing(Section):
+    """How text is taken out of pictures: Telea's inpainting of the spans (Sec. 5.1)."""
+
+    radius: float = Field(
+        5.0, gt=0, description="pixels in a picture of 224; scaled with the side (ours: unstated)"
+    )
+    dilation: float = Field(
+        1.0, ge=0, description="pixels by which a span grows, in a picture of 224 (ours)"
+    )
+    shorter_side: int = Field(
+        256,
+        ge=32,
+        description="pixels; pictures with a longer one are reduced first, the raw ones too: "
+        "inpainting costs as much as its fourth power (ours)",
+    )
+    seed: int = Field(0, ge=0, lt=2**31, description="of whose text is taken for random removal")
+
+
+class Clusters(Section):
+    """Pictures by what they look like (Sec. 4.1 and 11): PCA, k-means, and k-means again."""
+
+    components: int = Field(256, ge=1, description="of the incremental PCA (paper: of 512)")
+    clusters: int = Field(4000, ge=1, description="of k-means (paper)")
+    iterations: int = Field(300, ge=1, description="of k-means (paper)")
+    redo: int = Field(10, ge=1, description="trials of k-means, of which the best is taken (paper)")
+    groups: int = Field(100, ge=1, description="into which clusters are merged for plots (paper)")
+    seed: int = Field(42, ge=0, lt=2**31, description="of all this (published code)")
+    samples_per_cluster: int = Field(
+        256, ge=1, description="k-means learns from so many samples a cluster (origin: faiss)"
+    )
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> "Clusters":
+        if self.groups > self.clusters:
+            raise ValueError(f"groups: {self.groups} of {self.clusters} clusters; ask for fewer")
+        return self
+
+
+class Probe(Section):
+    """Pictures of nothing but a text, and how similar a model finds them to it (Sec. 5.2)."""
+
+    side: int = Field(224, ge=32, description="of a picture, in pixels (paper)")
+    type_size: int = Field(32, ge=6, description="of the letters, in pixels (paper: 32 points)")
+    font: str | None = Field(
+        None, description="path of a TrueType font; DejaVu Sans when absent (paper: unstated)"
+    )
+    most: int = Field(400_000, ge=1, description="most frequent grams of a vocabulary (paper)")
+    lengths: list[Literal[1, 2]] = Field([1, 2], min_length=1, description="words of a gram")
+    words: Literal["words", "plain"] = Field("words", description="how texts are cut into words")
+
+
+class Debiased(Section):
+    """The subset that lacks text, is alike its captions, pretty, and not repeated (Sec. 8)."""
+
+    score: Threshold = Field(0.3, description="a sample scores more (paper)")
+    aesthetics: float = Field(
+        4.5, description="and its aesthetics score is more (paper's README; the paper has 0.45)"
+    )
+    aesthetics_field: str | None = Field(
+        None, description="field of the samples' JSON with that score; not asked for when absent"
+    )
+
+
+class Curations(Section):
+    """The sets of equal size that models are trained on (Sec. 6), and what is held out of them."""
+
+    corpus: Name = Field(description="the corpus that all sets are drawn from")
+    sizes: list[Annotated[int, Field(ge=1)]] = Field(
+        [3_000_000, 12_000_000], min_length=1, description="samples of a set (paper)"
+    )
+    heldout: int = Field(
+        1_000_000, ge=1, description="samples held out without text, and as many parroting (paper)"
+    )
+    parrot_rsc: Threshold = Field(
+        0.2, description="the held-out parroting samples have a higher RSC (paper)"
+    )
+    rates: list[Annotated[float, Field(gt=0, le=1)]] = Field(
+        [0.3, 0.5, 0.8, 1.0], description="sets of at least this rate, besides that of none (paper)"
+    )
+    rsa: list[Threshold] = Field(
+        [0.0, 0.1, 0.2, 0.3], description="sets of at least this RSA; below the first another"
+    )
+    rsc: list[Threshold] = Field([0.0, 0.1, 0.2, 0.3], description="the same of the RSC (paper)")
+    seed: int = Field(0, ge=0, lt=2**31, description="of the order in which samples are drawn")
+    debiased: Debiased | None = Field(None, description="the subset of Sec. 8; none when absent")
+    recipes: list[Name] = Field(
+        min_length=1, description="how models are trained on each set (paper: RN50 and ViT-B)"
+    )
+    grid: list[str] | None = Field(
+        None,
+        description="the models that are trained, `recipe/set`, such as words/cotr-0.3-3000000; "
+        "others say `not in this grid`; all when absent",
+    )
+
+
+class Suite(Section):
+    """Webdatasets of the 38 tasks of DataComp, in CLIP_benchmark's form."""
+
+    folder: str = Field(description="where they lie, each in a folder of its name")
+    batch_size: int = Field(64, ge=1, description="images a forward pass")
+
+
+class Evidence(Section):
+    """What holds over seeds: a set full of parrot captions against one without text."""
+
+    recipes: list[Name] = Field(
+        min_length=2, description="recipes that differ in nothing but the seed"
+    )
+    parrot: str = Field(description="the set of the first arm, such as cotr-0.8-3000000")
+    clean: str = Field(description="the set of the second, such as without-text-3000000")
+
+
+class Parrot(Section):
+    """Do captions merely spell the text in the picture? (Lin et al., ECCV 2024.)"""
+
+    corpora: list[Name] = Field(
+        min_length=1, description="the corpora that are profiled (paper: LAION-2B, MMC4, CC12M)"
+    )
+    spotting: Spotting = Field(Spotting.model_validate({}), description="OCR")
+    tokenization: Literal["words", "plain"] = Field(
+        "words",
+        description="what counts as a word where one rule is needed: Unicode words without regard "
+        "to case, or what blanks separate, to the letter (Algorithm 1); tables have both",
+    )
+    fuzzy_threshold: float = Field(
+        0.8,
+        gt=0,
+        le=1,
+        description="Levenshtein similarity of words that count as equal (ours: unstated)",
+    )
+    encoder: Name = Field(
+        description="scores captions, for RSA, RSC and all figures (paper: CLIP ViT-B-32)"
+    )
+    encoders: list[Name] = Field(
+        [], description="further ones that are inspected and compared (paper: OpenCLIP)"
+    )
+    erasing: Erasing = Field(Erasing.model_validate({}), description="text removal")
+    clusters: Clusters = Field(Clusters.model_validate({}), description="Figures 3, 4, 14")
+    probe: Probe = Field(Probe.model_validate({}), description="Figures 5, 6, 9, 10, Table 8")
+    deduplication: Deduplication | None = Field(
+        None, description="SemDeDup within clusters, of the debiased subset"
+    )
+    curations: Curations | None = Field(None, description="no models are trained when absent")
+    test_sets: list[Name] = Field(
+        [], description="labelled test sets, the first stands for ImageNet, others for its shifts"
+    )
+    retrieval: list[Name] = Field(
+        [], description="corpora of captioned pictures to be found by each other (paper: Flickr)"
+    )
+    suite: Suite | None = Field(None, description="the 38 tasks; not run when absent")
+    examples: int = Field(8, ge=1, description="pictures of a gallery")
+    evidence: Evidence | None = Field(None, description="the claim that needs several seeds")
+
+    @property
+    def inspected(self) -> list[str]:
+        """The encoders whose scores are compared, the audit's own first."""
+        return list(dict.fromkeys([self.encoder, *self.encoders]))
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> "Parrot":
+        if self.curations is not None and self.curations.corpus not in self.corpora:
+            raise ValueError(
+                f"curations.corpus: {self.curations.corpus} is not among corpora "
+                f"({', '.join(self.corpora)}); what is not profiled cannot be curated"
+            )
+        debiased = self.curations is not None and self.curations.debiased is not None
+        if self.deduplication is not None and not debiased:
+            raise ValueError("deduplication: it is of the debiased subset; give curations.debiased")
+        if self.evidence is not None and self.curations is None:
+            raise ValueError("evidence: it compares curated sets; give curations")
+        return self

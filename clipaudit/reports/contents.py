@@ -1,0 +1,64 @@
+"""What an audit reports, by name: the part of its declaration that is read with the tables."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from clipaudit.config.audits import Audit, audits
+from clipaudit.config.settings import Settings
+from clipaudit.reports.figures import ReportFigure
+from clipaudit.reports.specification import Gallery, ReportTable
+
+
+@dataclass(frozen=True)
+class SampleNumbers:
+    """What an audit knows of each sample of some corpora, for tables of other audits.
+
+    `inputs` are pointers by the name of the view that has them; `quantities` the numbers that are
+    found there, each as its name, its test set ("" for none) and its title; `parameters` are those
+    of SQL that reads the views. An audit that is off has the views, too, with no pointer.
+    """
+
+    inputs: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    quantities: Sequence[tuple[str, str, str]] = ()
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+
+def _no_pointers(_: Settings) -> Sequence[str]:
+    return []
+
+
+def _no_numbers(_: Settings, __: Sequence[str]) -> SampleNumbers:
+    return SampleNumbers()
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The tables, figures and galleries that settings ask for; each function gives some by name.
+
+    Names begin with the audit's. SQL, published numbers and layouts stand in the audit's folder
+    `reports`. `unread` are pointers that no table reads and the catalog shall have.
+    """
+
+    tables: Sequence[Callable[[Settings], Mapping[str, ReportTable]]]
+    figures: Sequence[Callable[[Settings], Mapping[str, ReportFigure]]]
+    galleries: Callable[[Settings], Mapping[str, Gallery]]
+    unread: Callable[[Settings], Sequence[str]] = _no_pointers
+    sample_numbers: Callable[[Settings, Sequence[str]], SampleNumbers] = _no_numbers
+
+
+def contents(audit: Audit[Any]) -> Contents:
+    """Return what an audit reports."""
+    found: Contents = import_module(audit.contents).CONTENTS
+    return found
+
+
+def sample_numbers(run: Settings, corpora: Sequence[str]) -> SampleNumbers:
+    """Return what all audits know of each sample of some corpora."""
+    found = [contents(audit).sample_numbers(run, corpora) for audit in audits()]
+    return SampleNumbers(
+        {view: named for each in found for view, named in each.inputs.items()},
+        [quantity for each in found for quantity in each.quantities],
+        {name: value for each in found for name, value in each.parameters.items()},
+    )

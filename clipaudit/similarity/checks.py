@@ -1,0 +1,119 @@
+"""What the similarity audit asks of the other sections, and leaves out where it is not there."""
+
+from typing import TYPE_CHECKING
+
+from clipaudit.config.checks import known
+from clipaudit.config.pictures import can_train, has_pictures, without_pictures
+from clipaudit.similarity.prunings import bases, web
+from clipaudit.similarity.settings import Similarity
+
+if TYPE_CHECKING:
+    from clipaudit.config.settings import Settings
+
+
+def check(run: "Settings", audit: Similarity) -> None:
+    """Refuse a similarity audit that the other sections do not fit; raise ValueError."""
+    named = {"large": [audit.large], "small": [audit.small]}
+    named |= {f"pairs.{name}": [pair.small] for name, pair in audit.pairs.items()}
+    for key, names in named.items():
+        for name in names:
+            known(name, run.corpora, f"similarity.{key}", "corpora")
+    for key, name in {"large": audit.large, "small": audit.small}.items():
+        if run.corpora[name].is_split:
+            raise ValueError(f"similarity.{key}: {name} is a split, which has no manifests")
+    _check_models(run, audit)
+    _check_test_sets(run, audit)
+    if audit.grid is not None:
+        for manifest in audit.grid:
+            known(manifest, run.manifests(), "similarity.grid", "the manifests of this run")
+    _check_given(run, audit)
+
+
+def _check_models(run: "Settings", audit: Similarity) -> None:
+    known(audit.encoder, run.encoders, "similarity.encoder", "encoders")
+    known(audit.second_encoder, run.encoders, "similarity.second_encoder", "encoders")
+    known(audit.recipe, run.recipes, "similarity.recipe", "recipes")
+    for name in audit.evidence.recipes if audit.evidence else []:
+        known(name, run.recipes, "similarity.evidence.recipes", "recipes")
+    for name in audit.pretrained:
+        known(name, run.encoders, "similarity.pretrained", "encoders")
+    for name in audit.classifiers:
+        known(name, run.classifiers, "similarity.classifiers", "classifiers")
+    if audit.supervised is not None:
+        recipe = audit.supervised.recipe
+        known(recipe, run.supervised_recipes, "similarity.supervised", "supervised_recipes")
+        if recipe in run.recipes:
+            raise ValueError(f"supervised_recipes.{recipe}: is the name of a recipe, too")
+    if (audit.supervised or audit.classifiers) and run.corpora[audit.small].labels is None:
+        raise ValueError(f"corpora.{audit.small}.labels: classifiers need labels")
+
+
+def _check_test_sets(run: "Settings", audit: Similarity) -> None:
+    named = {
+        "test_sets": audit.test_sets,
+        "control_sets": audit.control_sets,
+        "pairs": [pair.test for pair in audit.pairs.values()],
+    }
+    for key, names in named.items():
+        for name in names:
+            known(name, run.corpora, f"similarity.{key}", "corpora")
+            if run.corpora[name].labels is None:
+                raise ValueError(f"corpora.{name}.labels: a test set needs labels")
+    chosen = {
+        "evidence": [audit.evidence.pruning, audit.evidence.reference] if audit.evidence else [],
+        "near_far.queries": audit.near_far.queries if audit.near_far else [],
+        "robustness": _robustness_sets(audit),
+    }
+    for key, names in chosen.items():
+        for name in names:
+            known(name, audit.test_sets, f"similarity.{key}", "similarity.test_sets")
+
+
+def _robustness_sets(audit: Similarity) -> list[str]:
+    robustness = audit.robustness
+    if robustness is None:
+        return []
+    return [robustness.reference, *(name for point in robustness.points for name in point)]
+
+
+def can_show_evidence(run: "Settings", audit: Similarity) -> bool:
+    """Return whether the evidence over several seeds is asked for and has its models and images."""
+    evidence = audit.evidence
+    if evidence is None:
+        return False
+    trained, tests = (bases(audit)[0], web(audit)), (evidence.pruning, evidence.reference)
+    return all(can_train(run, each) for each in trained) and all(
+        has_pictures(run, each) for each in tests
+    )
+
+
+def left_out(run: "Settings", audit: Similarity) -> list[str]:
+    """Return what is left out for want of pictures, in sentences."""
+    trained = [audit.large, audit.small]
+    tests = [*audit.test_sets, *audit.control_sets, *(each.test for each in audit.pairs.values())]
+    found = [
+        *without_pictures(run, trained, "no model is trained on {them}, so none is in this grid."),
+        *without_pictures(run, tests, "no model is evaluated on {them}."),
+    ]
+    if audit.evidence is not None and not can_show_evidence(run, audit):
+        found.append("So the evidence over several seeds is left out.")
+    return found
+
+
+def _check_given(run: "Settings", audit: Similarity) -> None:
+    """Refuse an encoder that is to embed a corpus without pictures."""
+    pairs = audit.pairs.values()
+    searched = [audit.large, audit.small, *audit.test_sets]
+    searched += [name for pair in pairs for name in (pair.small, pair.test)]
+    embedded = [("encoder", audit.encoder, searched)]
+    if audit.second_encoder is not None:
+        second = [audit.small, *audit.test_sets]
+        embedded.append(("second_encoder", audit.second_encoder, second))
+    given = run.given_embeddings()
+    for key, encoder, corpora in embedded:
+        for source in map(run.source, corpora):
+            if not has_pictures(run, source) and (encoder, source) not in given:
+                raise ValueError(
+                    f"similarity.{key}: {encoder} cannot embed {source}, which has no pictures; "
+                    "name its embeddings under `embeddings`"
+                )

@@ -1,0 +1,188 @@
+"""The names of the similarity audit's pruned sets, and what each is made by.
+
+A pruning of a corpus has the name `base.what`: the base that it starts from, `all` or
+`deduplicated`, and what is taken away. A manifest of the run is one such pruning, with or without
+the small set beside it.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from clipaudit.config.manifests import ALL, DEDUPLICATED, Size, size_label
+from clipaudit.similarity.settings import Similarity
+
+Order = Literal["near", "far", "rand", "semdedup"]
+
+COMBINED = "combined"  # pruned to the gaps of all test sets
+CORE = "core"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where an order of samples is cut: `removed`, or as many `kept` as another pruning keeps.
+
+    `removed` is a count or a fraction. `like` names the pruning whose size is taken; `kept` is a
+    count or a fraction of what `like` keeps.
+    """
+
+    order: Order
+    test_sets: tuple[str, ...] = ()  # that near and far look at
+    removed: Size | None = None
+    kept: Size | None = None
+    like: str | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Prunings:
+    """The prunings of one corpus: the cuts by name, and the test sets of each gap pruning."""
+
+    gaps: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    cuts: dict[str, Cut] = field(default_factory=dict)
+
+
+def base(audit: Similarity) -> str:
+    """Return the base of the large corpus that prunings start from."""
+    return DEDUPLICATED if audit.deduplication else ALL
+
+
+def large_prunings(audit: Similarity) -> Prunings:
+    """Return all prunings of the large corpus."""
+    start, every = base(audit), tuple(audit.test_sets)
+    gaps: dict[str, tuple[str, ...]]
+    gaps = {f"{start}.{name}-pruned": (name,) for name in every}
+    gaps[f"{start}.{COMBINED}-pruned"] = every
+    cuts: dict[str, Cut] = {}
+    near_far = audit.near_far
+    if near_far is not None:
+        cuts |= _orders(start, near_far.queries, near_far.removed, near_far.seed)
+    core = audit.core_set
+    if core is not None:
+        for name, test_sets in core_queries(audit).items():
+            cuts[f"{start}.{name}-far-{CORE}"] = Cut("far", test_sets, kept=core.kept, like=start)
+        if core.of_whole and start != ALL:
+            cuts[f"{ALL}.all-far-{CORE}"] = Cut("far", every, kept=core.kept, like=start)
+        if core.semdedup:
+            cuts[f"{ALL}.semdedup-{CORE}"] = Cut("semdedup", kept=core.kept, like=start)
+    evidence = audit.evidence
+    if evidence is not None:
+        like = f"{start}.{evidence.pruning}-pruned"
+        cuts[f"{start}.random-as-{evidence.pruning}"] = Cut("rand", like=like, seed=evidence.seed)
+        if evidence.removed is not None:
+            cuts |= _orders(start, [evidence.pruning], [evidence.removed], evidence.seed)
+    return Prunings(gaps, cuts)
+
+
+def small_prunings(audit: Similarity) -> Prunings:
+    """Return all prunings of the small corpus: those that supervised models are trained on."""
+    if audit.supervised is None or audit.near_far is None:
+        return Prunings()
+    near_far = audit.near_far
+    return Prunings(cuts=_orders(ALL, near_far.queries, audit.supervised.removed, near_far.seed))
+
+
+def prunings(audit: Similarity, corpus: str) -> Prunings:
+    """Return all prunings of a corpus; none of one that is neither large nor small."""
+    made = {audit.large: large_prunings, audit.small: small_prunings}
+    return made[corpus](audit) if corpus in made else Prunings()
+
+
+def core_queries(audit: Similarity) -> dict[str, tuple[str, ...]]:
+    """Return the far-pruned core sets of Table 3: their names and the test sets they look at."""
+    single = audit.near_far.queries if audit.near_far else []
+    return {"all": tuple(audit.test_sets), **{name: (name,) for name in single}}
+
+
+def _orders(start: str, queries: list[str], sizes: list[Size], seed: int) -> dict[str, Cut]:
+    """Return near- and far-pruning to each query and rand-pruning, at each size."""
+    cuts = {}
+    for size in sizes:
+        label = size_label(size)
+        cuts[f"{start}.rand-{label}"] = Cut("rand", removed=size, seed=seed)
+        for query in queries:
+            cuts[f"{start}.{query}-near-{label}"] = Cut("near", (query,), removed=size)
+            cuts[f"{start}.{query}-far-{label}"] = Cut("far", (query,), removed=size)
+    return cuts
+
+
+# --- manifests of the run ------------------------------------------------------------------------
+
+
+def web(audit: Similarity) -> str:
+    """Return the manifest that the audit prunes: the large corpus, deduplicated if it is to be.
+
+    (LAION-200M in the paper.)
+    """
+    return f"{audit.large}-{DEDUPLICATED}" if audit.deduplication else audit.large
+
+
+def with_small(audit: Similarity) -> str:
+    """Return the manifest of the pruned-from set with the small corpus added."""
+    return f"{web(audit)}-and-{audit.small}"
+
+
+def bases(audit: Similarity) -> list[str]:
+    """Return the unpruned manifests of Tables 1 and 4, that with the small set first."""
+    names = {True: with_small(audit), False: web(audit)}
+    return [names[added] for added in (True, False) if added in audit.with_small]
+
+
+def pruned(manifest: str, what: str) -> str:
+    """Return the name of a pruned manifest.
+
+    >>> pruned("large-deduplicated", "sketch-near-25pct")
+    'large-deduplicated.sketch-near-25pct'
+    """
+    return f"{manifest}.{what}"
+
+
+def similarity_manifests(audit: Similarity) -> dict[str, dict[str, str]]:
+    """Return the audit's manifests: the corpora of each, and how each is pruned."""
+    large, small = audit.large, audit.small
+    found = {web(audit): {large: base(audit)}}
+    prunings = large_prunings(audit)
+    for name in bases(audit):
+        added = {small: ALL} if name == with_small(audit) else {}
+        found[name] = {large: base(audit), **added}
+        for pruning in [*prunings.gaps, *_likes(prunings)]:
+            found[pruned(name, pruning.partition(".")[2])] = {large: pruning, **added}
+    for pruning in prunings.gaps | prunings.cuts:
+        start, _, what = pruning.partition(".")
+        of = large if start == ALL else web(audit)
+        found[pruned(of, what)] = {large: pruning}
+    for pruning in small_prunings(audit).cuts:
+        found[pruned(small, pruning.partition(".")[2])] = {small: pruning}
+    return found
+
+
+def _likes(prunings: Prunings) -> list[str]:
+    """Return the random controls of gap-pruned sets: they stand beside these with the small set."""
+    return [name for name in prunings.cuts if name.partition(".")[2].startswith("random-as-")]
+
+
+# --- searches among kept samples -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class KeptSearch:
+    """A search for neighbours among the samples that a pruning keeps, for some test sets."""
+
+    corpora: dict[str, str]  # corpus: pruning
+    test_sets: tuple[str, ...]
+
+
+def kept_searches(audit: Similarity) -> dict[str, KeptSearch]:
+    """Return the searches among kept samples, by name.
+
+    Of the deduplicated set (Table 7), of each gap-pruned set (to see that pruning kept its
+    promise, and for the galleries after pruning), and of each pair of sets (App. D).
+    """
+    start, large = base(audit), audit.large
+    found = {}
+    if start != ALL:
+        found[start] = KeptSearch({large: start}, tuple(audit.test_sets))
+    for pruning, test_sets in large_prunings(audit).gaps.items():
+        found[pruning.partition(".")[2]] = KeptSearch({large: pruning}, test_sets)
+    for name, pair in audit.pairs.items():
+        found[f"pair-{name}"] = KeptSearch({large: start, pair.small: ALL}, (pair.test,))
+    return found

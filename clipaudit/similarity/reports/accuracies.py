@@ -1,0 +1,346 @@
+"""Which models the similarity audit's tables of accuracies show, and what they are made from.
+
+Tables 1, 3 and 4, the evidence over seeds, and effective robustness. A model is named by its
+recipe and the manifest that it was trained on; where the grid leaves a model out, its row stays.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from clipaudit.config.manifests import ALL, size_label
+from clipaudit.config.pictures import can_train, pictured
+from clipaudit.config.settings import Settings
+from clipaudit.reports.specification import (
+    ReportTable,
+    manifest_files,
+    members,
+    prediction_files,
+    rows_of_test_sets,
+)
+from clipaudit.similarity.checks import can_show_evidence
+from clipaudit.similarity.prunings import (
+    CORE,
+    base,
+    bases,
+    core_queries,
+    large_prunings,
+    pruned,
+    web,
+    with_small,
+)
+from clipaudit.similarity.reports.sources import web_title
+from clipaudit.similarity.settings import CoreSet, Evidence, Robustness, Similarity
+from clipaudit.steps.paths import CLASSIFIER, PRETRAINED
+
+Row = dict[str, object]
+Model = tuple[str, str]  # recipe, manifest
+
+
+def in_grid(run: Settings, audit: Similarity, recipe: str, manifest: str) -> bool:
+    """Return whether a model is there to be shown.
+
+    It is where the grid asks for its manifest, or it is there anyway: as an encoder, for the
+    evidence, or from elsewhere. Of a corpus without pictures there are no models.
+    """
+    if recipe in (PRETRAINED, CLASSIFIER):
+        return True
+    if not can_train(run, manifest):
+        return False
+    encoders = {encoder.model for encoder in run.encoders.values()}
+    return (
+        audit.asks_for(manifest)
+        or f"{recipe}/{manifest}" in encoders
+        or ((recipe, manifest) in evidence_models(audit) and can_show_evidence(run, audit))
+    )
+
+
+def classified(run: Settings, audit: Similarity) -> list[str]:
+    """Return the test sets with the classes of the small set: those that classifiers know."""
+    labels = run.corpora[audit.small].labels
+    return [name for name in _evaluated(run, audit) if run.corpora[name].labels == labels]
+
+
+def _evaluated(run: Settings, audit: Similarity) -> list[str]:
+    return pictured(run, audit.test_sets)
+
+
+# --- Tables 1, 3 and 4 ---------------------------------------------------------------------------
+
+
+def accuracies(run: Settings, audit: Similarity, *, small_added: bool) -> ReportTable:
+    """Tables 1 and 4: pretrained models, the models of unpruned sets, those of gap-pruned sets."""
+    rows = _accuracy_rows(run, audit, small_added=small_added)
+    made_of = _made_of(run, rows)
+    return ReportTable(
+        sql="similarity_table1",
+        inputs={
+            "predictions": _predictions(run, audit, rows),
+            "manifest_rows": manifest_files(run, made_of),
+        },
+        relations={
+            "rows": rows,
+            "members": made_of,
+            "testsets": rows_of_test_sets(run, audit.test_sets),
+        },
+    )
+
+
+def core_sets(run: Settings, audit: Similarity, core: CoreSet) -> ReportTable:
+    """Table 3: models of core sets beside those of the sets that they were taken from."""
+    rows = _numbered(_core_rows(run, audit, core))
+    made_of = _made_of(run, rows)
+    return ReportTable(
+        sql="similarity_table3",
+        inputs={
+            "predictions": _predictions(run, audit, rows),
+            "manifest_rows": manifest_files(run, made_of),
+        },
+        relations={
+            "rows": rows,
+            "members": made_of,
+            "testsets": rows_of_test_sets(run, audit.test_sets),
+        },
+    )
+
+
+def _accuracy_rows(run: Settings, audit: Similarity, *, small_added: bool) -> list[Row]:
+    rows = _pretrained_rows(run, audit)
+    start, title = web(audit), web_title(run, audit)
+    if audit.deduplication is not None:
+        rows.append(_row(run, audit, run.title(audit.large), audit.large))
+    if small_added:
+        if audit.deduplication is not None or False in audit.with_small:
+            rows.append(_row(run, audit, title, start))
+        start, title = with_small(audit), f"{title} + {run.title(audit.small)}"
+    rows.append(_row(run, audit, title, start))
+    for pruning in large_prunings(audit).gaps:
+        what = pruning.partition(".")[2]
+        rows.append(_row(run, audit, what, pruned(start, what), baseline=start))
+    if not small_added:
+        rows += _classifier_rows(run, audit)
+    return _numbered(rows)
+
+
+def _core_rows(run: Settings, audit: Similarity, core: CoreSet) -> list[Row]:
+    rows = _pretrained_rows(run, audit)
+    titles = {audit.large: run.title(audit.large), web(audit): web_title(run, audit)}
+    rows += [_row(run, audit, title, manifest) for manifest, title in titles.items()]
+    chosen = [(web(audit), name) for name in core_queries(audit)]
+    if core.of_whole and base(audit) != ALL:
+        chosen.insert(0, (audit.large, "all"))
+    for manifest, name in chosen:
+        dataset = f"{name}-far-pruned ({titles[manifest]})"
+        rows.append(_row(run, audit, dataset, pruned(manifest, f"{name}-far-{CORE}")))
+    if core.semdedup:
+        rows.append(
+            _row(
+                run,
+                audit,
+                f"SemDeDup ({run.title(audit.large)})",
+                pruned(audit.large, f"semdedup-{CORE}"),
+            )
+        )
+    return rows
+
+
+def _pretrained_rows(run: Settings, audit: Similarity) -> list[Row]:
+    return [
+        _row(run, audit, run.encoders[name].title or name, name, recipe=PRETRAINED)
+        for name in audit.pretrained
+    ]
+
+
+def _classifier_rows(run: Settings, audit: Similarity) -> list[Row]:
+    """Return what models with labels reach: classifiers from elsewhere, one of the small set."""
+    rows = [
+        _row(run, audit, run.classifiers[name].title or name, name, recipe=CLASSIFIER)
+        for name in audit.classifiers
+    ]
+    if audit.supervised is not None:
+        recipe = audit.supervised.recipe
+        dataset = f"{run.title(audit.small)} ({recipe})"
+        rows.append(_row(run, audit, dataset, audit.small, recipe=recipe))
+    return rows
+
+
+def _row(
+    run: Settings,
+    audit: Similarity,
+    dataset: str,
+    manifest: str,
+    *,
+    recipe: str | None = None,
+    baseline: str | None = None,
+) -> Row:
+    recipe = recipe or audit.recipe
+    return {
+        "dataset": dataset,
+        "recipe": recipe,
+        "manifest": manifest,
+        "baseline": baseline,
+        "indent": baseline is not None,
+        "in_grid": in_grid(run, audit, recipe, manifest),
+    }
+
+
+def _numbered(rows: Iterable[Row]) -> list[Row]:
+    return [{"position": position, **row} for position, row in enumerate(rows)]
+
+
+def _made_of(run: Settings, rows: Sequence[Mapping[str, object]]) -> list[Row]:
+    """Return the relation `members` of the rows whose manifest is one of this run."""
+    manifests = [
+        str(row["manifest"]) for row in rows if row["recipe"] not in (PRETRAINED, CLASSIFIER)
+    ]
+    return [member for manifest in manifests for member in members(run, manifest)]
+
+
+def _predictions(
+    run: Settings, audit: Similarity, rows: Sequence[Mapping[str, object]]
+) -> list[str]:
+    """Return the predictions of the rows that are in the grid; a small grid may leave none."""
+    shown = [(str(row["recipe"]), str(row["manifest"])) for row in rows if row["in_grid"]]
+    by_labels = {CLASSIFIER, *run.supervised_recipes}
+    return [
+        path
+        for recipe, manifest in shown
+        for path in prediction_files(
+            [(recipe, manifest)],
+            classified(run, audit) if recipe in by_labels else _evaluated(run, audit),
+        )
+    ]
+
+
+# --- over several seeds --------------------------------------------------------------------------
+
+
+def evidence_models(audit: Similarity) -> set[Model]:
+    """Return the models that the evidence needs, whatever the grid."""
+    evidence = audit.evidence
+    if evidence is None:
+        return set()
+    arms = [*_arms(audit, evidence), *_order_arms(audit, evidence)]
+    return {(str(arm["recipe"]), str(arm["manifest"])) for arm in arms}
+
+
+def evidence_of_pruning(run: Settings, audit: Similarity, evidence: Evidence) -> ReportTable:
+    """The effect of pruning over several seeds, against a random set of the same size."""
+    arms = _arms(audit, evidence)
+    return ReportTable(
+        sql="similarity_evidence",
+        inputs={"predictions": _arm_predictions(run, audit, arms)},
+        relations={"arms": arms, "testsets": rows_of_test_sets(run, audit.test_sets)},
+        parameters={"reference": evidence.reference, "t": _quantile(evidence)},
+    )
+
+
+def evidence_of_orders(run: Settings, audit: Similarity, evidence: Evidence) -> ReportTable:
+    """Near-, rand- and far-pruning by one size over several seeds."""
+    arms = _order_arms(audit, evidence)
+    return ReportTable(
+        sql="similarity_evidence_orders",
+        inputs={"predictions": _arm_predictions(run, audit, arms)},
+        relations={"arms": arms, "testsets": rows_of_test_sets(run, audit.test_sets)},
+        parameters={"t": _quantile(evidence)},
+    )
+
+
+def _quantile(evidence: Evidence) -> float:
+    from clipaudit.reports.intervals import student_quantile  # scipy: not for every planning
+
+    return student_quantile(len(evidence.recipes) - 1)
+
+
+def _arms(audit: Similarity, evidence: Evidence) -> list[Row]:
+    unpruned = bases(audit)[0]
+    manifests = {
+        True: pruned(unpruned, f"{evidence.pruning}-pruned"),
+        False: pruned(unpruned, f"random-as-{evidence.pruning}"),
+    }
+    return [
+        {"recipe": recipe, "manifest": manifest, "is_pruned": is_pruned}
+        for recipe in evidence.recipes
+        for is_pruned, manifest in manifests.items()
+    ]
+
+
+def _order_arms(audit: Similarity, evidence: Evidence) -> list[Row]:
+    if evidence.removed is None:
+        return []
+    label = size_label(evidence.removed)
+    prunings = {
+        "near": f"{evidence.pruning}-near-{label}",
+        "rand": f"rand-{label}",
+        "far": f"{evidence.pruning}-far-{label}",
+    }
+    return [
+        {"recipe": recipe, "manifest": pruned(web(audit), what), "pruning_order": order}
+        for recipe in evidence.recipes
+        for order, what in prunings.items()
+    ]
+
+
+def _arm_predictions(
+    run: Settings, audit: Similarity, arms: Sequence[Mapping[str, object]]
+) -> list[str]:
+    models = [(str(arm["recipe"]), str(arm["manifest"])) for arm in arms]
+    return prediction_files(models, _evaluated(run, audit))
+
+
+# --- effective robustness ------------------------------------------------------------------------
+
+
+def robustness(run: Settings, audit: Similarity, settings: Robustness) -> ReportTable:
+    """How far the CLIP models of Tables 1 and 4 lie above the line of the small set's models."""
+    rows = _clip_rows(run, audit)
+    models = _models_of_small(run, audit) if settings.supervised else []
+    return ReportTable(
+        sql="similarity_robustness",
+        inputs={
+            "predictions": [
+                *_predictions(run, audit, rows),
+                *prediction_files(models, classified(run, audit)),
+            ]
+        },
+        relations={
+            "rows": rows,
+            "line_models": [
+                {"recipe": recipe, "manifest": manifest} for recipe, manifest in models
+            ],
+            "line_points": [
+                {"model": f"point {number}", "testset": name, "accuracy": accuracy}
+                for number, point in enumerate(settings.points, start=1)
+                for name, accuracy in point.items()
+            ],
+            "testsets": rows_of_test_sets(run, audit.test_sets),
+        },
+        parameters={"reference": settings.reference},
+    )
+
+
+def _clip_rows(run: Settings, audit: Similarity) -> list[Row]:
+    """Return the rows of Tables 1 and 4 with a CLIP model, each model once, named in full."""
+    found: dict[Model, Row] = {}
+    for small_added in (True, False):
+        if small_added not in audit.with_small:
+            continue
+        rows = _accuracy_rows(run, audit, small_added=small_added)
+        titles = {row["manifest"]: row["dataset"] for row in rows}
+        for row in rows:
+            model = str(row["recipe"]), str(row["manifest"])
+            if row["in_grid"] and model[0] in (PRETRAINED, audit.recipe):
+                of = f" of {titles[row['baseline']]}" if row["baseline"] else ""
+                dataset = f"{row['dataset']}{of}"
+                found.setdefault(model, {**row, "dataset": dataset, "indent": False})
+    return [{**row, "position": position} for position, row in enumerate(found.values())]
+
+
+def _models_of_small(run: Settings, audit: Similarity) -> list[Model]:
+    """Return the supervised models of the small set, whole and pruned, that are in the grid."""
+    if audit.supervised is None:
+        return []
+    recipe = audit.supervised.recipe
+    return [
+        (recipe, manifest)
+        for manifest, corpora in run.manifests().items()
+        if set(corpora) == {audit.small} and in_grid(run, audit, recipe, manifest)
+    ]

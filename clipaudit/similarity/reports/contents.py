@@ -1,0 +1,30 @@
+"""What the similarity audit reports."""
+
+from collections.abc import Sequence
+
+from clipaudit.config.settings import Settings
+from clipaudit.reports.contents import Contents, SampleNumbers
+from clipaudit.similarity.reports.figures import similarity_figures
+from clipaudit.similarity.reports.galleries import similarity_galleries
+from clipaudit.similarity.reports.sources import similarity_files
+from clipaudit.similarity.reports.tables import similarity_tables
+from clipaudit.similarity.settings import Similarity
+
+
+def _similarities(run: Settings, corpora: Sequence[str]) -> SampleNumbers:
+    """Return how similar samples are to the nearest of each test set; without the audit, none."""
+    audit = run.section(Similarity)
+    if audit is None:
+        return SampleNumbers({"similarities": []})
+    return SampleNumbers(
+        {"similarities": similarity_files(run, audit, corpora)},
+        [("similarity", name, f"similarity to {run.title(name)}") for name in audit.test_sets],
+    )
+
+
+CONTENTS = Contents(
+    [similarity_tables],
+    [similarity_figures],
+    similarity_galleries,
+    sample_numbers=_similarities,
+)

@@ -1,0 +1,230 @@
+"""What the figures of the similarity audit are made from: their tables, and how these are drawn.
+
+One `ReportFigure` a figure of the paper, or a part of one where its panels show different tables:
+`similarity_fig3_left` beside `similarity_fig3`, `similarity_fig6_right` beside `similarity_fig6`.
+What a figure would say of models that are not in the grid it leaves out, and says so.
+
+Differences: the paper has Sketch, R and Val in its Figures 3 (left) and 4 and the others in Figure
+6; here these are the first three test sets of the settings and the rest. A bin takes its lower edge
+and not its upper one, the last one all that is 1 or more. Histograms have bins of 0.01, accuracies
+the paper's of 0.05. The gaps of Figure 14 are those to the small set, as for Table 6.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from clipaudit.config.pictures import left_out, pictured
+from clipaudit.config.settings import Settings
+from clipaudit.errors import ConfigError
+from clipaudit.reports.figures import ReportFigure
+from clipaudit.reports.specification import (
+    ReportTable,
+    manifest_files,
+    members,
+    prediction_files,
+    rows_of_test_sets,
+)
+from clipaudit.similarity.prunings import pruned, web
+from clipaudit.similarity.reports.accuracies import in_grid
+from clipaudit.similarity.reports.pruning_figures import (
+    curves_beside,
+    curves_of_queries,
+    curves_of_sets,
+)
+from clipaudit.similarity.reports.sources import (
+    kept_neighbors,
+    neighbors_in_web,
+    neighbors_of,
+    similarity_files,
+    web_title,
+)
+from clipaudit.similarity.settings import Pair, Similarity
+
+FIRST = 3  # test sets of Figures 3 (left) and 4; the rest are Figure 6's
+ACCURACY_BINS = 20  # per unit of similarity: bins of 0.05, the paper's
+HISTOGRAM_BINS = 100  # finer: nothing but a count is asked of a bin
+
+_NEAREST = "similarity to the nearest image"
+
+
+def similarity_figures(run: Settings) -> dict[str, ReportFigure]:
+    """Return the figures of the audit that the settings ask for, by name, in the paper's order.
+
+    Raise ConfigError where a pair of sets would get the name of another figure.
+    """
+    audit = run.section(Similarity)
+    if audit is None:
+        return {}
+    first, rest = audit.test_sets[:FIRST], audit.test_sets[FIRST:]
+    found = {"fig3_left": _correlations(run, audit, first)}
+    if audit.near_far is not None:
+        found["fig3"] = curves_of_queries(run, audit, audit.near_far)
+    found["fig4"] = _histograms(run, audit, first)
+    if rest:
+        found["fig6"] = _histograms(run, audit, rest)
+        found["fig6_right"] = _correlations(run, audit, rest)
+    if audit.near_far is not None:
+        found["fig7"] = curves_of_sets(run, audit, audit.near_far, audit.test_sets)
+        if audit.control_sets:
+            found["fig8"] = curves_of_sets(run, audit, audit.near_far, audit.control_sets)
+        if audit.supervised is not None:
+            for name, y in (("fig9", "accuracy"), ("fig10", "relative_change")):
+                found[name] = curves_beside(run, audit, audit.near_far, audit.supervised, y)
+    for name, pair in audit.pairs.items():
+        for figure, made in _pair(run, audit, name, pair).items():
+            if figure in found:
+                raise ConfigError(
+                    f"similarity.pairs.{name}: its figure would be similarity_{figure}, of which "
+                    "there is one already; give the pair another name"
+                )
+            found[figure] = made
+    if audit.second_encoder is not None:
+        found["fig13"] = _encoders(run, audit, audit.second_encoder)
+    found["fig14"] = _normalized(run, audit)
+    return {f"similarity_{name}": _with_notes(run, figure) for name, figure in found.items()}
+
+
+def _with_notes(run: Settings, figure: ReportFigure) -> ReportFigure:
+    """Say below a figure of accuracies which of them are missing for want of pictures."""
+    notes = left_out(run) if "predictions" in figure.table.inputs else []
+    return replace(figure, caption=" ".join([figure.caption, *notes]))
+
+
+# --- similarity of test images -------------------------------------------------------------------
+
+
+def _histograms(run: Settings, audit: Similarity, test_sets: Sequence[str]) -> ReportFigure:
+    """Figures 4 and 6: the similarity of test images to both train sets."""
+    return _two_histograms(
+        run,
+        test_sets,
+        neighbors_of(audit, audit.large),
+        neighbors_of(audit, audit.small),
+        [("large", run.title(audit.large)), ("small", run.title(audit.small))],
+        f"Similarity of test images to their nearest images in {run.title(audit.large)} and in "
+        f"{run.title(audit.small)}.",
+    )
+
+
+def _encoders(run: Settings, audit: Similarity, second: str) -> ReportFigure:
+    """Figure 13: the similarity of test images to the small set under two encoders."""
+    titles = [run.encoders[name].title or name for name in (audit.encoder, second)]
+    return _two_histograms(
+        run,
+        audit.test_sets,
+        neighbors_of(audit, audit.small),
+        neighbors_of(audit, audit.small, second),
+        [("encoder", titles[0]), ("second_encoder", titles[1])],
+        f"Similarity of test images to their nearest images in {run.title(audit.small)} under two "
+        "encoders.",
+    )
+
+
+def _two_histograms(
+    run: Settings,
+    test_sets: Sequence[str],
+    first: str,
+    second: str,
+    series: Sequence[tuple[str, str]],
+    caption: str,
+) -> ReportFigure:
+    """Return two histograms for each test set: of one file of neighbours and of another."""
+    table = ReportTable(
+        sql="similarity_histograms",
+        inputs={"first_neighbors": [first], "second_neighbors": [second]},
+        relations={
+            "testsets": rows_of_test_sets(run, test_sets),
+            "series": [
+                {"position": position, "series": name, "title": title}
+                for position, (name, title) in enumerate(series)
+            ],
+        },
+        parameters={"bins": HISTOGRAM_BINS},
+    )
+    options = {"x_label": _NEAREST, "y": "share"}
+    return ReportFigure(table, "histograms", f"{caption} Bins of {1 / HISTOGRAM_BINS}.", options)
+
+
+def _correlations(
+    run: Settings, audit: Similarity, test_sets: Sequence[str], neighbors: str | None = None
+) -> ReportFigure:
+    """Figures 3 (left) and 6, 11, 12 (right): the accuracy of the unpruned model by similarity."""
+    model = (audit.recipe, web(audit))
+    models = [model] if in_grid(run, audit, *model) else []
+    title = web_title(run, audit)
+    table = ReportTable(
+        sql="similarity_correlation",
+        inputs={
+            "neighbors": [neighbors or neighbors_in_web(audit)],
+            "predictions": prediction_files(models, pictured(run, test_sets)),
+        },
+        relations={"testsets": rows_of_test_sets(run, test_sets)},
+        parameters={"bins": ACCURACY_BINS},
+    )
+    return ReportFigure(
+        table,
+        "correlations",
+        f"Zero-shot accuracy of a model trained on {title}, by the similarity of test images to "
+        f"their nearest image in {title}: in bins of {1 / ACCURACY_BINS} with exact 95 % "
+        "intervals, and as a logistic curve through all single images. \N{GREEK SMALL LETTER RHO} "
+        "is Spearman's rank correlation of similarity and right answer over single images.",
+        {
+            "x_label": f"{_NEAREST} of {title}",
+            "empty": "no images" if models else "not in this grid",
+        },
+    )
+
+
+def _pair(run: Settings, audit: Similarity, name: str, pair: Pair) -> dict[str, ReportFigure]:
+    """Figures 11 and 12: another small set and test set compared with the large set."""
+    search = f"pair-{name}"
+    in_web = kept_neighbors(audit, search, audit.large)
+    test, large, small = run.title(pair.test), web_title(run, audit), run.title(pair.small)
+    histograms = _two_histograms(
+        run,
+        [pair.test],
+        in_web,
+        kept_neighbors(audit, search, pair.small),
+        [("large", large), ("small", small)],
+        f"Similarity of {test} to the nearest images in {large} and in {small}.",
+    )
+    return {
+        f"fig{pair.figure}_{name}": histograms,
+        f"fig{pair.figure}_{name}_right": _correlations(run, audit, [pair.test], in_web),
+    }
+
+
+def _normalized(run: Settings, audit: Similarity) -> ReportFigure:
+    """Figure 14: how near train samples lie to the similarity gap."""
+    large, small = f"{web_title(run, audit)}, pruned", run.title(audit.small)
+    manifests = {name: pruned(web(audit), f"{name}-pruned") for name in audit.test_sets}
+    made_of = [member for manifest in manifests.values() for member in members(run, manifest)]
+    table = ReportTable(
+        sql="similarity_normalized",
+        inputs={
+            "neighbors": [neighbors_of(audit, audit.small)],
+            "similarities": similarity_files(run, audit, [audit.large, audit.small]),
+            "manifest_rows": manifest_files(run, made_of),
+        },
+        relations={
+            "testsets": rows_of_test_sets(run, audit.test_sets),
+            "members": made_of,
+            "pruned": [
+                {"testset": name, "manifest": manifest} for name, manifest in manifests.items()
+            ],
+        },
+        parameters={
+            "large": audit.large,
+            "small": audit.small,
+            "large_title": large,
+            "small_title": small,
+            "bins": HISTOGRAM_BINS,
+        },
+    )
+    return ReportFigure(
+        table,
+        "histograms",
+        "Density of normalized similarity: a train sample's similarity to its most similar test "
+        f"image, divided by that image's gap, in {large} to the test set's gap, and in {small}.",
+        {"x_label": "normalized similarity", "y": "density", "edge": "the gap"},
+    )

@@ -1,0 +1,147 @@
+"""Which galleries the similarity audit has, and what they are made from.
+
+The paper's Figures 1, 2 (its Section 3) and 15 to 26 (Appendix G). Figures 15 to 20 are one here a
+test set, `similarity_fig15_<test set>`; 21 to 26 are `similarity_fig21_<test set>`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from clipaudit.config.settings import Settings
+from clipaudit.reports.specification import Gallery, gallery_of
+from clipaudit.similarity.reports.sources import (
+    kept_neighbors,
+    neighbors_in_web,
+    neighbors_of,
+    web_title,
+)
+from clipaudit.similarity.settings import Similarity
+from clipaudit.steps import paths
+
+OVERVIEW_SETS, OVERVIEW_QUERIES = 3, 2  # Figure 1: test sets, and pictures of each
+LADDER = 8  # test pictures of Figure 2
+
+
+@dataclass(frozen=True)
+class SetShown:
+    """A set whose samples are shown: its title, its corpus, and the pointer of its neighbors."""
+
+    title: str
+    corpus: str
+    neighbors: str  # relative to results/
+
+
+def similarity_galleries(run: Settings) -> dict[str, Gallery]:
+    """Return the galleries that the settings ask for, by name, in the paper's order."""
+    audit = run.section(Similarity)
+    if audit is None or audit.galleries is None:
+        return {}
+    queries = audit.galleries.queries
+    found = {
+        "fig1": _before(run, audit, audit.test_sets[:OVERVIEW_SETS], OVERVIEW_QUERIES),
+        "fig2": _ladder(run, audit),
+        **{f"fig15_{name}": _before(run, audit, [name], queries) for name in audit.test_sets},
+        **{f"fig21_{name}": _after(run, audit, name, queries) for name in audit.test_sets},
+    }
+    return {f"similarity_{name}": gallery for name, gallery in found.items()}
+
+
+def _before(run: Settings, audit: Similarity, names: Sequence[str], queries: int) -> Gallery:
+    """Figures 1 and 15 to 20: random test images, in both train sets."""
+    sets = [_whole(run, audit, audit.large), _whole(run, audit, audit.small)]
+    caption = f"{_nearest(run, names, sets)} {_ORDER}"
+    return _gallery(run, audit, names, sets, caption, queries=queries)
+
+
+def _ladder(run: Settings, audit: Similarity) -> Gallery:
+    """Figure 2: what a similarity looks like, from the lowest to the highest."""
+    name = audit.near_far.queries[0] if audit.near_far else audit.test_sets[0]
+    large = _whole(run, audit, audit.large)
+    caption = (
+        f"Test images of {run.title(name)} (top row), joined by their similarity to the nearest "
+        f"image in {large.title} (bottom row), from the lowest similarity to the highest."
+    )
+    return _gallery(run, audit, [name], [large], caption, form="ladder", queries=LADDER)
+
+
+def _after(run: Settings, audit: Similarity, name: str, queries: int) -> Gallery:
+    """Figures 21 to 26: what pruning to the gap takes away."""
+    pruning = f"{name}-pruned"
+    small = _whole(run, audit, audit.small)
+    web = SetShown(web_title(run, audit), audit.large, neighbors_in_web(audit))
+    kept = SetShown(pruning, audit.large, kept_neighbors(audit, pruning, audit.large))
+    sets = [small, web, kept]
+    caption = (
+        f"{_nearest(run, [name], sets)} They are drawn among the test images that are more similar "
+        f"to {web.title} than to {small.title}; {pruning} is {web.title} pruned to the gaps of "
+        f"{run.title(name)}. {_ORDER}"
+    )
+    nearer = (sets.index(web), sets.index(small))
+    return _gallery(run, audit, [name], sets, caption, queries=queries, nearer=nearer)
+
+
+_ORDER = "Similarity decreases from left to right; near duplicates among the neighbors are omitted."
+
+
+def _nearest(run: Settings, names: Sequence[str], sets: Sequence[SetShown]) -> str:
+    tests, searched = _listed([run.title(name) for name in names]), _listed([s.title for s in sets])
+    return f"Random test images of {tests}, and their nearest neighbors in {searched}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names as a text lists them.
+
+    >>> _listed(["a"]), _listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _whole(run: Settings, audit: Similarity, corpus: str) -> SetShown:
+    return SetShown(run.title(corpus), corpus, neighbors_of(audit, corpus))
+
+
+def _gallery(
+    run: Settings,
+    audit: Similarity,
+    names: Sequence[str],
+    sets: Sequence[SetShown],
+    caption: str,
+    *,
+    queries: int,
+    form: Literal["rows", "ladder"] = "rows",
+    nearer: tuple[int, int] | None = None,
+) -> Gallery:
+    """Return a gallery of `queries` samples of each test set.
+
+    `nearer` are the positions of two sets: only test samples nearer to the first are taken.
+    """
+    assert audit.galleries is not None, "asked for galleries that the settings leave off"
+    searched = list(dict.fromkeys(each.corpus for each in sets))
+    settings = {
+        "form": form,
+        "testsets": [{"testset": name, "title": run.title(name)} for name in names],
+        "sets": [{"title": each.title, "corpus": each.corpus} for each in sets],
+        "picked": {
+            "ladder": form == "ladder",
+            "count": queries,
+            "seed": audit.galleries.seed,
+            "nearer": None if nearer is None else list(nearer),
+        },
+        "shown": {
+            "columns": 1 if form == "ladder" else audit.galleries.columns,
+            "near_duplicate_distance": audit.near_duplicate_distance,
+        },
+    }
+    inputs = {
+        "neighbors": [each.neighbors for each in sets],
+        "embeddings": [
+            paths.embeddings(audit.encoder, corpus, part)
+            for corpus in searched
+            for part in run.parts(corpus)
+        ],
+    }
+    shown = [*names, *searched]
+    return gallery_of(run, shown, settings=settings, inputs=inputs, caption=caption)

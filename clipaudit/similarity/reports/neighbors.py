@@ -1,0 +1,142 @@
+"""What the similarity audit's tables of neighbours and of pruned samples are made from.
+
+Tables 2, 5, 6 and 7, what deduplication keeps, and the check that gap pruning kept its promise.
+"""
+
+from clipaudit.config.deduplication import Deduplication
+from clipaudit.config.manifests import ALL, DEDUPLICATED
+from clipaudit.config.settings import Settings
+from clipaudit.reports.specification import ReportTable, manifest_files, members, rows_of_test_sets
+from clipaudit.similarity.prunings import base, kept_searches, large_prunings, pruned, web
+from clipaudit.similarity.reports.sources import (
+    kept_neighbors,
+    neighbors_of,
+    similarity_files,
+    web_title,
+)
+from clipaudit.similarity.settings import Similarity
+from clipaudit.steps import paths
+
+
+def near_duplicates(run: Settings, audit: Similarity) -> ReportTable:
+    """Table 2: test images with a near duplicate in either train set."""
+    return ReportTable(
+        sql="similarity_table2",
+        inputs={"neighbors": _neighbors_of_both(audit)},
+        relations={"testsets": rows_of_test_sets(run, audit.test_sets)},
+        parameters={
+            **_corpora(run, audit),
+            "large_title": run.title(audit.large),
+            "near_duplicate_distance": audit.near_duplicate_distance,
+        },
+    )
+
+
+def second_encoder(run: Settings, audit: Similarity, second: str) -> ReportTable:
+    """Table 5: similarity to the small set under two encoders."""
+    titles = [run.encoders[name].title or name for name in (audit.encoder, second)]
+    files = [neighbors_of(audit, audit.small, name) for name in (audit.encoder, second)]
+    return ReportTable(
+        sql="similarity_table5",
+        inputs={"neighbors": list(dict.fromkeys(files))},
+        relations={"testsets": rows_of_test_sets(run, audit.test_sets)},
+        parameters={
+            "encoder": audit.encoder,
+            "second_encoder": second,
+            "encoders_title": " and ".join(titles),
+        },
+    )
+
+
+def near_gap(run: Settings, audit: Similarity) -> ReportTable:
+    """Table 6: train samples just outside the gap, in the pruned large set and in the small one."""
+    manifests = {name: pruned(web(audit), f"{name}-pruned") for name in audit.test_sets}
+    made_of = [member for manifest in manifests.values() for member in members(run, manifest)]
+    return ReportTable(
+        sql="similarity_table6",
+        inputs={
+            "neighbors": [neighbors_of(audit, audit.small)],
+            "similarities": similarity_files(run, audit, [audit.large, audit.small]),
+            "manifest_rows": manifest_files(run, made_of),
+        },
+        relations={
+            "testsets": rows_of_test_sets(run, audit.test_sets),
+            "members": made_of,
+            "pruned": [
+                {"testset": name, "manifest": manifest} for name, manifest in manifests.items()
+            ],
+        },
+        parameters={
+            **_corpora(run, audit),
+            "large_title": web_title(run, audit),
+            "near_gap": audit.near_gap,
+        },
+    )
+
+
+def nearer(run: Settings, audit: Similarity) -> ReportTable:
+    """Table 7: test images whose nearest neighbour is in the large set, not in the small one."""
+    whole = {"corpus": audit.large, "title": run.title(audit.large), "search": ALL}
+    train_sets, searched = [whole], []
+    if base(audit) == DEDUPLICATED:
+        title = web_title(run, audit)
+        train_sets.append({"corpus": web(audit), "title": title, "search": DEDUPLICATED})
+        searched.append(kept_neighbors(audit, DEDUPLICATED, audit.large))
+    return ReportTable(
+        sql="similarity_table7",
+        inputs={"neighbors": _neighbors_of_both(audit), "kept_neighbors": searched},
+        relations={
+            "testsets": rows_of_test_sets(run, audit.test_sets),
+            "train_sets": [
+                {"position": position, **each} for position, each in enumerate(train_sets)
+            ],
+        },
+        parameters=_corpora(run, audit),
+    )
+
+
+def deduplication(audit: Similarity, settings: Deduplication) -> ReportTable:
+    """How many samples deduplication keeps, at the chosen threshold and at others."""
+    thresholds = sorted({settings.threshold, *settings.sweep})
+    return ReportTable(
+        sql="similarity_deduplication",
+        inputs={
+            "duplicates": [
+                paths.duplicates(audit.encoder, audit.large, group) for group in settings.groups()
+            ]
+        },
+        parameters={"thresholds": thresholds, "chosen": settings.threshold},
+    )
+
+
+def gap_check(run: Settings, audit: Similarity) -> ReportTable:
+    """Whether gap pruning kept its promise: no kept sample is nearer than the gap."""
+    prunings = [name.partition(".")[2] for name in large_prunings(audit).gaps]
+    searches = kept_searches(audit)
+    return ReportTable(
+        sql="similarity_gap_check",
+        inputs={
+            "neighbors": [neighbors_of(audit, audit.small)],
+            "kept_neighbors": [kept_neighbors(audit, name, audit.large) for name in prunings],
+        },
+        relations={
+            "searches": [
+                {"position": position, "search": name, "testset": test_set}
+                for position, name in enumerate(prunings)
+                for test_set in searches[name].test_sets
+            ],
+            "testsets": rows_of_test_sets(run, audit.test_sets),
+        },
+    )
+
+
+def _neighbors_of_both(audit: Similarity) -> list[str]:
+    return [neighbors_of(audit, corpus) for corpus in (audit.large, audit.small)]
+
+
+def _corpora(run: Settings, audit: Similarity) -> dict[str, object]:
+    return {
+        "large": audit.large,
+        "small": audit.small,
+        "small_title": run.title(audit.small),
+    }

@@ -1,0 +1,179 @@
+"""Accuracy by the size of the train set: Figures 3 (centre, right) and 7 to 10 of the paper.
+
+Each is drawn from a table of `similarity_curves.sql`, over a list of points: which model in which
+series of which panel. Models that are not in the grid stay in the list, without a value.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from clipaudit.config.manifests import Size, size_label
+from clipaudit.config.pictures import has_pictures
+from clipaudit.config.settings import Settings
+from clipaudit.reports.figures import ReportFigure
+from clipaudit.reports.specification import ReportTable, manifest_files, members
+from clipaudit.similarity.prunings import pruned, web
+from clipaudit.similarity.reports.accuracies import classified, in_grid
+from clipaudit.similarity.reports.sources import web_title
+from clipaudit.similarity.settings import NearFar, Similarity, Supervised
+from clipaudit.steps import paths
+
+
+@dataclass(frozen=True)
+class _Family:
+    """Models of one recipe, trained on prunings of one manifest."""
+
+    title: str
+    recipe: str
+    baseline: str  # the manifest that the prunings start from
+    removed: Sequence[Size]
+
+
+def curves_of_queries(run: Settings, audit: Similarity, near_far: NearFar) -> ReportFigure:
+    """Figure 3 (centre, right): each query's accuracy on the sets pruned by similarity to it."""
+    family = _clip(run, audit, near_far)
+    points = [
+        point
+        for panel, query in enumerate(near_far.queries)
+        for point in _panel(run, audit, panel, query, [(family, query, 0, "")])
+    ]
+    return _curves(
+        run,
+        points,
+        "Zero-shot accuracy of CLIP models by the size of their training set: "
+        f"{web_title(run, audit)}, less the images most similar to the test set (near-pruned), "
+        "less the least similar ones (far-pruned), less random ones. Exact 95 % intervals.",
+        {"x": "size", "y": "accuracy"},
+    )
+
+
+def curves_of_sets(
+    run: Settings, audit: Similarity, near_far: NearFar, test_sets: Sequence[str]
+) -> ReportFigure:
+    """Figures 7 and 8: the accuracy on other test sets than those that were pruned to."""
+    family = _clip(run, audit, near_far)
+    groups = [
+        (family, query, position, run.title(query))
+        for position, query in enumerate(near_far.queries)
+    ]
+    points = [
+        point
+        for panel, test_set in enumerate(test_sets)
+        for point in _panel(run, audit, panel, test_set, groups, shared_rand=True)
+    ]
+    queries = " or ".join(run.title(query) for query in near_far.queries)
+    return _curves(
+        run,
+        points,
+        "Zero-shot accuracy of CLIP models by the number of samples removed from "
+        f"{web_title(run, audit)}: the images most similar to {queries} (near-pruned), the least "
+        "similar ones (far-pruned), random ones. Exact 95 % intervals.",
+        {"x": "removed", "y": "accuracy"},
+    )
+
+
+def curves_beside(
+    run: Settings, audit: Similarity, near_far: NearFar, supervised: Supervised, y: str
+) -> ReportFigure:
+    """Figures 9 and 10: CLIP beside classifiers trained on prunings of the small set."""
+    clip = _clip(run, audit, near_far)
+    small = run.title(audit.small)
+    others = _Family("supervised", supervised.recipe, audit.small, supervised.removed)
+    points = []
+    for panel, query in enumerate(near_far.queries):
+        families = [clip, others] if query in classified(run, audit) else [clip]
+        groups = [(family, query, group, family.title) for group, family in enumerate(families)]
+        points += _panel(run, audit, panel, query, groups)
+    what, intervals = {
+        "accuracy": ("Accuracy", "Exact 95 % intervals."),
+        "relative_change": (
+            "Change of accuracy, relative to the unpruned model,",
+            "Intervals of 95 % by a bootstrap over the test images, paired.",
+        ),
+    }[y]
+    return _curves(
+        run,
+        points,
+        f"{what} of CLIP models trained on prunings of {web_title(run, audit)}, and of classifiers "
+        f"trained on prunings of {small}, by the share of samples kept. {intervals}",
+        {"x": "share", "y": y},
+    )
+
+
+def _clip(run: Settings, audit: Similarity, near_far: NearFar) -> _Family:
+    return _Family("CLIP", audit.recipe, web(audit), near_far.removed)
+
+
+def _panel(
+    run: Settings,
+    audit: Similarity,
+    panel: int,
+    test_set: str,
+    groups: Sequence[tuple[_Family, str, int, str]],
+    *,
+    shared_rand: bool = False,
+) -> list[dict[str, object]]:
+    """Return the points of one panel: three series for each group, a family and its query.
+
+    With `shared_rand` the groups differ in the query alone, which random pruning does not know.
+    """
+    orders = [
+        (order, *group)
+        for order in ("near", "far", "rand")
+        for group in groups
+        if not (shared_rand and order == "rand" and group[2])
+    ]
+    points: list[dict[str, object]] = []
+    for series, (order, family, query, group_position, group_title) in enumerate(orders):
+        group = "" if shared_rand and order == "rand" else group_title
+        start = "rand" if order == "rand" else f"{query}-{order}"
+        manifests = [pruned(family.baseline, f"{start}-{size_label(n)}") for n in family.removed]
+        points += [
+            {
+                "panel_position": panel,
+                "panel_title": run.title(test_set),
+                "series_position": series,
+                "series_title": f"{order}-pruned" + (f", {group}" if group else ""),
+                "pruning": order,
+                "group_position": group_position,
+                "group_title": group,
+                "testset": test_set,
+                "recipe": family.recipe,
+                "manifest": manifest,
+                "baseline": family.baseline,
+                "in_grid": has_pictures(run, test_set)
+                and in_grid(run, audit, family.recipe, manifest),
+            }
+            for manifest in (family.baseline, *manifests)
+        ]
+    return points
+
+
+def _curves(
+    run: Settings, points: Sequence[Mapping[str, object]], caption: str, options: Mapping[str, str]
+) -> ReportFigure:
+    """Return the figure of these points, drawn from those that are in the grid."""
+    asked = [point for point in points if point["in_grid"]]
+    # the unpruned sets first, in the grid or not: what the others lack of them is a question
+    manifests = _once(
+        [*(str(point["baseline"]) for point in points), *(str(each["manifest"]) for each in asked)]
+    )
+    made_of = [member for manifest in manifests for member in members(run, manifest)]
+    table = ReportTable(
+        sql="similarity_curves",
+        inputs={
+            "predictions": _once(
+                paths.predictions(
+                    str(point["recipe"]), str(point["manifest"]), str(point["testset"])
+                )
+                for point in asked
+            ),
+            "manifest_rows": manifest_files(run, made_of),
+        },
+        relations={"points": points, "members": made_of},
+    )
+    return ReportFigure(table, "curves", caption, options)
+
+
+def _once(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))

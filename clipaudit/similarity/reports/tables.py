@@ -1,0 +1,65 @@
+"""The tables of the similarity audit that the settings ask for."""
+
+from dataclasses import replace
+
+from clipaudit.config.pictures import left_out
+from clipaudit.config.settings import Settings
+from clipaudit.reports.specification import ReportTable
+from clipaudit.similarity.checks import can_show_evidence
+from clipaudit.similarity.reports.accuracies import (
+    accuracies,
+    core_sets,
+    evidence_of_orders,
+    evidence_of_pruning,
+    robustness,
+)
+from clipaudit.similarity.reports.neighbors import (
+    deduplication,
+    gap_check,
+    near_duplicates,
+    near_gap,
+    nearer,
+    second_encoder,
+)
+from clipaudit.similarity.settings import Similarity
+
+
+def similarity_tables(run: Settings) -> dict[str, ReportTable]:
+    """Return the tables of the audit that the settings ask for, by name."""
+    audit = run.section(Similarity)
+    if audit is None:
+        return {}
+    tables = {
+        "similarity_gap_check": gap_check(run, audit),
+        "similarity_table2": near_duplicates(run, audit),
+        "similarity_table6": near_gap(run, audit),
+        "similarity_table7": nearer(run, audit),
+        **_optional_tables(run, audit),
+    }
+    for name, small_added in (("similarity_table1", True), ("similarity_table4", False)):
+        if small_added in audit.with_small:
+            tables[name] = accuracies(run, audit, small_added=small_added)
+    return {name: _with_notes(run, table) for name, table in sorted(tables.items())}
+
+
+def _with_notes(run: Settings, table: ReportTable) -> ReportTable:
+    """Say below a table of accuracies which of them are missing for want of pictures."""
+    return replace(table, notes=left_out(run)) if "predictions" in table.inputs else table
+
+
+def _optional_tables(run: Settings, audit: Similarity) -> dict[str, ReportTable]:
+    """Return the tables of the sections that are on."""
+    tables = {}
+    if audit.core_set is not None:
+        tables["similarity_table3"] = core_sets(run, audit, audit.core_set)
+    if audit.second_encoder is not None:
+        tables["similarity_table5"] = second_encoder(run, audit, audit.second_encoder)
+    if audit.deduplication is not None:
+        tables["similarity_deduplication"] = deduplication(audit, audit.deduplication)
+    if audit.robustness is not None:
+        tables["similarity_robustness"] = robustness(run, audit, audit.robustness)
+    if audit.evidence is not None and can_show_evidence(run, audit):
+        tables["similarity_evidence"] = evidence_of_pruning(run, audit, audit.evidence)
+        if audit.evidence.removed is not None:
+            tables["similarity_evidence_orders"] = evidence_of_orders(run, audit, audit.evidence)
+    return tables

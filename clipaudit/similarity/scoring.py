@@ -1,0 +1,92 @@
+"""How well an audit finds what was planted: what it found against a made world's truth tables.
+
+Run as `python -m clipaudit.similarity.scoring SETTINGS` after the tables were made.
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.config.settings import Settings
+from clipaudit.errors import ClipauditError, InputError
+from clipaudit.similarity.settings import Similarity
+
+FOUND = """
+with nearest as (
+    select test_shard, test_row, max(similarity) as similarity
+    from neighbors
+    where testset = $testset and rank = 0
+    group by test_shard, test_row
+),
+
+planted as (
+    select distinct duplicate_of_shard as test_shard, duplicate_of_row as test_row
+    from truth
+    where duplicate_of_corpus = $testset
+)
+
+select
+    count(*) filter (where planted.test_row is not null) as planted,
+    count(*) filter (where planted.test_row is not null and 1 - similarity < $distance) as found,
+    count(*) filter (where planted.test_row is null and 1 - similarity < $distance) as besides,
+from nearest
+left join planted using (test_shard, test_row)
+"""
+
+
+@dataclass(frozen=True)
+class Score:
+    """Test images of one set: with a planted near duplicate, of these found, found besides."""
+
+    test_set: str
+    planted: int
+    found: int
+    besides: int
+
+
+def score_near_duplicates(run: Settings) -> list[Score]:
+    """Return, for each test set, how many planted near duplicates Table 2's rule finds.
+
+    Raise InputError when the large corpus is not of a made world.
+    """
+    audit = run.section(Similarity)
+    if audit is None or run.corpora[audit.large].world is None:
+        raise InputError("the large corpus is not of a made world: there is no truth to score by.")
+    neighbors = Path(run.results) / "neighbors" / audit.encoder / f"{audit.large}.parquet"
+    if not neighbors.exists():
+        raise InputError(f"{neighbors}: not made yet. Run snakemake with these settings first.")
+    truth = [str(Path(tar).with_suffix(".truth.parquet")) for tar in run.shards(audit.large)]
+    with duckdb.connect() as connection:
+        connection.read_parquet(str(neighbors)).create_view("neighbors")
+        connection.read_parquet(truth).create_view("truth")
+        return [
+            Score(test_set, *_one_row(connection, test_set, audit.near_duplicate_distance))
+            for test_set in audit.test_sets
+        ]
+
+
+def _one_row(
+    connection: duckdb.DuckDBPyConnection, test_set: str, distance: float
+) -> tuple[int, int, int]:
+    named = {"testset": test_set, "distance": distance}
+    planted, found, besides = connection.execute(FOUND, named).fetchall()[0]
+    return planted, found, besides
+
+
+def main(settings: Path) -> None:
+    """Print the scores of a run, a line for each test set."""
+    scores = score_near_duplicates(parse_settings(read_settings(settings)))
+    print("test images with a near duplicate in the large set")
+    print(f"{'test set':12} {'planted':>8} {'found':>8} {'besides':>8}")
+    for score in scores:
+        print(f"{score.test_set:12} {score.planted:8} {score.found:8} {score.besides:8}")
+
+
+if __name__ == "__main__":
+    try:
+        main(Path(sys.argv[1]))
+    except ClipauditError as error:
+        sys.exit(f"clipaudit: {error}")

@@ -1,0 +1,173 @@
+"""Section of the similarity audit."""
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from clipaudit.config.base import Name, Section
+from clipaudit.config.deduplication import Deduplication
+from clipaudit.config.manifests import Size
+
+
+class Evidence(Section):
+    """The claims that need several seeds: what pruning costs on the test set that it looks at.
+
+    Each recipe trains two arms of equal size, the set pruned to a test set's gap and a random one;
+    the effect on a test set is the difference of their accuracies. With `removed` each recipe also
+    trains the near-, rand- and far-pruned sets of one size. Intervals are over the recipes.
+    """
+
+    recipes: list[Name] = Field(
+        min_length=2, description="recipes that differ in nothing but the seed"
+    )
+    pruning: Name = Field(description="the test set that the first arm is pruned to")
+    reference: Name = Field(description="the test set that effects are compared with")
+    seed: int = Field(0, ge=0, description="of the random arm's draw")
+    removed: Size | None = Field(
+        None, description="near-, rand- and far-pruning by so many samples; none when absent"
+    )
+
+
+class NearFar(Section):
+    """Near-, far- and rand-pruning by nearest-neighbour similarity (Sec. 4.2)."""
+
+    queries: list[Name] = Field(
+        min_length=1, description="test sets that samples are near or far to (paper: Sketch, Val)"
+    )
+    removed: list[Size] = Field(
+        [50_000_000, 100_000_000, 150_000_000],
+        min_length=1,
+        description="samples to remove, as counts or as fractions",
+    )
+    seed: int = Field(0, ge=0, description="of the random order")
+
+
+class CoreSet(Section):
+    """The core set: far-pruning to all test sets at once (Table 3)."""
+
+    kept: Size = Field(
+        100_000_000, description="samples to keep: a count, or a fraction of the deduplicated set"
+    )
+    of_whole: bool = Field(
+        True, description="the same number also out of the large set before deduplication"
+    )
+    semdedup: bool = Field(
+        True, description="and as many by deduplication alone, at whatever threshold that takes"
+    )
+
+
+class Supervised(Section):
+    """Classifiers trained on the small set's near-, far- and rand-pruned sets (Figures 9, 10)."""
+
+    recipe: Name = Field(description="a name under `supervised_recipes` (paper: ResNet-18)")
+    removed: list[Size] = Field(
+        [0.25, 0.5, 0.75], min_length=1, description="samples of the small set to remove"
+    )
+
+
+class Robustness(Section):
+    """Effective robustness (Fang et al., 2022): accuracy beyond what models of the small set have.
+
+    The line of expected accuracies goes through models trained on the small set alone: the points
+    given here, and the supervised models of this run.
+    """
+
+    reference: Name = Field(description="the test set of the horizontal axis (paper: ImageNet-Val)")
+    points: list[dict[Name, Annotated[float, Field(gt=0, lt=1)]]] = Field(
+        [], description="accuracies of one model each, by test set"
+    )
+    supervised: bool = Field(True, description="take in this run's supervised models")
+
+
+class Pair(Section):
+    """Another small set and test set to compare with the large set (App. D)."""
+
+    figure: int = Field(11, description="number of the figure (paper: CelebA 11, Waterbirds 12)")
+    small: Name = Field(description="a corpus, usually a split, to compare the large set with")
+    test: Name = Field(description="a labelled corpus, usually the split that `small` lacks")
+
+
+class Galleries(Section):
+    """Pictures of nearest neighbours (Figures 1, 2, 15 to 26)."""
+
+    queries: int = Field(4, ge=1, description="random test pictures of a gallery")
+    columns: int = Field(6, ge=1, description="neighbours of each (paper: 6)")
+    seed: int = Field(0, ge=0, description="of the random choice")
+
+
+class Similarity(Section):
+    """Is benchmark accuracy only train-test similarity? (Mayilvahanan et al., ICLR 2024.)"""
+
+    encoder: Name = Field(description="a name under `encoders` (paper: ViT-B-16-plus-240)")
+    second_encoder: Name | None = Field(
+        None, description="another encoder, for Table 5 and Figure 13 (paper: ViT-L-14)"
+    )
+    recipe: Name = Field(description="a name under `recipes`, for every model of the tables")
+    large: Name = Field(description="the corpus that is pruned (paper: LAION-400M)")
+    small: Name = Field(description="the corpus that sets the gaps (paper: ImageNet-Train)")
+    test_sets: list[Name] = Field(min_length=1, description="the test sets, in the tables' order")
+    control_sets: list[Name] = Field(
+        [], description="test sets unlike the others (Figure 8; paper: MNIST, SVHN)"
+    )
+    neighbors: int = Field(10, ge=1, description="nearest train samples kept for each test sample")
+    with_small: list[bool] = Field(
+        [True, False],
+        min_length=1,
+        description="train on the pruned large set with the small one added (Table 1), without it "
+        "(Table 4), or both",
+    )
+    pretrained: list[Name] = Field(
+        [], description="encoders evaluated as rows of Tables 1, 3 and 4 (paper: OpenAI, ...)"
+    )
+    classifiers: list[Name] = Field(
+        [], description="names under `classifiers`: rows of Table 4 (paper: ResNet-101)"
+    )
+    grid: list[str] | None = Field(
+        None,
+        description="the manifests whose models the report asks for, besides those of encoders "
+        "and evidence; other rows say `not in this grid`; all when absent",
+    )
+    near_duplicate_distance: float = Field(
+        0.05, gt=0, description="Table 2: a near duplicate is nearer than this (1 - similarity)"
+    )
+    near_gap: float = Field(
+        0.9, gt=0, description="Table 6: normalized similarity above this is near the gap"
+    )
+    deduplication: Deduplication | None = Field(None, description="SemDeDup; off when absent")
+    near_far: NearFar | None = Field(None, description="Figures 3, 7, 8; off when absent")
+    core_set: CoreSet | None = Field(None, description="Table 3; off when absent")
+    supervised: Supervised | None = Field(None, description="Figures 9, 10; off when absent")
+    robustness: Robustness | None = Field(None, description="the Discussion's; off when absent")
+    pairs: dict[Name, Pair] = Field({}, description="further pairs of sets (App. D)")
+    galleries: Galleries | None = Field(None, description="off when absent")
+    evidence: Evidence | None = Field(None, description="the table of several seeds; off if absent")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Similarity":
+        names = [self.large, self.small, *self.test_sets, *self.control_sets]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(
+                f"{', '.join(twice)}: named twice among large, small, test_sets and control_sets"
+            )
+        self._one_random_order()
+        if self.supervised is not None and self.near_far is None:
+            raise ValueError("supervised: needs near_far, whose queries it prunes to")
+        if self.core_set is not None and self.core_set.semdedup and self.deduplication is None:
+            raise ValueError("core_set.semdedup: needs the section `deduplication`")
+        return self
+
+    def _one_random_order(self) -> None:
+        """Rand-pruned sets of one size bear one name, so they are drawn by one seed."""
+        if self.evidence is None or self.evidence.removed is None or self.near_far is None:
+            return
+        mine, theirs = self.evidence.seed, self.near_far.seed
+        if mine != theirs:
+            raise ValueError(
+                f"evidence.seed is {mine}, near_far.seed is {theirs}: rand-pruned sets are drawn "
+                "by one seed, give both the same"
+            )
+
+    def asks_for(self, manifest: str) -> bool:
+        """Whether the report shows a model of this manifest."""
+        return self.grid is None or manifest in self.grid
