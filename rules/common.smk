@@ -10,7 +10,7 @@ from clipaudit.config.loading import (
 )
 from clipaudit.config.pictures import left_out
 from clipaudit.errors import ClipauditError
-from clipaudit.reports.wiring import ReportFiles
+from clipaudit.reports.wiring import CATALOG_FILES, REPORT_FILES, ReportFiles
 from clipaudit.runs.start import refuse_excess_of
 from clipaudit.steps.allowance import name_run
 from clipaudit.steps.workflow import code, stop_with

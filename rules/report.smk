@@ -78,6 +78,7 @@ rule catalog:
     resources:
         mem_mb=memory(16),
     params:
-        code=code("catalog"),
+        code=code("catalog", *CATALOG_FILES),
+        code_files=CATALOG_FILES,
     script:
         "../workflow_scripts/catalog.py"

@@ -23,7 +23,8 @@ rule report:
     conda:
         ENVIRONMENT
     params:
-        code=code("report"),
+        code=code("report", *REPORT_FILES),
+        code_files=REPORT_FILES,
         settings=lambda wildcards: RUN.settings_of_results(),  # has braces
     script:
         "../workflow_scripts/report.py"

@@ -3,7 +3,6 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clipaudit.catalog.audit_parts import Choices
 from clipaudit.catalog.views import CATALOG, CatalogFile, write_catalog
 from clipaudit.corpora.drops import DROPS
 from clipaudit.corpora.manifests import MANIFEST
@@ -44,7 +43,7 @@ def sample(shard, row, **columns):
     return {**given, "width": 8, "height": 8, **columns}
 
 
-def make_catalog(folder, *files, choices=None):
+def make_catalog(folder, *files, run=None):
     """Write a catalog below `folder`, from (view, labels, rows); return the results folder."""
     results, objects = folder / "results", folder / "store" / "objects" / "ab"
     results.mkdir(parents=True)
@@ -54,7 +53,7 @@ def make_catalog(folder, *files, choices=None):
         path = objects / f"{number:02}"
         pq.write_table(_table(SCHEMAS[view], rows), path)
         placed.append(CatalogFile(view, path, labels))
-    write_catalog(placed, {}, results / CATALOG, choices or Choices())
+    write_catalog(placed, {}, results / CATALOG, run)
     return results
 
 

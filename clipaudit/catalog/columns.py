@@ -18,6 +18,7 @@ import duckdb
 from clipaudit.catalog.comments import column_comments
 from clipaudit.catalog.sqltext import identifier, literal
 from clipaudit.catalog.tables import TABLES
+from clipaudit.config.audits import audits
 from clipaudit.steps.reportfiles import report_file
 
 READS = ("columns.tsv",)
@@ -70,6 +71,8 @@ def _first_words(sql: str) -> str | None:
 
 @cache
 def _lines() -> tuple[tuple[str, str, str], ...]:
-    text = files("clipaudit.catalog").joinpath(READS[0]).read_text("utf-8")
+    folders = [f"clipaudit.{audit.name}.reports" for audit in audits()]
+    found = [files(name).joinpath(READS[0]) for name in (*folders, "clipaudit.catalog")]
+    text = "".join(file.read_text("utf-8") for file in found)
     rows = csv.reader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
     return tuple((view, column, comment) for view, column, comment in rows)

@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from duckdb.func import ARROW
 
-from clipaudit.catalog.audit_parts import Choices
 from clipaudit.catalog.audit_view import audit_view
 from clipaudit.catalog.columns import comment_views
 from clipaudit.catalog.refusals import refusal
 from clipaudit.catalog.sqltext import identifier, literal
 from clipaudit.catalog.tables import CatalogFile, write_tables
+from clipaudit.config.settings import Settings
 from clipaudit.errors import StoreError
 from clipaudit.store.placements import placements
 from clipaudit.store.records import Record
@@ -62,14 +62,14 @@ def write_catalog(
     files: Iterable[CatalogFile],
     actions: Mapping[str, Record],
     path: Path,
-    choices: Choices = Choices(),  # noqa: B008
+    run: Settings | None = None,
 ) -> None:
     """Write a DuckDB file with a view for each name among `files`, and what the actions cost.
 
-    The view `audit` has one row per sample; `choices` say which encoders and models it shows. The
-    tables `executions` and `epochs` say how long each action and each epoch of a training took
-    when it was computed: on which machine, not necessarily in this run. Every view and column
-    bears a comment.
+    The view `audit` has one row per sample, with what `audit_view` picks by the settings. The
+    tables `executions` and `epochs` say how long each action and each epoch of a training took when
+    it was computed: on which machine, not necessarily in this run. Every view and column bears a
+    comment.
     """
     groups: dict[str, list[CatalogFile]] = {}
     for file in files:
@@ -79,7 +79,7 @@ def write_catalog(
         write_tables(connection, groups, actions)
         for view, members in sorted(groups.items()):
             connection.execute(_view_sql(view, members))
-        audit = audit_view(_columns(connection), choices)
+        audit = audit_view(_columns(connection), run)
         if audit is not None and "audit" not in groups:
             connection.execute(audit)
         comment_views(connection, _columns(connection), _report_queries(groups, actions))

@@ -34,12 +34,17 @@ class Audit(Generic[S]):
 
     The functions get the settings and the audit's section of them, which is there. Those that check
     raise ValueError; `derived` names hold a dot, which names in a settings file cannot.
+
+    What else there is to say takes more imports, so it stands in modules of the audit's folder that
+    are read when somebody asks (`said_by`): CONTENTS in `reports/contents.py` (see
+    `clipaudit.reports.contents`), PART in `reports/samples.py` (`clipaudit.catalog.parts`), LAWS in
+    `laws.py` (`clipaudit.lineage.planning.scaling`), LAYOUTS in `reports/layouts.py`.
     """
 
     name: str  # of its section in the settings; its tables' and figures' names begin with it
     title: str
     rules: tuple[str, ...]  # the files of rules/ that are included when the audit is on
-    contents: str  # the module whose CONTENTS say what it reports: `clipaudit.reports.contents`
+    question: str  # that it answers
     section: type[S]
     check: Callable[["Settings", S], None]
     manifests: Callable[["Settings", S], dict[str, dict[str, str]]]
@@ -59,3 +64,8 @@ class Audit(Generic[S]):
 def audits() -> tuple[Audit[Any], ...]:
     """Return the declarations of all audits, in the order in which people read of them."""
     return tuple(import_module(f"{folder}.audit").AUDIT for folder in AUDITS)
+
+
+def said_by(audit: Audit[Any], module: str, name: str) -> Any:  # noqa: ANN401
+    """Return what a module of an audit's folder calls `name`."""
+    return getattr(import_module(f"clipaudit.{audit.name}.{module}"), name)

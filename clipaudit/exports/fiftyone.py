@@ -16,11 +16,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from clipaudit.catalog.scores import column_name
 from clipaudit.corpora.shards import first_image, raw_samples
 from clipaudit.errors import InputError
 from clipaudit.exports.formats import Tally
 from clipaudit.exports.rows import ManifestPart, Rows
-from clipaudit.exports.scores import column_name
 from clipaudit.steps.filedigests import FileDigests
 
 METADATA = "metadata.json"  # tells a folder of this format from any other

@@ -12,10 +12,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from clipaudit.catalog.scores import ScoreTable
 from clipaudit.catalog.sqltext import literal
 from clipaudit.corpora.manifests import MANIFEST
 from clipaudit.errors import InputError, StoreError
-from clipaudit.exports.scores import ScoreTable
 from clipaudit.store.placements import placement
 from clipaudit.store.records import read_record
 from clipaudit.store.store import Pointer, Store

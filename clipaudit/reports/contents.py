@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
-from clipaudit.config.audits import Audit, audits
+from clipaudit.config.audits import Audit, audits, said_by
 from clipaudit.config.settings import Settings
+from clipaudit.reports.answers import Answer, Tables
 from clipaudit.reports.figures import ReportFigure
 from clipaudit.reports.specification import Gallery, ReportTable
 
@@ -38,19 +38,21 @@ class Contents:
     """The tables, figures and galleries that settings ask for; each function gives some by name.
 
     Names begin with the audit's. SQL, published numbers and layouts stand in the audit's folder
-    `reports`. `unread` are pointers that no table reads and the catalog shall have.
+    `reports`. `answer` reads the audit's answer off its tables; what these lack is left out.
+    `unread` are pointers that no table reads and the catalog shall have.
     """
 
     tables: Sequence[Callable[[Settings], Mapping[str, ReportTable]]]
     figures: Sequence[Callable[[Settings], Mapping[str, ReportFigure]]]
     galleries: Callable[[Settings], Mapping[str, Gallery]]
+    answer: Callable[[Tables], Answer]
     unread: Callable[[Settings], Sequence[str]] = _no_pointers
     sample_numbers: Callable[[Settings, Sequence[str]], SampleNumbers] = _no_numbers
 
 
 def contents(audit: Audit[Any]) -> Contents:
     """Return what an audit reports."""
-    found: Contents = import_module(audit.contents).CONTENTS
+    found: Contents = said_by(audit, "reports.contents", "CONTENTS")
     return found
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from clipaudit.config.audits import audits
 from clipaudit.reports.contents import contents
 from clipaudit.reports.figures import ReportFigure
 from clipaudit.reports.specification import Gallery, Relation, ReportTable
@@ -152,6 +153,15 @@ class ReportFiles:
         return {
             view: [self.corpora.result(path) for path in named] for view, named in inputs.items()
         }
+
+
+def audit_files(*names: str) -> Paths:
+    """Return some files of every audit's reports: code that is imported by name, and its data."""
+    return [f"clipaudit/{audit.name}/reports/{name}" for audit in audits() for name in names]
+
+
+CATALOG_FILES = audit_files("samples.py", "columns.tsv")
+REPORT_FILES = [*CATALOG_FILES, *audit_files("answer.py", "layouts.py")]
 
 
 def table_files(sql: str, table: str, root: Path = Path()) -> Paths:

@@ -1,23 +1,30 @@
-"""The three answers in plain sentences, every number read off a report table."""
+"""Each audit's answer in plain sentences, every number read off a report table."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from clipaudit.site.memorization_answer import memorization_answer
-from clipaudit.site.parrot_answer import parrot_answer
-from clipaudit.site.sentences import QUESTIONS, Answer, Tables
-from clipaudit.site.similarity_answer import similarity_answer
+from clipaudit.config.audits import audits
+from clipaudit.reports.answers import Answer, Tables
+from clipaudit.reports.contents import contents
+
+_DID_NOT_RUN = Answer("Did not run: this run's settings do not ask for it.")
 
 
-def answers(tables: Tables, enabled: Sequence[str]) -> list[Answer]:
-    """Return the answers of the three audits, in the order of QUESTIONS, those not enabled too."""
-    by_audit = {
-        "similarity": similarity_answer,
-        "memorization": memorization_answer,
-        "parrot": parrot_answer,
-    }
+@dataclass(frozen=True)
+class Answered:
+    """A question and what was said to it."""
+
+    audit: str
+    question: str
+    ran: bool
+    answer: Answer
+
+
+def answers(tables: Tables, enabled: Sequence[str]) -> list[Answered]:
+    """Return the answers of all audits in order, those not enabled too."""
     return [
-        by_audit[audit](tables)
-        if audit in enabled
-        else Answer(audit, question, False, "Did not run: this run's settings do not ask for it.")
-        for audit, question in QUESTIONS.items()
+        Answered(audit.name, audit.question, True, contents(audit).answer(tables))
+        if audit.name in enabled
+        else Answered(audit.name, audit.question, False, _DID_NOT_RUN)
+        for audit in audits()
     ]

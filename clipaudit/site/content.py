@@ -12,14 +12,13 @@ import pyarrow.parquet as pq
 
 from clipaudit.catalog.columns import meaning
 from clipaudit.catalog.comments import column_comments
+from clipaudit.config.audits import audits
 from clipaudit.plaintext import plain
 from clipaudit.reports.rendering import layouts
 from clipaudit.reports.tables import published_values
 from clipaudit.site.cells import Grid, plain_grid, printed_grid
 from clipaudit.store.store import Pointer, Store
 
-AUDITS = ("similarity", "memorization", "parrot")
-GALLERY_STEPS = ("report_gallery", "report_memorized", "report_spotted")  # these show pictures
 EXACT_INTEGERS = 2**53  # beyond, JavaScript's numbers skip some
 _PX_PER_PT = 4 / 3
 _POINTS = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
@@ -113,7 +112,7 @@ def read_figure(
         published=(),
     )
     width, height = svg_size(_text(store, pointer, "svg"))
-    return FigureContent(table, made["step"] in GALLERY_STEPS, width, height)
+    return FigureContent(table, made["step"] != "report_figure", width, height)
 
 
 def _meanings(name: str, settings: Mapping[str, Any], columns: Sequence[str]) -> dict[str, str]:
@@ -200,9 +199,11 @@ def reading_order(names: Sequence[str]) -> list[str]:
     ['similarity_fig3', 'parrot_table2', 'parrot_table10', 'parrot_truth']
     """
 
+    order = [audit.name for audit in audits()]
+
     def key(name: str) -> tuple[int, float, str]:
         audit = audit_of(name)
-        position = AUDITS.index(audit) if audit in AUDITS else len(AUDITS)
+        position = order.index(audit) if audit in order else len(order)
         number = re.search(r"_(?:table|fig)(\d+)", name)
         return position, float(number[1]) if number else math.inf, name
 

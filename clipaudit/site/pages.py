@@ -8,6 +8,7 @@ import jinja2
 from markupsafe import Markup
 
 from clipaudit.reports.layouts import MISSING
+from clipaudit.site.answers import Answered
 from clipaudit.site.cells import PrintedCell
 from clipaudit.site.content import FigureContent, TableContent, audit_of, title_of
 from clipaudit.site.facts import Cost, Drop, Facts
@@ -17,7 +18,6 @@ from clipaudit.site.published_numbers import (
     published_pairs,
 )
 from clipaudit.site.samples import SamplePage
-from clipaudit.site.sentences import Answer
 from clipaudit.site.values import shown
 
 READS = (
@@ -55,7 +55,7 @@ class Site:
 
     title: str
     version: str
-    answers: Sequence[Answer]
+    answers: Sequence[Answered]
     facts: Facts
     tables: Sequence[TableContent]
     figures: Sequence[FigureContent]

@@ -1,10 +1,15 @@
+from pathlib import Path
+
 from catalogcases import make_catalog, sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clipaudit.catalog.audit_parts import Choices
 from clipaudit.catalog.audit_view import audit_view
 from clipaudit.catalog.views import open_catalog
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.similarity.settings import Similarity
+
+MICRO = Path(__file__).parents[2] / "config/micro.yaml"
 
 SAMPLES = ("samples", {"corpus": "large", "part": "00000"}, [sample(0, 0), sample(0, 1)])
 
@@ -28,7 +33,7 @@ def test_audits_that_did_not_run_are_null(tmp_path):
 
 
 def test_without_samples_there_is_no_view():
-    assert audit_view({"manifests": {"corpus", "shard", "row"}}, Choices()) is None
+    assert audit_view({"manifests": {"corpus", "shard", "row"}}, None) is None
 
 
 def test_derived_corpora_are_no_samples_of_their_own(tmp_path):
@@ -53,7 +58,9 @@ def test_similarities_are_those_of_the_chosen_encoder(tmp_path):
         ("similarities", {"corpus": "large", "encoder": encoder}, [near(0, "val", similarity)])
         for encoder, similarity in (("own", 0.5), ("other", 0.75))
     ]
-    results = make_catalog(tmp_path, SAMPLES, *files, choices=Choices(similarity_encoder="own"))
+    run = parse_settings(read_settings(MICRO))
+    assert run.section(Similarity).encoder == "own"
+    results = make_catalog(tmp_path, SAMPLES, *files, run=run)
 
     assert ask(results, "select nearest_similarity from audit where row = 0") == [(0.5,)]
 

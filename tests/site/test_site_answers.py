@@ -1,7 +1,7 @@
 import pytest
 
+from clipaudit.config.audits import audits
 from clipaudit.site.answers import answers
-from clipaudit.site.sentences import QUESTIONS
 
 
 def accuracy(manifest, value, baseline=None, change=(None, None, None), testset="sketch"):
@@ -30,19 +30,19 @@ def text(measure, unit, value, tokenization=None, corpus="posters"):
 
 
 def answer(audit, **tables):
-    return next(each for each in answers(tables, [audit]) if each.audit == audit)
+    return next(each.answer for each in answers(tables, [audit]) if each.audit == audit)
 
 
 def test_every_question_has_an_answer_in_order():
     found = answers({}, [])
 
-    assert [each.question for each in found] == list(QUESTIONS.values())
-    assert {each.headline for each in found} == {
+    assert [each.question for each in found] == [audit.question for audit in audits()]
+    assert {each.answer.headline for each in found} == {
         "Did not run: this run's settings do not ask for it."
     }
 
 
-@pytest.mark.parametrize("audit", QUESTIONS)
+@pytest.mark.parametrize("audit", [audit.name for audit in audits()])
 def test_without_numbers_nothing_is_claimed(audit):
     found = answer(audit)
 

@@ -12,7 +12,6 @@ from clipaudit.errors import InputError
 from clipaudit.suggestions import did_you_mean
 
 LISTED = 12  # samples that a message or a list of duplicates names
-NEIGHBORS = 5  # of a test sample, shown for each corpus
 _PREFIX_DIGITS = 6  # of a uid; fewer would be mere chance
 _UID_DIGITS = 32
 
@@ -173,27 +172,6 @@ class SampleCatalog:
             "select shard, row, key, uid, caption from samples "
             f"where corpus = ? and (shard, row) in ({values}) order by shard, row",
             [corpus],
-        )
-
-    def nearest_train(self, address: Address) -> list[Row]:
-        """Return the train samples nearest to a test sample."""
-        if not self.has("neighbors_merged", "corpus", "encoder"):
-            return []
-        return self.ask(
-            "select encoder, corpus, rank, similarity, shard, row from neighbors_merged "
-            f"where testset = ? and test_shard = ? and test_row = ? and rank < {NEIGHBORS} "
-            "order by encoder, corpus, rank",
-            [address.corpus, address.shard, address.row],
-        )
-
-    def predictions(self, address: Address) -> list[Row]:
-        """Return what the models of the run say a test sample is."""
-        if not self.has("predictions", "recipe", "manifest", "testset"):
-            return []
-        return self.ask(
-            "select recipe, manifest, label, top[1] as predicted, right_rank from predictions "
-            "where testset = ? and shard = ? and row = ? order by recipe, manifest",
-            [address.corpus, address.shard, address.row],
         )
 
 

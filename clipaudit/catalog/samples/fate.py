@@ -8,7 +8,9 @@ from typing import Any
 
 import duckdb
 
+from clipaudit.catalog.parts import audit_parts
 from clipaudit.catalog.samples.catalog import LISTED, Address, Row, SampleCatalog
+from clipaudit.catalog.samples.forms import picked
 
 
 def sample_fate(connection: duckdb.DuckDBPyConnection, corpus: str, name: str) -> dict[str, Any]:
@@ -44,30 +46,22 @@ def sample_fate(connection: duckdb.DuckDBPyConnection, corpus: str, name: str) -
 def fate_at(catalog: SampleCatalog, address: Address) -> dict[str, Any]:
     """Return what `sample_fate` does of the sample at an address that the catalog has."""
     of = catalog.rows_of(address)
-    return {
+    found = {
         "sample": catalog.sample(address),
         "drops": _drops(catalog, address),
         "duplicates": [_duplicates(catalog, address, row) for row in of("duplicates")],
-        "nearest_tests": [_nearest(row) for row in of("similarities", "encoder", "testset")],
-        "nearest_train": catalog.nearest_train(address),
-        "predictions": catalog.predictions(address),
         "manifests": _manifests(of("manifests")),
-        "memorization": _memorization(catalog, address),
-        "text": _text(of("spans"), of("matches")),
-        "scores": [_scores(row) for row in of("caption_scores", "encoder")],
-        "clusters": _picked(of("placed", "encoder"), "encoder", "cluster", "group"),
     }
-
-
-def _picked(rows: Sequence[Row], *names: str) -> list[Row]:
-    return [{name: row.get(name) for name in names} for row in rows]
+    for part in audit_parts():
+        found |= part.fate(catalog, address)
+    return found
 
 
 def _drops(catalog: SampleCatalog, address: Address) -> list[Row]:
     of = catalog.rows_of(address)
     views = sorted(view for view in catalog.columns if view.startswith("drops_"))
     found = [row for view in views for row in of(view, "stage", "reason")]
-    return _picked(found, "stage", "encoder", "reason", "detail")
+    return picked(found, "stage", "encoder", "reason", "detail")
 
 
 def _duplicates(catalog: SampleCatalog, address: Address, row: Mapping[str, Any]) -> Row:
@@ -92,20 +86,6 @@ def _duplicates(catalog: SampleCatalog, address: Address, row: Mapping[str, Any]
     }
 
 
-def _nearest(row: Mapping[str, Any]) -> Row:
-    crossed = None
-    if row["gap"] is not None:
-        crossed = {
-            "test_shard": row["gap_test_shard"],
-            "test_row": row["gap_test_row"],
-            "similarity": row["gap_similarity"],
-            "gap": row["gap"],
-            "excess": row["gap_similarity"] - row["gap"],
-        }
-    (nearest,) = _picked([dict(row)], "encoder", "testset", "similarity", "test_shard", "test_row")
-    return {**nearest, "crossed": crossed}
-
-
 def _manifests(rows: Sequence[Row]) -> list[Row]:
     """Say of each manifest whether it keeps the sample; its name is its folder's."""
     why = (
@@ -116,84 +96,5 @@ def _manifests(rows: Sequence[Row]) -> list[Row]:
     found = []
     for row in rows:
         label = next(label for label in kinds if row.get(label) is not None)
-        found.append({"manifest": row[label], "kind": kinds[label]} | _picked([row], *why)[0])
+        found.append({"manifest": row[label], "kind": kinds[label]} | picked([row], *why)[0])
     return sorted(found, key=lambda row: row["manifest"])
-
-
-def _memorization(catalog: SampleCatalog, address: Address) -> Row:
-    of = catalog.rows_of(address)
-    members = of("members")
-    drawn = members[0]["set"] if members else None
-    return {
-        "set": drawn,
-        "excluded": _picked(of("drops_overlaps", "reason", "detail"), "reason", "detail"),
-        "objects": _objects(catalog, address),
-        "recalls": _recalls(of("recalls", "encoder", "public", "k"), drawn),
-    }
-
-
-def _objects(catalog: SampleCatalog, address: Address) -> list[Row]:
-    names: dict[int, str] = {}
-    if catalog.has("vocabulary", "label", "name"):
-        found = catalog.ask(
-            f"select label, name from vocabulary where {catalog.corpus('vocabulary')} = ?",
-            [address.corpus],
-        )
-        names = {row["label"]: row["name"] for row in found}
-    return [
-        {"label": label, "name": names.get(label), "score": score, "box": box}
-        for row in catalog.rows_of(address)("objects")[:1]
-        for label, score, box in zip(row["labels"], row["scores"], row["boxes"], strict=True)
-    ]
-
-
-def _recalls(rows: Sequence[Row], drawn: str | None) -> list[Row]:
-    """Set the models of A and of B side by side; the target is the one trained on the sample."""
-    pairs: dict[tuple[str, str, int], dict[str, Row]] = {}
-    for row in rows:
-        recipe, _, trained = row["encoder"].rpartition(".set-")
-        pairs.setdefault((recipe, row["public"], row["k"]), {})[trained] = row
-    return [
-        {
-            "recipe": recipe,
-            "public": public,
-            "k": k,
-            "objects": next(iter(models.values()))["truths"],
-            **{f"recall_{name}": _recall(models.get(name)) for name in ("a", "b")},
-            "gap": _gap(models, drawn),
-        }
-        for (recipe, public, k), models in sorted(pairs.items())
-    ]
-
-
-def _recall(row: Row | None) -> float | None:
-    return row["correct"] / row["truths"] if row and row["truths"] else None
-
-
-def _gap(models: Mapping[str, Row], drawn: str | None) -> float | None:
-    """Return target minus reference; a sample of neither A nor B has no gap."""
-    if drawn not in ("a", "b") or len(models) < 2 or not models[drawn]["truths"]:
-        return None
-    other = models["b" if drawn == "a" else "a"]
-    return float((models[drawn]["correct"] - other["correct"]) / models[drawn]["truths"])
-
-
-def _text(spans: Sequence[Row], matches: Sequence[Row]) -> Row | None:
-    if not spans and not matches:
-        return None
-    found: Row = {"spans": spans[0]["spans"] if spans else []}
-    for prefix in ("words", "plain"):
-        fields = ("caption", "co", "rate", "fuzzy", "fuzzy_rate")
-        found[prefix] = (
-            {field: matches[0][f"{prefix}_{field}"] for field in fields} if matches else None
-        )
-    return found
-
-
-def _scores(row: Mapping[str, Any]) -> Row:
-    stated = _picked([dict(row)], "encoder", "raw", "all", "co", "random_all", "random_co")[0]
-    return {
-        **stated,
-        "rsa": None if row["all"] is None else row["raw"] - row["all"],
-        "rsc": None if row["co"] is None else row["raw"] - row["co"],
-    }

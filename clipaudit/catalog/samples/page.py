@@ -8,12 +8,13 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from clipaudit.catalog.samples.sections import Fate, Section, facts, sections, sentences
+from clipaudit.catalog.parts import audit_parts
+from clipaudit.catalog.samples.forms import Fate, Section, escaped
+from clipaudit.catalog.samples.sections import facts, sections, sentences
 from clipaudit.corpora.addresses import sample_address
 from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.lookup import read_pictures
 from clipaudit.errors import InputError
-from clipaudit.plaintext import plain
 from clipaudit.steps.filedigests import FileDigests
 from clipaudit.store.store import Store
 
@@ -95,14 +96,14 @@ def sample_page(fate: Fate, picture: str | None, hidden: str = "picture not show
     and runs nothing, which its policy makes the browser hold to.
     """
     sample = fate["sample"]
-    title = _text(f"{sample['corpus']} {sample.get('uid') or sample['key']}")
+    title = escaped(f"{sample['corpus']} {sample.get('uid') or sample['key']}")
     body = "\n".join([
         f"<h1>{title}</h1>",
         "<dl>",
-        *(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in facts(fate)),
+        *(f"<dt>{escaped(name)}</dt><dd>{escaped(value)}</dd>" for name, value in facts(fate)),
         "</dl>",
         *_figure(fate, picture, hidden),
-        *(f"<p>{_text(sentence)}</p>" for sentence in sentences(fate)),
+        *(f"<p>{escaped(sentence)}</p>" for sentence in sentences(fate)),
         *(line for section in sections(fate) for line in _table(section)),
     ])  # fmt: skip
     return (
@@ -120,36 +121,21 @@ def _figure(fate: Fate, picture: str | None, hidden: str) -> Iterator[str]:
     sample = fate["sample"]
     if picture is None:
         name = sample.get("uid") or sample["key"]
-        yield f'<figure class="hidden">{_text(hidden)}<br>{_text(name)}</figure>'
+        yield f'<figure class="hidden">{escaped(hidden)}<br>{escaped(name)}</figure>'
         return
     width, height = sample["width"], sample["height"]
-    caption = _text(sample["caption"] or "")
+    caption = escaped(sample["caption"] or "")
     yield '<figure><div class="picture">'
     yield f'<img src="{escape(picture)}" width="{width}" height="{height}" alt="{caption}">'
     yield f'<svg viewBox="0 0 {width} {height}" preserveAspectRatio="none" aria-hidden="true">'
-    yield from _shapes(fate)
+    for part in audit_parts():
+        yield from part.shapes(fate)
     yield f"</svg></div><figcaption>{caption}</figcaption></figure>"
 
 
-def _shapes(fate: Fate) -> Iterator[str]:
-    stroke = 'vector-effect="non-scaling-stroke" stroke-width="2"'
-    for shown in fate["memorization"]["objects"]:
-        if shown["box"]:
-            left, top, width, height = map(float, shown["box"])
-            name = _text(shown["name"] or shown["label"])
-            yield (
-                f'<rect class="object" {stroke} x="{left}" y="{top}" width="{width}" '
-                f'height="{height}"><title>{name}</title></rect>'
-            )
-    for span in (fate["text"] or {"spans": []})["spans"]:
-        points = " ".join(str(float(number)) for number in span["polygon"])
-        title = _text(span["text"])
-        yield f'<polygon class="text" {stroke} points="{points}"><title>{title}</title></polygon>'
-
-
 def _table(section: Section) -> Iterator[str]:
-    yield f'<h2>{_text(section.title)}</h2>\n<div class="table"><table>'
-    yield f"<tr>{''.join(f'<th>{_text(name)}</th>' for name in section.columns)}</tr>"
+    yield f'<h2>{escaped(section.title)}</h2>\n<div class="table"><table>'
+    yield f"<tr>{''.join(f'<th>{escaped(name)}</th>' for name in section.columns)}</tr>"
     for row in section.rows:
         yield f"<tr>{''.join(map(_cell, row))}</tr>"
     yield "</table></div>"
@@ -162,8 +148,4 @@ def _cell(value: object) -> str:
         return f'<td class="number">{value}</td>'
     if isinstance(value, Sequence) and not isinstance(value, str):
         value = ", ".join(f"{each:g}" for each in value)
-    return f"<td>{'' if value is None else _text(value)}</td>"
-
-
-def _text(value: object) -> str:
-    return escape(plain(value))
+    return f"<td>{'' if value is None else escaped(value)}</td>"

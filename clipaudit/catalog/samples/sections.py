@@ -1,22 +1,12 @@
 """One sample's fate in words: sentences that sum it up, and a table for each audit's part."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from clipaudit.catalog.answer_forms import as_table
+from clipaudit.catalog.parts import audit_parts
+from clipaudit.catalog.samples.forms import Fate, Section, place, section
 from clipaudit.plaintext import plain
-
-Fate = Mapping[str, Any]  # as `sample_fate` returns it
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of a sample's fate: what it is about, and its rows."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: Sequence[Sequence[object]]
 
 
 def fate_lines(fate: Fate) -> Iterator[str]:
@@ -26,10 +16,10 @@ def fate_lines(fate: Fate) -> Iterator[str]:
     yield ""
     for sentence in sentences(fate):
         yield plain(sentence)
-    for section in sections(fate):
+    for part in sections(fate):
         yield ""
-        yield section.title
-        for line in as_table(section.columns, section.rows, terminal=False):
+        yield part.title
+        for line in as_table(part.columns, part.rows, terminal=False):
             yield f"  {line.rstrip()}"
 
 
@@ -40,7 +30,7 @@ def facts(fate: Fate) -> list[tuple[str, str]]:
     if size:
         size += f", {sample['image_format']}, {sample['image_bytes']:,} bytes"
     found = {
-        "sample": f"{sample['corpus']} {_place(sample)}",
+        "sample": f"{sample['corpus']} {place(sample)}",
         "uid": sample.get("uid"),
         "key": sample["key"],
         "caption": sample.get("caption"),
@@ -57,78 +47,29 @@ def sentences(fate: Fate) -> list[str]:
     if fate["manifests"]:
         kept = sum(row["kept"] for row in fate["manifests"])
         found.append(f"Kept by {kept} of {len(fate['manifests'])} manifests.")
-    crossed = [row for row in fate["nearest_tests"] if row["crossed"]]
-    if crossed:
-        most = max(crossed, key=lambda row: row["crossed"]["excess"])
-        found.append(
-            f"Crosses the gap of {', '.join(row['testset'] for row in crossed)}; "
-            f"of {most['testset']} by {most['crossed']['excess']:.4f}."
-        )
-    if fate["nearest_train"]:
-        near = max(fate["nearest_train"], key=lambda row: row["similarity"])
-        found.append(
-            f"A test image; nearest to it is {near['corpus']} {_place(near)} "
-            f"at {near['similarity']:.4f} ({near['encoder']})."
-        )
-    if fate["memorization"]["set"]:
-        found.append(f"In the memorization audit's set {fate['memorization']['set']}.")
-    for row in fate["memorization"]["recalls"][:1]:
-        if row["gap"] is not None:
-            found.append(
-                f"The model that trained on it recalls {row['gap']:+.2f} of its "
-                f"{row['objects']} objects beyond the other (public set {row['public']}, "
-                f"k = {row['k']})."
-            )
-    if fate["text"] and fate["text"]["words"]:
-        words = fate["text"]["words"]
-        found.append(
-            f"{len(words['co'])} of {words['caption']} caption words stand in the picture, "
-            f"which shows {_count(len(fate['text']['spans']), 'piece')} of text."
-        )
+    for part in audit_parts():
+        found += part.sentences(fate)
     return found or ["No audit looked at it."]
 
 
 def sections(fate: Fate) -> list[Section]:
     """Return the parts of a fate of which something is known."""
-    memory, text = fate["memorization"], fate["text"] or {"spans": []}
     made = [
-        _section("Drops", fate["drops"], "stage", "encoder", "reason", "detail"),
+        section("Drops", fate["drops"], "stage", "encoder", "reason", "detail"),
         Section(
             "Duplicates",
             ("encoder", "cluster", "removal similarity", "then leaves for", "would leave for it"),
             [_duplicate(row) for row in fate["duplicates"]],
         ),
         Section(
-            "Nearest test images",
-            ("encoder", "test set", "similarity", "image", "gap crossed", "of image", "by"),
-            [_nearest(row) for row in fate["nearest_tests"]],
-        ),
-        _section("Nearest train samples", fate["nearest_train"],
-                 "encoder", "corpus", "rank", "similarity", "shard", "row"),
-        _section("Predictions", fate["predictions"],
-                 "recipe", "manifest", "label", "predicted", "right_rank"),
-        Section(
             "Manifests",
             ("manifest", "kind", "kept", "why not"),
             [(row["manifest"], row["kind"], "yes" if row["kept"] else "no", why_not(row))
              for row in fate["manifests"]],
         ),
-        _section("Left out of a set", memory["excluded"], "reason", "detail"),
-        _section("Objects", memory["objects"], "label", "name", "score", "box"),
-        _section("Recall", memory["recalls"],
-                 "recipe", "public", "k", "objects", "recall_a", "recall_b", "gap"),
-        _section("Text in the picture", text["spans"], "text", "score"),
-        Section(
-            "Caption words in the picture",
-            ("cut by", "caption words", "in the picture", "rate", "fuzzy rate"),
-            [(name, words["caption"], " ".join(words["co"]), words["rate"], words["fuzzy_rate"])
-             for name in ("words", "plain") if (words := text.get(name))],
-        ),
-        _section("Caption scores", fate["scores"],
-                 "encoder", "raw", "all", "rsa", "co", "rsc", "random_all", "random_co"),
-        _section("Clusters", fate["clusters"], "encoder", "cluster", "group"),
+        *(each for part in audit_parts() for each in part.sections(fate)),
     ]  # fmt: skip
-    return [section for section in made if section.rows]
+    return [each for each in made if each.rows]
 
 
 def why_not(row: Mapping[str, Any]) -> str:
@@ -140,47 +81,20 @@ def why_not(row: Mapping[str, Any]) -> str:
         gap = "" if row["gap"] is None else f", its gap {row['gap']:.4f}"
         return f"{row['reason']}: {image} at {row['similarity']:.4f}{gap}"
     if row["duplicate_shard"] is not None:
-        place = f"{row['duplicate_shard']}:{row['duplicate_row']}"
+        other = f"{row['duplicate_shard']}:{row['duplicate_row']}"
         near = "" if row["similarity"] is None else f" at {row['similarity']:.4f}"
-        return f"{row['reason']} of {place}{near}"
+        return f"{row['reason']} of {other}{near}"
     return str(row["reason"])
-
-
-def _section(title: str, rows: Sequence[Mapping[str, Any]], *columns: str) -> Section:
-    names = tuple(column.replace("_", " ") for column in columns)
-    return Section(title, names, [[row[column] for column in columns] for row in rows])
 
 
 def _duplicate(row: Mapping[str, Any]) -> tuple[object, ...]:
     first = row["repeats_sample"]
-    others = " ".join(map(_place, row["repeated_by"]))
+    others = " ".join(map(place, row["repeated_by"]))
     more = row["repeats"] - len(row["repeated_by"])
     return (
         row["encoder"],
         row["cluster"],
         row["removal_similarity"],
-        f"{_place(first)} {first['caption'] or ''}".strip() if first else None,
+        f"{place(first)} {first['caption'] or ''}".strip() if first else None,
         f"{others} and {more} more" if more else others or None,
     )
-
-
-def _nearest(row: Mapping[str, Any]) -> tuple[object, ...]:
-    crossed = row["crossed"] or {}
-    place = f"{crossed['test_shard']}:{crossed['test_row']}" if crossed else None
-    return (
-        row["encoder"],
-        row["testset"],
-        row["similarity"],
-        f"{row['test_shard']}:{row['test_row']}",
-        crossed.get("gap"),
-        place,
-        crossed.get("excess"),
-    )
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
-
-
-def _place(row: Mapping[str, Any]) -> str:
-    return f"{row['shard']}:{row['row']}"

@@ -1,14 +1,17 @@
 """Scaling laws: what the time and the outputs of each workflow script grow with.
 
-One table for all rules that run a script, each law with its reason. A law says the form only; how
-fast is measured (clipaudit.lineage.planning.rates). What is named nowhere grows with all rows that
-it reads, as merges, manifests and SQL do.
+Each law has its reason; those of the audits' own scripts stand in their modules `laws`. A law says
+the form only; how fast is measured (clipaudit.lineage.planning.rates). What is named nowhere grows
+with all rows that it reads, as merges, manifests and SQL do.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from math import prod
 from typing import Any
+
+from clipaudit.config.audits import audits, said_by
 
 EMBEDDING_INPUTS = ("embeddings", "train", "captions", "clustered")  # that hold embeddings
 
@@ -124,7 +127,8 @@ def _earlier_epochs(reading: Reading) -> float:
     return float(reading.settings["recipe"]["epochs"]) - 1
 
 
-def _lloyd(settings: Mapping[str, Any], read: float) -> float:
+def lloyd(settings: Mapping[str, Any], read: float) -> float:
+    """Return the products of a k-means over a sample of the rows that are read."""
     clusters = float(settings["clusters"])
     sample = min(read, clusters * float(settings["samples_per_cluster"]))
     repeated = float(settings["iterations"]) * float(settings.get("redo", 1))
@@ -132,25 +136,21 @@ def _lloyd(settings: Mapping[str, Any], read: float) -> float:
 
 
 def _centroids(reading: Reading) -> float:
-    return _lloyd(reading.settings, all_rows(reading))
+    return lloyd(reading.settings, all_rows(reading))
 
 
 def _clusters(reading: Reading) -> float:
     return float(reading.settings["clusters"])
 
 
-def _picture_clusters(reading: Reading) -> float:
-    return _lloyd(reading.settings["clusters"], all_rows(reading))
-
-
 # --- the laws ----------------------------------------------------------------------------------
 
-_ALL = Law(all_rows, "rows", "each row that it reads is gone through once")
-_SAMPLES = Law(rows("samples"), "samples", "each sample by itself")
-_BASE = Law(rows("base"), "rows", "each row of the base, which stays a row of the result")
-_SUMMED = Law(all_rows, "rows", "goes through all rows, and gives a few numbers", gives_else=one)
-_DRAWN = Law(one, "jobs", "shows a number of pictures that the settings fix")
-_TESTED = Law(
+ALL_ROWS = Law(all_rows, "rows", "each row that it reads is gone through once")
+EACH_SAMPLE = Law(rows("samples"), "samples", "each sample by itself")
+EACH_ROW = Law(rows("base"), "rows", "each row of the base, which stays a row of the result")
+SUMMED = Law(all_rows, "rows", "goes through all rows, and gives a few numbers", gives_else=one)
+DRAWN = Law(one, "jobs", "shows a number of pictures that the settings fix")
+TESTED = Law(
     rows("samples"), "samples", "each test picture through the model", gives_else=rows("samples"),
     one_name=True,
 )  # fmt: skip
@@ -163,15 +163,8 @@ _TRAINED = Law(
     weighs=True,
 )
 _EMBEDDED = Law(rows("samples"), "samples", "each sample by itself", wide=("embeddings",))
-_COMPARED = Law(
-    pairs("own", "drawn"),
-    "products",
-    "own samples against all that are drawn, number by number of their embeddings",
-    gives_else=rows("own"),
-    compares=True,
-)
 
-LAWS: Mapping[str, Law] = {
+_LAWS: Mapping[str, Law] = {
     "index": Law(
         rows("tars"),
         "samples",
@@ -185,29 +178,8 @@ LAWS: Mapping[str, Law] = {
     "take_embeddings": _EMBEDDED,
     "split_embeddings": _EMBEDDED,
     "embed_captions": _EMBEDDED,
-    # nearest
-    "nearest": Law(
-        pairs("train", "tests"),
-        "products",
-        "exact: every train sample against every test sample, number by number",
-        gives={"similarities": rows("train"), "neighbors": rows("tests")},
-        compares=True,
-    ),
-    "nearest_kept": Law(
-        pairs("train", "tests"),
-        "products",
-        "as nearest; rows that the manifest leaves out are compared with nothing",
-        gives_else=rows("tests"),
-        compares=True,
-    ),
-    "merge_neighbors": Law(
-        all_rows, "rows", "the neighbours of all parts", gives_else=rows_a_file("parts")
-    ),
-    # prunings
-    "gap": _BASE,
-    "prune_at_cut": _BASE,
-    "cut": _SUMMED,
-    "deduplicate": _BASE,
+    # deduplication
+    "deduplicate": EACH_ROW,
     "centroids": Law(
         _centroids,
         "products",
@@ -236,66 +208,23 @@ LAWS: Mapping[str, Law] = {
     "train": _TRAINED,
     "train_supervised": _TRAINED,
     "checkpoint": Law(one, "jobs", "names an object that the training stored", adopts=True),
-    "evaluate": _TESTED,
-    "classify": _TESTED,
-    "select": _TESTED,
-    "retrieve_pairs": Law(
-        rows("samples"), "samples", "the model's passes; the pairs of a few thousand are quick"
-    ),
-    "run_suite": Law(one, "jobs", "a task is of one size"),
-    "task_results": _SUMMED,
-    # memorization
-    "draw_lots": _SAMPLES,
-    "draw": _SAMPLES,
-    "overlaps": _COMPARED,
-    "set_samples": _SAMPLES,
-    "set_manifest": _BASE,
-    "annotate": _SAMPLES,
-    "detect": _SAMPLES,
-    "retrieve": Law(
-        pairs("captions", "public"),
-        "products",
-        "exact: every caption against every public picture",
-        gives_else=rows("captions"),
-        compares=True,
-    ),
-    "recall": Law(all_rows, "rows", "all public objects are read", gives_else=rows("records")),
-    "measure": Law(
-        all_rows, "rows", "each record", gives={"gaps": one, "survival": one},
-        gives_else=rows("samples"),
-    ),
-    "examples": _SUMMED,
-    # parrot
-    "spot": _SAMPLES,
-    "read_spans": _SAMPLES,
-    "match": _SAMPLES,
-    "compare_spotted": Law(rows("matches"), "samples", "each sample by itself"),
-    "score_captions": _SAMPLES,
-    "fit_clusters": Law(
-        _picture_clusters,
-        "distances",
-        "k-means on a sample, after a PCA of it: as centroids",
-        gives_else=one,
-    ),
-    "place": Law(rows("embeddings"), "samples", "each sample against a fixed number of clusters"),
-    "count_grams": _SAMPLES,
-    "merge_grams": _SUMMED,
-    "probe": Law(rows("grams"), "words", "a picture a word", one_name=True),
-    "pass_candidates": Law(
-        rows("clustered"), "samples", "each sample by itself", wide=("clustered",)
-    ),
-    "cut_curation": _SUMMED,
-    "curate": _BASE,
-    "heldout": _SAMPLES,
+    "evaluate": TESTED,
+    "classify": TESTED,
     # report
-    "report_table": _SUMMED,
-    "report_figure": _SUMMED,
-    "report_gallery": _DRAWN,
-    "report_memorized": _DRAWN,
-    "report_spotted": _DRAWN,
+    "report_table": SUMMED,
+    "report_figure": SUMMED,
 }  # fmt: skip
+
+
+@cache
+def laws() -> Mapping[str, Law]:
+    """Return the laws of all scripts that have one, those of the audits' among them."""
+    found = dict(_LAWS)
+    for audit in audits():
+        found |= said_by(audit, "laws", "LAWS")
+    return found
 
 
 def law_of(script: str) -> Law:
     """Return the law of a workflow script."""
-    return LAWS.get(script, _ALL)
+    return laws().get(script, ALL_ROWS)

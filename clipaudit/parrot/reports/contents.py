@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from clipaudit.config.settings import Settings
+from clipaudit.parrot.reports.answer import parrot_answer
 from clipaudit.parrot.reports.curated import curated_tables
 from clipaudit.parrot.reports.galleries import parrot_galleries
 from clipaudit.parrot.reports.inspected_figures import inspected_figures
@@ -35,6 +36,7 @@ CONTENTS = Contents(
     [profile_tables, curated_tables],
     [inspected_figures, probe_figures],
     parrot_galleries,
+    parrot_answer,
     unread=_clusters,
     sample_numbers=_text_rates,
 )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from clipaudit.config.settings import Settings
 from clipaudit.reports.contents import Contents, SampleNumbers
+from clipaudit.similarity.reports.answer import similarity_answer
 from clipaudit.similarity.reports.figures import similarity_figures
 from clipaudit.similarity.reports.galleries import similarity_galleries
 from clipaudit.similarity.reports.sources import similarity_files
@@ -26,5 +27,6 @@ CONTENTS = Contents(
     [similarity_tables],
     [similarity_figures],
     similarity_galleries,
+    similarity_answer,
     sample_numbers=_similarities,
 )

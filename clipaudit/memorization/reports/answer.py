@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from clipaudit.plaintext import plain
+from clipaudit.reports.answers import Answer, Sentence, Tables, cannot
 from clipaudit.reports.layouts import MINUS, MISSING, Row, count
-from clipaudit.site.sentences import QUESTIONS, Answer, Sentence, Tables, cannot
 
 _METRICS = ("prg", "ppg", "aucg")  # the paper's; the histogram's is its code's reading of the last
 
@@ -27,9 +27,6 @@ def memorization_answer(tables: Tables) -> Answer:
         if group[0]["k"] == fewest
     ]
     return Answer(
-        "memorization",
-        QUESTIONS["memorization"],
-        True,
         _headline(seen) + _caveat(unseen),
         tuple(sentences),
         ("Public set, images looked up", *(metric.upper() for metric in _METRICS)),

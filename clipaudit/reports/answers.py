@@ -1,4 +1,4 @@
-"""What an answer of the report is made of, and the words that the three answers share."""
+"""What an audit's answer is made of, and the words that answers share."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,6 @@ from clipaudit.plaintext import plain
 from clipaudit.reports.layouts import Row
 
 Tables = Mapping[str, Sequence[Row]]  # the rows of report tables, by the tables' names
-
-QUESTIONS = {
-    "similarity": "Is the benchmark accuracy just train-test similarity?",
-    "memorization": "Does the model remember objects of its training images?",
-    "parrot": "Do the captions merely spell the text in the image?",
-}
 
 
 @dataclass(frozen=True)
@@ -25,11 +19,8 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Answer:
-    """What one audit says to its question. `headline` alone answers; sentences give the numbers."""
+    """What an audit says to its question. `headline` alone answers; sentences give the numbers."""
 
-    audit: str
-    question: str
-    ran: bool
     headline: str
     sentences: tuple[Sentence, ...] = ()
     heads: tuple[str, ...] = ()  # of a small table of the numbers; none where there are none

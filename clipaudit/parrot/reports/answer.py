@@ -3,15 +3,14 @@
 from collections.abc import Iterator, Mapping
 
 from clipaudit.plaintext import plain
-from clipaudit.reports.layouts import MISSING, Row, count, number, percent
-from clipaudit.site.sentences import (
-    QUESTIONS,
+from clipaudit.reports.answers import (
     Answer,
     Sentence,
     Tables,
     cannot,
     listed,
 )
+from clipaudit.reports.layouts import MISSING, Row, count, number, percent
 
 
 def parrot_answer(tables: Tables) -> Answer:
@@ -28,9 +27,6 @@ def parrot_answer(tables: Tables) -> Answer:
     ]
     sentences += [*_erased(tables), *_trained(tables)]
     return Answer(
-        "parrot",
-        QUESTIONS["parrot"],
-        True,
         _parrot_headline(corpora),
         tuple(sentences),
         ("Corpus", *_PARROT_MEASURES.values()) if corpora else (),

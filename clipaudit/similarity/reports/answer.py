@@ -3,15 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from clipaudit.plaintext import plain
-from clipaudit.reports.layouts import MISSING, Row, count, interval, percent
-from clipaudit.site.sentences import (
-    QUESTIONS,
+from clipaudit.reports.answers import (
     Answer,
     Sentence,
     Tables,
     cannot,
     listed,
 )
+from clipaudit.reports.layouts import MISSING, Row, count, interval, percent
 
 
 def similarity_answer(tables: Tables) -> Answer:
@@ -22,9 +21,6 @@ def similarity_answer(tables: Tables) -> Answer:
     sentences = [Sentence(_pruning(row, rows), name) for row in pruned]
     sentences += [*_excess(tables), *_nearer(tables), *_gap_check(tables)]
     return Answer(
-        "similarity",
-        QUESTIONS["similarity"],
-        True,
         _similarity_headline(pruned),
         tuple(sentences),
         ("Test set", "Accuracy, %", "Without similar samples, %", "Relative change, %"),

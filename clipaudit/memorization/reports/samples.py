@@ -1,0 +1,211 @@
+"""What the memorization audit knows of single samples: sets, objects, what is recalled."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from clipaudit.catalog.parts import AuditPart
+from clipaudit.catalog.samples.catalog import Address, Row, SampleCatalog
+from clipaudit.catalog.samples.forms import STROKE, Fate, Section, escaped, picked, section
+from clipaudit.catalog.scores import Score, ScoreTable, column_name, folders, score_files, values_of
+from clipaudit.catalog.sqltext import literal
+from clipaudit.catalog.view_parts import Columns, chosen, corpus_of, nothing
+from clipaudit.config.settings import Settings
+from clipaudit.memorization.settings import Memorization
+from clipaudit.store.store import Store
+
+# --- the view `audit` --------------------------------------------------------------------------
+
+
+def _queries(columns: Columns, run: Settings | None) -> dict[str, str]:
+    audit = run.section(Memorization) if run else None
+    return {
+        "drawn_for": _drawn_for(columns),
+        "excluded": _excluded(columns),
+        "recalled": _recalled(columns, audit),
+    }
+
+
+def _drawn_for(columns: Columns) -> str:
+    """Return the set of the memorization audit that a sample is in."""
+    if "members" not in columns:
+        return nothing(set="varchar")
+    return f"""\
+    select {corpus_of(columns["members"])} as corpus, shard, row, min("set") as "set"
+    from members
+    group by all"""
+
+
+def _excluded(columns: Columns) -> str:
+    """Return why a sample left the set that it was drawn for."""
+    if "drops_overlaps" not in columns:
+        return nothing(reasons="varchar[]")
+    return f"""\
+    select
+        {corpus_of(columns["drops_overlaps"])} as corpus,
+        shard,
+        row,
+        list(distinct reason order by reason) as reasons,
+    from drops_overlaps
+    group by all"""
+
+
+def _recalled(columns: Columns, audit: Memorization | None) -> str:
+    """Return how many objects the models of A and of B recall, with the default training."""
+    if not {"encoder", "public"} <= set(columns.get("recalls", ())):
+        return nothing(truths="int", a="int", b="int")
+    public, neighbors = (
+        (next(iter(audit.publics), None), audit.neighbors[0]) if audit else (None, None)
+    )
+    if audit:
+        recipe = literal(audit.recipe)
+    else:
+        name = "regexp_extract(encoder, '^(.*)[.]set-a$', 1)"
+        recipe = f"(select min({name}) from recalls where ends_with(encoder, '.set-a'))"
+    return f"""\
+    select
+        {corpus_of(columns["recalls"])} as corpus,
+        shard,
+        row,
+        max(truths) as truths,
+        max(correct) filter (encoder = {recipe} || '.set-a') as a,
+        max(correct) filter (encoder = {recipe} || '.set-b') as b,
+    from recalls
+    where
+        public = {chosen(public, "recalls", "public")}
+        and k = {chosen(neighbors, "recalls", "k")}
+    group by all"""
+
+
+_COLUMNS = """\
+    drawn_for.set as memorization_set,
+    excluded.reasons as memorization_excluded,
+    recalled.truths as recall_objects,
+    case drawn_for.set when 'a' then recalled.a when 'b' then recalled.b end
+        / nullif(recalled.truths, 0) as recall_target,
+    case drawn_for.set when 'a' then recalled.b when 'b' then recalled.a end
+        / nullif(recalled.truths, 0) as recall_reference,
+    case drawn_for.set
+        when 'a' then recalled.a - recalled.b
+        when 'b' then recalled.b - recalled.a
+    end / nullif(recalled.truths, 0) as recall_gap,"""
+
+# --- a sample's fate ---------------------------------------------------------------------------
+
+
+def _fate(catalog: SampleCatalog, address: Address) -> dict[str, Any]:
+    return {"memorization": _memorization(catalog, address)}
+
+
+def _memorization(catalog: SampleCatalog, address: Address) -> Row:
+    of = catalog.rows_of(address)
+    members = of("members")
+    drawn = members[0]["set"] if members else None
+    return {
+        "set": drawn,
+        "excluded": picked(of("drops_overlaps", "reason", "detail"), "reason", "detail"),
+        "objects": _objects(catalog, address),
+        "recalls": _recalls(of("recalls", "encoder", "public", "k"), drawn),
+    }
+
+
+def _objects(catalog: SampleCatalog, address: Address) -> list[Row]:
+    names: dict[int, str] = {}
+    if catalog.has("vocabulary", "label", "name"):
+        found = catalog.ask(
+            f"select label, name from vocabulary where {catalog.corpus('vocabulary')} = ?",
+            [address.corpus],
+        )
+        names = {row["label"]: row["name"] for row in found}
+    return [
+        {"label": label, "name": names.get(label), "score": score, "box": box}
+        for row in catalog.rows_of(address)("objects")[:1]
+        for label, score, box in zip(row["labels"], row["scores"], row["boxes"], strict=True)
+    ]
+
+
+def _recalls(rows: Sequence[Row], drawn: str | None) -> list[Row]:
+    """Set the models of A and of B side by side; the target is the one trained on the sample."""
+    pairs: dict[tuple[str, str, int], dict[str, Row]] = {}
+    for row in rows:
+        recipe, _, trained = row["encoder"].rpartition(".set-")
+        pairs.setdefault((recipe, row["public"], row["k"]), {})[trained] = row
+    return [
+        {
+            "recipe": recipe,
+            "public": public,
+            "k": k,
+            "objects": next(iter(models.values()))["truths"],
+            **{f"recall_{name}": _recall(models.get(name)) for name in ("a", "b")},
+            "gap": _gap(models, drawn),
+        }
+        for (recipe, public, k), models in sorted(pairs.items())
+    ]
+
+
+def _recall(row: Row | None) -> float | None:
+    return row["correct"] / row["truths"] if row and row["truths"] else None
+
+
+def _gap(models: Mapping[str, Row], drawn: str | None) -> float | None:
+    """Return target minus reference; a sample of neither A nor B has no gap."""
+    if drawn not in ("a", "b") or len(models) < 2 or not models[drawn]["truths"]:
+        return None
+    other = models["b" if drawn == "a" else "a"]
+    return float((models[drawn]["correct"] - other["correct"]) / models[drawn]["truths"])
+
+
+def _sentences(fate: Fate) -> Iterator[str]:
+    if fate["memorization"]["set"]:
+        yield f"In the memorization audit's set {fate['memorization']['set']}."
+    for row in fate["memorization"]["recalls"][:1]:
+        if row["gap"] is not None:
+            yield (
+                f"The model that trained on it recalls {row['gap']:+.2f} of its "
+                f"{row['objects']} objects beyond the other (public set {row['public']}, "
+                f"k = {row['k']})."
+            )
+
+
+def _sections(fate: Fate) -> Iterator[Section]:
+    memory = fate["memorization"]
+    yield section("Left out of a set", memory["excluded"], "reason", "detail")
+    yield section("Objects", memory["objects"], "label", "name", "score", "box")
+    columns = ("recipe", "public", "k", "objects", "recall_a", "recall_b", "gap")
+    yield section("Recall", memory["recalls"], *columns)
+
+
+def _shapes(fate: Fate) -> Iterator[str]:
+    for shown in fate["memorization"]["objects"]:
+        if shown["box"]:
+            left, top, width, height = map(float, shown["box"])
+            name = escaped(shown["name"] or shown["label"])
+            yield (
+                f'<rect class="object" {STROKE} x="{left}" y="{top}" width="{width}" '
+                f'height="{height}"><title>{name}</title></rect>'
+            )
+
+
+# --- exports -----------------------------------------------------------------------------------
+
+
+def _scores(results: Path, store: Store, corpora: Sequence[str]) -> Iterator[ScoreTable]:
+    for encoder in folders(results / "recalls"):
+        for public in folders(results / "recalls" / encoder):
+            files = score_files(results / "recalls" / encoder / public, store, corpora)
+            scores = [
+                Score(
+                    column_name("recall", encoder, public, str(k)),
+                    f"share of the picture's objects among those of the {k} pictures of {public} "
+                    f"nearest to its caption, by {encoder}",
+                    f"max(correct / nullif(truths, 0)) filter (where k = {k})",
+                    pa.float64(),
+                )
+                for k in values_of(files, "k")
+            ]
+            yield ScoreTable(files, scores)
+
+
+PART = AuditPart(_queries, _COLUMNS, _fate, _sentences, _sections, _scores, _shapes)

@@ -1,0 +1,51 @@
+"""What the time and the outputs of the parrot-caption audit's own scripts grow with."""
+
+from collections.abc import Mapping
+
+from clipaudit.lineage.planning.scaling import (
+    DRAWN,
+    EACH_ROW,
+    EACH_SAMPLE,
+    SUMMED,
+    Law,
+    Reading,
+    all_rows,
+    lloyd,
+    one,
+    rows,
+)
+
+
+def _picture_clusters(reading: Reading) -> float:
+    return lloyd(reading.settings["clusters"], all_rows(reading))
+
+
+LAWS: Mapping[str, Law] = {
+    "retrieve_pairs": Law(
+        rows("samples"), "samples", "the model's passes; the pairs of a few thousand are quick"
+    ),
+    "run_suite": Law(one, "jobs", "a task is of one size"),
+    "task_results": SUMMED,
+    "spot": EACH_SAMPLE,
+    "read_spans": EACH_SAMPLE,
+    "match": EACH_SAMPLE,
+    "compare_spotted": Law(rows("matches"), "samples", "each sample by itself"),
+    "score_captions": EACH_SAMPLE,
+    "fit_clusters": Law(
+        _picture_clusters,
+        "distances",
+        "k-means on a sample, after a PCA of it: as centroids",
+        gives_else=one,
+    ),
+    "place": Law(rows("embeddings"), "samples", "each sample against a fixed number of clusters"),
+    "count_grams": EACH_SAMPLE,
+    "merge_grams": SUMMED,
+    "probe": Law(rows("grams"), "words", "a picture a word", one_name=True),
+    "pass_candidates": Law(
+        rows("clustered"), "samples", "each sample by itself", wide=("clustered",)
+    ),
+    "cut_curation": SUMMED,
+    "curate": EACH_ROW,
+    "heldout": EACH_SAMPLE,
+    "report_spotted": DRAWN,
+}  # fmt: skip

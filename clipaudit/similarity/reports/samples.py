@@ -1,0 +1,201 @@
+"""What the similarity audit knows of single samples: what is near them, and the gaps they cross."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from clipaudit.catalog.parts import AuditPart
+from clipaudit.catalog.samples.catalog import Address, Row, SampleCatalog
+from clipaudit.catalog.samples.forms import Fate, Section, picked, place, section
+from clipaudit.catalog.scores import Score, ScoreTable, column_name, folders, score_files, values_of
+from clipaudit.catalog.sqltext import literal
+from clipaudit.catalog.view_parts import Columns, chosen, corpus_of, nothing
+from clipaudit.config.settings import Settings
+from clipaudit.similarity.settings import Similarity
+from clipaudit.store.store import Store
+
+NEIGHBORS = 5  # of a test sample, shown for each corpus
+
+# --- the view `audit` --------------------------------------------------------------------------
+
+
+def _queries(columns: Columns, run: Settings | None) -> dict[str, str]:
+    audit = run.section(Similarity) if run else None
+    if "encoder" not in columns.get("similarities", ()):
+        encoder = ""
+    else:
+        encoder = chosen(audit.encoder if audit else None, "similarities", "encoder")
+    return {"nearest": _nearest(columns, encoder), "crossed": _crossed(columns, encoder)}
+
+
+def _nearest(columns: Columns, encoder: str) -> str:
+    """Return the nearest test sample of any set; what a corpus was asked goes before its draw."""
+    if not encoder:
+        found = "struct(testset varchar, away double, test_shard int, test_row int)"
+        return nothing(found=found)
+    return f"""\
+    select
+        {corpus_of(columns["similarities"])} as corpus,
+        shard,
+        row,
+        min({{
+            'drawn': contains(corpus, '.'),
+            'away': -similarity,
+            'testset': testset,
+            'test_shard': test_shard,
+            'test_row': test_row,
+        }}) as found,
+    from similarities
+    where encoder = {encoder}
+    group by all"""
+
+
+def _crossed(columns: Columns, encoder: str) -> str:
+    """Return the gap that is crossed by most, of any set."""
+    if not encoder:
+        return nothing(
+            found="struct(testset varchar, similarity double, gap double, away double, "
+            "test_shard int, test_row int)"
+        )
+    return f"""\
+    select
+        {corpus_of(columns["similarities"])} as corpus,
+        shard,
+        row,
+        min({{
+            'away': gap - gap_similarity,
+            'testset': testset,
+            'test_shard': gap_test_shard,
+            'test_row': gap_test_row,
+            'similarity': gap_similarity,
+            'gap': gap,
+        }}) as found,
+    from similarities
+    where gap is not null and encoder = {encoder}
+    group by all"""
+
+
+_COLUMNS = """\
+    nearest.found.testset as nearest_testset,
+    -nearest.found.away as nearest_similarity,
+    nearest.found.test_shard as nearest_test_shard,
+    nearest.found.test_row as nearest_test_row,
+    crossed.found.testset as gap_testset,
+    crossed.found.similarity as gap_similarity,
+    crossed.found.gap,
+    -crossed.found.away as gap_excess,
+    crossed.found.test_shard as gap_test_shard,
+    crossed.found.test_row as gap_test_row,"""
+
+# --- a sample's fate ---------------------------------------------------------------------------
+
+
+def _fate(catalog: SampleCatalog, address: Address) -> dict[str, Any]:
+    near = catalog.rows_of(address)("similarities", "encoder", "testset")
+    return {
+        "nearest_tests": [_nearest_test(row) for row in near],
+        "nearest_train": _nearest_train(catalog, address),
+        "predictions": _predictions(catalog, address),
+    }
+
+
+def _nearest_test(row: Mapping[str, Any]) -> Row:
+    crossed = None
+    if row["gap"] is not None:
+        crossed = {
+            "test_shard": row["gap_test_shard"],
+            "test_row": row["gap_test_row"],
+            "similarity": row["gap_similarity"],
+            "gap": row["gap"],
+            "excess": row["gap_similarity"] - row["gap"],
+        }
+    (nearest,) = picked([dict(row)], "encoder", "testset", "similarity", "test_shard", "test_row")
+    return {**nearest, "crossed": crossed}
+
+
+def _nearest_train(catalog: SampleCatalog, address: Address) -> list[Row]:
+    """Return the train samples nearest to a test sample."""
+    if not catalog.has("neighbors_merged", "corpus", "encoder"):
+        return []
+    return catalog.ask(
+        "select encoder, corpus, rank, similarity, shard, row from neighbors_merged "
+        f"where testset = ? and test_shard = ? and test_row = ? and rank < {NEIGHBORS} "
+        "order by encoder, corpus, rank",
+        [address.corpus, address.shard, address.row],
+    )
+
+
+def _predictions(catalog: SampleCatalog, address: Address) -> list[Row]:
+    """Return what the models of the run say a test sample is."""
+    if not catalog.has("predictions", "recipe", "manifest", "testset"):
+        return []
+    return catalog.ask(
+        "select recipe, manifest, label, top[1] as predicted, right_rank from predictions "
+        "where testset = ? and shard = ? and row = ? order by recipe, manifest",
+        [address.corpus, address.shard, address.row],
+    )
+
+
+def _sentences(fate: Fate) -> Iterator[str]:
+    crossed = [row for row in fate["nearest_tests"] if row["crossed"]]
+    if crossed:
+        most = max(crossed, key=lambda row: row["crossed"]["excess"])
+        yield (
+            f"Crosses the gap of {', '.join(row['testset'] for row in crossed)}; "
+            f"of {most['testset']} by {most['crossed']['excess']:.4f}."
+        )
+    if fate["nearest_train"]:
+        near = max(fate["nearest_train"], key=lambda row: row["similarity"])
+        yield (
+            f"A test image; nearest to it is {near['corpus']} {place(near)} "
+            f"at {near['similarity']:.4f} ({near['encoder']})."
+        )
+
+
+def _sections(fate: Fate) -> Iterator[Section]:
+    yield Section(
+        "Nearest test images",
+        ("encoder", "test set", "similarity", "image", "gap crossed", "of image", "by"),
+        [_nearest_line(row) for row in fate["nearest_tests"]],
+    )
+    near = ("encoder", "corpus", "rank", "similarity", "shard", "row")
+    yield section("Nearest train samples", fate["nearest_train"], *near)
+    predicted = ("recipe", "manifest", "label", "predicted", "right_rank")
+    yield section("Predictions", fate["predictions"], *predicted)
+
+
+def _nearest_line(row: Mapping[str, Any]) -> tuple[object, ...]:
+    crossed = row["crossed"] or {}
+    image = f"{crossed['test_shard']}:{crossed['test_row']}" if crossed else None
+    return (
+        row["encoder"],
+        row["testset"],
+        row["similarity"],
+        f"{row['test_shard']}:{row['test_row']}",
+        crossed.get("gap"),
+        image,
+        crossed.get("excess"),
+    )
+
+
+# --- exports -----------------------------------------------------------------------------------
+
+
+def _scores(results: Path, store: Store, corpora: Sequence[str]) -> Iterator[ScoreTable]:
+    for encoder in folders(results / "similarities"):
+        files = score_files(results / "similarities" / encoder, store, corpora)
+        scores = [
+            Score(
+                column_name("similarity", encoder, testset),
+                f"highest similarity to a sample of test set {testset}, by encoder {encoder}",
+                f"max(similarity) filter (where testset = {literal(testset)})",
+                pa.float64(),
+            )
+            for testset in values_of(files, "testset")
+        ]
+        yield ScoreTable(files, scores)
+
+
+PART = AuditPart(_queries, _COLUMNS, _fate, _sentences, _sections, _scores)
