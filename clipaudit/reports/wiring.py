@@ -161,7 +161,7 @@ def audit_files(*names: str) -> Paths:
 
 
 CATALOG_FILES = audit_files("samples.py", "columns.tsv")
-REPORT_FILES = [*CATALOG_FILES, *audit_files("answer.py", "layouts.py")]
+REPORT_FILES = [*CATALOG_FILES, *audit_files("contents.py", "layouts.py")]
 
 
 def table_files(sql: str, table: str, root: Path = Path()) -> Paths:

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import pytest
 from catalogcases import make_catalog, sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -53,9 +54,10 @@ def test_the_nearest_test_set_is_the_first_by_name_in_a_tie(tmp_path):
     assert found == [("sketch", 0.75), ("a", 0.25)]
 
 
-def test_similarities_are_those_of_the_chosen_encoder(tmp_path):
+@pytest.mark.parametrize("corpus", ["large", "large.drawn"])
+def test_similarities_are_those_of_the_similarity_audits_encoder(tmp_path, corpus):
     files = [
-        ("similarities", {"corpus": "large", "encoder": encoder}, [near(0, "val", similarity)])
+        ("similarities", {"corpus": corpus, "encoder": encoder}, [near(0, "val", similarity)])
         for encoder, similarity in (("own", 0.5), ("other", 0.75))
     ]
     run = parse_settings(read_settings(MICRO))

@@ -4,7 +4,8 @@ from types import SimpleNamespace
 import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
-from clipaudit.reports.wiring import ReportFiles
+from clipaudit.reports.wiring import REPORT_FILES, ReportFiles
+from clipaudit.steps.codedigest import SCRIPTS, code_parts
 from clipaudit.wiring.corpora import CorpusFiles
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +31,14 @@ def test_published_values_stand_beside_the_sql_where_there_are_some(files):
     }
     assert "similarity_table1" in with_values
     assert "similarity_gap_check" in found.keys() - with_values
+
+
+@pytest.mark.parametrize("audit", ["similarity", "memorization", "parrot"])
+@pytest.mark.parametrize("module", ["answer", "contents", "layouts", "samples"])
+def test_what_the_report_imports_by_name_counts_as_its_code(audit, module):
+    parts = code_parts(SCRIPTS / "report.py", [Path(file) for file in REPORT_FILES])
+
+    assert f"module clipaudit.{audit}.reports.{module}" in parts
 
 
 def test_a_gallery_reads_the_tars_of_the_pictures_that_it_shows(files):
