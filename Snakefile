@@ -33,6 +33,7 @@ rule all_figures:
     """Every figure of the enabled audits."""
     input:
         REPORTS.figure_pointers(),
+        REPORTS.drawn_figures(),
 
 
 rule all_tables:
@@ -40,5 +41,6 @@ rule all_tables:
     default_target: True
     input:
         REPORTS.table_pointers(),
+        REPORTS.drawn_tables(),
         BESIDES,
         f"{RESULTS}/audit.duckdb",

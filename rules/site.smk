@@ -10,6 +10,7 @@ rule report:
     input:
         tables=REPORTS.table_pointers(),
         figures=REPORTS.figure_pointers(),
+        drawn=[*REPORTS.drawn_tables(), *REPORTS.drawn_figures()],
         catalog=f"{RESULTS}/audit.duckdb",
     output:
         report=report(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from clipaudit.reports.wiring import sql_file, table_files
+from clipaudit.reports.wiring import table_files
 from clipaudit.steps.codedigest import PACKAGE, SCRIPTS, code_digest
 from clipaudit.steps.reportfiles import report_file
 from clipaudit.store.code_records import read_code
@@ -55,12 +55,8 @@ def installed_sql(name: str) -> str | None:
 def _is_unchanged(record: Record) -> bool:
     """Return whether the code of a step, its SQL and published numbers are still the recorded."""
     settings = record.ingredients.settings
-    script = SCRIPTS / f"{record.ingredients.step}.py"
-    root, table = PACKAGE.parent, settings.get("table")
-    if table is None:  # what a figure shows
-        asked = [sql_file(settings["sql"])]
-    else:
-        asked = table_files(settings["sql"], table, root)
+    script, root = SCRIPTS / "report_table.py", PACKAGE.parent
+    asked = table_files(settings["sql"], settings.get("table", ""), root)
     if not script.is_file():  # not in the project's folder: the script is not at hand
         return False
     return code_digest(script, [root / path for path in asked if (root / path).is_file()]) == (

@@ -60,26 +60,39 @@ def count(value: int | None) -> str:
     return "" if value is None else f"{value:,}".replace(",", THIN).replace("-", MINUS)
 
 
+def short_count(value: int) -> str:
+    """Return a count in few characters: three digits of thousands or millions from 9 995 on.
+
+    >>> short_count(600), short_count(9999), short_count(10_000_000), short_count(1_234_567)
+    ('600', '10k', '10M', '1.23M')
+    """
+    rounded = float(f"{value:.3g}")
+    for unit, sign in ((1_000_000, "M"), (1_000, "k")):
+        if rounded >= max(unit, 10_000):
+            return f"{rounded / unit:g}{sign}"
+    return count(value)
+
+
 def percent(value: float | None, *, digits: int = 2, sign: bool = False) -> str:
     """Return a fraction in percent, or nothing for None.
 
     >>> percent(0.5021), percent(-0.1081, digits=1, sign=True), percent(-0.0, sign=True)
     ('50.21', '\\u221210.8', '0.00')
     """
+    return "" if value is None else number(100 * value, digits=digits, sign=sign)
+
+
+def number(value: float | None, *, digits: int = 2, sign: bool = False) -> str:
+    """Return a number as it is, or nothing for None; what rounds to zero has no sign.
+
+    >>> number(0.934), number(-0.934), number(0.0123, digits=3, sign=True), number(-0.001)
+    ('0.93', '\\u22120.93', '+0.012', '0.00')
+    """
     if value is None:
         return ""
-    text = f"{100 * value:{'+' if sign else ''}.{digits}f}"
+    text = f"{value:{'+' if sign else ''}.{digits}f}"
     is_zero = not text.strip("+-0.")
     return text.lstrip("+-") if is_zero else text.replace("-", MINUS)
-
-
-def number(value: float | None, *, digits: int = 2) -> str:
-    """Return a number as it is, or nothing for None.
-
-    >>> number(0.934), number(-0.934)
-    ('0.93', '\\u22120.93')
-    """
-    return "" if value is None else f"{value:.{digits}f}".replace("-", MINUS)
 
 
 def interval(low: float | None, high: float | None, *, digits: int = 1, sign: bool = False) -> str:

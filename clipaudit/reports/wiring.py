@@ -50,6 +50,14 @@ class ReportFiles:
         names = [*self.figures, *self._every_gallery]
         return [self.corpora.result(paths.figure(name)) for name in names]
 
+    def drawn_tables(self) -> Paths:
+        """Return the pointers of the forms of all tables that people read."""
+        return [self.corpora.result(paths.drawn_table(name)) for name in self.tables]
+
+    def drawn_figures(self) -> Paths:
+        """Return the pointers of the forms of all figures that people read."""
+        return [self.corpora.result(paths.drawn_figure(name)) for name in self.figures]
+
     def unread_pointers(self) -> Paths:
         """Return the pointers that no table reads, but that the catalog shall have."""
         return [self.corpora.result(path) for path in self._unread]
@@ -80,6 +88,15 @@ class ReportFiles:
         """Return the parameters of a table's SQL."""
         return self._table(wildcards).parameters
 
+    def table_layout(self, wildcards: Wildcards) -> Paths:
+        """Return the code that says how a table looks: its entry of its audit's layouts."""
+        audit = wildcards.table.partition("_")[0]
+        return [f"clipaudit/{audit}/reports/layouts.py::{wildcards.table}"]
+
+    def table_drawing_code(self, wildcards: Wildcards) -> str:
+        """Return the digest of the code that draws a table."""
+        return code("draw_table", *self.table_layout(wildcards))
+
     def table_notes(self, wildcards: Wildcards) -> Sequence[str]:
         """Return the sentences below a table's caption."""
         return self._table(wildcards).notes
@@ -94,12 +111,12 @@ class ReportFiles:
         return self.pointers(self._figure(wildcards).table.inputs)
 
     def figure_files(self, wildcards: Wildcards) -> Paths:
-        """Return the SQL of a figure's table."""
-        return [sql_file(self.figure_sql(wildcards))]
+        """Return the files that make a figure's table: see `table_files`."""
+        return table_files(self.figure_sql(wildcards), wildcards.figure)
 
     def figure_code(self, wildcards: Wildcards) -> str:
-        """Return the digest of the code that makes a figure."""
-        return code("report_figure", *self.figure_files(wildcards))
+        """Return the digest of the code that makes a figure's table."""
+        return code("report_table", *self.figure_files(wildcards))
 
     def figure_sql(self, wildcards: Wildcards) -> str:
         """Return the name of the SQL of a figure's table."""
@@ -116,6 +133,14 @@ class ReportFiles:
     def figure_form(self, wildcards: Wildcards) -> str:
         """Return the name of the form that a figure is drawn in."""
         return self._figure(wildcards).draw
+
+    def figure_form_files(self, wildcards: Wildcards) -> Paths:
+        """Return the code of the form that a figure is drawn in."""
+        return [f"clipaudit/reports/forms/{self.figure_form(wildcards)}.py"]
+
+    def figure_drawing_code(self, wildcards: Wildcards) -> str:
+        """Return the digest of the code that draws a figure."""
+        return code("draw_figure", *self.figure_form_files(wildcards))
 
     def figure_options(self, wildcards: Wildcards) -> Mapping[str, object]:
         """Return what a form is told of a figure."""
@@ -167,11 +192,10 @@ REPORT_FILES = [*CATALOG_FILES, *audit_files("contents.py", "layouts.py")]
 def table_files(sql: str, table: str, root: Path = Path()) -> Paths:
     """Return what makes a table beside code that is imported, from the project's folder `root`.
 
-    Its SQL, its published values where its paper has some, and the layouts of its audit.
+    Its SQL, and its published values where its paper has some.
     """
     reports = Path("clipaudit", table.partition("_")[0], "reports")
-    layouts = sorted(path.relative_to(root) for path in (root / reports).glob("*layouts.py"))
-    files = [Path(sql_file(sql)), reports / "published" / f"{table}.csv", *layouts]
+    files = [Path(sql_file(sql)), reports / "published" / f"{table}.csv"]
     return [str(path) for path in files if (root / path).exists()]
 
 

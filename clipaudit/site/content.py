@@ -17,6 +17,8 @@ from clipaudit.plaintext import plain
 from clipaudit.reports.rendering import layouts
 from clipaudit.reports.tables import published_values
 from clipaudit.site.cells import Grid, plain_grid, printed_grid
+from clipaudit.store.placements import placement
+from clipaudit.store.records import read_record
 from clipaudit.store.store import Pointer, Store
 
 EXACT_INTEGERS = 2**53  # beyond, JavaScript's numbers skip some
@@ -73,13 +75,12 @@ def read_table(
     rows, columns = _rows(store, pointer), _columns(store, pointer)
     layout = layouts(name).get(name)
     settings = graph["actions"][graph["tables"][place]]["settings"]
+    notes = _drawing(results, store, pointer).get("notes", ())
     return TableContent(
         name=name,
         audit=audit_of(name),
         title=title_of(name),
-        caption=" ".join(
-            [layout.caption if layout else "", *map(plain, settings.get("notes", ()))]
-        ),
+        caption=" ".join([layout.caption if layout else "", *map(plain, notes)]),
         pointer=place,
         grid=printed_grid(rows, layout) if layout else plain_grid(columns, rows),
         columns=columns,
@@ -102,7 +103,7 @@ def read_figure(
         name=name,
         audit=audit_of(name),
         title=title_of(name),
-        caption=plain(settings.get("caption", "")),
+        caption=plain(_drawing(results, store, pointer).get("caption", "")),
         pointer=place,
         grid=plain_grid(columns, rows),
         columns=columns,
@@ -120,6 +121,12 @@ def _meanings(name: str, settings: Mapping[str, Any], columns: Sequence[str]) ->
     stated = column_comments(str(settings.get("sql", name)))
     found = {column: stated.get(column) or meaning(name, column) for column in columns}
     return {column: text for column, text in found.items() if text}
+
+
+def _drawing(results: Path, store: Store, pointer: Path) -> Mapping[str, Any]:
+    """Return the settings of the action that drew a table or a figure."""
+    drawn = placement(results, pointer.with_suffix(".md.json"))
+    return read_record(store, drawn.action).ingredients.settings
 
 
 def _rows(store: Store, pointer: Path) -> tuple[dict[str, Any], ...]:

@@ -6,12 +6,15 @@ the data files that those modules declare to read in a module-level tuple READS.
 of the tree is our own: `ast.dump` differs between Python versions. Plumbing carries results but
 does not make them; it is listed in PLUMBING and left out, but for the module that writes Parquet,
 which is part of every digest.
+
+Of a module that is named `layouts.py::similarity_table1` one entry of its dictionary LAYOUTS counts
+and all that is not in the dictionary: whoever edits another entry draws nothing of this one again.
 """
 
 import ast
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,6 +25,7 @@ from clipaudit.steps.codememo import MEMO, CodeMemo, Remembered
 PACKAGE = Path(__file__).parents[1]
 SCRIPTS = Path("workflow_scripts")
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_ENTRIES = "LAYOUTS"
 _COMMENTS = {".sql": r"--[^\n]*", ".cpp": r"//[^\n]*", ".h": r"//[^\n]*"}
 PLUMBING = {  # modules, and rooms with all that they hold
     "clipaudit",
@@ -41,9 +45,9 @@ WRITERS = {"clipaudit.store.parquet"}  # of plumbing, what makes the bytes of ev
 def code_digest(script: Path, extra_files: Iterable[Path] = ()) -> str:
     """Return the hex digest of a workflow script and all it imports of clipaudit.
 
-    `extra_files` are read besides: the SQL of a report table, a module that is imported by name,
-    which counts with all that it imports. Raise ConfigError for a file that does not exist or does
-    not parse.
+    `extra_files` are read besides: the SQL of a report table, a module that is imported by name or
+    one entry of it (`x.py::entry`), which counts with all that it imports. Raise ConfigError for a
+    file or an entry that does not exist and for code that does not parse.
     """
     parts = code_parts(script, extra_files)
     text = "".join(f"{name} {digest}\n" for name, digest in sorted(parts.items()))
@@ -54,16 +58,40 @@ def code_parts(script: Path, extra_files: Iterable[Path] = ()) -> dict[str, str]
     """Return what `code_digest` digests: the digest of each script, module and file, by name."""
     parts = {f"script {script.name}": _read(script).digest}
     extra_files = list(extra_files)
-    modules = [file for file in extra_files if file.suffix == ".py"]
-    named = set().union(*map(_reachable, [script, *modules])) | set(map(_module_name, modules))
+    modules = [_module_and_entry(file) for file in extra_files if is_module(file)]
+    whole = {_module_name(path) for path, entry in modules if not entry}
+    named = set().union(*map(_reachable, [script, *(path for path, _ in modules)])) | whole
     for name in named:
         path = _module_file(name)
         if path is not None:
             code = _read(path)
             parts[f"module {name}"] = code.digest
             parts |= {_file_part(file): _file_digest(file) for file in code.files}
-    parts |= {_file_part(file): _file_digest(file) for file in extra_files if file not in modules}
-    return parts
+    for path, entry in modules:
+        if entry:
+            parts[f"module {_module_name(path)}::{entry}"] = _entry_digest(path, entry)
+    texts = [file for file in extra_files if not is_module(file)]
+    return parts | {_file_part(file): _file_digest(file) for file in texts}
+
+
+def is_module(path: Path) -> bool:
+    """Return whether a further file of a step is Python code, or an entry of it, and not data."""
+    return _module_and_entry(path)[0].suffix == ".py"
+
+
+def _module_and_entry(path: Path) -> tuple[Path, str]:
+    name, _, entry = str(path).partition("::")
+    return Path(name), entry
+
+
+def _entry_digest(path: Path, entry: str) -> str:
+    entries = _read(path).entries
+    if entry not in entries:
+        raise ConfigError(
+            f"{path}: its dictionary {_ENTRIES} has no entry {entry!r}. Add it, or remove what is "
+            "named so."
+        )
+    return entries[entry]
 
 
 def _file_part(path: Path) -> str:
@@ -123,6 +151,7 @@ class _Code:
     digest: str
     modules: Sequence[str]  # of clipaudit, named in import statements anywhere in it
     files: Sequence[Path]  # that its READS tuple names, relative to its folder
+    entries: Mapping[str, str]  # of its dictionary LAYOUTS: the digest of each and of all around
 
 
 @cache
@@ -142,15 +171,41 @@ def _read(path: Path) -> _Code:
     except (OSError, SyntaxError) as error:
         raise ConfigError(f"{path}: cannot be read as Python code: {error}") from error
     files = [path.parent / name for name in found["files"]]
-    return _Code(found["digest"], found["modules"], files)
+    return _Code(found["digest"], found["modules"], files, found["entries"])
 
 
 def _walked(tree: ast.Module) -> Remembered:
-    parts: list[str] = []
     imports: list[ast.Import | ast.ImportFrom] = []
+    return {
+        "digest": _tree_digest(tree, imports),
+        "modules": _modules(imports),
+        "files": list(_reads(tree)),
+        "entries": _entries(tree),
+    }
+
+
+def _tree_digest(tree: object, imports: list[ast.Import | ast.ImportFrom]) -> str:
+    parts: list[str] = []
     _serialise(tree, parts, imports)
-    digest = hashlib.sha256("".join(parts).encode()).hexdigest()
-    return {"digest": digest, "modules": _modules(imports), "files": list(_reads(tree))}
+    return hashlib.sha256("".join(parts).encode()).hexdigest()
+
+
+def _entries(tree: ast.Module) -> dict[str, str]:
+    """Return the digest of each entry of LAYOUTS, with that of the module without any of them."""
+    entries: dict[str, ast.expr] = {}
+    for node in tree.body:
+        match node:
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.Dict() as found) if (
+                name == _ENTRIES
+            ):
+                for key, value in zip(found.keys, found.values, strict=True):
+                    entries[ast.literal_eval(key) if key else ""] = value
+                found.keys, found.values = [], []
+    around = _tree_digest(tree, []) if entries else ""
+    return {
+        key: hashlib.sha256(f"{around} {_tree_digest(value, [])}".encode()).hexdigest()
+        for key, value in entries.items()
+    }
 
 
 def _modules(imports: Sequence[ast.Import | ast.ImportFrom]) -> list[str]:

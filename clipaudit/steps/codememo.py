@@ -25,6 +25,7 @@ class Remembered(TypedDict):
     digest: str
     modules: list[str]
     files: list[str]
+    entries: dict[str, str]
 
 
 class CodeMemo:

@@ -129,3 +129,13 @@ def table(name: str) -> str:
 def figure(name: str) -> str:
     """Return a figure of the report: the table that it shows."""
     return f"figures/{name}.json"
+
+
+def drawn_table(name: str) -> str:
+    """Return a table of the report as Markdown, one of the forms that people read."""
+    return f"tables/{name}.md.json"
+
+
+def drawn_figure(name: str) -> str:
+    """Return a figure of the report as Markdown, one of the forms that people read."""
+    return f"figures/{name}.md.json"

@@ -27,7 +27,7 @@ from clipaudit.ahead import one_ahead
 from clipaudit.errors import StepError
 from clipaudit.remote.cache import use_cache
 from clipaudit.steps.allowance import Allowance
-from clipaudit.steps.codedigest import SCRIPTS, code_parts
+from clipaudit.steps.codedigest import SCRIPTS, code_parts, is_module
 from clipaudit.steps.environment import device_of, environment_of, processes_of
 from clipaudit.steps.filedigests import FileDigests
 from clipaudit.steps.inputs import InputFiles
@@ -271,7 +271,7 @@ class Step:
     def _record_code(self) -> None:
         files = [Path(file) for file in self._job.params.get("code_files", ())]
         script = SCRIPTS / f"{self._job.params.get('script', self._job.rule)}.py"
-        texts = {file.name: file.read_text() for file in files if file.suffix != ".py"}
+        texts = {file.name: file.read_text() for file in files if not is_module(file)}
         record = CodeRecord(code_parts(script, files), texts)
         write_code(self.store, self.ingredients.code, record)
 

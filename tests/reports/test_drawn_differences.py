@@ -1,8 +1,8 @@
 import pyarrow as pa
 import pytest
 
-from clipaudit.reports.differences import draw_differences
 from clipaudit.reports.drawing import figure_bytes
+from clipaudit.reports.forms.differences import draw_differences
 
 OPTIONS = {"x_label": "difference", "y_label": "share (%)"}
 

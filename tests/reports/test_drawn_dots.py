@@ -1,8 +1,8 @@
 import pyarrow as pa
 import pytest
 
-from clipaudit.reports.dots import draw_dots
 from clipaudit.reports.drawing import figure_bytes
+from clipaudit.reports.forms.dots import draw_dots
 
 OPTIONS = {"x_label": "similarity", "reference": "CLIP", "empty": "no words"}
 SCHEMA = pa.schema(

@@ -3,7 +3,7 @@ import pyarrow as pa
 import pytest
 
 from clipaudit.reports.drawing import PALETTE, figure_bytes
-from clipaudit.reports.profiles import draw_profiles
+from clipaudit.reports.forms.profiles import draw_profiles
 
 BESIDE = {"groups": "beside", "x_label": "groups of clusters"}
 

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 
 from clipaudit.reports.drawing import figure_bytes
-from clipaudit.reports.ranges import draw_ranges
-from clipaudit.reports.tallies import draw_tallies
+from clipaudit.reports.forms.ranges import draw_ranges
+from clipaudit.reports.forms.tallies import draw_tallies
 
 OPTIONS = {"x_label": "frequency", "y_label": "similarity", "empty": "no words"}
 QUANTILES = ("low_tail", "low_quartile", "median", "high_quartile", "high_tail")

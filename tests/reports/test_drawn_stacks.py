@@ -2,7 +2,7 @@ import pyarrow as pa
 import pytest
 
 from clipaudit.reports.drawing import WIDTHS, figure_bytes
-from clipaudit.reports.stacks import draw_stacks
+from clipaudit.reports.forms.stacks import draw_stacks
 
 KINDS = ("none", "apart", "co")
 STANDING = {"bars": "standing", "x_label": "groups"}

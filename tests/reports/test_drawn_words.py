@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clipaudit.reports.drawing import figure_bytes, text_sizes
-from clipaudit.reports.wordlists import draw_words
+from clipaudit.reports.forms.words import draw_words
 
 SCHEMA = pa.schema(
     [(name, pa.int64()) for name in ("part_position", "words", "most", "least", "frequency")]

@@ -12,7 +12,7 @@ from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.errors import InputError
 from clipaudit.evaluation.suite_tasks import TASKS
 from clipaudit.parrot.reports.curated import curated_tables, suite_tasks, task_result_table
-from clipaudit.parrot.reports.curated_layouts import LAYOUTS
+from clipaudit.parrot.reports.layouts import LAYOUTS
 from clipaudit.reports.layouts import Layout
 from clipaudit.reports.tables import published_values
 from clipaudit.steps.reportfiles import report_file
@@ -58,7 +58,7 @@ def test_every_table_has_its_sql_and_its_layout(run, suite):
     found = curated_tables(run(suite=suite))
 
     assert all(report_file("sql", f"{table.sql}.sql").is_file() for table in found.values())
-    assert sorted(found) == sorted(LAYOUTS)
+    assert found.keys() <= LAYOUTS.keys()
 
 
 def test_without_curations_only_inspected_models_are_compared(run):

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.parrot.reports.layouts import LAYOUTS
 from clipaudit.parrot.reports.profile import profile_tables
-from clipaudit.parrot.reports.profile_layouts import LAYOUTS
 from clipaudit.reports.layouts import Layout
 from clipaudit.steps.reportfiles import report_file
 
@@ -32,7 +32,7 @@ def test_every_table_has_its_sql_and_its_layout(tables):
     found = tables()
 
     assert all(report_file("sql", f"{table.sql}.sql").is_file() for table in found.values())
-    assert list(found) == sorted(LAYOUTS)
+    assert found.keys() <= LAYOUTS.keys()
 
 
 def test_without_the_audit_there_are_no_tables():

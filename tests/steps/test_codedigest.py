@@ -1,11 +1,12 @@
 import ast
 import textwrap
+from pathlib import Path
 
 import pytest
 
 from clipaudit.errors import ConfigError
 from clipaudit.steps import codedigest
-from clipaudit.steps.codedigest import code_digest, code_modules
+from clipaudit.steps.codedigest import code_digest, code_modules, code_parts
 
 
 @pytest.fixture
@@ -156,3 +157,47 @@ def test_a_script_that_does_not_parse_is_named(tmp_path):
 
     with pytest.raises(ConfigError, match=r"bad.py: cannot be read as Python code"):
         code_digest(script)
+
+
+def entry_digests(package, text):
+    forget()
+    layouts = package[0] / "layouts.py"
+    layouts.write_text(text)
+    entries = [Path(f"{layouts}::{name}") for name in ("one", "two")]
+    return [code_digest(package[1], [entry]) for entry in entries]
+
+
+LAYOUTS = 'END = "."\nLAYOUTS: dict[str, str] = {"one": "a" + END, "two": "b"}\n'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        ('"a"', '"c"', [True, False]),
+        ('"b"', '"c"', [False, True]),
+        ('"."', '"!"', [True, True]),
+        ('"two": "b"', '"two": "b", "three": "c"', [False, False]),
+        ("END}", "END}  # of it", [False, False]),
+    ],
+)
+def test_of_a_dictionary_of_layouts_one_entry_counts(package, old, new, changed):
+    before = entry_digests(package, LAYOUTS)
+
+    after = entry_digests(package, LAYOUTS.replace(old, new))
+
+    assert [one != other for one, other in zip(before, after, strict=True)] == changed
+
+
+def test_an_entry_that_is_not_there_is_named(package):
+    with pytest.raises(ConfigError, match=r"layouts.py: its dictionary LAYOUTS has no entry 'two'"):
+        entry_digests(package, 'LAYOUTS: dict[str, str] = {"one": "a"}\n')
+
+
+def test_what_an_entry_imports_counts_with_it(package):
+    layouts = package[0] / "layouts.py"
+    layouts.write_text("import clipaudit.unused\n" + LAYOUTS)
+
+    parts = code_parts(package[1], [Path(f"{layouts}::one")])
+
+    assert {"module clipaudit.unused", "module clipaudit.layouts::one"} <= parts.keys()
+    assert "module clipaudit.layouts" not in parts

@@ -1,5 +1,6 @@
 """What reruns after which change: nothing computes but what the change can alter."""
 
+import json
 import os
 import re
 import shutil
@@ -76,6 +77,46 @@ def test_changed_gap_code_trains_only_the_set_that_it_changes(project):
     steps = project.computed_steps(before)
     assert [step for step in steps if step in {"train", "evaluate"}] == ["evaluate", "train"]
     assert not {"embed", "nearest", "merge_neighbors", "index"} & set(steps)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "drawn"),
+    [
+        (
+            "clipaudit/similarity/reports/layouts.py",
+            'corner="Threshold"',
+            'corner="The threshold"',
+            {"draw_table tables/similarity_deduplication"},
+        ),
+        (
+            "clipaudit/reports/forms/histograms.py",
+            "@style()\n",
+            "@style()\n@(lambda drawn: drawn)\n",
+            {
+                "draw_figure figures/similarity_fig4",
+                "draw_figure figures/similarity_fig11_frame",
+                "draw_figure figures/similarity_fig14",
+            },
+        ),
+    ],
+)
+def test_edited_looks_draw_what_has_them_and_compute_nothing(project, file, old, new, drawn):
+    before, digests = project.computed(), project.digests()
+    project.edit(file, old, new)
+
+    project.run()
+
+    records = [json.loads(path.read_text()) for path in project.computed() - before]
+    assert {f"{each['ingredients']['step']} {place_of(each)}" for each in records} == drawn
+    tables = {path for path in digests if path.count(".") == 1}
+    assert {path: project.digests()[path] for path in tables} == {
+        path: digests[path] for path in tables
+    }
+
+
+def place_of(record):
+    (table,) = record["ingredients"]["inputs"]["table"]
+    return table["path"].removeprefix("results_micro/").removesuffix(".json")
 
 
 def test_a_new_shard_embeds_only_its_own_part(project):

@@ -102,8 +102,7 @@ class _Recipe:
         }
         for view, rows in self.own["relations"].items():
             views[view] = pa.Table.from_pylist(rows)
-        if self.own["table"]:
-            views["published"] = published_values(self.own["table"])
+        views["published"] = published_values(self.own["table"])
         return report_table(self.sql, views, self.own["parameters"])
 
 
@@ -147,7 +146,7 @@ def _recipe(runs: tuple[Run, Run], side: int, table: ChangedTable) -> _Recipe | 
     own = {
         "relations": settings.get("relations", {}),
         "parameters": settings.get("parameters", {}),
-        "table": settings.get("table"),
+        "table": settings.get("table", ""),
     }
     views = {
         view: [(run.inside(file.path) if file.action else file.path, file) for file in files]

@@ -212,7 +212,8 @@ _LAWS: Mapping[str, Law] = {
     "classify": TESTED,
     # report
     "report_table": SUMMED,
-    "report_figure": SUMMED,
+    "draw_table": SUMMED,
+    "draw_figure": SUMMED,
 }  # fmt: skip
 
 

@@ -17,14 +17,13 @@ class Recomputing:
     """The SQL of one action over parts of its views."""
 
     def __init__(self, settings: Mapping[str, Any], views: Views) -> None:
-        """Take an action's settings: sql, relations, parameters, and table if it has a paper's."""
+        """Take an action's settings: sql, relations, parameters, table."""
         self._settings = settings
         self._views = views
         self._given = {
             view: pa.Table.from_pylist(rows) for view, rows in settings["relations"].items()
         }
-        if "table" in settings:
-            self._given["published"] = published_values(settings["table"])
+        self._given["published"] = published_values(settings.get("table", ""))
 
     def table(self, parts: Mapping[str, Part]) -> pa.Table:
         """Return what the SQL gives of these parts; StoreError or StepError where it fails."""

@@ -15,8 +15,8 @@ from clipaudit.config.settings import Settings
 from clipaudit.memorization.points import DEFAULT, TRAINED, Family, Point
 from clipaudit.memorization.reports.points import all_points, asked_points, point_value
 from clipaudit.memorization.settings import Memorization
-from clipaudit.reports.bars import short_count
 from clipaudit.reports.figures import ReportFigure
+from clipaudit.reports.layouts import short_count
 from clipaudit.reports.specification import Relation, ReportTable
 from clipaudit.steps import paths
 

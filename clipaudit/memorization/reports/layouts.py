@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from clipaudit.reports.layouts import (
-    MINUS,
     MISSING,
     Layout,
     Line,
@@ -26,11 +25,7 @@ def gap(value: float | None) -> str:
     >>> gap(0.0123), gap(-0.5), gap(0.0)
     ('+0.012', '\\u22120.500', '0.000')
     """
-    if value is None:
-        return ""
-    text = f"{value:+.{DIGITS}f}"
-    is_zero = not text.strip("+-0.")
-    return text.lstrip("+-") if is_zero else text.replace("-", MINUS)
+    return number(value, digits=DIGITS, sign=True)
 
 
 def chance(p_value: float | None) -> str:

@@ -21,7 +21,7 @@ from clipaudit.parrot.reports.tasks import (
     task_result_table,
 )
 from clipaudit.parrot.settings import Curations, Evidence, Parrot
-from clipaudit.reports.bars import short_count
+from clipaudit.reports.layouts import short_count
 from clipaudit.reports.specification import ReportTable, manifest_files, members, part_files
 from clipaudit.steps import paths
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from clipaudit.config.settings import Settings
-from clipaudit.parrot.reports.profile_layouts import LISTED
+from clipaudit.parrot.reports.layouts import LISTED
 from clipaudit.parrot.settings import Parrot
 from clipaudit.reports.specification import Gallery, gallery_of, part_files
 

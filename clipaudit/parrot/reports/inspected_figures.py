@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from clipaudit.config.settings import Settings
 from clipaudit.parrot.curated import HELDOUT, curated_sets, heldout, in_grid, model_encoder
 from clipaudit.parrot.settings import Curations, Parrot
-from clipaudit.reports.bars import short_count
 from clipaudit.reports.figures import ReportFigure
+from clipaudit.reports.layouts import short_count
 from clipaudit.reports.specification import Relation, ReportTable, part_files
 from clipaudit.steps import paths
 

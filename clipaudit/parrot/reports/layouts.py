@@ -1,9 +1,296 @@
-"""How the tables of the parrot-caption audit look in print."""
+"""How the tables of the parrot-caption audit look in print: headings, captions, lines."""
 
 from collections.abc import Mapping
 
-from clipaudit.parrot.reports.curated_layouts import LAYOUTS as CURATED
-from clipaudit.parrot.reports.profile_layouts import LAYOUTS as PROFILE
-from clipaudit.reports.layouts import Layout, Listing
+from clipaudit.reports.layouts import (
+    MISSING,
+    Cell,
+    Layout,
+    Line,
+    Listing,
+    Row,
+    count,
+    interval,
+    number,
+    percent,
+)
 
-LAYOUTS: Mapping[str, Layout | Listing] = {**CURATED, **PROFILE}
+LISTED = 21  # captions, as in the paper's Table 14
+SMALL = 10  # pixels: lower words are small
+SCORE_DIGITS = 4
+LETTERS = 100  # of a caption or of words that are printed
+DIGITS = 3  # of a model's numbers, as in the paper
+
+
+# --- the profile of a corpus ---------------------------------------------------------------------
+
+
+def score(value: float | None, *, sign: bool = False) -> str:
+    """Return a score or a difference of scores, or nothing for None.
+
+    >>> score(0.30214), score(-0.01, sign=True), score(0.0, sign=True)
+    ('0.3021', '\\u22120.0100', '0.0000')
+    """
+    return number(value, digits=SCORE_DIGITS, sign=sign)
+
+
+def _statistic(row: Row, column: str) -> str:
+    value = row[column]
+    if value is None:
+        return ""
+    return count(int(value)) if row["unit"] == "count" else percent(value)
+
+
+def _score(row: Row, column: str) -> str:
+    if row["unit"] == "share":
+        return percent(row[column])
+    return score(row[column], sign=row["unit"] == "difference")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LETTERS else f"{text[:LETTERS].rstrip()} \N{HORIZONTAL ELLIPSIS}"
+
+
+def _parrot(row: Row) -> str:
+    """Return what names a listed picture. Here, for this is where every form escapes text."""
+    address = f"{row['corpus_title']}; {row['shard']}, {row['row']}"
+    return f"{row['position'] + 1}. {_cut(row['caption'])} [{_cut(row['co_words'])}] ({address})"
+
+
+def _recall(row: Row) -> str:
+    if row["recall"] is None:
+        return MISSING
+    bounds = interval(row["recall_low"], row["recall_high"])
+    return f"{percent(row['recall'], digits=1)} {bounds}"
+
+
+def _alarms(row: Row) -> str:
+    if row["false_pictures"] is None:
+        return MISSING
+    return f"{count(row['false_pictures'])} ({count(row['false_spans'])})"
+
+
+# --- trained models ------------------------------------------------------------------------------
+
+
+def _beside(column: str) -> Cell:
+    """Return what prints a number, and the paper's in brackets where it has one."""
+
+    def cell(row: Row) -> str:
+        own = number(row[column], digits=DIGITS) or MISSING
+        paper = number(row[f"published_{column}"], digits=DIGITS)
+        return f"{own} ({paper})" if paper else own
+
+    return cell
+
+
+def _average(row: Row) -> str:
+    """Return the mean over tasks, and over how many."""
+    average = _beside("average")(row)
+    return f"{average}, n = {row['tasks']}" if row["tasks"] else average
+
+
+def _samples(row: Row) -> str:
+    own, paper = count(row["samples"]) or MISSING, count(row["published_samples"])
+    return f"{own} ({paper})" if paper else own
+
+
+def difference(value: float | None) -> str:
+    """Return a difference with its sign, or nothing for None.
+
+    >>> difference(0.0123), difference(-0.5), difference(0.0)
+    ('+0.012', '\\u22120.500', '0.000')
+    """
+    return number(value, digits=DIGITS, sign=True)
+
+
+def _bounds(row: Row) -> str:
+    if row["difference_low"] is None or row["difference_high"] is None:
+        return ""
+    return f"[{difference(row['difference_low'])}, {difference(row['difference_high'])}]"
+
+
+def _agreeing(row: Row) -> str:
+    return f"{row['same_sign']} of {row['seeds']}" if row["seeds"] else ""
+
+
+def _skipped(row: Row) -> str:
+    return f" ({row['track']})" + (f", skipped: {row['reason']}" if row["reason"] else "")
+
+
+_TASKS: Mapping[str, Cell] = {
+    "IN": _beside("imagenet"),
+    "Ret.": _beside("retrieval"),
+    "Avg.": _average,
+}
+_SYNC: Mapping[str, Cell] = {"Sync. S": _beside("sync")}
+_SCORE: Mapping[str, Cell] = {"Avg. S": _beside("avg_score")}
+_TRAINING: Mapping[str, Cell] = {
+    "Samples": lambda row: count(row["samples"]) or MISSING,
+    "Final loss": lambda row: number(row["final_loss"], digits=DIGITS) or MISSING,
+}
+
+_ACCURACY = "IN: zero-shot accuracy on the test set that stands for ImageNet"
+_RETRIEVAL = "Ret.: mean R@1 of retrieval, of pictures by captions and the other way"
+_AVERAGE = "Avg.: the mean over all n tasks"
+_PROBE = "Sync. S: the mean cosine of a word of the captions and a picture of nothing but that word"
+_END = (
+    f"{_PROBE}. The final loss is a mean over the last epoch. In brackets: the paper's number, "
+    "where the set's corpus is the paper's and model and size bear its names; its average is over "
+    "38 tasks. Not in this grid: no such model was asked for."
+)
+
+
+def _ablation(what: str, *, score: bool = False) -> Listing:
+    """Return a table of models trained on sets of equal size; `score`: with their mean score."""
+    text = "; Avg. S: the mean score of the set's pairs by the audit's encoder" if score else ""
+    return Listing(
+        caption=f"{what} {_ACCURACY}; {_RETRIEVAL}; {_AVERAGE}{text}. {_END}",
+        corner="Data / model",
+        name=lambda row: row["title"] + ("" if row["in_grid"] else ", not in this grid"),
+        fields={**(_SCORE if score else {}), **_TASKS, **_SYNC, **_TRAINING},
+    )
+
+
+_TEXT = "Models trained on pictures with and without embedded text."
+_COTR = (
+    "Models trained on pictures with embedded text, by the share of the caption's words that are "
+    "spotted in the picture (CoTR)."
+)
+_RSA = (
+    "Models trained on sets by RSA: the score of a pair less that of its picture with all text "
+    "erased."
+)
+_RSC = (
+    "Models trained on sets by RSC: the score of a pair less that of its picture with the text "
+    "erased that the caption repeats."
+)
+_LARGEST = " The largest size."
+
+LAYOUTS: Mapping[str, Layout | Listing] = {
+    "parrot_table1": Layout(
+        caption="Embedded text and parrot captions. CoTR, the co-embedded text rate of a picture, "
+        "is the share of the caption's distinct words that are spotted in it; its means count "
+        "pictures without text as 0. Fuzzy: words count that nearly equal a spotted one. Words "
+        "are Unicode words whatever their case; to the letter: what blanks separate, as in the "
+        "paper's Algorithm 1. The paper does not say which its numbers are, so they stand at both.",
+        corner="Statistic",
+        row="measure_title",
+        column="corpus",
+        lines=(
+            Line("", lambda row: _statistic(row, "value") or MISSING),
+            Line("in the paper", lambda row: _statistic(row, "published_value")),
+        ),
+    ),
+    "parrot_table14": Listing(
+        caption=f"Parrot captions: the {LISTED} pictures of highest score among those whose "
+        "caption has a word that is spotted in them, and in brackets the co-embedded words. "
+        "CoTR is their share of the caption's distinct words, the score the cosine of picture and "
+        "caption, RSC what it loses when these words are erased from the picture. Captions and "
+        f"words are cut after {LETTERS} letters.",
+        corner="Caption [co-embedded words] (corpus; shard, row)",
+        name=_parrot,
+        fields={
+            "CoTR, %": lambda row: percent(row["rate"], digits=1),
+            "Score": lambda row: score(row["score"]),
+            "RSC": lambda row: score(row["rsc"], sign=True) or MISSING,
+        },
+    ),
+    "parrot_table9": Layout(
+        caption="Mean scores (cosines of picture and caption) before and after text is erased. "
+        "Pictures with nothing to erase keep their score. Random: a picture loses what covers the "
+        "text of another one; of pictures with such text, those without such another one keeping "
+        "their score. RSA and RSC are the score less that without all text and without co-embedded "
+        "text, means over the pictures that have such text, those of random over the ones that "
+        "lost something. RSA < 0: the score rises. RSA less RSC is the score without co-embedded "
+        "text less that without all text. The paper's numbers are those of a CLIP ViT-B-32.",
+        corner="Corpus, model",
+        row="model",
+        column="measure",
+        lines=(
+            Line("", lambda row: _score(row, "value") or MISSING),
+            Line("pictures", lambda row: count(row["pictures"])),
+            Line("in the paper", lambda row: _score(row, "published_value")),
+        ),
+    ),
+    "parrot_truth": Listing(
+        caption="How well text is read where it is known: pictures of a made world, in which at "
+        "most one word is written, by how high its letters are. Read: the word is among the "
+        "spotted ones, with the exact 95 % interval. Right: spotted words, distinct in each "
+        "picture, that are written there. CoTR is a mean over captions with words, by the truth "
+        "and by the spotter. False alarms: pictures with spotted text in which none is written.",
+        corner="Corpus, height",
+        name=lambda row: f"{row['corpus_title']}, {row['height_title']}",
+        fields={
+            "Pictures": lambda row: count(row["pictures"]),
+            "W/ text": lambda row: count(row["words"]),
+            "W/ text, spotted": lambda row: count(row["with_spans"]),
+            "Read, %": _recall,
+            "Words spotted": lambda row: count(row["spotted"]),
+            "Right, %": lambda row: percent(row["precision"], digits=1) or MISSING,
+            "CoTR, %": lambda row: percent(row["truth_rate"]) or MISSING,
+            "CoTR, spotted, %": lambda row: percent(row["spotted_rate"]) or MISSING,
+            "Same CoTR, %": lambda row: percent(row["equal_rates"], digits=1) or MISSING,
+            "False alarms (spans)": _alarms,
+        },
+    ),
+    "parrot_evidence": Layout(
+        caption="What parrot captions teach, over seeds: models of equal seed trained on a set "
+        "full of them and on one without. Differences are the parroting set's "
+        "model less the other's; above, means over seeds with Student's 95 % interval of the mean "
+        "difference and the number of seeds whose difference has its sign; below, the seeds one "
+        f"by one. {_PROBE}; {_ACCURACY}; Avg.: the mean over all tasks. The final loss is a mean "
+        "over the last epoch.",
+        corner="Sets, seed",
+        row="title",
+        column="measure",
+        lines=(
+            Line("", lambda row: difference(row["difference"]) or MISSING),
+            Line("95 % interval", _bounds),
+            Line("seeds of this sign", _agreeing),
+            Line("trained on the parroting set", lambda row: number(row["parrot"], digits=DIGITS)),
+            Line("trained on the other set", lambda row: number(row["clean"], digits=DIGITS)),
+        ),
+    ),
+    "parrot_suite": Layout(
+        caption="The tasks of the DataComp suite: the main metric of each, by clip_benchmark. A "
+        "task is skipped, and named, where its webdataset is not in the folder of the suite or "
+        "where clip_benchmark does not compute it.",
+        corner="Task (track)",
+        row="title",
+        column="encoder",
+        row_note=_skipped,
+        lines=(Line("", lambda row: number(row["value"], digits=DIGITS) or MISSING),),
+    ),
+    "parrot_table10": _ablation(f"{_TEXT} The smallest size, beside the paper's models of CC12M."),
+    "parrot_table11": _ablation(_COTR + _LARGEST),
+    "parrot_table12": _ablation(_RSA + _LARGEST, score=True),
+    "parrot_table13": _ablation(
+        f"{_RSC}{_LARGEST} The paper's own Table 13 repeats its Table 5, so that none of its "
+        "numbers stand here.",
+        score=True,
+    ),
+    "parrot_table2": _ablation(_TEXT),
+    "parrot_table3": _ablation(_COTR),
+    "parrot_table4": _ablation(_RSA, score=True),
+    "parrot_table5": _ablation(_RSC, score=True),
+    "parrot_table8": Listing(
+        caption="Models trained on the debiased subset (no text, a high score, no repetition) "
+        f"beside others. {_PROBE}; mean and standard deviation over words and styles. ImageNet: "
+        "the test set that stands for it; dist. shifts: the mean over its other test sets; "
+        "retrieval: mean R@1; average: over all n tasks. In brackets: the number of the paper's "
+        "model of that name, whose average is over 38 tasks.",
+        corner="Model",
+        name=lambda row: row["title"],
+        fields={
+            "Samples": _samples,
+            "Sync. S, mean": _beside("sync_mean"),
+            "Sync. S, std": _beside("sync_std"),
+            "ImageNet": _beside("imagenet"),
+            "Dist. shifts": _beside("shifts"),
+            "VTAB": _beside("vtab"),
+            "Retrieval": _beside("retrieval"),
+            "Average": _average,
+        },
+    ),
+}

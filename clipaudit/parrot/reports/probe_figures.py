@@ -11,9 +11,8 @@ from clipaudit.config.settings import Settings
 from clipaudit.parrot.curated import Family, curated_sets, in_grid, model_encoder
 from clipaudit.parrot.reports.tasks import TRACKS
 from clipaudit.parrot.settings import Curations, Parrot
-from clipaudit.reports.bars import short_count
 from clipaudit.reports.figures import ReportFigure
-from clipaudit.reports.layouts import count
+from clipaudit.reports.layouts import count, short_count
 from clipaudit.reports.specification import ReportTable
 from clipaudit.steps import paths
 

@@ -5,7 +5,7 @@ its text was read.
 """
 
 from clipaudit.config.settings import Settings
-from clipaudit.parrot.reports.profile_layouts import LISTED, SMALL
+from clipaudit.parrot.reports.layouts import LISTED, SMALL
 from clipaudit.parrot.settings import Parrot
 from clipaudit.reports.specification import ReportTable, part_files
 

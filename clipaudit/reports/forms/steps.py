@@ -7,9 +7,8 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float64
 
-from clipaudit.reports.bars import short_count
 from clipaudit.reports.drawing import SERIES_COLOURS, style
-from clipaudit.reports.layouts import number
+from clipaudit.reports.layouts import number, short_count
 from clipaudit.reports.panels import (
     hide_x_numbers,
     label_axes,

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from clipaudit.reports.bars import short_count
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, new_figure, style
+from clipaudit.reports.layouts import short_count
 from clipaudit.reports.panels import BELOW, write_legend, write_note
 
 if TYPE_CHECKING:

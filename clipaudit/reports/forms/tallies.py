@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from clipaudit.reports.bars import short_count
 from clipaudit.reports.drawing import SERIES_COLOURS, new_figure, style
+from clipaudit.reports.forms.ranges import label_intervals
+from clipaudit.reports.layouts import short_count
 from clipaudit.reports.panels import write_legend, write_note
-from clipaudit.reports.ranges import label_intervals
 
 if TYPE_CHECKING:
     import matplotlib.figure

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, WIDTHS, bare_figure, style
-from clipaudit.reports.layouts import count
+from clipaudit.reports.layouts import short_count
 from clipaudit.reports.panels import BELOW, write_legend, write_note
 
 if TYPE_CHECKING:
@@ -69,19 +69,6 @@ def draw_bars(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure
         legend.append(_chance_handle())
     write_legend(figure, legend)
     return figure
-
-
-def short_count(value: int) -> str:
-    """Return a count in few characters: three digits of thousands or millions from 9 995 on.
-
-    >>> short_count(600), short_count(9999), short_count(10_000_000), short_count(1_234_567)
-    ('600', '10k', '10M', '1.23M')
-    """
-    rounded = float(f"{value:.3g}")
-    for unit, sign in ((1_000_000, "M"), (1_000, "k")):
-        if rounded >= max(unit, 10_000):
-            return f"{rounded / unit:g}{sign}"
-    return count(value)
 
 
 def _new_grid(

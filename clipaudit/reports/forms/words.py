@@ -16,8 +16,8 @@ from clipaudit.reports.drawing import (
     style,
 )
 from clipaudit.reports.flowing import Word, printable, shortened, width_of
+from clipaudit.reports.forms.ranges import interval_label
 from clipaudit.reports.layouts import count
-from clipaudit.reports.ranges import interval_label
 
 if TYPE_CHECKING:
     import matplotlib.figure

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from clipaudit.reports.bars import short_count
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, SERIES_MARKERS, new_figure, style
-from clipaudit.reports.layouts import count
+from clipaudit.reports.layouts import count, short_count
 from clipaudit.reports.panels import write_note
 
 if TYPE_CHECKING:

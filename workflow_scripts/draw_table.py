@@ -1,0 +1,16 @@
+"""The forms of a table that people read."""
+
+from clipaudit.steps.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Write the table as CSV, and as its layout says."""
+    from clipaudit.reports.rendering import to_csv, to_latex, to_markdown
+
+    table, name, notes = step.table("table"), step.settings["table"], step.settings["notes"]
+    step.write_bytes("csv", to_csv(table).encode(), ".csv")
+    step.write_bytes("markdown", to_markdown(name, table, notes).encode(), ".md")
+    step.write_bytes("latex", to_latex(name, table, notes).encode(), ".tex")
+
+
+run_step(snakemake, compute)
