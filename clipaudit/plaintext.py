@@ -4,7 +4,7 @@ import unicodedata
 
 _UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}  # controls, bidi overrides, surrogates, line ends
 _JOINERS = "\u200c\u200d"  # emoji and some scripts need them; they move nothing
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet compute a cell
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet compute (OWASP)
 
 
 def plain(text: object) -> str:

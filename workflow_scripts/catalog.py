@@ -1,6 +1,5 @@
 """results/audit.duckdb: every table of the run as a view, and all of them in one: `audit`."""
 
-import os
 from pathlib import Path
 
 from clipaudit.steps.workflow import reporting
@@ -9,6 +8,7 @@ with reporting(snakemake):
     from clipaudit.catalog.views import catalog_files, write_catalog
     from clipaudit.config.loading import parse_settings
     from clipaudit.lineage.walk import actions_below
+    from clipaudit.store.outputs import replaced
     from clipaudit.store.packing import keep_packed
     from clipaudit.store.store import Store
 
@@ -16,9 +16,8 @@ with reporting(snakemake):
     store = Store(Path(snakemake.config["store"]))
     actions = actions_below(results, store, map(Path, snakemake.input))
     target = Path(snakemake.output.catalog)
-    spare = target.with_name(f".{target.name}.{os.getpid()}")
-    spare.unlink(missing_ok=True)
     run = parse_settings(snakemake.config)
-    write_catalog(catalog_files(results, store, actions), actions, spare, run)
-    os.replace(spare, target)
+    with replaced(target) as spare:
+        spare.unlink()  # DuckDB makes it
+        write_catalog(catalog_files(results, store, actions), actions, spare, run)
     keep_packed(store)

@@ -1,9 +1,7 @@
 """Questions to the catalog that people type: SQL that only reads, and what columns mean."""
 
-import os
 import re
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +21,7 @@ from clipaudit.catalog.answer_forms import (
 from clipaudit.catalog.refusals import refusal, table_names
 from clipaudit.errors import InputError, StoreError
 from clipaudit.plaintext import plain
+from clipaudit.store.outputs import replaced
 from clipaudit.store.store import Store
 from clipaudit.suggestions import did_you_mean
 
@@ -165,14 +164,7 @@ def _write_parquet(answer: duckdb.DuckDBPyRelation, output: Path) -> None:
 def _whole(path: Path) -> Iterator[Path]:
     """Give a path beside `path` that takes its place at the end, if all went well."""
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+        with replaced(path) as spare:
+            yield spare
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}.") from error
-    os.close(handle)
-    try:
-        yield Path(name)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

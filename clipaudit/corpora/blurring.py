@@ -13,13 +13,10 @@ would show the face), colour profile and further frames: what `corpora.images` r
 
 import io
 import logging
-import os
 import tarfile
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from math import ceil, floor, hypot
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -32,6 +29,7 @@ from clipaudit.corpora.reasons import DAMAGED, TRUNCATED, Unusable
 from clipaudit.corpora.shards import IMAGE_EXTENSIONS, open_shard, sample_groups, shown
 from clipaudit.corpora.tarmembers import BLOCK, BrokenTar, TarReader
 from clipaudit.errors import InputError
+from clipaudit.store.outputs import replaced
 
 MARGIN = 0.1  # of the box's diagonal, on each side (Yang et al. 2022)
 # Of the diagonal of the grown box, the blur's standard deviation. For a square box it is a third
@@ -73,7 +71,7 @@ def blur_shard(
     """
     start, counts = time.monotonic(), Counter[str]()
     changes = _changed_members(source, find_faces, margin, counts)
-    with _replaced(target) as part, open(part, "wb") as file:
+    with replaced(target) as part, open(part, "wb") as file:
         _copy_members(source, file, changes)
     done = Blurring(counts["pictures"], counts["with faces"], counts["faces"])
     rate = done.pictures / max(time.monotonic() - start, 1e-9)
@@ -192,17 +190,3 @@ def _member(name: bytes, data: bytes) -> bytes:
     except ValueError:
         blocks = member.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape")
     return blocks + data + bytes(-len(data) % BLOCK)
-
-
-@contextmanager
-def _replaced(path: Path) -> Iterator[str]:
-    """Give the name of a temporary file that takes the place of `path` if all goes well."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    try:
-        yield name
-        os.chmod(name, 0o644)  # mkstemp lets only the owner read
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise

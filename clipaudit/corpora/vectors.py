@@ -1,4 +1,6 @@
-"""Stored embeddings as a matrix."""
+"""Stored embeddings as a matrix, and in blocks."""
+
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -28,3 +30,21 @@ def embedding_array(table: pa.Table | pa.RecordBatch, place: str) -> Float16[np.
 def _float16_view(chunk: pa.FixedSizeBinaryArray, d: int) -> Float16[np.ndarray, "n d"]:
     values = np.frombuffer(chunk.buffers()[1], dtype="<f2")
     return values[chunk.offset * d : (chunk.offset + len(chunk)) * d].reshape(len(chunk), d)
+
+
+def in_blocks(blocks: Iterable[pa.Table | pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
+    """Yield EMBEDDINGS `rows` rows at a time, at the end fewer: small blocks joined, large cut."""
+    waiting: list[pa.Table] = []
+    held = 0
+    for block in blocks:
+        table = pa.Table.from_batches([block]) if isinstance(block, pa.RecordBatch) else block
+        waiting.append(table.select(["shard", "row", "embedding"]).replace_schema_metadata(None))
+        held += table.num_rows
+        if held >= rows:
+            joined = pa.concat_tables(waiting)
+            whole = held - held % rows
+            yield from (joined.slice(start, rows) for start in range(0, whole, rows))
+            held -= whole
+            waiting = [joined.slice(whole)] if held else []  # an empty slice would hold all rows
+    if held:
+        yield pa.concat_tables(waiting)

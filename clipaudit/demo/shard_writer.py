@@ -22,11 +22,8 @@ order given. The truth table says what was planted, one row a sample, in the ord
 
 import io
 import json
-import os
 import tarfile
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +33,7 @@ import pyarrow.parquet as pq
 from jaxtyping import UInt8
 
 from clipaudit.demo.png import png_bytes
+from clipaudit.store.outputs import replaced
 
 TRUTH = pa.schema(
     [
@@ -77,7 +75,7 @@ class Sample:
 def write_files(samples: Iterable[Sample], shard: int, tar: Path, truth: Path) -> None:
     """Write both files whole, or leave both as they were; their folders must exist."""
     rows = []
-    with _replaced(tar) as tar_part, _replaced(truth) as truth_part:
+    with replaced(tar) as tar_part, replaced(truth) as truth_part:
         with tarfile.open(tar_part, "w", format=tarfile.USTAR_FORMAT) as archive:
             for row, sample in enumerate(samples):
                 key = f"{row:06d}"
@@ -100,19 +98,5 @@ def _members(sample: Sample) -> Iterator[tuple[str, bytes]]:
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file whole, or leave it as it was; its folder must exist."""
-    with _replaced(path) as part:
-        Path(part).write_bytes(content)
-
-
-@contextmanager
-def _replaced(path: Path) -> Iterator[str]:
-    """Give the name of a temporary file that takes the place of `path` if all goes well."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    try:
-        yield name
-        os.chmod(name, 0o644)  # mkstemp lets only the owner read
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+    with replaced(path) as part:
+        part.write_bytes(content)

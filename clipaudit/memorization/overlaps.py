@@ -6,8 +6,7 @@ in the later set (a, b, public, holdout) leaves, also when the earlier one leave
 check of all pairs tells who leaves, and a second one afterwards finds none.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +14,7 @@ import pyarrow.compute as pc
 from jaxtyping import Int, Int64
 
 from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
-from clipaudit.corpora.drops import table_of_rows
-from clipaudit.corpora.vectors import embedding_array
-from clipaudit.errors import ConfigError
+from clipaudit.corpora.vectors import embedding_array, in_blocks
 from clipaudit.memorization.allotment import SETS
 from clipaudit.neighbors.backends import BLOCK_ROWS, search
 from clipaudit.neighbors.interface import Queries
@@ -37,16 +34,6 @@ OVERLAPS = pa.schema(
         pa.field("other_row", pa.int32(), nullable=False),
         pa.field("other_set", pa.string(), nullable=False),
         pa.field("similarity", pa.float64()),  # of a near duplicate; null for the others
-    ]
-)
-
-# One row for each pair of sets, in the order of SETS, and each way that was checked.
-COUNTS = pa.schema(
-    [
-        pa.field("earlier", pa.string(), nullable=False),
-        pa.field("later", pa.string(), nullable=False),
-        pa.field("how", pa.string(), nullable=False),
-        pa.field("samples", pa.int64(), nullable=False),  # of the later set
     ]
 )
 
@@ -112,7 +99,7 @@ def near_duplicates(
             block_rows=block_rows,
             threads=threads,
         )
-        for block in _regroup(blocks, block_rows):
+        for block in in_blocks(blocks, block_rows):
             engine.rows(sample_addresses(block), embedding_array(block, f"{corpus}, set {name}"))
         top = engine.top()
         offer: dict[str, np.ndarray | int] = {
@@ -123,30 +110,6 @@ def near_duplicates(
         nearest.offer(later, corpus, offer)
     near = np.flatnonzero(1 + nearest.held["falling"] < distance)
     return _in_order([_overlaps(own, near, HOWS[2], nearest, near)])
-
-
-def count_overlaps(overlaps: Iterable[pa.Table], *, checked: Sequence[str]) -> pa.Table:
-    """Return the COUNTS of OVERLAPS, read one table at a time: zeros included, for all pairs.
-
-    `checked` names the ways that were looked at, in the order in which they are listed; rows of
-    other ways are not counted. A sample counts once for each way, with the set of the other sample
-    that its row names. ConfigError for a way that is none of HOWS.
-    """
-    strange = [how for how in checked if how not in HOWS]
-    if strange:
-        raise ConfigError(f"overlaps by {strange[0]!r}: it is not one of {', '.join(HOWS)}")
-    ways = pa.array(checked, pa.string())
-    counts = np.zeros((len(SETS), len(SETS), len(checked)), dtype=np.int64)
-    for table in overlaps:
-        table = table.filter(pc.is_in(table["how"], value_set=ways))
-        how = pc.index_in(table["how"], value_set=ways).to_numpy()
-        np.add.at(counts, (_set_numbers(table, "other_set"), _set_numbers(table), how), 1)
-    rows = [
-        (SETS[earlier], SETS[later], how, int(counts[earlier, later, way]))
-        for earlier, later in combinations(range(len(SETS)), 2)
-        for way, how in enumerate(checked)
-    ]
-    return table_of_rows(rows, COUNTS)
 
 
 class _Witnesses:
@@ -232,18 +195,3 @@ def _set_numbers(table: pa.Table, column: str = "set") -> Int64[np.ndarray, " n"
     assert numbers.null_count == 0, "a set that is none of SETS"
     sets: np.ndarray = numbers.to_numpy().astype(np.int64)
     return sets
-
-
-def _regroup(blocks: Iterable[pa.Table | pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
-    """Join small blocks until `rows` rows are together; the engine cuts large ones itself."""
-    waiting: list[pa.Table] = []
-    held = 0
-    for block in blocks:
-        table = pa.Table.from_batches([block]) if isinstance(block, pa.RecordBatch) else block
-        waiting.append(table.select(["shard", "row", "embedding"]).replace_schema_metadata(None))
-        held += len(table)
-        if held >= rows:
-            yield pa.concat_tables(waiting)
-            waiting, held = [], 0
-    if held:
-        yield pa.concat_tables(waiting)

@@ -14,10 +14,8 @@ from importlib import import_module
 
 import pyarrow as pa
 
+from clipaudit import plaintext
 from clipaudit.reports.layouts import DASH, MISSING, Layout, Listing
-
-# What a spreadsheet takes for the start of a formula (OWASP, "CSV Injection").
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 _LATEX = str.maketrans(
     {
@@ -180,9 +178,7 @@ def _csv_cell(value: object) -> object:
     """Return what the CSV writer shall write: its text for true and false, no formula."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str) and value.startswith(_FORMULA_STARTS):
-        return f"'{value}"
-    return value
+    return plaintext.cell(value) if isinstance(value, str) else value
 
 
 def _markdown_row(cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -95,7 +95,7 @@ def members(run: Settings, manifest: str) -> list[dict[str, object]]:
 
 def manifest_files(run: Settings, made_of: Relation) -> list[str]:
     """Return the parts of all member manifests, each once."""
-    return _once(
+    return once(
         paths.manifest(str(member["corpus"]), str(member["pruning"]), part)
         for member in made_of
         for part in run.parts(str(member["corpus"]))
@@ -113,12 +113,17 @@ def part_files(run: Settings, folder: str, corpora: Sequence[str], suffix: str =
 
 def prediction_files(models: Iterable[tuple[str, str]], test_sets: Sequence[str]) -> list[str]:
     """Return the predictions of models, each (recipe, manifest), on some test sets."""
-    return _once(
+    return once(
         paths.predictions(recipe, manifest, test_set)
         for recipe, manifest in models
         for test_set in test_sets
     )
 
 
-def _once(named: Iterable[str]) -> list[str]:
+def once(named: Iterable[str]) -> list[str]:
+    """Return names without repetition, in the order in which they first come.
+
+    >>> once(["b", "a", "b"])
+    ['b', 'a']
+    """
     return list(dict.fromkeys(named))

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from jaxtyping import Float64, Int, Int64
 
 from clipaudit.corpora.addresses import sample_addresses, shard_row, shards_and_rows
-from clipaudit.corpora.vectors import embedding_array
+from clipaudit.corpora.vectors import embedding_array, in_blocks
 from clipaudit.errors import InputError
 from clipaudit.neighbors.backends import BLOCK_QUERIES, BLOCK_ROWS, search
 from clipaudit.neighbors.interface import Queries, RowBest
@@ -120,7 +120,7 @@ class PartSearch:
         The tables joined do not depend on how the rows are cut into blocks. A test set without
         samples has no rows. Blocks without samples are fine; samples out of order are refused.
         """
-        for block in _regroup(blocks, self._block_rows):
+        for block in in_blocks(blocks, self._block_rows):
             addresses = sample_addresses(block)
             self._check_order(addresses)
             best = self._search.rows(addresses, embedding_array(block, "train block"))
@@ -169,24 +169,6 @@ def merge_neighbors(tables: Iterable[pa.Table], k: int, testsets: Sequence[str])
     for table in tables:
         merged = _best(pa.concat_tables([_plain(merged), _plain(table)]), k, tuple(testsets))
     return _best(_plain(merged), k, tuple(testsets))
-
-
-def _regroup(blocks: Iterable[pa.Table | pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
-    """Join small blocks and cut large ones, so that the engine gets `rows` rows at a time."""
-    waiting: list[pa.Table] = []
-    held = 0
-    for block in blocks:
-        table = pa.Table.from_batches([block]) if isinstance(block, pa.RecordBatch) else block
-        waiting.append(table.select(["shard", "row", "embedding"]).replace_schema_metadata(None))
-        held += table.num_rows
-        if held >= rows:
-            joined = pa.concat_tables(waiting)
-            whole = held - held % rows
-            yield from (joined.slice(start, rows) for start in range(0, whole, rows))
-            held -= whole
-            waiting = [joined.slice(whole)] if held else []  # an empty slice would hold all rows
-    if held:
-        yield pa.concat_tables(waiting)
 
 
 def _align_gaps(

@@ -1,4 +1,4 @@
-"""Outputs that a user names: files and folders written whole or not at all."""
+"""Files and folders that are written whole or not at all."""
 
 import os
 import shutil
@@ -8,6 +8,24 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from clipaudit.errors import InputError
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """Give an empty file beside `path` that takes its place if the block ends well.
+
+    Whoever opens `path` meanwhile has the old content or the new; where the block raises, it stays
+    as it was. All may read it, as its owner alone may write it. Its folder must exist.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+    os.close(handle)
+    try:
+        yield Path(name)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 @contextmanager

@@ -13,7 +13,6 @@ import contextlib
 import fcntl
 import logging
 import os
-import tempfile
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clipaudit.errors import InputError, StoreError
+from clipaudit.store.outputs import replaced
 from clipaudit.store.record_tables import (
     COMMENTS,
     SCHEMA,
@@ -157,24 +157,17 @@ def write_packed(tables: Iterable[pa.Table], target: Path) -> None:
     Raise StoreError if somebody else replaced the file while this was written.
     """
     before = _identity(target)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".")
-    try:
-        with pq.ParquetWriter(name, SCHEMA, **_WRITER) as writer:
+    with replaced(target) as path, path.open("wb") as file:
+        with pq.ParquetWriter(file, SCHEMA, **_WRITER) as writer:
             for group in _of_even_size(tables):
                 writer.write_table(group, row_group_size=ROWS_PER_GROUP)
-        os.fsync(handle)
-        os.chmod(name, 0o644)
+        file.flush()
+        os.fsync(file.fileno())
         if _identity(target) != before:
             raise StoreError(
                 f"{target}: somebody else packs at the same time, so this disk keeps no locks. "
                 "Nothing is lost. Run `clipaudit compact` again, once."
             )
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    finally:
-        os.close(handle)
     _flush_names(target.parent)
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Literal
 
 from clipaudit.errors import StoreError
+from clipaudit.store.outputs import replaced
 
 Damage = Literal["missing", "wrong size", "corrupt", "unreadable"]
 
@@ -248,15 +249,8 @@ def file_sha256(path: Path) -> str:
 def replace_text(path: Path, text: str) -> None:
     """Write a small text file whole or not at all; a reader sees the old text or the new."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
-    try:
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with replaced(path) as spare:
+        spare.write_text(text)
 
 
 def put_back(aside: Path, path: Path) -> bool:

@@ -20,6 +20,7 @@ from clipaudit import errors
 from clipaudit.config.training import Architecture, Recipe
 from clipaudit.corpora.sealed import Sealed
 from clipaudit.errors import ClipauditError, StepError
+from clipaudit.store.outputs import replaced
 from clipaudit.training.run import SaveEpoch, train
 
 SECONDS_BETWEEN_LOOKS = 1.0
@@ -120,9 +121,8 @@ def run_job(path: Path) -> None:
 
 def _write(path: Path, data: bytes) -> None:
     """Write a file whole: the other side may look at any time."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    part.write_bytes(data)
-    os.replace(part, path)
+    with replaced(path) as part:
+        part.write_bytes(data)
 
 
 if __name__ == "__main__":

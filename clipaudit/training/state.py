@@ -4,13 +4,13 @@ import hashlib
 import json
 import os
 import pickle
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from clipaudit.errors import StoreError
+from clipaudit.store.outputs import replaced
 from clipaudit.training.curves import Curves, restored
 from clipaudit.training.optimization import Optimization
 
@@ -35,15 +35,10 @@ def save_state(
         "scaler": work.scaler.state_dict() if work.scaler else None,
         "curves": curves.state(),
     }
-    with tempfile.NamedTemporaryFile(dir=scratch, prefix=f".{FILE_NAME}.", delete=False) as file:
-        try:
-            torch.save(state, file)
-            file.flush()
-            os.fsync(file.fileno())
-            os.replace(file.name, scratch / FILE_NAME)
-        except BaseException:
-            os.unlink(file.name)
-            raise
+    with replaced(scratch / FILE_NAME) as path, path.open("wb") as file:
+        torch.save(state, file)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def load_state(scratch: Path, *, identity: str, work: Optimization) -> tuple[int, Curves]:

@@ -1,18 +1,12 @@
-from itertools import combinations
-
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clipaudit.errors import ConfigError
 from clipaudit.memorization.allotment import SETS
 from clipaudit.memorization.overlaps import (
-    COUNTS,
-    HOWS,
     OVERLAPS,
-    count_overlaps,
     near_duplicates,
     shared_keys,
 )
@@ -112,7 +106,6 @@ def test_nothing_overlaps_once_the_offenders_left(world):
     found = [shared_keys(own, left.items()) for own in left.values()]
 
     assert sum(map(len, found)) == 0
-    assert set(count_overlaps(found, checked=HOWS)["samples"].to_pylist()) == {0}
 
 
 def test_samples_of_one_set_may_repeat_each_other():
@@ -228,40 +221,3 @@ def test_no_samples_and_no_others_are_not_near(blocks):
         found = near_duplicates(some, [("pool", "a", blocks)], distance=1, backend="numpy")
 
         assert found == OVERLAPS.empty_table()
-
-
-def overlap(set_, how, other_set):
-    return (0, 0, set_, how, "pool", 0, 1, other_set, None)
-
-
-def overlaps(*found):
-    columns = dict(zip(OVERLAPS.names, zip(*found, strict=True), strict=True))
-    return pa.table(columns, schema=OVERLAPS)
-
-
-def test_overlaps_are_counted_by_pair_and_way_with_zeros():
-    tables = [
-        overlaps(overlap("b", "uid", "a"), overlap("public", "caption", "b")),
-        overlaps(overlap("b", "uid", "a"), overlap("b", "near duplicate", "a")),
-        OVERLAPS.empty_table(),
-    ]
-
-    found = count_overlaps(tables, checked=["caption", "uid"])
-
-    assert found.schema == COUNTS
-    assert [row[:3] for row in rows(found)] == [
-        (*pair, how) for pair in combinations(SETS, 2) for how in ("caption", "uid")
-    ]
-    assert [row for row in rows(found) if row[3]] == [
-        ("a", "b", "uid", 2),
-        ("b", "public", "caption", 1),
-    ]
-
-
-def test_nothing_checked_has_no_counts():
-    assert count_overlaps([], checked=[]) == COUNTS.empty_table()
-
-
-def test_a_way_that_is_none_is_refused():
-    with pytest.raises(ConfigError, match="by 'url': it is not one of uid, caption, near dup"):
-        count_overlaps([], checked=["uid", "url"])

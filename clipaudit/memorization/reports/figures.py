@@ -9,7 +9,7 @@ Differences: bars of gaps show the mean of the attacks on A and on B, the paper 
 bars of accuracies the mean of both models. Figures 3 and 4 are, as there, of the attack on A.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from clipaudit.config.settings import Settings
 from clipaudit.memorization.points import DEFAULT, TRAINED, Family, Point
@@ -17,7 +17,7 @@ from clipaudit.memorization.reports.points import all_points, asked_points, poin
 from clipaudit.memorization.settings import Memorization
 from clipaudit.reports.figures import ReportFigure
 from clipaudit.reports.layouts import short_count
-from clipaudit.reports.specification import Relation, ReportTable
+from clipaudit.reports.specification import Relation, ReportTable, once
 from clipaudit.steps import paths
 
 _MEASURES = {"ppg": "PPG", "prg": "PRG", "aucg": "AUCG"}
@@ -134,7 +134,7 @@ def _bars(
         sql="memorization_fig2",
         inputs={
             "gaps": [paths.gaps(public, point) for public, point in shown if point in asked],
-            "utility": _once(
+            "utility": once(
                 paths.utility(point.encoder(trained), test_set)
                 for point in models.values()
                 for trained in TRAINED
@@ -252,7 +252,7 @@ def _selections(run: Settings, audit: Memorization) -> ReportFigure:
     table = ReportTable(
         sql="memorization_fig7",
         inputs={
-            "selections": _once(
+            "selections": once(
                 paths.selections(str(each["encoder"]), name)
                 for each in encoders
                 for name in audit.selections
@@ -371,7 +371,3 @@ def _models(points: Mapping[str, Point]) -> list[dict[str, object]]:
         for name, point in points.items()
         for trained in TRAINED
     ]
-
-
-def _once(paths: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(paths))

@@ -3,11 +3,12 @@
 A point or a public set outside the grid has no files; its row stays, to say so.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from clipaudit.config.settings import Settings
 from clipaudit.memorization.points import TRAINED, Point, in_grid, points
 from clipaudit.memorization.settings import Memorization
+from clipaudit.reports.specification import once
 from clipaudit.steps import paths
 
 Row = dict[str, object]
@@ -92,7 +93,7 @@ def curve_files(run: Settings, audit: Memorization) -> list[str]:
 
     Labels `recipe`, `manifest`; a curve goes on past the checkpoint of an `epochs` point.
     """
-    return _once(
+    return once(
         paths.curves(point.recipe, point.manifest(trained))
         for point in asked_points(run, audit)
         for trained in TRAINED
@@ -106,13 +107,9 @@ def utility_files(
 
     On some of the audit's `utility` sets, or on all. Labels `encoder`, `testset`.
     """
-    return _once(
+    return once(
         paths.utility(point.encoder(trained), test_set)
         for point in asked_points(run, audit)
         for trained in TRAINED
         for test_set in (audit.utility if test_sets is None else test_sets)
     )
-
-
-def _once(paths: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(paths))

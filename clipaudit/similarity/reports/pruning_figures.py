@@ -4,14 +4,14 @@ Each is drawn from a table of `similarity_curves.sql`, over a list of points: wh
 series of which panel. Models that are not in the grid stay in the list, without a value.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from clipaudit.config.manifests import Size, size_label
 from clipaudit.config.pictures import has_pictures
 from clipaudit.config.settings import Settings
 from clipaudit.reports.figures import ReportFigure
-from clipaudit.reports.specification import ReportTable, manifest_files, members
+from clipaudit.reports.specification import ReportTable, manifest_files, members, once
 from clipaudit.similarity.prunings import pruned, web
 from clipaudit.similarity.reports.accuracies import classified, in_grid
 from clipaudit.similarity.reports.sources import web_title
@@ -155,14 +155,14 @@ def _curves(
     """Return the figure of these points, drawn from those that are in the grid."""
     asked = [point for point in points if point["in_grid"]]
     # the unpruned sets first, in the grid or not: what the others lack of them is a question
-    manifests = _once(
+    manifests = once(
         [*(str(point["baseline"]) for point in points), *(str(each["manifest"]) for each in asked)]
     )
     made_of = [member for manifest in manifests for member in members(run, manifest)]
     table = ReportTable(
         sql="similarity_curves",
         inputs={
-            "predictions": _once(
+            "predictions": once(
                 paths.predictions(
                     str(point["recipe"]), str(point["manifest"]), str(point["testset"])
                 )
@@ -173,7 +173,3 @@ def _curves(
         relations={"points": points, "members": made_of},
     )
     return ReportFigure(table, "curves", caption, options)
-
-
-def _once(names: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(names))
