@@ -17,7 +17,8 @@ import rapidocr
 from PIL import Image, ImageDraw
 
 from clipaudit.demo.glyphs import font
-from clipaudit.parrot.spotters import RapidSettings, RapidSpotter
+from clipaudit.parrot.settings import Spotting
+from clipaudit.parrot.spotters import RapidSpotter
 from clipaudit.parrot.tokens import tokens
 
 WORDS = ("umbrella", "garden", "winter", "letter", "music", "planet", "silver", "corner")
@@ -41,7 +42,7 @@ def main() -> None:
 
 def ours() -> Read:
     """Return our reader, as the workflow uses it."""
-    spotter = RapidSpotter(RapidSettings())
+    spotter = RapidSpotter(Spotting())
     return lambda pixels: " ".join(span.text for span in spotter.spot(pixels))
 
 

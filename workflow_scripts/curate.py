@@ -10,7 +10,7 @@ def compute(step: Step) -> None:
     from clipaudit.parrot.curation import curate
     from clipaudit.parrot.curation_parts import above_threshold, read_parts
 
-    held_out = [Curation(**each) for each in step.settings["held_out"]]
+    held_out = step.settings_list(Curation, "held_out")
     threshold, field = step.settings["threshold"], step.settings["aesthetics_field"]
     repeated, shards = None, step.settings["shards"]
     if threshold is not None:
@@ -18,7 +18,7 @@ def compute(step: Step) -> None:
         repeated = above_threshold([own], threshold)
     (part,) = read_parts(step.tables, aesthetics_field=field, duplicates=repeated)
     manifest = curate(
-        Curation(**step.settings["curation"]),
+        step.settings_as(Curation, "curation"),
         part,
         step.table("cut"),
         list(zip(held_out, step.tables("heldout"), strict=True)),

@@ -13,7 +13,7 @@ def compute(step: Step) -> None:
     from clipaudit.similarity.orders import Order
 
     settings = step.settings
-    order = Order(**settings["order"])
+    order = step.settings_as(Order, "order")
     ends = [(shards[0], shards[-1]) for shards in settings["shards"]]
 
     def parts() -> Iterable[tuple[Any, Any]]:

@@ -9,9 +9,9 @@ def compute(step: Step) -> None:
     from clipaudit.parrot.curation import CUT, Candidates
     from clipaudit.parrot.curation_parts import above_threshold, read_parts
 
-    held_out = [Curation(**each) for each in step.settings["held_out"]]
+    held_out = step.settings_list(Curation, "held_out")
     candidates = Candidates(
-        Curation(**step.settings["curation"]),
+        step.settings_as(Curation, "curation"),
         list(zip(held_out, step.tables("heldout"), strict=True)),
     )
     threshold, field = step.settings["threshold"], step.settings["aesthetics_field"]

@@ -10,18 +10,18 @@ def compute(step: Step) -> None:
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.embeddings.embedding import embed_images, embeddings_schema
     from clipaudit.models.clip import use_device
-    from clipaudit.models.encoders import load_from_settings
+    from clipaudit.models.encoders import JobsModel
 
     device = use_device(step.device, threads=step.threads)
-    name, settings = step.settings["name"], step.settings["model"]
-    clip = load_from_settings(**settings, weights=step.files("weights"))
+    name, batch_size = step.settings["name"], step.settings["model"]["encoder"]["batch_size"]
+    clip = step.settings_as(JobsModel, "model").load(step.files("weights"))
     drops = Drops("embed")
     batches = embed_images(
         list(zip(step.settings["shards"], step.files("tars"), strict=True)),
         step.table("samples"),
         clip,
         encoder=name,
-        batch_size=settings["encoder"]["batch_size"],
+        batch_size=batch_size,
         workers=step.resource("workers", 0),
         device=device,
         drops=drops,

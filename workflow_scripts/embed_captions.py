@@ -11,17 +11,17 @@ def compute(step: Step) -> None:
     from clipaudit.embeddings.caption_embedding import embed_captions
     from clipaudit.embeddings.embedding import embeddings_schema
     from clipaudit.models.clip import use_device
-    from clipaudit.models.encoders import load_from_settings
+    from clipaudit.models.encoders import JobsModel
 
     device = use_device(step.device, threads=step.threads)
-    name, settings = step.settings["name"], step.settings["model"]
-    clip = load_from_settings(**settings, weights=step.files("weights"))
+    name, batch_size = step.settings["name"], step.settings["model"]["encoder"]["batch_size"]
+    clip = step.settings_as(JobsModel, "model").load(step.files("weights"))
     drops = Drops("embed captions")
     batches = embed_captions(
         step.table("samples"),
         clip,
         encoder=name,
-        batch_size=settings["encoder"]["batch_size"],
+        batch_size=batch_size,
         device=device,
         drops=drops,
     )

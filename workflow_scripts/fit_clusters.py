@@ -6,12 +6,10 @@ from clipaudit.steps.workflow import Step, run_step
 def compute(step: Step) -> None:
     """Learn the clusters."""
     from clipaudit.parrot.clusters import CLUSTERING, fit_clusters
+    from clipaudit.parrot.settings import Clusters
 
-    asked = dict(step.settings["clusters"])
-    sample = asked["clusters"] * asked.pop("samples_per_cluster")
-    clustering = fit_clusters(
-        step.batches("embeddings"), **asked, sample=sample, threads=step.threads
-    )
+    asked = step.settings_as(Clusters, "clusters")
+    clustering = fit_clusters(step.batches("embeddings"), asked, threads=step.threads)
     step.write_table("clustering", clustering, CLUSTERING)
 
 

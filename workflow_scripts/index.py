@@ -5,18 +5,18 @@ from clipaudit.steps.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Index the shards."""
-    from clipaudit.corpora.classes import captioning_of
+    from clipaudit.corpora.classes import AskedCaptions
     from clipaudit.corpora.drops import DROPS
     from clipaudit.corpora.manifests import rows_in_tars
     from clipaudit.corpora.samples import SAMPLES, index_shards
     from clipaudit.corpora.shardlist import SHARDS, list_shards
 
-    numbers, settings = step.settings["shards"], step.settings["captioning"]
+    numbers, asked = step.settings["shards"], step.settings_as(AskedCaptions, "captioning")
     samples, drops = index_shards(
         list(zip(numbers, step.files("tars"), strict=True)),
-        captioning_of(settings, next(iter(step.files("classes")), None)),
-        needs_caption=settings["source"] != "none",
-        needs_label=settings["needs_label"],
+        asked.captioning(next(iter(step.files("classes")), None)),
+        needs_caption=asked.needs_caption,
+        needs_label=asked.needs_label,
     )
     rows = rows_in_tars(samples, drops)
     step.write_table("samples", samples, SAMPLES)

@@ -5,20 +5,20 @@ from clipaudit.steps.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """List the rows of the files."""
-    from clipaudit.corpora.classes import captioning_of
+    from clipaudit.corpora.classes import AskedCaptions
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.corpora.listing import LISTED, list_samples, rows_in_file
     from clipaudit.corpora.shardlist import SHARDS, list_shards
 
-    numbers, settings = step.settings["shards"], step.settings["captioning"]
+    numbers, asked = step.settings["shards"], step.settings_as(AskedCaptions, "captioning")
     files = list(zip(numbers, step.files("files"), strict=True))
     drops = Drops("index")
     samples = list_samples(
         files,
         step.settings["columns"],
-        captioning_of(settings, next(iter(step.files("classes")), None)),
-        needs_caption=settings["source"] != "none",
-        needs_label=settings["needs_label"],
+        asked.captioning(next(iter(step.files("classes")), None)),
+        needs_caption=asked.needs_caption,
+        needs_label=asked.needs_label,
         drops=drops,
     )
     step.write_tables("samples", samples, LISTED)

@@ -12,11 +12,11 @@ def compute(step: Step) -> None:
     from clipaudit.parrot.curation import passing
     from clipaudit.parrot.curation_parts import read_parts
 
-    held_out = [Curation(**each) for each in step.settings["held_out"]]
+    held_out = step.settings_list(Curation, "held_out")
     field = step.settings["aesthetics_field"]
     (part,) = read_parts(step.tables, aesthetics_field=field, duplicates=None)
     candidates = passing(
-        Curation(**step.settings["curation"]),
+        step.settings_as(Curation, "curation"),
         part,
         list(zip(held_out, step.tables("heldout"), strict=True)),
     )

@@ -6,13 +6,13 @@ from clipaudit.steps.workflow import Step, run_step
 def compute(step: Step) -> None:
     """Draw and embed the grams."""
     from clipaudit.models.clip import use_device
-    from clipaudit.models.encoders import load_from_settings
+    from clipaudit.models.encoders import JobsModel
     from clipaudit.parrot.probing import PROBES, probe
     from clipaudit.parrot.synthetic import STYLES, Typeface, dejavu_sans
 
     device = use_device(step.device, threads=step.threads)
-    settings, font = step.settings["model"], step.files("font")
-    clip = load_from_settings(**settings, weights=step.files("weights"))
+    font, batch_size = step.files("font"), step.settings["model"]["encoder"]["batch_size"]
+    clip = step.settings_as(JobsModel, "model").load(step.files("weights"))
     typeface = Typeface(font[0].read_bytes()) if font else dejavu_sans()
     for grams in step.labelled("grams"):
         probes = probe(
@@ -22,7 +22,7 @@ def compute(step: Step) -> None:
             side=step.settings["side"],
             type_size=step.settings["type_size"],
             styles=list(STYLES),
-            batch_size=settings["encoder"]["batch_size"],
+            batch_size=batch_size,
             workers=step.resource("workers", 0),
             device=device,
         )

@@ -14,7 +14,7 @@ def compute(step: Step) -> None:
         ordered = step.table("similarities")
     else:
         ordered = step.between("duplicates", "shard", shards[0], shards[-1])
-    order = Order(**settings["order"])
+    order = step.settings_as(Order, "order")
     manifest = prune_at_cut(order, step.table("base"), ordered, step.table("cut"))
     step.write_table("manifest", manifest, MANIFEST, pruning=settings["pruning"])
 

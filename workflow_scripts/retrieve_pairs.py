@@ -7,10 +7,10 @@ def compute(step: Step) -> None:
     """Rank them."""
     from clipaudit.evaluation.pair_retrieval import PAIR_RANKS, retrieve_pairs
     from clipaudit.models.clip import use_device
-    from clipaudit.models.encoders import load_from_settings
+    from clipaudit.models.encoders import JobsModel
 
     device = use_device(step.device, threads=step.threads)
-    clip = load_from_settings(**step.settings["model"], weights=step.files("weights"))
+    clip = step.settings_as(JobsModel, "model").load(step.files("weights"))
     ranks = retrieve_pairs(
         clip,
         step.settings["corpus"],

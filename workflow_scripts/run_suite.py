@@ -10,10 +10,10 @@ def compute(step: Step) -> None:
     from clipaudit.evaluation.suite import METRICS, run_task
     from clipaudit.evaluation.suite_tasks import task_named
     from clipaudit.models.clip import use_device
-    from clipaudit.models.encoders import load_from_settings
+    from clipaudit.models.encoders import JobsModel
 
     device = use_device(step.device, threads=step.threads)
-    clip = load_from_settings(**step.settings["model"], weights=step.files("weights"))
+    clip = step.settings_as(JobsModel, "model").load(step.files("weights"))
     metrics = run_task(
         clip,
         task_named(step.settings["task"]),

@@ -8,12 +8,12 @@ def compute(step: Step) -> None:
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.corpora.splits import select_rows
     from clipaudit.models.clip import use_device
-    from clipaudit.models.encoders import load_from_settings
+    from clipaudit.models.encoders import JobsModel
     from clipaudit.parrot.caption_scores import SCORES, score_captions
 
     device = use_device(step.device, threads=step.threads)
-    settings, drops = step.settings["model"], Drops("score captions")
-    clip = load_from_settings(**settings, weights=step.files("weights"))
+    drops = Drops("score captions")
+    clip = step.settings_as(JobsModel, "model").load(step.files("weights"))
     samples = step.table("samples")
     scores = score_captions(
         list(zip(step.settings["shards"], step.files("tars"), strict=True)),
@@ -23,7 +23,7 @@ def compute(step: Step) -> None:
         clip,
         tokenization=step.settings["tokenization"],
         **step.settings["erasing"],
-        batch_size=settings["encoder"]["batch_size"],
+        batch_size=step.settings["model"]["encoder"]["batch_size"],
         workers=step.resource("workers", 0),
         device=device,
         drops=drops,

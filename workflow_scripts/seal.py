@@ -5,15 +5,16 @@ from clipaudit.steps.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Seal the manifest."""
-    from clipaudit.corpora.classes import captioning_of
+    from clipaudit.corpora.classes import AskedCaptions
     from clipaudit.corpora.manifests import corpus_to_seal
     from clipaudit.corpora.sealed import seal
 
     classes = iter(step.files("classes"))
     corpora = []
-    for corpus, settings in step.settings["captionings"].items():
+    for corpus in step.settings["captionings"]:
+        asked = step.settings_as(AskedCaptions, "captionings", corpus)
         shards = step.table("shards", corpus=corpus)
-        captioning = captioning_of(settings, next(classes) if settings["needs_label"] else None)
+        captioning = asked.captioning(next(classes) if asked.needs_label else None)
         rows = dict(zip(shards["shard"].to_pylist(), shards["rows"].to_pylist(), strict=True))
         digests, parts = shards["sha256"].to_pylist(), step.tables("manifests", corpus=corpus)
         corpora.append(corpus_to_seal(corpus, captioning, digests, rows, parts))

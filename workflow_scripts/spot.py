@@ -6,23 +6,14 @@ from clipaudit.steps.workflow import Step, run_step
 def compute(step: Step) -> None:
     """Read what no job has read before."""
     from clipaudit.corpora.drops import DROPS, Drops
+    from clipaudit.parrot.settings import Spotting
     from clipaudit.parrot.spans import SPANS
     from clipaudit.parrot.spot_memory import SpotMemory, memory_folder
-    from clipaudit.parrot.spotters import RapidSettings, RapidSpotter
+    from clipaudit.parrot.spotters import RapidSpotter
     from clipaudit.parrot.spotting import spot_text
 
-    asked, drops = step.settings["spotting"], Drops("spot")
-    spotter = RapidSpotter(
-        RapidSettings(
-            text_score=asked["text_score"],
-            box_threshold=asked["box_threshold"],
-            longest_side=asked["longest_side"],
-            shorter_side=asked["shorter_side"],
-            batch=asked["batch"],
-            threads=step.threads,
-            device=step.device,
-        )
-    )
+    asked, drops = step.settings_as(Spotting, "spotting"), Drops("spot")
+    spotter = RapidSpotter(asked, threads=step.threads, device=step.device)
     recipe = {**spotter.recipe, "code": step.ingredients.code, **step.ingredients.environment}
     shards = list(zip(step.settings["shards"], step.files("tars"), strict=True))
     spans = spot_text(

@@ -12,7 +12,7 @@ def compute(step: Step) -> None:
     from clipaudit.training.launch import train_in_processes
     from clipaudit.training.run import train
 
-    recipe = Recipe(**step.settings["recipe"])
+    recipe = step.settings_as(Recipe, "recipe")
 
     def save_epoch(epoch: int, weights: bytes) -> None:
         last = epoch == recipe.epochs - 1
@@ -23,7 +23,7 @@ def compute(step: Step) -> None:
     curves = run(
         step.file("sealed"),
         step.file_digests.locate,
-        Architecture(**step.settings["architecture"]),
+        step.settings_as(Architecture, "architecture"),
         recipe,
         initial=next(iter(step.files("start")), None),
         scratch=step.scratch,

@@ -10,7 +10,7 @@ def compute(step: Step) -> None:
     from clipaudit.training.curves import CURVES
     from clipaudit.training.supervised import train_classifier
 
-    recipe = SupervisedRecipe(**step.settings["recipe"])
+    recipe = step.settings_as(SupervisedRecipe, "recipe")
 
     def save_epoch(epoch: int, weights: bytes) -> None:
         last = epoch == recipe.epochs - 1

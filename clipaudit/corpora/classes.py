@@ -1,10 +1,9 @@
 """Class names: one a line of a text file, the line number, from 0, being the label."""
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from clipaudit.corpora.captions import Captioning
+from clipaudit.corpora.captions import Captioning, Source
 from clipaudit.errors import InputError
 
 
@@ -24,8 +23,20 @@ def read_classes(path: Path) -> tuple[str, ...]:
     return names
 
 
-def captioning_of(settings: Mapping[str, Any], classes: Path | None) -> Captioning:
-    """Return how a corpus's captions and labels are read, from its slice of the settings."""
-    names = read_classes(classes) if classes else ()
-    template = settings["template"] or Captioning.template
-    return Captioning(settings["source"], template, names)
+@dataclass(frozen=True)
+class AskedCaptions:
+    """How the captions and labels of a corpus are read, as the settings say it."""
+
+    source: Source
+    template: str | None
+    needs_label: bool
+
+    @property
+    def needs_caption(self) -> bool:
+        """Whether a sample without a caption is of no use."""
+        return self.source != "none"
+
+    def captioning(self, classes: Path | None) -> Captioning:
+        """Return the way with the class names of a file, where the corpus has labels."""
+        names = read_classes(classes) if classes else ()
+        return Captioning(self.source, self.template or Captioning.template, names)

@@ -21,6 +21,7 @@ from clipaudit.corpora.shards import first_image, raw_samples
 from clipaudit.errors import InputError
 from clipaudit.exports.formats import Tally
 from clipaudit.exports.rows import ManifestPart, Rows
+from clipaudit.rows import Row
 from clipaudit.steps.filedigests import FileDigests
 
 METADATA = "metadata.json"  # tells a folder of this format from any other
@@ -107,7 +108,7 @@ def _images(rows: Rows, part: ManifestPart, table: pa.Table) -> Iterator[bytes]:
             )
 
 
-def _write_picture(folder: Path, row: Mapping[str, Any], image: bytes) -> str:
+def _write_picture(folder: Path, row: Row, image: bytes) -> str:
     """Write a picture under its uid; another picture of the same uid takes the next number."""
     number = 0
     while True:
@@ -122,12 +123,12 @@ def _write_picture(folder: Path, row: Mapping[str, Any], image: bytes) -> str:
         number += 1
 
 
-def _path(row: Mapping[str, Any], number: int) -> str:
+def _path(row: Row, number: int) -> str:
     uid, extension = row["uid"], {"jpeg": "jpg"}.get(row["image_format"], row["image_format"])
     return f"data/{uid[:2]}/{uid}{f'-{number + 1}' if number else ''}.{extension}"
 
 
-def _document(row: Mapping[str, Any], path: str, fields: Mapping[str, str]) -> dict[str, Any]:
+def _document(row: Row, path: str, fields: Mapping[str, str]) -> dict[str, Any]:
     place = f"{row['corpus']}/{row['shard']}/{row['row']}"
     identity = _object_id(place)
     values = {name: row[column] for column, name in fields.items()}
@@ -151,7 +152,7 @@ def _document(row: Mapping[str, Any], path: str, fields: Mapping[str, str]) -> d
     }
 
 
-def _detections(row: Mapping[str, Any], place: str) -> dict[str, Any] | None:
+def _detections(row: Row, place: str) -> dict[str, Any] | None:
     """Return the spans as FiftyOne's Detections; None where no spotter looked."""
     if row["spans"] is None:
         return None

@@ -7,6 +7,7 @@ set, in that order. Weights are read from safetensors, or by torch.load(weights_
 import difflib
 import pickle
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -92,25 +93,26 @@ def _data_settings(recipe: SupervisedRecipe) -> dict[str, Any]:
 # --- loading --------------------------------------------------------------------------------------
 
 
-def load_from_settings(
-    recipe: Mapping[str, Any] | None,
-    classifier: Mapping[str, Any] | None,
-    weights: Sequence[Path],
-    *,
-    classes: int,
-) -> ImageClassifier:
-    """Return the classifier of a job: trained here by `recipe`, or what `classifier` names.
+@dataclass(frozen=True)
+class JobsClassifier:
+    """A classifier trained here by a recipe, or one that the settings name."""
 
-    `weights` are the files that the workflow hands over: one for a recipe and for a local
-    checkpoint, none for timm's own weights.
-    """
-    if recipe is not None:
-        return from_recipe(SupervisedRecipe(**recipe), weights[0], classes=classes)
-    assert classifier is not None, "a job names a recipe or a classifier"
-    settings = Classifier(**classifier)
-    if settings.checkpoint is not None:
-        settings = settings.model_copy(update={"checkpoint": str(weights[0])})
-    return load(settings, classes=classes)
+    recipe: SupervisedRecipe | None
+    classifier: Classifier | None
+
+    def load(self, weights: Sequence[Path], *, classes: int) -> ImageClassifier:
+        """Return the classifier.
+
+        `weights` are the files that the workflow hands over: one for a recipe and for a local
+        checkpoint, none for timm's own weights.
+        """
+        if self.recipe is not None:
+            return from_recipe(self.recipe, weights[0], classes=classes)
+        assert self.classifier is not None, "a job names a recipe or a classifier"
+        settings = self.classifier
+        if settings.checkpoint is not None:
+            settings = settings.model_copy(update={"checkpoint": str(weights[0])})
+        return load(settings, classes=classes)
 
 
 def load(settings: Classifier, *, classes: int) -> ImageClassifier:

@@ -16,15 +16,10 @@ from jaxtyping import Float16, Float32, Float64, Int32
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.vectors import embedding_array
 from clipaudit.deduplication.clustering import Drawn
-from clipaudit.errors import ConfigError, InputError, StepError, StoreError
+from clipaudit.errors import InputError, StepError, StoreError
 from clipaudit.neighbors.interface import check_norms, vector_norms
+from clipaudit.parrot.settings import Clusters
 
-COMPONENTS = 256  # Sec. 4.1: from 512
-CLUSTERS = 4_000  # Sec. 4.1
-GROUPS = 100  # Fig. 3: "merged from 4000 into 100 for a better view"
-ITERATIONS = 300  # Sec. 11
-REDO = 10  # Sec. 11: the best of so many runs
-SEED = 42  # the published code's
 ROWS_PER_DIMENSION = 5  # of a step of the incremental PCA: scikit-learn's own choice
 STRIP_ROWS = 1_024  # rows compared with all centroids at once: memory, never results
 
@@ -60,21 +55,15 @@ PLACED = pa.schema(
 
 def fit_clusters(
     batches: Iterable[pa.Table | pa.RecordBatch],
+    asked: Clusters,
     *,
-    components: int = COMPONENTS,
-    clusters: int = CLUSTERS,
-    iterations: int = ITERATIONS,
-    redo: int = REDO,
-    groups: int = GROUPS,
-    seed: int = SEED,
-    sample: int,
     threads: int,
 ) -> pa.Table:
-    """Return the CLUSTERING of `sample` of the EMBEDDINGS, or of all if fewer.
+    """Return the CLUSTERING of `samples_per_cluster` EMBEDDINGS a cluster, or of all if fewer.
 
     `batches` are gone through once, in any order and cut in any way; the sample in memory is all
     that is held: in float16, then in float32 by component. Which samples are drawn depends on
-    addresses and `seed` alone. A numeric step: the values depend on scikit-learn, faiss, their
+    addresses and the seed alone. A numeric step: the values depend on scikit-learn, faiss, their
     BLAS and `threads`.
 
     Distances are Euclidean. A cluster that loses its last sample takes over half of another, as
@@ -86,8 +75,8 @@ def fit_clusters(
     import sklearn.decomposition  # noqa: F401
     from threadpoolctl import threadpool_limits
 
-    _check_settings(components, clusters, groups, iterations, redo, sample)
-    drawn = Drawn(sample, seed)
+    components, clusters = asked.components, asked.clusters
+    drawn = Drawn(clusters * asked.samples_per_cluster, asked.seed)
     for batch in batches:
         drawn.add(batch)
     if drawn.seen < max(components, clusters):
@@ -106,8 +95,8 @@ def fit_clusters(
     with threadpool_limits(threads):
         mean, axes = _principal_axes(vectors, components)
         reduced = _reduce(vectors, mean, axes)
-        centroids = _kmeans(reduced, clusters, iterations, redo, seed)
-        centers = _kmeans(centroids, groups, iterations, redo, seed)
+        centroids = _kmeans(reduced, clusters, asked)
+        centers = _kmeans(centroids, asked.groups, asked)
         group = _nearest_center(centroids, centers)
     return _clustering(mean, axes, centroids, group)
 
@@ -147,25 +136,6 @@ def place(
 # --- fitting -------------------------------------------------------------------------------------
 
 
-def _check_settings(
-    components: int, clusters: int, groups: int, iterations: int, redo: int, sample: int
-) -> None:
-    if min(components, clusters, groups, iterations, redo) < 1:
-        raise ConfigError(
-            f"clusters: {components} components, {clusters} clusters, {groups} groups, "
-            f"{iterations} iterations, {redo} runs. Ask for 1 or more of each."
-        )
-    if groups > clusters:
-        raise ConfigError(
-            f"clusters: {groups} groups of {clusters} clusters. Ask for at most as many groups."
-        )
-    if max(components, clusters) > sample:
-        raise ConfigError(
-            f"clusters: {components} components and {clusters} clusters from a sample of {sample}. "
-            "Ask for a sample as large or larger; 256 times the clusters is customary."
-        )
-
-
 def _principal_axes(
     vectors: Float16[np.ndarray, "n d"], components: int
 ) -> tuple[Float32[np.ndarray, " d"], Float32[np.ndarray, "c d"]]:
@@ -194,12 +164,12 @@ def _reduce(
 
 
 def _kmeans(
-    points: Float32[np.ndarray, "n c"], clusters: int, iterations: int, redo: int, seed: int
+    points: Float32[np.ndarray, "n c"], clusters: int, asked: Clusters
 ) -> Float32[np.ndarray, "k c"]:
     import faiss
 
     settings = faiss.ClusteringParameters()
-    settings.niter, settings.nredo, settings.seed = iterations, redo, seed
+    settings.niter, settings.nredo, settings.seed = asked.iterations, asked.redo, asked.seed
     settings.min_points_per_centroid = 1  # no warning about small samples
     settings.max_points_per_centroid = -(-len(points) // clusters)  # the sample is drawn already
     c = points.shape[1]

@@ -75,6 +75,12 @@ class Clusters(Section):
     def _is_possible(self) -> "Clusters":
         if self.groups > self.clusters:
             raise ValueError(f"groups: {self.groups} of {self.clusters} clusters; ask for fewer")
+        sample = self.clusters * self.samples_per_cluster
+        if self.components > sample:
+            raise ValueError(
+                f"components: {self.components} learned from a sample of {sample}; ask for fewer, "
+                "or for more samples_per_cluster"
+            )
         return self
 
 

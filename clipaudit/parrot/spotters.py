@@ -6,7 +6,6 @@ as rapidocr does unasked, costs ten times as much.
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -26,8 +25,10 @@ from rapidocr.utils.parse_parameters import ParseParams
 
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.errors import ConfigError, StepError
+from clipaudit.parrot.settings import Spotting
 from clipaudit.parrot.spans import Polygon, Span, Word
 from clipaudit.parrot.spotting import NOT_SPOTTED
+from clipaudit.steps.environment import Device
 from clipaudit.store.store import file_sha256
 
 _CUDA = "CUDAExecutionProvider"
@@ -37,45 +38,36 @@ _BLANK = np.full((32, 32, 3), 255, np.uint8)  # any picture will do
 # What rapidocr raises over a picture: its engine's errors, OpenCV's, and those of odd polygons
 _STUMBLES = (ONNXRuntimeError, ResizeImgError, cv2.error, ValueError, ArithmeticError, IndexError)
 
+# What rapidocr's numbers may depend on besides the settings; the first two are its defaults.
+_DET_THRESHOLD = 0.3  # of a pixel to be text
+_UNCLIP_RATIO = 1.6  # how far a box grows beyond its core
+# pixels to which a line of 48 px height is padded at least; rapidocr's 320 reads no word more
+# (of 134 in pictures of the demo 95.5 % are read at 96, 94.0 % at 160) and costs most lines
+# more than twice the time
+_LINE_WIDTH = 96
+_ASKED = ("text_score", "box_threshold", "longest_side", "shorter_side", "batch")
+
 Corners = Float32[np.ndarray, "_ 2"]
-
-
-@dataclass(frozen=True)
-class RapidSettings:
-    """How rapidocr reads, all of which its numbers may depend on."""
-
-    text_score: float = 0.5  # lines read with less are no text (rapidocr's default)
-    det_threshold: float = 0.3  # of a pixel to be text (rapidocr's default)
-    box_threshold: float = 0.5  # mean over a line's box (rapidocr's default)
-    unclip_ratio: float = 1.6  # how far a box grows beyond its core (rapidocr's default)
-    longest_side: int = 2000  # pixels; larger pictures are scaled down to it before reading
-    # pixels; pictures with a shorter one are scaled up to it: of words of 10 to 16 pixels in
-    # pictures of 64 then 98 % are read, not 87 % (tried on 185), at 1.6 times the cost
-    shorter_side: int = 128
-    # pixels to which a line of 48 px height is padded at least; rapidocr's 320 reads no word more
-    # (of 134 in pictures of the demo 95.5 % are read at 96, 94.0 % at 160) and costs most lines
-    # more than twice the time
-    line_width: int = 96
-    batch: int = 6  # lines of a picture read at once (rapidocr's default)
-    threads: int = 1  # within one operation, on a CPU
-    device: Literal["cpu", "cuda"] = "cpu"
 
 
 class RapidSpotter:
     """rapidocr's line finder and line reader, loaded when the first picture needs them."""
 
-    def __init__(self, settings: RapidSettings) -> None:
-        """Check that device, threads and models are there; raises ConfigError or StepError."""
+    def __init__(self, asked: Spotting, *, threads: int = 1, device: Device = "cpu") -> None:
+        """Check that device, threads and models are there; raises ConfigError or StepError.
+
+        `threads` work within one operation, on a CPU.
+        """
         cores = os.cpu_count() or 1
-        if not 1 <= settings.threads <= cores:  # rapidocr would quietly take all
-            raise ConfigError(f"threads is {settings.threads}: this machine has 1 to {cores}")
-        if settings.device == "cuda" and _CUDA not in onnxruntime.get_available_providers():
+        if not 1 <= threads <= cores:  # rapidocr would quietly take all
+            raise ConfigError(f"threads is {threads}: this machine has 1 to {cores}")
+        if device == "cuda" and _CUDA not in onnxruntime.get_available_providers():
             held = ", ".join(onnxruntime.get_available_providers())
             raise ConfigError(
                 f"device is 'cuda', but onnxruntime {onnxruntime.__version__} runs on {held} "
                 "only. Install clipaudit[gpu], or set the device to 'cpu'."
             )
-        self.settings = settings
+        self._asked, self._threads, self._device = asked, threads, device
         self._models = {task: _model_file(task) for task in ("Det", "Rec")}
 
     @property
@@ -88,7 +80,16 @@ class RapidSpotter:
     @property
     def recipe(self) -> Mapping[str, object]:
         """The settings and the version."""
-        return {"spotter": "rapidocr", "version": self.version, **asdict(self.settings)}
+        return {
+            "spotter": "rapidocr",
+            "version": self.version,
+            "det_threshold": _DET_THRESHOLD,
+            "unclip_ratio": _UNCLIP_RATIO,
+            "line_width": _LINE_WIDTH,
+            "threads": self._threads,
+            "device": self._device,
+            **self._asked.model_dump(include=set(_ASKED)),
+        }
 
     def spot(self, pixels: UInt8[np.ndarray, "h w 3"]) -> list[Span]:
         """Return the lines of text, from the top, those of about one height from the left.
@@ -107,7 +108,6 @@ class RapidSpotter:
 
     @cached_property
     def _engine(self) -> Any:  # noqa: ANN401  # its attributes are set one by one, and untyped
-        settings = self.settings
         engine: Any = rapidocr.RapidOCR(
             params={
                 "Global.log_level": "critical",
@@ -115,20 +115,20 @@ class RapidSpotter:
                 "Det.model_path": str(self._models["Det"]),
                 "Rec.model_path": str(self._models["Rec"]),
                 "Det.limit_type": "max",  # a picture's own size, rounded to 32, up to the limit
-                "Det.limit_side_len": settings.longest_side,
-                "Det.thresh": settings.det_threshold,
-                "Det.box_thresh": settings.box_threshold,
-                "Det.unclip_ratio": settings.unclip_ratio,
-                "Rec.rec_img_shape": [3, 48, settings.line_width],
-                "Rec.rec_batch_num": settings.batch,
-                "EngineConfig.onnxruntime.intra_op_num_threads": settings.threads,
+                "Det.limit_side_len": self._asked.longest_side,
+                "Det.thresh": _DET_THRESHOLD,
+                "Det.box_thresh": self._asked.box_threshold,
+                "Det.unclip_ratio": _UNCLIP_RATIO,
+                "Rec.rec_img_shape": [3, 48, _LINE_WIDTH],
+                "Rec.rec_batch_num": self._asked.batch,
+                "EngineConfig.onnxruntime.intra_op_num_threads": self._threads,
                 "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-                "EngineConfig.onnxruntime.use_cuda": settings.device == "cuda",
+                "EngineConfig.onnxruntime.use_cuda": self._device == "cuda",
             }
         )
         _detect(engine, _BLANK)
         provider = engine.text_det.session.session.get_providers()[0]
-        if settings.device == "cuda" and provider != _CUDA:
+        if self._device == "cuda" and provider != _CUDA:
             raise StepError(
                 f"onnxruntime has {_CUDA} but started on {provider}: its CUDA libraries do not "
                 "load. Install those of its version, or set the device to 'cpu'."
@@ -142,11 +142,11 @@ class RapidSpotter:
         except _STUMBLES as error:
             raise StepError(
                 f"rapidocr fails on any picture ({_last_line(error)}). Check the machine's memory "
-                f"and the device {self.settings.device!r}, then run this again."
+                f"and the device {self._device!r}, then run this again."
             ) from error
 
     def _lines(self, pixels: UInt8[np.ndarray, "h w 3"]) -> list[Span]:
-        shown = _fitted(pixels, self.settings.shorter_side, self.settings.longest_side)
+        shown = _fitted(pixels, self._asked.shorter_side, self._asked.longest_side)
         crops, boxes, top = _detect(self._engine, shown[:, :, ::-1])  # it takes BGR
         if not crops:
             return []
@@ -157,7 +157,7 @@ class RapidSpotter:
         lines = zip(crops, boxes, read.txts, read.scores, read.word_results, strict=True)
         for crop, box, text, score, info in lines:
             corners = place(box)
-            if score < self.settings.text_score or _is_flat(corners):
+            if score < self._asked.text_score or _is_flat(corners):
                 continue
             if not any(map(str.isalnum, text)):  # stars and arrows, which it reads as such
                 continue

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from clipaudit.plaintext import plain
-from clipaudit.reports.layouts import Row
+from clipaudit.rows import Row
 
 Tables = Mapping[str, Sequence[Row]]  # the rows of report tables, by the tables' names
 

@@ -15,11 +15,11 @@ from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.reports.drawing import WIDTHS, style
 from clipaudit.reports.paper import Paper, decoded, shown_text
 from clipaudit.reports.shown_pictures import Pictures
+from clipaudit.rows import Row
 
 if TYPE_CHECKING:
     import matplotlib.figure
 
-Row = Mapping[str, Any]
 
 THUMBNAIL = 112  # pixels of the longer side: what a picture of three quarters of an inch shows
 MARGIN, GAP = 0.04, 0.06

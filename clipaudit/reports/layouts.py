@@ -7,9 +7,9 @@ report table is one printed row, a `Listing` names its fields.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-Row = Mapping[str, Any]  # a row of a report table, by column
+from clipaudit.rows import Row
+
 Cell = Callable[[Row], str]
 
 MINUS = "\N{MINUS SIGN}"

@@ -15,6 +15,7 @@ NOT_SHOWN = (
 )
 
 Relation = Sequence[Mapping[str, object]]
+RelationRow = dict[str, object]  # of a relation that is being made
 
 
 @dataclass(frozen=True)

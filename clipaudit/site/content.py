@@ -16,6 +16,7 @@ from clipaudit.config.audits import audits
 from clipaudit.plaintext import plain
 from clipaudit.reports.rendering import layouts
 from clipaudit.reports.tables import published_values
+from clipaudit.rows import Row
 from clipaudit.site.cells import Grid, plain_grid, printed_grid
 from clipaudit.store.placements import placement
 from clipaudit.store.records import read_record
@@ -38,9 +39,9 @@ class TableContent:
     grid: Grid
     columns: tuple[str, ...]
     comments: Mapping[str, str]
-    rows: tuple[Mapping[str, Any], ...]
+    rows: tuple[Row, ...]
     texts: Mapping[str, str]  # "csv", and "latex" where it has that form
-    published: tuple[Mapping[str, Any], ...]  # the paper's numbers, PUBLISHED_SCHEMA
+    published: tuple[Row, ...]  # the paper's numbers, PUBLISHED_SCHEMA
 
     def data(self) -> dict[str, Any]:
         """Return what the script of a page reads: the stored rows in full precision."""

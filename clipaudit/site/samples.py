@@ -22,6 +22,7 @@ from clipaudit.corpora.lookup import read_pictures
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.errors import InputError
 from clipaudit.plaintext import plain
+from clipaudit.rows import Row
 from clipaudit.site.content import FigureContent, json_value
 
 SIDE = 512  # pixels of a picture's longer side, at most
@@ -235,7 +236,7 @@ def _told(part: Any) -> Any:  # noqa: ANN401
     return plain(part) if isinstance(part, str) else json_value(part)
 
 
-def _flat(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _flat(row: Row) -> Iterator[tuple[str, Any]]:
     """Yield the cells of a line of a table: what is nested in it by its full name, or as text."""
     for name, value in row.items():
         if isinstance(value, dict):

@@ -39,6 +39,7 @@ PLUMBING = {  # modules, and rooms with all that they hold
     "clipaudit.store",
     "clipaudit.suggestions",
 }
+_SECTION = re.compile(r"clipaudit\.\w+\.settings")  # an audit's: what it says enters the key
 WRITERS = {"clipaudit.store.parquet"}  # of plumbing, what makes the bytes of every table
 
 
@@ -116,7 +117,7 @@ def code_modules(script: Path) -> list[str]:
 def _is_plumbing(name: str) -> bool:
     rooms = PLUMBING - {"clipaudit"}
     within = name in PLUMBING or any(name.startswith(f"{room}.") for room in rooms)
-    return within and name not in WRITERS
+    return (within and name not in WRITERS) or _SECTION.fullmatch(name) is not None
 
 
 @cache

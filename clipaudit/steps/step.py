@@ -19,8 +19,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import reduce
+from operator import getitem
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, unquote
 
 from clipaudit.ahead import one_ahead
@@ -42,6 +44,7 @@ from clipaudit.store.store import Pointer, Store, link_object, replace_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
+T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 # Params that are no settings: which code runs, where shards lie, and what kind of step it is.
@@ -144,6 +147,18 @@ class Step:
 
         files = self.ranges(name, column, first, last)
         return pa.concat_tables(table for tables in files for table in tables)
+
+    def settings_as(self, form: type[T], *names: str) -> T:
+        """Return the job's settings, or the one that the names lead to, as the model `form`.
+
+        That is the section of the settings that the rule gave, or a dataclass. What it does not
+        take is an error of the rule, not of a user: the settings were checked when they were read.
+        """
+        return _as(form, reduce(getitem, names, self.settings))
+
+    def settings_list(self, form: type[T], name: str) -> list[T]:
+        """Return the items of the setting `name`, each as `settings_as` does."""
+        return [_as(form, item) for item in self.settings[name]]
 
     def resource(self, name: str, default: Any) -> Any:  # noqa: ANN401
         """Return a resource of the job: what may change how it runs, never what it gives."""
@@ -322,6 +337,12 @@ class Step:
 def settings_of(params: Any) -> dict[str, Any]:  # noqa: ANN401
     """Return the params of a job without those that say which code runs."""
     return {name: value for name, value in params.items() if name not in NO_SETTINGS}
+
+
+def _as(form: type[T], asked: object) -> T:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(form).validate_python(asked)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clipaudit.errors import StoreError
+from clipaudit.rows import Row
 from clipaudit.store.records import is_record_name
 from clipaudit.store.store import Store
 
@@ -150,7 +151,7 @@ def record_row(action: str, name: str, fields: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def record_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+def record_table(rows: Sequence[Row]) -> pa.Table:
     """Return rows of `record_row` as a table of SCHEMA."""
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 

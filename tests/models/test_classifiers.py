@@ -19,10 +19,10 @@ from torchvision.transforms import (
 from clipaudit.config.supervised import Classifier, SupervisedRecipe
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.models.classifiers import (
+    JobsClassifier,
     build,
     from_recipe,
     load,
-    load_from_settings,
     training_preparation,
 )
 from clipaudit.models.clip import weights_bytes
@@ -251,11 +251,11 @@ def test_one_source_of_weights_is_needed(given):
 def test_job_says_by_settings_what_it_loads(tmp_path, trained):
     path = tmp_path / "given.safetensors"
     save_file(trained.state_dict(), path)
-    elsewhere = narrow("as/the/settings/say.safetensors").model_dump(mode="json")
+    elsewhere = narrow("as/the/settings/say.safetensors")
 
     found = [
-        load_from_settings(RECIPE.model_dump(mode="json"), None, [path], classes=5),
-        load_from_settings(None, elsewhere, [path], classes=5),
+        JobsClassifier(RECIPE, None).load([path], classes=5),
+        JobsClassifier(None, elsewhere).load([path], classes=5),
     ]
 
     assert all(torch.equal(logits(each.model), logits(trained)) for each in found)

@@ -5,10 +5,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from clipaudit.corpora.vectors import embedding_array
-from clipaudit.errors import ConfigError, InputError, StoreError
+from clipaudit.errors import InputError, StoreError
 from clipaudit.parrot.clusters import CLUSTERING, PLACED, fit_clusters, place
+from clipaudit.parrot.settings import Clusters
 
 
 def embeddings(vectors, shard=0):
@@ -23,9 +25,9 @@ def embeddings(vectors, shard=0):
     )
 
 
-def fit(*tables, **settings):
+def fit(*tables, threads=1, **settings):
     few = {"components": 3, "clusters": 6, "groups": 2, "iterations": 5, "redo": 2, "seed": 3}
-    return fit_clusters(tables, **few | {"sample": 1000, "threads": 1} | settings)
+    return fit_clusters(tables, Clusters(**few | settings), threads=threads)
 
 
 def rows_of(model, kind):
@@ -71,9 +73,9 @@ def test_the_components_are_those_of_the_singular_value_decomposition(shards):
 
 
 def test_a_clustering_does_not_depend_on_the_parts(shards):
-    whole = fit(pa.concat_tables(shards), sample=60)
+    whole = fit(pa.concat_tables(shards), samples_per_cluster=10)
 
-    parts = fit(*shards[2:], shards[0].slice(0, 0), *shards[:2], sample=60)
+    parts = fit(*shards[2:], shards[0].slice(0, 0), *shards[:2], samples_per_cluster=10)
 
     assert parts.equals(whole)
 
@@ -176,15 +178,13 @@ def test_as_many_clusters_as_pictures_are_the_pictures():
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"clusters": 0}, r"3 components, 0 clusters.*1 or more of each"),
-        ({"groups": 7}, r"7 groups of 6 clusters.*at most as many groups"),
-        ({"sample": 5}, r"6 clusters from a sample of 5.*256 times"),
-        ({"components": 9, "sample": 8}, r"9 components and 6 clusters from a sample of 8"),
+        ({"groups": 7}, r"groups: 7 of 6 clusters; ask for fewer"),
+        ({"components": 9, "samples_per_cluster": 1}, r"components: 9 learned from a sample of 6"),
     ],
 )
 def test_settings_that_do_not_fit_each_other_are_refused(asked, message):
-    with pytest.raises(ConfigError, match=message):
-        fit(embeddings(np.eye(4)), **asked)
+    with pytest.raises(ValidationError, match=message):
+        Clusters(**{"components": 3, "clusters": 6, "groups": 2} | asked)
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from rapidocr.inference_engine.onnxruntime import ONNXRuntimeError
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.errors import ConfigError, StepError
 from clipaudit.parrot import spotters
+from clipaudit.parrot.settings import Spotting
 from clipaudit.parrot.spans import spans_of, spans_table
-from clipaudit.parrot.spotters import RapidSettings, RapidSpotter
+from clipaudit.parrot.spotters import RapidSpotter
 from clipaudit.parrot.spotting import NOT_SPOTTED
 
 FONT = Path(matplotlib.get_data_path()) / "fonts/ttf/DejaVuSans.ttf"
@@ -37,7 +38,7 @@ def extent(polygon):
 
 @pytest.fixture(scope="module")
 def spotter():
-    return RapidSpotter(RapidSettings())
+    return RapidSpotter(Spotting())
 
 
 @pytest.mark.parametrize("size", [14, 22, 30])
@@ -91,7 +92,7 @@ def test_a_strip_is_read_in_its_own_pixels(spotter):
 
 def test_pictures_beyond_the_longest_side_keep_their_coordinates(spotter):
     pixels, (box,) = drawn("zebra", size=66, side=672)
-    small = RapidSpotter(RapidSettings(longest_side=224))
+    small = RapidSpotter(Spotting(longest_side=224))
 
     (span,) = small.spot(pixels)
 
@@ -146,14 +147,14 @@ def test_a_picture_without_text_shows_none_and_runs_no_reader(spotter, monkeypat
 
 
 def test_a_picture_of_one_colour_loads_nothing():
-    spotter = RapidSpotter(RapidSettings())
+    spotter = RapidSpotter(Spotting())
 
     assert spotter.spot(np.full((50, 60, 3), 7, np.uint8)) == []
     assert "_engine" not in vars(spotter)
 
 
 def test_unsure_lines_are_left_out():
-    strict = RapidSpotter(RapidSettings(text_score=1.0))
+    strict = RapidSpotter(Spotting(text_score=0.9999))
 
     assert strict.spot(drawn("zebra")[0]) == []
 
@@ -218,12 +219,12 @@ def test_the_recipe_names_settings_versions_and_weights(spotter):
 )
 def test_cuda_without_its_provider_is_refused():
     with pytest.raises(ConfigError, match=r"device is 'cuda', but onnxruntime .* runs on"):
-        RapidSpotter(RapidSettings(device="cuda"))
+        RapidSpotter(Spotting(), device="cuda")
 
 
 def test_more_threads_than_cores_are_refused():
     with pytest.raises(ConfigError, match="threads is 9999: this machine has 1 to"):
-        RapidSpotter(RapidSettings(threads=9999))
+        RapidSpotter(Spotting(), threads=9999)
 
 
 @pytest.mark.parametrize("damage", ["missing", "altered"])
@@ -234,7 +235,7 @@ def test_models_are_never_downloaded(tmp_path, monkeypatch, damage):
     monkeypatch.setattr(spotters.rapidocr, "__file__", str(tmp_path / "__init__.py"))
 
     with pytest.raises(StepError, match=r"PP-OCRv6_det_small.onnx: the .* Install it again"):
-        RapidSpotter(RapidSettings())
+        RapidSpotter(Spotting())
 
 
 def test_spotting_loads_no_engine_by_itself():

@@ -25,6 +25,7 @@ def package(tmp_path, monkeypatch):
         "rule.sql": "-- a grain\nselect 1\n",
         "store/store.py": "def put():\n    return 1\n",
         "store/parquet.py": "def write_table():\n    return 1\n",
+        "similarity/settings.py": "X = 1\n",
         "unused.py": "X = 1\n",
     }
     for name, text in files.items():
@@ -201,3 +202,12 @@ def test_what_an_entry_imports_counts_with_it(package):
 
     assert {"module clipaudit.unused", "module clipaudit.layouts::one"} <= parts.keys()
     assert "module clipaudit.layouts" not in parts
+
+
+def test_an_audits_settings_are_no_code_for_their_values_are_in_the_key(package):
+    package[1].write_text("import clipaudit.similarity.settings\n" + package[1].read_text())
+    before = digest(package)
+
+    (package[0] / "similarity/settings.py").write_text("X = 2\n")
+
+    assert digest(package) == before

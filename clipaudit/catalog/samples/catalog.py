@@ -3,20 +3,17 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import duckdb
 
 from clipaudit.catalog.sqltext import identifier
 from clipaudit.errors import InputError
+from clipaudit.rows import Row
 from clipaudit.suggestions import did_you_mean
 
 LISTED = 12  # samples that a message or a list of duplicates names
 _PREFIX_DIGITS = 6  # of a uid; fewer would be mere chance
 _UID_DIGITS = 32
-
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import duckdb
 
-from clipaudit.catalog.samples.catalog import Address, Row, SampleCatalog
+from clipaudit.catalog.samples.catalog import Address, SampleCatalog
+from clipaudit.rows import Row
 
 _ASKED = "corpus that is asked for"  # a column beside those of the view
 
@@ -31,6 +32,7 @@ class Excerpt(SampleCatalog):
         found: dict[Address, list[Row]] = defaultdict(list)
         corpus = f'{self.corpus(view)} as "{_ASKED}"'
         ordered = self.ordered(view, order)
-        for row in self.ask(f"select {corpus}, {self.shown(view)} from {view}{ordered}"):
-            found[Address(row.pop(_ASKED), row["shard"], row["row"])].append(row)
+        for asked in self.ask(f"select {corpus}, {self.shown(view)} from {view}{ordered}"):
+            row = {column: value for column, value in asked.items() if column != _ASKED}
+            found[Address(asked[_ASKED], row["shard"], row["row"])].append(row)
         return dict(found)

@@ -3,14 +3,15 @@
 Every part is read from the view of its stage; a stage that this run does not have gives nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import duckdb
 
 from clipaudit.catalog.parts import audit_parts
-from clipaudit.catalog.samples.catalog import LISTED, Address, Row, SampleCatalog
+from clipaudit.catalog.samples.catalog import LISTED, Address, SampleCatalog
 from clipaudit.catalog.samples.forms import picked
+from clipaudit.rows import Row
 
 
 def sample_fate(connection: duckdb.DuckDBPyConnection, corpus: str, name: str) -> dict[str, Any]:
@@ -64,7 +65,7 @@ def _drops(catalog: SampleCatalog, address: Address) -> list[Row]:
     return picked(found, "stage", "encoder", "reason", "detail")
 
 
-def _duplicates(catalog: SampleCatalog, address: Address, row: Mapping[str, Any]) -> Row:
+def _duplicates(catalog: SampleCatalog, address: Address, row: Row) -> Row:
     """Say what a sample repeats, and which samples repeat it."""
     repeated: list[Row] = []
     if row["duplicate_shard"] is not None:
@@ -96,5 +97,5 @@ def _manifests(rows: Sequence[Row]) -> list[Row]:
     found = []
     for row in rows:
         label = next(label for label in kinds if row.get(label) is not None)
-        found.append({"manifest": row[label], "kind": kinds[label]} | picked([row], *why)[0])
+        found.append({"manifest": row[label], "kind": kinds[label], **picked([row], *why)[0]})
     return sorted(found, key=lambda row: row["manifest"])

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from clipaudit.catalog.samples.catalog import Row
 from clipaudit.plaintext import plain
+from clipaudit.rows import Row
 
 Fate = Mapping[str, Any]  # as `sample_fate` returns it
 
@@ -20,7 +20,7 @@ class Section:
     rows: Sequence[Sequence[object]]
 
 
-def section(title: str, rows: Sequence[Mapping[str, Any]], *columns: str) -> Section:
+def section(title: str, rows: Sequence[Row], *columns: str) -> Section:
     """Return a section with some columns of rows."""
     names = tuple(column.replace("_", " ") for column in columns)
     return Section(title, names, [[row[column] for column in columns] for row in rows])
@@ -31,7 +31,7 @@ def picked(rows: Sequence[Row], *names: str) -> list[Row]:
     return [{name: row.get(name) for name in names} for row in rows]
 
 
-def place(row: Mapping[str, Any]) -> str:
+def place(row: Row) -> str:
     """Return the address of a sample as people write it."""
     return f"{row['shard']}:{row['row']}"
 

@@ -3,10 +3,9 @@
 import base64
 import hashlib
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from clipaudit.catalog.parts import audit_parts
 from clipaudit.catalog.samples.forms import Fate, Section, escaped
@@ -15,6 +14,7 @@ from clipaudit.corpora.addresses import sample_address
 from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.lookup import read_pictures
 from clipaudit.errors import InputError
+from clipaudit.rows import Row
 from clipaudit.steps.filedigests import FileDigests
 from clipaudit.store.store import Store
 
@@ -41,7 +41,7 @@ _STYLE_DIGEST = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decod
 _POLICY = f"default-src 'none'; img-src data:; style-src 'sha256-{_STYLE_DIGEST}'"
 
 
-def read_picture(sample: Mapping[str, Any], store: Store | None) -> bytes:
+def read_picture(sample: Row, store: Store | None) -> bytes:
     """Return the image file of a sample (`sample_fate(...)["sample"]`), as its shard holds it.
 
     The shard is looked for where the run had it, then where the store saw its bytes. InputError
@@ -64,7 +64,7 @@ def read_picture(sample: Mapping[str, Any], store: Store | None) -> bytes:
     return image
 
 
-def _shard(sample: Mapping[str, Any], store: Store | None) -> Path:
+def _shard(sample: Row, store: Store | None) -> Path:
     named = sample["shard_path"]
     if named is not None and Path(named).is_file():
         return Path(named)

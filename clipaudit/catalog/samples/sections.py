@@ -1,12 +1,12 @@
 """One sample's fate in words: sentences that sum it up, and a table for each audit's part."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from clipaudit.catalog.answer_forms import as_table
 from clipaudit.catalog.parts import audit_parts
 from clipaudit.catalog.samples.forms import Fate, Section, place, section
 from clipaudit.plaintext import plain
+from clipaudit.rows import Row
 
 
 def fate_lines(fate: Fate) -> Iterator[str]:
@@ -72,7 +72,7 @@ def sections(fate: Fate) -> list[Section]:
     return [each for each in made if each.rows]
 
 
-def why_not(row: Mapping[str, Any]) -> str:
+def why_not(row: Row) -> str:
     """Return why a manifest does not keep a sample, with what it was compared with."""
     if row["kept"]:
         return ""
@@ -87,7 +87,7 @@ def why_not(row: Mapping[str, Any]) -> str:
     return str(row["reason"])
 
 
-def _duplicate(row: Mapping[str, Any]) -> tuple[object, ...]:
+def _duplicate(row: Row) -> tuple[object, ...]:
     first = row["repeats_sample"]
     others = " ".join(map(place, row["repeated_by"]))
     more = row["repeats"] - len(row["repeated_by"])

@@ -16,7 +16,6 @@ from clipaudit.errors import StepError, StoreError
 from clipaudit.lineage.difference.differences import (
     CellChange,
     ChangedTable,
-    Row,
     RowChange,
     rows_by_key,
     stored_table,
@@ -26,6 +25,7 @@ from clipaudit.lineage.difference.ingredient_changes import File, match_files
 from clipaudit.lineage.recorded_sql import table_sql
 from clipaudit.lineage.snapshots import Run
 from clipaudit.reports.tables import published_values, report_table
+from clipaudit.rows import Row
 from clipaudit.store.actions import ActionInput, LabelledFile
 from clipaudit.store.records import read_record
 from clipaudit.store.store import Pointer, Store

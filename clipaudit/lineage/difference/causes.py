@@ -8,7 +8,6 @@ environment of a numeric step. Each pair of actions is read once, level by level
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from clipaudit.lineage.changed import counted
 from clipaudit.lineage.difference.below import READ_AT_ONCE, Below
@@ -20,6 +19,7 @@ from clipaudit.lineage.difference.ingredient_changes import (
     unnamed_cause,
 )
 from clipaudit.lineage.snapshots import Placed, Run
+from clipaudit.rows import Row
 from clipaudit.store.actions import ActionInput, Ingredients
 from clipaudit.store.records import Record, read_records
 
@@ -94,7 +94,7 @@ class Causes:
         """Return the numbers of the causes that reach a table, ascending."""
         return self._ranks(self._reached(self._tables[path]))
 
-    def of_row(self, path: str, row: Mapping[str, Any]) -> tuple[int, ...]:
+    def of_row(self, path: str, row: Row) -> tuple[int, ...]:
         """Return those of a table's causes that concern a row with these values, ascending.
 
         What comes through an input whose labels contradict the row is left out, unless that would

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from clipaudit.errors import StoreError
 from clipaudit.lineage.recorded_sql import installed_sql
 from clipaudit.lineage.snapshots import Placed, Run
+from clipaudit.rows import Row
 from clipaudit.store.records import read_records
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ ADDRESS = {"corpus", "source", "shard", "row"}  # a sample's: told in full, or i
 NTH = "nth"  # in a row's key: its number, from 1, among the rows that are called the same
 
 _GRAIN = re.compile(r"One row per \(([^)]*)\)")
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

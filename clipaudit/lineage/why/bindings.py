@@ -9,9 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from clipaudit.rows import Row
+
 _OF_EACH_TABLE = {"position", "title"}  # every table numbers and names its own rows
 
-Relations = Mapping[str, Sequence[Mapping[str, Any]]]
+Relations = Mapping[str, Sequence[Row]]
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,7 @@ class Bindings:
     agreeing: Sequence[Mapping[str, Sequence[Mapping[str, str]]]]  # by name, own, by value
 
 
-def bindings(
-    row: Mapping[str, Any], relations: Relations, parameters: Mapping[str, Any]
-) -> Bindings:
+def bindings(row: Row, relations: Relations, parameters: Mapping[str, Any]) -> Bindings:
     """Return what the texts, integers and booleans of a row bind, followed through `relations`.
 
     A relation's rows that agree with all bound columns bind its others. A relation without a
@@ -80,7 +80,7 @@ def as_text(value: object) -> str | None:
     return str(value) if isinstance(value, str | int) else None
 
 
-def _texts(row: Mapping[str, Any]) -> dict[str, str]:
+def _texts(row: Row) -> dict[str, str]:
     found = {name: as_text(value) for name, value in row.items()}
     return {
         name: text
@@ -127,7 +127,7 @@ def _widely(values: set[str], relations: Relations) -> set[str]:
     return values
 
 
-def _near(rows: Sequence[Mapping[str, Any]], values: set[str]) -> list[Mapping[str, Any]]:
+def _near(rows: Sequence[Row], values: set[str]) -> list[Row]:
     """Return the rows with a known value, or none at all, wherever their column has known ones."""
     domains: dict[str, set[str]] = {}
     for each in rows:

@@ -1,9 +1,8 @@
 """The cells that somebody asks about: the rows of a table that satisfy a condition."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
@@ -11,11 +10,10 @@ from clipaudit.catalog.sqltext import literal
 from clipaudit.errors import InputError
 from clipaudit.lineage.why.conditions import columns_named, comparisons
 from clipaudit.plaintext import plain
+from clipaudit.rows import Row
 from clipaudit.suggestions import did_you_mean
 
 MOST_ROWS = 1000  # rows held; of a larger choice nothing is told by row
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

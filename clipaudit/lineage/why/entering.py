@@ -7,10 +7,11 @@ from typing import Any
 from clipaudit.errors import ClipauditError
 from clipaudit.lineage.recorded_sql import TableSql
 from clipaudit.lineage.why.bindings import bindings
-from clipaudit.lineage.why.cells import Cells, Row
+from clipaudit.lineage.why.cells import Cells
 from clipaudit.lineage.why.named_tables import NamedTable
 from clipaudit.lineage.why.parts import Part, Views
 from clipaudit.lineage.why.restrictions import LEVELS, label_restrictions
+from clipaudit.rows import Row
 from clipaudit.store.actions import ActionInput
 from clipaudit.store.records import Record
 from clipaudit.store.store import Store

@@ -7,9 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clipaudit.lineage.why.bindings import as_text
-from clipaudit.lineage.why.cells import Cells, Row
+from clipaudit.lineage.why.cells import Cells
 from clipaudit.lineage.why.parts import Part, Views
 from clipaudit.reports.tables import published_values, report_table
+from clipaudit.rows import Row
 from clipaudit.store.store import Store
 
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import Answer, Sentence, Tables, cannot
-from clipaudit.reports.layouts import MINUS, MISSING, Row, count
+from clipaudit.reports.layouts import MINUS, MISSING, count
+from clipaudit.rows import Row
 
 _METRICS = ("prg", "ppg", "aucg")  # the paper's; the histogram's is its code's reading of the last
 

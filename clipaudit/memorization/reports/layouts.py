@@ -7,12 +7,12 @@ from clipaudit.reports.layouts import (
     Layout,
     Line,
     Listing,
-    Row,
     count,
     interval,
     number,
     percent,
 )
+from clipaudit.rows import Row
 
 LISTED = 20  # records of each k that are printed; the audit's tables hold them all
 DIGITS = 3  # of a gap

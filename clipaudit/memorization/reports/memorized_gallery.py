@@ -21,11 +21,11 @@ from clipaudit.reports.flowing import LINE, Word, set_in_lines, words_of
 from clipaudit.reports.galleries import decimals
 from clipaudit.reports.paper import Lines, Paper, Spot, decoded, in_lines, shown_text
 from clipaudit.reports.shown_pictures import Pictures
+from clipaudit.rows import Row
 
 if TYPE_CHECKING:
     import matplotlib.figure
 
-Row = Mapping[str, Any]
 
 FALSE_COLOUR, TRUE_COLOUR = SERIES_COLOURS[:2]  # blue and a reddish orange
 TRUE, FALSE, MISSED = "✓", "✗", "·"

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from clipaudit.config.settings import Settings
 from clipaudit.memorization.points import TRAINED, Point, in_grid, points
 from clipaudit.memorization.settings import Memorization
-from clipaudit.reports.specification import once
+from clipaudit.reports.specification import RelationRow, once
 from clipaudit.steps import paths
-
-Row = dict[str, object]
 
 TARGETS = {
     "a": "A against B",
@@ -39,7 +37,7 @@ def asked_points(run: Settings, audit: Memorization) -> list[Point]:
     return in_grid(audit, all_points(run, audit))
 
 
-def point_rows(run: Settings, audit: Memorization) -> list[Row]:
+def point_rows(run: Settings, audit: Memorization) -> list[RelationRow]:
     """Return the relation `points`, of all points; `asked` says which are in the grid.
 
     `position, point, family, value, title, asked, recipe, epochs` and, of the models trained on A
@@ -74,7 +72,7 @@ def point_title(point: Point) -> str:
     return f"{_FAMILIES[point.family]} {point_value(point)}".strip()
 
 
-def public_rows(run: Settings, audit: Memorization) -> list[Row]:
+def public_rows(run: Settings, audit: Memorization) -> list[RelationRow]:
     """Return the relation `publics`: position, public, title."""
     return [
         {"position": position, "public": public, "title": run.title(public)}

@@ -7,13 +7,14 @@ from typing import Any
 import pyarrow as pa
 
 from clipaudit.catalog.parts import AuditPart
-from clipaudit.catalog.samples.catalog import Address, Row, SampleCatalog
+from clipaudit.catalog.samples.catalog import Address, SampleCatalog
 from clipaudit.catalog.samples.forms import STROKE, Fate, Section, escaped, picked, section
 from clipaudit.catalog.scores import Score, ScoreTable, column_name, folders, score_files, values_of
 from clipaudit.catalog.sqltext import literal
 from clipaudit.catalog.view_parts import Columns, chosen, corpus_of, nothing
 from clipaudit.config.settings import Settings
 from clipaudit.memorization.settings import Memorization
+from clipaudit.rows import Row
 from clipaudit.store.store import Store
 
 # --- the view `audit` --------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from clipaudit.memorization.points import DEFAULT, TRAINED, seed_points
 from clipaudit.memorization.reports.layouts import LISTED
 from clipaudit.memorization.reports.points import (
     TARGETS,
-    Row,
     all_points,
     curve_files,
     gap_files,
@@ -19,7 +18,7 @@ from clipaudit.memorization.reports.points import (
 )
 from clipaudit.memorization.settings import Memorization
 from clipaudit.reports.contents import SampleNumbers, sample_numbers
-from clipaudit.reports.specification import ReportTable, part_files
+from clipaudit.reports.specification import RelationRow, ReportTable, part_files
 from clipaudit.steps import paths
 
 SETS = {"a": "A", "b": "B", "public": "public", "holdout": "hold-out"}  # as they are printed
@@ -163,7 +162,7 @@ def evidence(run: Settings, audit: Memorization) -> ReportTable:
     )
 
 
-def _targets() -> list[Row]:
+def _targets() -> list[RelationRow]:
     return [
         {"position": position, "target": target, "title": title}
         for position, (target, title) in enumerate(TARGETS.items())
@@ -225,7 +224,7 @@ def _record_files(run: Settings, audit: Memorization) -> dict[str, Sequence[str]
     }
 
 
-def _attacks(run: Settings, audit: Memorization) -> list[Row]:
+def _attacks(run: Settings, audit: Memorization) -> list[RelationRow]:
     """Return the relation `attacks`: a source's part of A or B, its model and the other one."""
     default, manifests = all_points(run, audit)[0], run.manifests()
     return [
@@ -241,7 +240,7 @@ def _attacks(run: Settings, audit: Memorization) -> list[Row]:
     ]
 
 
-def _quantities(run: Settings, audit: Memorization, own: list[str]) -> list[Row]:
+def _quantities(run: Settings, audit: Memorization, own: list[str]) -> list[RelationRow]:
     """Return the relation `quantities`: this audit's `own`, then those of the others."""
     found = [(name, "", name.replace("_", " ")) for name in own]
     found += _others(run, audit).quantities

@@ -10,7 +10,8 @@ from clipaudit.reports.answers import (
     cannot,
     listed,
 )
-from clipaudit.reports.layouts import MISSING, Row, count, number, percent
+from clipaudit.reports.layouts import MISSING, count, number, percent
+from clipaudit.rows import Row
 
 
 def parrot_answer(tables: Tables) -> Answer:

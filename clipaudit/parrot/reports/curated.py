@@ -22,7 +22,13 @@ from clipaudit.parrot.reports.tasks import (
 )
 from clipaudit.parrot.settings import Curations, Evidence, Parrot
 from clipaudit.reports.layouts import short_count
-from clipaudit.reports.specification import ReportTable, manifest_files, members, part_files
+from clipaudit.reports.specification import (
+    RelationRow,
+    ReportTable,
+    manifest_files,
+    members,
+    part_files,
+)
 from clipaudit.steps import paths
 
 __all__ = [
@@ -34,7 +40,6 @@ __all__ = [
     "trained_titles",
 ]
 
-Row = dict[str, object]
 
 # What the paper's tables are of; other corpora have no numbers of the paper beside them.
 LAION = "LAION-2B"
@@ -81,7 +86,9 @@ def _ablations(run: Settings, audit: Parrot, settings: Curations) -> dict[str, R
     return tables
 
 
-def _ablation(run: Settings, audit: Parrot, settings: Curations, rows: list[Row]) -> ReportTable:
+def _ablation(
+    run: Settings, audit: Parrot, settings: Curations, rows: list[RelationRow]
+) -> ReportTable:
     trained = [row for row in rows if row["in_grid"]]
     encoders = [str(row["encoder"]) for row in trained]
     sets = list(dict.fromkeys(str(row["curated"]) for row in trained))
@@ -108,7 +115,7 @@ def _rows(
     family: Family,
     sizes: Sequence[int],
     paper: str,
-) -> list[Row]:
+) -> list[RelationRow]:
     """Return the relation `rows`: by size, then by recipe, as the paper's tables go."""
     sets = [each for each in curated_sets(settings).values() if each.curation.family == family]
     models, is_papers = _model_titles(run, settings), run.title(settings.corpus) == paper
@@ -180,7 +187,7 @@ def compared(run: Settings, audit: Parrot) -> ReportTable:
     )
 
 
-def _debiased(run: Settings, audit: Parrot) -> list[Row]:
+def _debiased(run: Settings, audit: Parrot) -> list[RelationRow]:
     settings = audit.curations
     if settings is None:
         return []

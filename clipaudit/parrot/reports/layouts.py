@@ -8,12 +8,12 @@ from clipaudit.reports.layouts import (
     Layout,
     Line,
     Listing,
-    Row,
     count,
     interval,
     number,
     percent,
 )
+from clipaudit.rows import Row
 
 LISTED = 21  # captions, as in the paper's Table 14
 SMALL = 10  # pixels: lower words are small

@@ -13,10 +13,8 @@ from clipaudit.parrot.reports.tasks import TRACKS
 from clipaudit.parrot.settings import Curations, Parrot
 from clipaudit.reports.figures import ReportFigure
 from clipaudit.reports.layouts import count, short_count
-from clipaudit.reports.specification import ReportTable
+from clipaudit.reports.specification import RelationRow, ReportTable
 from clipaudit.steps import paths
-
-Row = dict[str, object]
 
 WORDS = 60  # of each part of Figure 10
 _WIDTH, _INTERVALS = 3, 10  # characters of an interval of lengths, and how many there are
@@ -101,7 +99,7 @@ def _tails(run: Settings, audit: Parrot) -> ReportFigure:
 def _ranges(run: Settings, audit: Parrot, by: str, length: int) -> ReportFigure:
     """Figures 5b, 5c and 5d: similarities by frequency, or by length."""
     corpus = audit.corpora[0]
-    series: list[Row] = [
+    series: list[RelationRow] = [
         {
             "encoder": encoder,
             "encoder_position": place,
@@ -237,7 +235,7 @@ def _full_tracks(settings: Curations) -> dict[str, ReportFigure]:
     return found
 
 
-def _family_models(settings: Curations, family: Family) -> list[Row]:
+def _family_models(settings: Curations, family: Family) -> list[RelationRow]:
     """Return the relation `models` of a family: a panel for each recipe and size."""
     asked = in_grid(settings)
     sizes = sorted(set(settings.sizes))

@@ -7,9 +7,7 @@ its text was read.
 from clipaudit.config.settings import Settings
 from clipaudit.parrot.reports.layouts import LISTED, SMALL
 from clipaudit.parrot.settings import Parrot
-from clipaudit.reports.specification import ReportTable, part_files
-
-Row = dict[str, object]
+from clipaudit.reports.specification import RelationRow, ReportTable, part_files
 
 _PICTURES = (  # measure, unit, title, definition
     ("images", "count", "Number of total images", "pictures that were spotted"),
@@ -186,7 +184,7 @@ def truth(run: Settings, corpora: list[str]) -> ReportTable:
     )
 
 
-def statistic_rows() -> list[Row]:
+def statistic_rows() -> list[RelationRow]:
     """Return the relation `measures` of Table 1: those of pictures, then those of words, twice."""
     found = [(*each, "") for each in _PICTURES]
     found += [
@@ -201,7 +199,7 @@ def statistic_rows() -> list[Row]:
     ]
 
 
-def score_rows() -> list[Row]:
+def score_rows() -> list[RelationRow]:
     """Return the relation `measures` of Table 9."""
     return [
         {"position": position, "measure": measure, "unit": unit, "title": title}
@@ -209,7 +207,7 @@ def score_rows() -> list[Row]:
     ]
 
 
-def _corpora(run: Settings, corpora: list[str]) -> list[Row]:
+def _corpora(run: Settings, corpora: list[str]) -> list[RelationRow]:
     return [
         {"position": position, "corpus": name, "title": run.title(name)}
         for position, name in enumerate(corpora)

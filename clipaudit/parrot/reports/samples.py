@@ -1,18 +1,19 @@
 """What the parrot audit knows of single samples: the text in them, caption scores, clusters."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from clipaudit.catalog.parts import AuditPart
-from clipaudit.catalog.samples.catalog import Address, Row, SampleCatalog
+from clipaudit.catalog.samples.catalog import Address, SampleCatalog
 from clipaudit.catalog.samples.forms import STROKE, Fate, Section, counted, escaped, picked, section
 from clipaudit.catalog.scores import Score, ScoreTable, column_name, folders, score_files
 from clipaudit.catalog.view_parts import Columns, chosen, nothing
 from clipaudit.config.settings import Settings
 from clipaudit.parrot.settings import Parrot
+from clipaudit.rows import Row
 from clipaudit.store.store import Store
 
 # --- the view `audit` --------------------------------------------------------------------------
@@ -106,7 +107,7 @@ def _fate(catalog: SampleCatalog, address: Address) -> dict[str, Any]:
 def _text(spans: Sequence[Row], matches: Sequence[Row]) -> Row | None:
     if not spans and not matches:
         return None
-    found: Row = {"spans": spans[0]["spans"] if spans else []}
+    found = {"spans": spans[0]["spans"] if spans else []}
     for prefix in ("words", "plain"):
         fields = ("caption", "co", "rate", "fuzzy", "fuzzy_rate")
         found[prefix] = (
@@ -115,7 +116,7 @@ def _text(spans: Sequence[Row], matches: Sequence[Row]) -> Row | None:
     return found
 
 
-def _scores(row: Mapping[str, Any]) -> Row:
+def _scores(row: Row) -> Row:
     stated = picked([dict(row)], "encoder", "raw", "all", "co", "random_all", "random_co")[0]
     return {
         **stated,

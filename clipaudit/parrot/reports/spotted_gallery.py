@@ -32,11 +32,11 @@ from clipaudit.reports.flowing import LETTERS, LINE, Word, words_of
 from clipaudit.reports.layouts import MINUS
 from clipaudit.reports.paper import Lines, Paper, Picture, decoded, in_lines
 from clipaudit.reports.shown_pictures import Pictures
+from clipaudit.rows import Row
 
 if TYPE_CHECKING:
     import matplotlib.figure
 
-Row = Mapping[str, Any]
 
 WIDTH = WIDTHS["double"]
 PAGE_HEIGHT = 9.2
@@ -89,7 +89,7 @@ class _Shown:
         keys = zip(texts["corpus"].to_pylist(), sample_addresses(texts).tolist(), strict=True)
         self._places = {key: place for place, key in enumerate(keys)}
 
-    def lists(self) -> list[tuple[Mapping[str, Any], list[Row]]]:
+    def lists(self) -> list[tuple[Row, list[Row]]]:
         """Return each list that is asked for, with its rows."""
         of = {what: list(rows) for what, rows in groupby(self.rows, key=lambda row: row["what"])}
         return [(each, of.get(each["what"], [])) for each in self.options["lists"]]

@@ -8,10 +8,8 @@ from typing import NamedTuple
 from clipaudit.config.settings import Settings
 from clipaudit.evaluation.suite_tasks import TASKS, SuiteTask, available_tasks
 from clipaudit.parrot.settings import Parrot
-from clipaudit.reports.specification import ReportTable
+from clipaudit.reports.specification import RelationRow, ReportTable
 from clipaudit.steps import paths
-
-Row = dict[str, object]
 
 # The tracks of DataComp, by what the tables call them.
 TRACKS = {
@@ -42,7 +40,7 @@ def suite_tasks(run: Settings) -> dict[str, SuiteFolder]:
     }
 
 
-def suite_rows(run: Settings) -> list[Row]:
+def suite_rows(run: Settings) -> list[RelationRow]:
     """Return the tasks of the suite, found or not: position, task, title, track, reason.
 
     The reason is why a task is skipped, "" for one that is not. It names no path: where the
@@ -76,7 +74,7 @@ def task_result_table(run: Settings, encoder: str) -> ReportTable:
     )
 
 
-def listed_tasks(run: Settings) -> list[Row]:
+def listed_tasks(run: Settings) -> list[RelationRow]:
     """Return the relation `listed`: position, task, title, track, source.
 
     The first test set stands for ImageNet, others for its shifts; then come the retrieval corpora

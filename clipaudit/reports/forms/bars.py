@@ -1,7 +1,7 @@
 """Groups of bars, in panels that stand in rows: gaps and accuracies of several models."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,12 +10,11 @@ import pyarrow as pa
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, WIDTHS, bare_figure, style
 from clipaudit.reports.layouts import short_count
 from clipaudit.reports.panels import BELOW, write_legend, write_note
+from clipaudit.rows import Row, Rows
 
 if TYPE_CHECKING:
     import matplotlib.axes
     import matplotlib.figure
-
-Rows = Sequence[Mapping[str, Any]]
 
 
 class _Scale(NamedTuple):
@@ -166,7 +165,7 @@ def _chance_handle() -> Any:  # noqa: ANN401
     return Line2D([], [], color=PALETTE["text"], linewidth=1, label="chance")
 
 
-def _group_label(row: Mapping[str, Any], group: str, slot: float) -> str:
+def _group_label(row: Row, group: str, slot: float) -> str:
     """Return what is written below a group of bars, in lines that fit into a slot of inches."""
     star = "*" if row["is_default"] else ""
     if group == "records":

@@ -1,6 +1,6 @@
 """Accuracy by similarity: points with intervals, and a logistic curve, for each test set."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from clipaudit.reports.panels import (
     write_legend,
     write_note,
 )
+from clipaudit.rows import Row, Rows
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -28,8 +29,6 @@ _LINES: tuple[Any, ...] = (
 _SPREAD = 0.5  # of a bin: over so much of it the test sets' intervals stand beside each other
 _CURVE_POINTS = 101
 _HEIGHT = 2.3  # inches, of the panel
-
-Rows = Sequence[Mapping[str, Any]]
 
 
 @style()
@@ -96,12 +95,12 @@ def _draw_set(
     return Line2D([], [], marker=marker, linestyle=line, label=_label(bins[0]), **look)
 
 
-def _middle(row: Mapping[str, Any], shift: float) -> float:
+def _middle(row: Row, shift: float) -> float:
     low, high = float(row["bin_low"]), float(row["bin_high"])
     return (low + high) / 2 + shift * (high - low)
 
 
-def _label(row: Mapping[str, Any]) -> str:
+def _label(row: Row) -> str:
     title, correlation = row["testset_title"], row["rank_correlation"]
     if correlation is None:
         return f"{title}"

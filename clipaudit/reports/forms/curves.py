@@ -16,6 +16,7 @@ from clipaudit.reports.panels import (
     write_legend,
     write_note,
 )
+from clipaudit.rows import Row
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -44,7 +45,7 @@ _APART = 1.6  # points in print from one series to the next: else intervals woul
 class _Point:
     """What is drawn of a row, in the units of the axes; bounds are NaN where there are none."""
 
-    row: Mapping[str, Any]
+    row: Row
     x: float
     y: float
     low: float
@@ -92,7 +93,7 @@ def draw_curves(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figu
     return figure
 
 
-def _points(rows: Sequence[Mapping[str, Any]], x: str, y: str, scale: float) -> list[_Point]:
+def _points(rows: Sequence[Row], x: str, y: str, scale: float) -> list[_Point]:
     """Return the rows that have both coordinates, by x."""
     points = []
     for row in rows:
@@ -205,7 +206,7 @@ def _limit_x(axes: Sequence["matplotlib.axes.Axes"], values: Sequence[float]) ->
         hide_x_numbers(axes)
 
 
-def _scale(rows: Sequence[Mapping[str, Any]], x: str) -> tuple[float, str]:
+def _scale(rows: Sequence[Row], x: str) -> tuple[float, str]:
     """Return the factor from a column to the numbers of its axis, and the axis title."""
     if x == "share":
         return 100, _X[x]

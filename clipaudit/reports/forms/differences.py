@@ -1,19 +1,19 @@
 """Histograms of differences about zero: how much scores fall, and how many rise."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, style
 from clipaudit.reports.layouts import percent
 from clipaudit.reports.panels import hide_x_numbers, label_axes, new_panels, write_note
+from clipaudit.rows import Rows
 
 if TYPE_CHECKING:
     import matplotlib.axes
     import matplotlib.figure
 
-Rows = Sequence[Mapping[str, Any]]
 
 _ABOVE, _BELOW = SERIES_COLOURS[0], SERIES_COLOURS[1]
 _HEIGHT = 1.5  # inches, of a panel

@@ -15,6 +15,7 @@ from clipaudit.reports.drawing import (
     style,
 )
 from clipaudit.reports.panels import BELOW, hide_x_numbers, write_legend, write_note
+from clipaudit.rows import Rows
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -30,8 +31,6 @@ _CHARACTERS = 28  # of a line's title
 _TITLE_CHARACTERS = 84  # of the titles of all panels in a row
 _HIGHEST = 20  # lines up to which a mark is large
 _NOT_IN_GRID = "not in this grid"
-
-Rows = Sequence[Mapping[str, Any]]
 
 
 class _Lines(NamedTuple):

@@ -1,6 +1,6 @@
 """Histograms of two series over each other, a panel for each test set."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from clipaudit.reports.panels import (
     write_legend,
     write_note,
 )
+from clipaudit.rows import Rows
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -28,8 +29,6 @@ _COLOURS = {
 }
 _Y = {"share": (100, "share of images (%)"), "density": (1, "density")}  # factor, axis title
 _HEIGHT = 1.45  # inches, of a panel
-
-Rows = Sequence[Mapping[str, Any]]
 
 
 @style()

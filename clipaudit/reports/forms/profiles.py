@@ -7,12 +7,12 @@ import pyarrow as pa
 
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, new_figure, style
 from clipaudit.reports.panels import BELOW, write_legend, write_note
+from clipaudit.rows import Rows
 
 if TYPE_CHECKING:
     import matplotlib.axes
     import matplotlib.figure
 
-Rows = Sequence[Mapping[str, Any]]
 
 _BLUE, _VERMILLION, _GREEN = SERIES_COLOURS[:3]
 _HOLLOW = {"markerfacecolor": "white", "markeredgewidth": 0.8, "linestyle": ":"}

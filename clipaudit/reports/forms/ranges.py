@@ -1,6 +1,6 @@
 """How values are spread within intervals of another quantity: a box a series and interval."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -8,6 +8,7 @@ import pyarrow as pa
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, SERIES_MARKERS, new_figure, style
 from clipaudit.reports.layouts import count, short_count
 from clipaudit.reports.panels import write_note
+from clipaudit.rows import Rows
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -20,8 +21,6 @@ _BOX = 0.75  # of a series's place, by its box
 _INTERVALS = 4  # the panel has room for so many at least
 _COLUMNS = 3  # of the legend at most
 _SHORTENED = 100_000  # from here on numbers are written short
-
-Rows = Sequence[Mapping[str, Any]]
 
 
 @style()

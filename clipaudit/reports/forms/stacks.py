@@ -1,6 +1,6 @@
 """Stacked bars: the shares of a few kinds in several selections of pictures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -8,12 +8,12 @@ import pyarrow as pa
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, new_figure, style
 from clipaudit.reports.layouts import short_count
 from clipaudit.reports.panels import BELOW, write_legend, write_note
+from clipaudit.rows import Row, Rows
 
 if TYPE_CHECKING:
     import matplotlib.axes
     import matplotlib.figure
 
-Rows = Sequence[Mapping[str, Any]]
 
 # What is read in a picture, from the darkest to the lightest, so that grey print shows it, too.
 _COLOURS = {"co": SERIES_COLOURS[1], "apart": SERIES_COLOURS[5], "none": PALETTE["faint"]}
@@ -104,7 +104,7 @@ def _draw_standing(axes: "matplotlib.axes.Axes", panel: Rows) -> dict[int, Any]:
     return handles
 
 
-def _stacked(panel: Rows) -> list[tuple[Mapping[str, Any], float]]:
+def _stacked(panel: Rows) -> list[tuple[Row, float]]:
     """Return the rows that have a share, each with where its part of the bar starts, in percent."""
     ends: dict[int, float] = {}
     found = []
@@ -116,5 +116,5 @@ def _stacked(panel: Rows) -> list[tuple[Mapping[str, Any], float]]:
     return found
 
 
-def _look(row: Mapping[str, Any]) -> dict[str, Any]:
+def _look(row: Row) -> dict[str, Any]:
     return {"color": _COLOURS[row["kind"]], "label": row["kind_title"]}

@@ -1,6 +1,6 @@
 """How many records reach a recall: a stair for the target and one for the reference model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from clipaudit.reports.panels import (
     write_legend,
     write_note,
 )
+from clipaudit.rows import Row, Rows
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -26,8 +27,6 @@ _LOOKS: Mapping[str, Mapping[str, Any]] = {
     "reference": {"color": SERIES_COLOURS[0], "linestyle": "--"},
 }
 _HEIGHT = 1.9  # inches, of a panel
-
-Rows = Sequence[Mapping[str, Any]]
 
 
 @style()
@@ -54,7 +53,7 @@ def draw_steps(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figur
     return figure
 
 
-def _title(row: Mapping[str, Any]) -> str:
+def _title(row: Row) -> str:
     size = row["training_samples"]
     title = f"{row['panel_title'] if size is None else short_count(size)} training samples"
     return title + ("*" if row["is_default"] else "")

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -18,6 +18,7 @@ from clipaudit.reports.drawing import (
 from clipaudit.reports.flowing import Word, printable, shortened, width_of
 from clipaudit.reports.forms.ranges import interval_label
 from clipaudit.reports.layouts import count
+from clipaudit.rows import Row
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -73,7 +74,7 @@ def draw_words(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figur
     return figure
 
 
-def _title(row: Mapping[str, Any], shown: int) -> str:
+def _title(row: Row, shown: int) -> str:
     if not row["words"]:
         return str(row["part_title"])
     words = f"{count(row['words'])} word{'s' if row['words'] > 1 else ''}"
@@ -82,7 +83,7 @@ def _title(row: Mapping[str, Any], shown: int) -> str:
     return f"{row['part_title']}: {words} of frequency {often}{few}"
 
 
-def _paragraph(part: Sequence[Mapping[str, Any]], width: float) -> list[list[_Set]]:
+def _paragraph(part: Sequence[Row], width: float) -> list[list[_Set]]:
     """Return the words of a part in lines of a width in inches."""
     words = [row for row in part if row["gram"] is not None]
     logs = [math.log(row["frequency"]) for row in words]

@@ -10,6 +10,7 @@ from clipaudit.config.manifests import ALL, size_label
 from clipaudit.config.pictures import can_train, pictured
 from clipaudit.config.settings import Settings
 from clipaudit.reports.specification import (
+    RelationRow,
     ReportTable,
     manifest_files,
     members,
@@ -31,7 +32,6 @@ from clipaudit.similarity.reports.sources import web_title
 from clipaudit.similarity.settings import CoreSet, Evidence, Robustness, Similarity
 from clipaudit.steps.paths import CLASSIFIER, PRETRAINED
 
-Row = dict[str, object]
 Model = tuple[str, str]  # recipe, manifest
 
 
@@ -102,7 +102,7 @@ def core_sets(run: Settings, audit: Similarity, core: CoreSet) -> ReportTable:
     )
 
 
-def _accuracy_rows(run: Settings, audit: Similarity, *, small_added: bool) -> list[Row]:
+def _accuracy_rows(run: Settings, audit: Similarity, *, small_added: bool) -> list[RelationRow]:
     rows = _pretrained_rows(run, audit)
     start, title = web(audit), web_title(run, audit)
     if audit.deduplication is not None:
@@ -120,7 +120,7 @@ def _accuracy_rows(run: Settings, audit: Similarity, *, small_added: bool) -> li
     return _numbered(rows)
 
 
-def _core_rows(run: Settings, audit: Similarity, core: CoreSet) -> list[Row]:
+def _core_rows(run: Settings, audit: Similarity, core: CoreSet) -> list[RelationRow]:
     rows = _pretrained_rows(run, audit)
     titles = {audit.large: run.title(audit.large), web(audit): web_title(run, audit)}
     rows += [_row(run, audit, title, manifest) for manifest, title in titles.items()]
@@ -142,14 +142,14 @@ def _core_rows(run: Settings, audit: Similarity, core: CoreSet) -> list[Row]:
     return rows
 
 
-def _pretrained_rows(run: Settings, audit: Similarity) -> list[Row]:
+def _pretrained_rows(run: Settings, audit: Similarity) -> list[RelationRow]:
     return [
         _row(run, audit, run.encoders[name].title or name, name, recipe=PRETRAINED)
         for name in audit.pretrained
     ]
 
 
-def _classifier_rows(run: Settings, audit: Similarity) -> list[Row]:
+def _classifier_rows(run: Settings, audit: Similarity) -> list[RelationRow]:
     """Return what models with labels reach: classifiers from elsewhere, one of the small set."""
     rows = [
         _row(run, audit, run.classifiers[name].title or name, name, recipe=CLASSIFIER)
@@ -170,7 +170,7 @@ def _row(
     *,
     recipe: str | None = None,
     baseline: str | None = None,
-) -> Row:
+) -> RelationRow:
     recipe = recipe or audit.recipe
     return {
         "dataset": dataset,
@@ -182,11 +182,11 @@ def _row(
     }
 
 
-def _numbered(rows: Iterable[Row]) -> list[Row]:
+def _numbered(rows: Iterable[RelationRow]) -> list[RelationRow]:
     return [{"position": position, **row} for position, row in enumerate(rows)]
 
 
-def _made_of(run: Settings, rows: Sequence[Mapping[str, object]]) -> list[Row]:
+def _made_of(run: Settings, rows: Sequence[Mapping[str, object]]) -> list[RelationRow]:
     """Return the relation `members` of the rows whose manifest is one of this run."""
     manifests = [
         str(row["manifest"]) for row in rows if row["recipe"] not in (PRETRAINED, CLASSIFIER)
@@ -250,7 +250,7 @@ def _quantile(evidence: Evidence) -> float:
     return student_quantile(len(evidence.recipes) - 1)
 
 
-def _arms(audit: Similarity, evidence: Evidence) -> list[Row]:
+def _arms(audit: Similarity, evidence: Evidence) -> list[RelationRow]:
     unpruned = bases(audit)[0]
     manifests = {
         True: pruned(unpruned, f"{evidence.pruning}-pruned"),
@@ -263,7 +263,7 @@ def _arms(audit: Similarity, evidence: Evidence) -> list[Row]:
     ]
 
 
-def _order_arms(audit: Similarity, evidence: Evidence) -> list[Row]:
+def _order_arms(audit: Similarity, evidence: Evidence) -> list[RelationRow]:
     if evidence.removed is None:
         return []
     label = size_label(evidence.removed)
@@ -317,9 +317,9 @@ def robustness(run: Settings, audit: Similarity, settings: Robustness) -> Report
     )
 
 
-def _clip_rows(run: Settings, audit: Similarity) -> list[Row]:
+def _clip_rows(run: Settings, audit: Similarity) -> list[RelationRow]:
     """Return the rows of Tables 1 and 4 with a CLIP model, each model once, named in full."""
-    found: dict[Model, Row] = {}
+    found: dict[Model, RelationRow] = {}
     for small_added in (True, False):
         if small_added not in audit.with_small:
             continue

@@ -10,7 +10,8 @@ from clipaudit.reports.answers import (
     cannot,
     listed,
 )
-from clipaudit.reports.layouts import MISSING, Row, count, interval, percent
+from clipaudit.reports.layouts import MISSING, count, interval, percent
+from clipaudit.rows import Row
 
 
 def similarity_answer(tables: Tables) -> Answer:

@@ -7,12 +7,12 @@ from clipaudit.reports.layouts import (
     Layout,
     Line,
     Listing,
-    Row,
     count,
     interval,
     number,
     percent,
 )
+from clipaudit.rows import Row
 
 _DIFFERENCES = ("effect", "excess", "near_effect", "rand_effect")  # measures that may be negative
 

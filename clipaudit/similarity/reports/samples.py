@@ -1,18 +1,19 @@
 """What the similarity audit knows of single samples: what is near them, and the gaps they cross."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from clipaudit.catalog.parts import AuditPart
-from clipaudit.catalog.samples.catalog import Address, Row, SampleCatalog
+from clipaudit.catalog.samples.catalog import Address, SampleCatalog
 from clipaudit.catalog.samples.forms import Fate, Section, picked, place, section
 from clipaudit.catalog.scores import Score, ScoreTable, column_name, folders, score_files, values_of
 from clipaudit.catalog.sqltext import literal
 from clipaudit.catalog.view_parts import Columns, chosen, corpus_of, nothing
 from clipaudit.config.settings import Settings
+from clipaudit.rows import Row
 from clipaudit.similarity.settings import Similarity
 from clipaudit.store.store import Store
 
@@ -101,7 +102,7 @@ def _fate(catalog: SampleCatalog, address: Address) -> dict[str, Any]:
     }
 
 
-def _nearest_test(row: Mapping[str, Any]) -> Row:
+def _nearest_test(row: Row) -> Row:
     crossed = None
     if row["gap"] is not None:
         crossed = {
@@ -166,7 +167,7 @@ def _sections(fate: Fate) -> Iterator[Section]:
     yield section("Predictions", fate["predictions"], *predicted)
 
 
-def _nearest_line(row: Mapping[str, Any]) -> tuple[object, ...]:
+def _nearest_line(row: Row) -> tuple[object, ...]:
     crossed = row["crossed"] or {}
     image = f"{crossed['test_shard']}:{crossed['test_row']}" if crossed else None
     return (
