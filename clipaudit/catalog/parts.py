@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from clipaudit.catalog.samples.catalog import Address, SampleCatalog
 from clipaudit.catalog.samples.forms import Fate, Section
@@ -12,6 +11,7 @@ from clipaudit.catalog.scores import ScoreTable
 from clipaudit.catalog.view_parts import Columns
 from clipaudit.config.audits import audits, said_by
 from clipaudit.config.settings import Settings
+from clipaudit.plaindata import Json
 from clipaudit.store.store import Store
 
 
@@ -37,7 +37,7 @@ class AuditPart:
 
     queries: Callable[[Columns, Settings | None], Mapping[str, str]]
     columns: str
-    fate: Callable[[SampleCatalog, Address], Mapping[str, Any]]
+    fate: Callable[[SampleCatalog, Address], Json]
     sentences: Callable[[Fate], Iterable[str]]
     sections: Callable[[Fate], Iterable[Section]]
     scores: Callable[[Path, Store, Sequence[str]], Iterable[ScoreTable]]

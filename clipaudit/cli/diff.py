@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from clipaudit.cli.options import results_option, store_option
+from clipaudit.plaindata import Json
 from clipaudit.plaintext import cell as csv_text
 from clipaudit.plaintext import plain
 
@@ -85,7 +86,7 @@ def diff(
 # --- text --------------------------------------------------------------------------------------
 
 
-def _lines(found: Mapping[str, Any], *, everything: bool) -> Iterator[str]:
+def _lines(found: Json, *, everything: bool) -> Iterator[str]:
     yield f"A: {plain(found['before'])}"
     yield f"B: {plain(found['after'])}"
     differing = len(found["tables"])
@@ -99,7 +100,7 @@ def _lines(found: Mapping[str, Any], *, everything: bool) -> Iterator[str]:
         yield from _table_lines(table, everything=everything)
 
 
-def _cause_lines(causes: Sequence[Mapping[str, Any]], most: int | None) -> Iterator[str]:
+def _cause_lines(causes: Sequence[Json], most: int | None) -> Iterator[str]:
     """Yield the causes by kind; many files of data do not hide a setting."""
     for is_first, title in (
         (True, "causes, first upstream"),
@@ -117,7 +118,7 @@ def _cause_lines(causes: Sequence[Mapping[str, Any]], most: int | None) -> Itera
                 yield f"  ... and {len(group) - most} more of {kind} (--all)"
 
 
-def _cause_text(cause: Mapping[str, Any]) -> str:
+def _cause_text(cause: Json) -> str:
     kind = cause["kind"].upper() if cause["kind"] == "not reproduced" else cause["kind"]
     old, new = cause["before"], cause["after"]
     if old is None and new is None:
@@ -127,14 +128,14 @@ def _cause_text(cause: Mapping[str, Any]) -> str:
     return f"{kind}  {plain(cause['name'])}: {' -> '.join(texts)}"
 
 
-def _reach_text(cause: Mapping[str, Any]) -> str:
+def _reach_text(cause: Json) -> str:
     where = f"in {', '.join(map(plain, cause['steps']))}; " if cause["steps"] else ""
     rows = f" and {_count(cause['rows'], 'row')} come or gone" if cause["rows"] else ""
     tables, cells = _count(cause["tables"], "table"), _count(cause["cells"], "cell")
     return f"{where}reaches {cells}{rows} in {tables}"
 
 
-def _table_lines(table: Mapping[str, Any], *, everything: bool) -> Iterator[str]:
+def _table_lines(table: Json, *, everything: bool) -> Iterator[str]:
     numbers = _numbers(table["causes"])
     if "fault" in table:
         yield f"{plain(table['table'])}: differs, but its cells cannot be compared  {numbers}"
@@ -160,7 +161,7 @@ def _table_lines(table: Mapping[str, Any], *, everything: bool) -> Iterator[str]
     yield from (f"  not attributed: {plain(fault)}" for fault in table.get("not_attributed", ()))
 
 
-def _row_lines(row: Mapping[str, Any], *, everything: bool) -> Iterator[str]:
+def _row_lines(row: Json, *, everything: bool) -> Iterator[str]:
     key = "  ".join(f"{plain(name)}={_text(value)}" for name, value in row["key"].items())
     only = "" if row["side"] == "both" else f"only in {row['side']}: "
     yield f"  {only}{key}  {_numbers(row['causes'])}"
@@ -170,7 +171,7 @@ def _row_lines(row: Mapping[str, Any], *, everything: bool) -> Iterator[str]:
         yield from _alone_lines(cell, everything=everything)
 
 
-def _alone_lines(cell: Mapping[str, Any], *, everything: bool) -> Iterator[str]:
+def _alone_lines(cell: Json, *, everything: bool) -> Iterator[str]:
     """Yield what each thing alone makes of a cell, or only of those that move it."""
     alone = cell.get("alone", {})
     shown = {name: value for name, value in alone.items() if everything or value != cell["before"]}
@@ -242,7 +243,7 @@ def _finite(value: Any) -> Any:  # noqa: ANN401
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _csv(found: Mapping[str, Any]) -> str:
+def _csv(found: Json) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -253,7 +254,7 @@ def _csv(found: Mapping[str, Any]) -> str:
     return text.getvalue()
 
 
-def _csv_rows(found: Mapping[str, Any]) -> Iterator[Sequence[object]]:
+def _csv_rows(found: Json) -> Iterator[Sequence[object]]:
     for side in ("before", "after"):
         for name in found[f"only_{side}"]:
             yield name, "table removed" if side == "before" else "table added", *[""] * 6
@@ -271,7 +272,7 @@ def _csv_rows(found: Mapping[str, Any]) -> Iterator[Sequence[object]]:
             yield from ((name, *values) for values in _csv_cells(row))
 
 
-def _csv_cells(row: Mapping[str, Any]) -> Iterator[Sequence[object]]:
+def _csv_cells(row: Json) -> Iterator[Sequence[object]]:
     key = json.dumps(_finite(row["key"]), default=str, ensure_ascii=False)
     causes = _listed(row["causes"])
     if row["side"] != "both":

@@ -4,7 +4,6 @@ import difflib
 import json
 import types
 import typing
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from clipaudit.config.settings import Settings, WholeSettings
 from clipaudit.errors import ConfigError
+from clipaudit.plaindata import Json
 
 RUNS_PYTHON = "__use_yte__"  # the YAML template engine, by which Snakemake reads --configfile
 
@@ -35,7 +35,7 @@ def read_settings(path: Path, *, extended_by: tuple[Path, ...] = ()) -> dict[str
     return extended(content, by=(*extended_by, path))
 
 
-def extended(content: Mapping[str, Any], *, by: tuple[Path, ...] = ()) -> dict[str, Any]:
+def extended(content: Json, *, by: tuple[Path, ...] = ()) -> dict[str, Any]:
     """Return the settings put over those of the file that they name under `extends`, if they do.
 
     Sections are joined, anything else is replaced; the path is relative to the current folder.
@@ -46,7 +46,7 @@ def extended(content: Mapping[str, Any], *, by: tuple[Path, ...] = ()) -> dict[s
     return _joined(read_settings(Path(content["extends"]), extended_by=by), own)
 
 
-def _joined(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+def _joined(below: Json, above: Json) -> dict[str, Any]:
     """Return `below` with what `above` says, section by section."""
     both = {
         key: _joined(below[key], value)
@@ -73,7 +73,7 @@ class _Loader(yaml.CSafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def parse_settings(content: Mapping[str, Any]) -> Settings:
+def parse_settings(content: Json) -> Settings:
     """Return the checked settings, with what audits derive from them.
 
     Raise ConfigError with every fault, a line each.

@@ -6,7 +6,7 @@ columns are null; all else is as the index of tars has it.
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from clipaudit.corpora.samples import (
 )
 from clipaudit.corpora.shards import shown
 from clipaudit.errors import InputError
+from clipaudit.plaindata import Json
 from clipaudit.plaintext import plain
 
 _OF_PICTURES = {"image_sha256", "image_format", "width", "height", "image_bytes"}
@@ -37,7 +38,7 @@ _NOTHING: dict[str, Any] = dict.fromkeys(LISTED.names)
 
 def list_samples(
     files: Sequence[tuple[int, Path]],
-    columns: Mapping[str, Any],
+    columns: Json,
     captioning: Captioning,
     *,
     needs_caption: bool,
@@ -83,7 +84,7 @@ def rows_in_file(path: Path) -> int:
 
 
 def _columns(
-    fields: Mapping[str, Any], captioning: Captioning, needs_caption: bool, needs_label: bool
+    fields: Json, captioning: Captioning, needs_caption: bool, needs_label: bool
 ) -> dict[str, Any]:
     """Return what LISTED says of a row besides its address; raises Unusable."""
     members = _members(fields["caption"], fields["label"])
@@ -113,7 +114,7 @@ def _members(caption: object, label: object) -> dict[str, bytes]:
     return members
 
 
-def _metadata(fields: Mapping[str, Any]) -> str | None:
+def _metadata(fields: Json) -> str | None:
     held = {"url": fields["url"], **fields["fields"]}
     known = {name: value for name, value in held.items() if value is not None}
     return json.dumps(known, ensure_ascii=False, default=str) if known else None
@@ -129,7 +130,7 @@ def _opened(path: Path) -> pq.ParquetFile:
         raise InputError(f"{path}: cannot be read as Parquet: {error}. Fetch it again.") from error
 
 
-def _batches(path: Path, columns: Mapping[str, Any]) -> Iterator[tuple[int, pa.Table]]:
+def _batches(path: Path, columns: Json) -> Iterator[tuple[int, pa.Table]]:
     """Yield the row groups of a file, each after the number of its first row."""
     single = [columns[name] for name in (*_TEXTS, "caption", "label")]
     wanted = list(dict.fromkeys([name for name in single if name is not None] + columns["fields"]))
@@ -153,7 +154,7 @@ def _batches(path: Path, columns: Mapping[str, Any]) -> Iterator[tuple[int, pa.T
             start += len(table)
 
 
-def _rows(path: Path, table: pa.Table, columns: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _rows(path: Path, table: pa.Table, columns: Json) -> Iterator[dict[str, Any]]:
     """Yield the rows of a table: key, uid, url, caption, label, and the further `fields`."""
     count = len(table)
     held = {name: _texts(path, table, columns[name]) for name in _TEXTS}

@@ -21,7 +21,7 @@ from clipaudit.corpora.shards import first_image, raw_samples
 from clipaudit.errors import InputError
 from clipaudit.exports.formats import Tally
 from clipaudit.exports.rows import ManifestPart, Rows
-from clipaudit.rows import Row
+from clipaudit.plaindata import Row
 from clipaudit.steps.filedigests import FileDigests
 
 METADATA = "metadata.json"  # tells a folder of this format from any other

@@ -6,6 +6,7 @@ from typing import Any
 
 from clipaudit.lineage.recorded_sql import table_sql
 from clipaudit.lineage.walk import Makers, actions_below
+from clipaudit.plaindata import Json
 from clipaudit.store.placements import placement
 from clipaudit.store.records import Record
 from clipaudit.store.store import Store
@@ -88,7 +89,7 @@ def _inputs(makers: Makers, record: Record) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def flat(settings: Json, above: str = "") -> Iterator[tuple[str, Any]]:
     """Yield nested settings by dotted name, in name order; what was left unset is left out.
 
     >>> dict(flat({"recipe": {"seed": 1, "start": None}, "base": "all"}))

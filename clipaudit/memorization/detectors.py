@@ -14,6 +14,7 @@ import torch
 
 from clipaudit.errors import InputError
 from clipaudit.memorization.objects import vocabulary_table
+from clipaudit.plaindata import Json
 from clipaudit.steps.slowimports import show_slow_imports
 
 
@@ -100,7 +101,7 @@ def _unreadable() -> tuple[type[Exception], ...]:
     return (OSError, ValueError, KeyError, RuntimeError, pickle.UnpicklingError, SafetensorError)
 
 
-def _refuse_gaps(checkpoint: str, report: Mapping[str, Any]) -> None:
+def _refuse_gaps(checkpoint: str, report: Json) -> None:
     """Raise InputError where weights would be left random, which transformers only warns of."""
     gaps = sorted({*map(str, report["missing_keys"]), *map(str, report["mismatched_keys"])})
     if gaps:

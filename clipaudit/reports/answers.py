@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
-from clipaudit.rows import Row
 
 Tables = Mapping[str, Sequence[Row]]  # the rows of report tables, by the tables' names
 

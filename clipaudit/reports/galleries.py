@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.plaindata import Row
 from clipaudit.reports.drawing import WIDTHS, style
 from clipaudit.reports.paper import Paper, decoded, shown_text
 from clipaudit.reports.shown_pictures import Pictures
-from clipaudit.rows import Row
 
 if TYPE_CHECKING:
     import matplotlib.figure

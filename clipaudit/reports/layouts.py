@@ -8,7 +8,7 @@ report table is one printed row, a `Listing` names its fields.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from clipaudit.rows import Row
+from clipaudit.plaindata import Row
 
 Cell = Callable[[Row], str]
 

@@ -7,8 +7,8 @@ many as have run at once.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from clipaudit.plaindata import Json
 from clipaudit.plaintext import plain
 
 
@@ -49,7 +49,7 @@ class RunStatus:
     left_out: list[str] = field(default_factory=list)  # what the run does not do, and why
     at_once: int = 1  # the most jobs that ran together
 
-    def take(self, event: Mapping[str, Any]) -> None:
+    def take(self, event: Json) -> None:
         """Add one event of `clipaudit.runs.events`."""
         self.seen = event["time"]
         take = {
@@ -90,24 +90,24 @@ class RunStatus:
         work -= sum(now - job.started for job in self.jobs.values())
         return max(work, 0.0) / self.at_once
 
-    def _open(self, event: Mapping[str, Any]) -> None:
+    def _open(self, event: Json) -> None:
         self.host, self.process, self.opened = event["host"], event["process"], event["time"]
 
-    def _plan(self, event: Mapping[str, Any]) -> None:
+    def _plan(self, event: Json) -> None:
         for rule, count in event["rules"].items():
             self.stages.setdefault(rule, Stage(0)).total = count
 
-    def _leave_out(self, event: Mapping[str, Any]) -> None:
+    def _leave_out(self, event: Json) -> None:
         self.left_out.append(event["what"])
 
-    def _start(self, event: Mapping[str, Any]) -> None:
+    def _start(self, event: Json) -> None:
         job = Job(event["rule"], event["wildcards"], event["log"], event["time"])
         if event["job"] not in self.jobs:  # a retry of a job that failed counts once
             self._stage(job.rule).running += 1
         self.jobs[event["job"]] = job
         self.at_once = max(self.at_once, len(self.jobs))
 
-    def _finish(self, event: Mapping[str, Any]) -> None:
+    def _finish(self, event: Json) -> None:
         for number in event["jobs"]:
             job = self.jobs.pop(number, None)
             if job is not None:
@@ -116,7 +116,7 @@ class RunStatus:
                 stage.done += 1
                 stage.seconds += event["time"] - job.started
 
-    def _fail(self, event: Mapping[str, Any]) -> None:
+    def _fail(self, event: Json) -> None:
         job = self.jobs.pop(event["job"], None)
         if job is not None:
             stage = self._stage(job.rule)
@@ -124,7 +124,7 @@ class RunStatus:
             stage.failed += 1
             self.failures.append(job)
 
-    def _end(self, event: Mapping[str, Any]) -> None:
+    def _end(self, event: Json) -> None:
         self.ended = True
 
     def _stage(self, rule: str) -> Stage:

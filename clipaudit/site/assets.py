@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
+from clipaudit.plaindata import Json
 from clipaudit.site.samples import SamplePage, jpeg_size
 from clipaudit.store.store import Pointer, Store
 
@@ -28,7 +28,7 @@ def write_static(folder: Path) -> None:
         target.write_bytes(package.joinpath(name).read_bytes())
 
 
-def write_lineage(folder: Path, graph: Mapping[str, Any]) -> None:
+def write_lineage(folder: Path, graph: Json) -> None:
     """Write the graph of actions as a script that sets one constant."""
     text = json.dumps(graph, separators=(",", ":"), sort_keys=True, allow_nan=False)
     target = folder / "data" / "lineage.js"

@@ -3,15 +3,15 @@
 import importlib.metadata
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from clipaudit.catalog.views import CATALOG, open_catalog
 from clipaudit.config.settings import Settings
 from clipaudit.lineage.graph import table_graph
+from clipaudit.plaindata import Json
 from clipaudit.site import assets
 from clipaudit.site.answers import answers
 from clipaudit.site.content import (
@@ -69,7 +69,7 @@ def _gathered(
     folder: Path,
     run: Settings,
     store: Store,
-    graph: Mapping[str, Any],
+    graph: Json,
     tables: Sequence[Path],
     figures: Sequence[Path],
 ) -> Site:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.layouts import DASH, MINUS, MISSING, Cell, Layout, Listing
-from clipaudit.rows import Row
 
 Value = float | int | str | None
 DIGITS = 6  # significant ones of a number that no layout prints

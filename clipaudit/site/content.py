@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 from clipaudit.catalog.columns import meaning
 from clipaudit.catalog.comments import column_comments
 from clipaudit.config.audits import audits
+from clipaudit.plaindata import Json, Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.rendering import layouts
 from clipaudit.reports.tables import published_values
-from clipaudit.rows import Row
 from clipaudit.site.cells import Grid, plain_grid, printed_grid
 from clipaudit.store.placements import placement
 from clipaudit.store.records import read_record
@@ -65,9 +65,7 @@ class FigureContent:
     height: int
 
 
-def read_table(
-    results: Path, store: Store, pointer: Path, graph: Mapping[str, Any]
-) -> TableContent:
+def read_table(results: Path, store: Store, pointer: Path, graph: Json) -> TableContent:
     """Return a report table by its pointer; raises StoreError where its object is damaged.
 
     Its action is in `graph`, which clipaudit.lineage.graph gives.
@@ -92,9 +90,7 @@ def read_table(
     )
 
 
-def read_figure(
-    results: Path, store: Store, pointer: Path, graph: Mapping[str, Any]
-) -> FigureContent:
+def read_figure(results: Path, store: Store, pointer: Path, graph: Json) -> FigureContent:
     """Return a figure by its pointer; as `read_table`."""
     name, place = pointer.stem, pointer.relative_to(results).as_posix()
     made = graph["actions"][graph["tables"][place]]
@@ -117,14 +113,14 @@ def read_figure(
     return FigureContent(table, made["step"] != "report_figure", width, height)
 
 
-def _meanings(name: str, settings: Mapping[str, Any], columns: Sequence[str]) -> dict[str, str]:
+def _meanings(name: str, settings: Json, columns: Sequence[str]) -> dict[str, str]:
     """Return what columns mean: what their SQL says, else what the catalog does."""
     stated = column_comments(str(settings.get("sql", name)))
     found = {column: stated.get(column) or meaning(name, column) for column in columns}
     return {column: text for column, text in found.items() if text}
 
 
-def _drawing(results: Path, store: Store, pointer: Path) -> Mapping[str, Any]:
+def _drawing(results: Path, store: Store, pointer: Path) -> Json:
     """Return the settings of the action that drew a table or a figure."""
     drawn = placement(results, pointer.with_suffix(".md.json"))
     return read_record(store, drawn.action).ingredients.settings

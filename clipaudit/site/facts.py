@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import duckdb
 
 from clipaudit.config.pictures import left_out
 from clipaudit.config.settings import Settings
+from clipaudit.plaindata import Json
 from clipaudit.plaintext import plain
 from clipaudit.reports.layouts import count
 
-Graph = Mapping[str, Any]  # of clipaudit.lineage.graph
+Graph = Json  # of clipaudit.lineage.graph
 Line = tuple[object, ...]  # a line of a plain table
 
 EXAMPLES = 20  # samples listed of each reason to drop
@@ -99,7 +99,7 @@ def columns_of(connection: duckdb.DuckDBPyConnection, view: str) -> list[str]:
     return [name for (name,) in connection.execute(query, [view]).fetchall()]
 
 
-def _model(action: Mapping[str, Any]) -> tuple[str, str, str, float]:
+def _model(action: Json) -> tuple[str, str, str, float]:
     labels = action["labels"]
     recipe, manifest = labels.get("recipe", ""), labels.get("manifest", "")
     return plain(recipe), plain(manifest), _TRAINING_STEPS[action["step"]], action["seconds"]
@@ -140,7 +140,7 @@ def _drops(connection: duckdb.DuckDBPyConnection, view: str) -> list[Drop]:
     ]
 
 
-def _example(sample: Mapping[str, Any]) -> Line:
+def _example(sample: Json) -> Line:
     key, detail = (plain(sample[name] or "") for name in ("key", "detail"))
     return sample["shard"], sample["row"], key, detail
 
@@ -151,7 +151,7 @@ def _example(sample: Mapping[str, Any]) -> Line:
 def run_cost(graph: Graph, connection: duckdb.DuckDBPyConnection) -> Cost:
     """Return what the jobs took, by step the dearest first."""
     actions = list(graph["actions"].values())
-    steps: dict[str, list[Mapping[str, Any]]] = {}
+    steps: dict[str, list[Json]] = {}
     for action in actions:
         steps.setdefault(action["step"], []).append(action)
     ordered = sorted(steps.items(), key=lambda step: (-_cpu_seconds(step[1]), step[0]))
@@ -171,18 +171,18 @@ def run_cost(graph: Graph, connection: duckdb.DuckDBPyConnection) -> Cost:
     )
 
 
-def _cpu_seconds(actions: Sequence[Mapping[str, Any]]) -> float:
+def _cpu_seconds(actions: Sequence[Json]) -> float:
     return sum(float(action["seconds"] * action["threads"]) for action in actions)
 
 
-def _step_cost(actions: Sequence[Mapping[str, Any]]) -> Line:
+def _step_cost(actions: Sequence[Json]) -> Line:
     seconds = [float(action["seconds"]) for action in actions]
     memory = max(action["peak_memory_mb"] for action in actions)
     times = (sum(seconds), _cpu_seconds(actions), max(seconds))
     return len(actions), *(round(time, 1) for time in times), memory
 
 
-def _job(action: Mapping[str, Any]) -> Line:
+def _job(action: Json) -> Line:
     what = ", ".join(f"{name} {plain(value)}" for name, value in action["labels"].items())
     taken = (action["seconds"], action["threads"], action["peak_memory_mb"])
     return action["step"], what, *taken, f"{action['started'][:19]}Z", plain(action["host"])

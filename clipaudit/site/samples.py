@@ -21,8 +21,8 @@ from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.lookup import read_pictures
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.errors import InputError
+from clipaudit.plaindata import Json, Row
 from clipaudit.plaintext import plain
-from clipaudit.rows import Row
 from clipaudit.site.content import FigureContent, json_value
 
 SIDE = 512  # pixels of a picture's longer side, at most
@@ -56,7 +56,7 @@ class SamplePage:
     uid: str
     caption: str
     figures: tuple[str, ...]
-    fate: Mapping[str, Any]
+    fate: Json
     page: str
     picture: str | None = None
     width: int = 0
@@ -209,7 +209,7 @@ def jpeg_size(data: bytes) -> tuple[int, int]:
     return picture.width, picture.height
 
 
-def told_fate(fate: Mapping[str, Any]) -> dict[str, Any]:
+def told_fate(fate: Json) -> dict[str, Any]:
     r"""Return what a page tells of a sample: what says nothing left out, every text harmless.
 
     Parts without content go; so do columns of a list that are null in all of its rows, and

@@ -9,12 +9,13 @@ The run is told by CLIPAUDIT_RUN, which the Snakefile sets and jobs inherit.
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from clipaudit.errors import StepError
+from clipaudit.plaindata import Json
 from clipaudit.store.disks import free_bytes
 
 RUN_VARIABLE = "CLIPAUDIT_RUN"
@@ -31,7 +32,7 @@ def name_run() -> None:
 class Allowance:
     """What the jobs of one run may still take, by the section `limits`; all of it where None."""
 
-    def __init__(self, limits: Mapping[str, Any] | None, results: Path, store: Path) -> None:
+    def __init__(self, limits: Json | None, results: Path, store: Path) -> None:
         """Read nothing yet."""
         self._limits = limits or {}
         self._store = store
@@ -94,7 +95,7 @@ class Allowance:
             return []
         return [json.loads(line) for line in text.splitlines(keepends=True) if line[-1] == "\n"]
 
-    def _write(self, line: Mapping[str, Any]) -> None:
+    def _write(self, line: Json) -> None:
         self._ledger.parent.mkdir(parents=True, exist_ok=True)
         with self._ledger.open("a") as file:
             file.write(json.dumps(line) + "\n")

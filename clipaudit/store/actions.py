@@ -16,8 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from clipaudit.plaindata import Json
 from clipaudit.store.store import Pointer, Store, replace_text
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class ActionOutput:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "ActionOutput":
+    def from_json(cls, fields: Json) -> "ActionOutput":
         """Return the output that `dataclasses.asdict` made these fields of."""
         return cls(Pointer(**fields["pointer"]), fields["extension"], fields["labels"])
 
@@ -84,13 +85,13 @@ class Ingredients:
 
     step: str
     code: str
-    settings: Mapping[str, Any]
+    settings: Json
     inputs: Mapping[str, Sequence[ActionInput]]
     environment: Mapping[str, str]
     reads_labels: bool = True  # whether what the inputs are called can change what the step gives
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "Ingredients":
+    def from_json(cls, fields: Json) -> "Ingredients":
         """Return the ingredients that `dataclasses.asdict` made these fields of."""
         inputs = {
             name: [ActionInput(**file) for file in files]

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clipaudit.errors import StoreError
-from clipaudit.rows import Row
+from clipaudit.plaindata import Json, Row
 from clipaudit.store.records import is_record_name
 from clipaudit.store.store import Store
 
@@ -123,7 +123,7 @@ def read_loose(files: Iterable[LooseFile]) -> LooseRows:
     return LooseRows(pa.concat_tables([*tables, record_table(rows)]), read, faults)
 
 
-def record_row(action: str, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+def record_row(action: str, name: str, fields: Json) -> dict[str, Any]:
     """Return the row of SCHEMA for a record as its JSON text has it."""
     ingredients, execution = fields["ingredients"], fields["execution"]
     return {

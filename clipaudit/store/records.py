@@ -14,9 +14,9 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from clipaudit.errors import StoreError
+from clipaudit.plaindata import Json
 from clipaudit.store.actions import ActionOutput, Ingredients
 from clipaudit.store.store import Store, replace_text
 
@@ -54,7 +54,7 @@ class Record:
     execution: Execution
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "Record":
+    def from_json(cls, fields: Json) -> "Record":
         """Return the record that `dataclasses.asdict` made these fields of."""
         return cls(
             action=fields["action"],

@@ -12,12 +12,12 @@ import os
 import pwd
 import shutil
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from clipaudit.errors import StoreError
+from clipaudit.plaindata import Json
 from clipaudit.store.actions import ActionCache, ActionOutput
 from clipaudit.store.code_records import read_code, write_code
 from clipaudit.store.records import read_records, write_record
@@ -47,7 +47,7 @@ class GroupStore:
         self._trusted = trusted_writers
 
     @classmethod
-    def of_settings(cls, settings: Mapping[str, Any] | None) -> "GroupStore | None":
+    def of_settings(cls, settings: Json | None) -> "GroupStore | None":
         """Return the store of the section `shared_store`; None where there is none."""
         if settings is None:
             return None

@@ -8,7 +8,7 @@ import duckdb
 
 from clipaudit.catalog.sqltext import identifier
 from clipaudit.errors import InputError
-from clipaudit.rows import Row
+from clipaudit.plaindata import Row
 from clipaudit.suggestions import did_you_mean
 
 LISTED = 12  # samples that a message or a list of duplicates names

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import duckdb
 
 from clipaudit.catalog.samples.catalog import Address, SampleCatalog
-from clipaudit.rows import Row
+from clipaudit.plaindata import Row
 
 _ASKED = "corpus that is asked for"  # a column beside those of the view
 

@@ -11,7 +11,7 @@ import duckdb
 from clipaudit.catalog.parts import audit_parts
 from clipaudit.catalog.samples.catalog import LISTED, Address, SampleCatalog
 from clipaudit.catalog.samples.forms import picked
-from clipaudit.rows import Row
+from clipaudit.plaindata import Row
 
 
 def sample_fate(connection: duckdb.DuckDBPyConnection, corpus: str, name: str) -> dict[str, Any]:

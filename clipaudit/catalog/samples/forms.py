@@ -1,14 +1,13 @@
 """What the parts of a sample's fate are made with: rows, and sections of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
+from clipaudit.plaindata import Json, Row
 from clipaudit.plaintext import plain
-from clipaudit.rows import Row
 
-Fate = Mapping[str, Any]  # as `sample_fate` returns it
+Fate = Json  # as `sample_fate` returns it
 
 
 @dataclass(frozen=True)

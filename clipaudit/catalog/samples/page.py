@@ -14,7 +14,7 @@ from clipaudit.corpora.addresses import sample_address
 from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.lookup import read_pictures
 from clipaudit.errors import InputError
-from clipaudit.rows import Row
+from clipaudit.plaindata import Row
 from clipaudit.steps.filedigests import FileDigests
 from clipaudit.store.store import Store
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from clipaudit.catalog.answer_forms import as_table
 from clipaudit.catalog.parts import audit_parts
 from clipaudit.catalog.samples.forms import Fate, Section, place, section
+from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
-from clipaudit.rows import Row
 
 
 def fate_lines(fate: Fate) -> Iterator[str]:

@@ -24,8 +24,8 @@ from clipaudit.lineage.difference.differences import (
 from clipaudit.lineage.difference.ingredient_changes import File, match_files
 from clipaudit.lineage.recorded_sql import table_sql
 from clipaudit.lineage.snapshots import Run
+from clipaudit.plaindata import Row
 from clipaudit.reports.tables import published_values, report_table
-from clipaudit.rows import Row
 from clipaudit.store.actions import ActionInput, LabelledFile
 from clipaudit.store.records import read_record
 from clipaudit.store.store import Pointer, Store

@@ -19,7 +19,7 @@ from clipaudit.lineage.difference.ingredient_changes import (
     unnamed_cause,
 )
 from clipaudit.lineage.snapshots import Placed, Run
-from clipaudit.rows import Row
+from clipaudit.plaindata import Row
 from clipaudit.store.actions import ActionInput, Ingredients
 from clipaudit.store.records import Record, read_records
 

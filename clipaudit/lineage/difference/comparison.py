@@ -1,6 +1,6 @@
 """The comparison of two runs as plain data: causes, tables, rows, cells."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from clipaudit.lineage.difference.differences import (
     changed_tables,
 )
 from clipaudit.lineage.snapshots import Run
+from clipaudit.plaindata import Json
 from clipaudit.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _name(path: str) -> str:
     return PurePosixPath(path).stem
 
 
-def _causes(causes: Causes, tables: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _causes(causes: Causes, tables: Sequence[Json]) -> list[dict[str, Any]]:
     found = [
         {
             "number": number,

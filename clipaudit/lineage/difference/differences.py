@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from clipaudit.errors import StoreError
 from clipaudit.lineage.recorded_sql import installed_sql
 from clipaudit.lineage.snapshots import Placed, Run
-from clipaudit.rows import Row
+from clipaudit.plaindata import Row
 from clipaudit.store.records import read_records
 
 if TYPE_CHECKING:

@@ -33,6 +33,7 @@ from clipaudit.lineage.why.conditions import equations
 from clipaudit.lineage.why.entering import Entered, by_labels, entered_cells
 from clipaudit.lineage.why.named_tables import NamedTable, find_table
 from clipaudit.lineage.why.tree import Branch, Bundle, Tree, tree_below
+from clipaudit.plaindata import Json
 from clipaudit.store.code_records import read_code
 from clipaudit.store.records import Record, read_record
 from clipaudit.store.store import Store
@@ -174,7 +175,7 @@ def _code(store: Store, tree: Tree) -> dict[str, Mapping[str, str] | None]:
     return {digest: dict(found.parts) if found else None for digest, found in records.items()}
 
 
-def _plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
+def _plain_row(row: Json) -> dict[str, Any]:
     return {name: _plain_value(value) for name, value in row.items()}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clipaudit.rows import Row
+from clipaudit.plaindata import Row
 
 _OF_EACH_TABLE = {"position", "title"}  # every table numbers and names its own rows
 

@@ -9,8 +9,8 @@ import duckdb
 from clipaudit.catalog.sqltext import literal
 from clipaudit.errors import InputError
 from clipaudit.lineage.why.conditions import columns_named, comparisons
+from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
-from clipaudit.rows import Row
 from clipaudit.suggestions import did_you_mean
 
 MOST_ROWS = 1000  # rows held; of a larger choice nothing is told by row

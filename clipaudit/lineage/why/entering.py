@@ -11,7 +11,7 @@ from clipaudit.lineage.why.cells import Cells
 from clipaudit.lineage.why.named_tables import NamedTable
 from clipaudit.lineage.why.parts import Part, Views
 from clipaudit.lineage.why.restrictions import LEVELS, label_restrictions
-from clipaudit.rows import Row
+from clipaudit.plaindata import Json, Row
 from clipaudit.store.actions import ActionInput
 from clipaudit.store.records import Record
 from clipaudit.store.store import Store
@@ -26,7 +26,7 @@ class Entered:
     """The input files that concern some cells, and of each input in plain data what was found."""
 
     kept: Mapping[str, Sequence[ActionInput]]
-    parts: Mapping[str, Mapping[str, Any]] | None = None
+    parts: Mapping[str, Json] | None = None
     verified: bool | None = None
     notes: Sequence[str] = field(default_factory=list)
 

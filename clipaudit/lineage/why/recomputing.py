@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 from clipaudit.lineage.why.bindings import as_text
 from clipaudit.lineage.why.cells import Cells
 from clipaudit.lineage.why.parts import Part, Views
+from clipaudit.plaindata import Row
 from clipaudit.reports.tables import published_values, report_table
-from clipaudit.rows import Row
 from clipaudit.store.store import Store
 
 

@@ -1,16 +1,16 @@
 """The answer of `why` as a Mermaid flow chart, which GitHub and many editors draw."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from clipaudit.lineage.why.tree_text import SHOWN_DIGITS, more_words
+from clipaudit.plaindata import Json
 from clipaudit.plaintext import plain
 
 _LONGEST = 80  # characters of a line in a box
 _SPECIAL = str.maketrans({character: f"#{ord(character)};" for character in '"#&<>`\\[]{}()|;%'})
 
 
-def why_mermaid(answer: Mapping[str, Any]) -> Iterator[str]:
+def why_mermaid(answer: Json) -> Iterator[str]:
     """Yield the lines of a chart: user's files at the left, the table at the right.
 
     A box for each action and each user's file, an arrow for each file that an action read, folded

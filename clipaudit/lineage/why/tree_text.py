@@ -1,15 +1,15 @@
 """The answer of `why` as text: the cells, the SQL, what entered, and the tree of actions."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
+from clipaudit.plaindata import Json
 from clipaudit.plaintext import plain
 
 SHOWN_DIGITS = 12  # hex digits of a digest that people read
 
 
-def why_text(answer: Mapping[str, Any], width: int, *, sql: bool = True) -> Iterator[str]:
+def why_text(answer: Json, width: int, *, sql: bool = True) -> Iterator[str]:
     """Yield the lines of an answer, those of settings cut at `width` columns.
 
     Every character that came with data and would steer a terminal is spelt out.
@@ -26,13 +26,13 @@ def why_text(answer: Mapping[str, Any], width: int, *, sql: bool = True) -> Iter
         yield from lines
 
 
-def _sql(answer: Mapping[str, Any]) -> Iterator[str]:
+def _sql(answer: Json) -> Iterator[str]:
     if answer["sql"]:
         yield f"{answer['sql']['name']}.sql ({answer['sql']['origin']}):"
         yield from (f"  {plain(line)}".rstrip() for line in answer["sql"]["text"].splitlines())
 
 
-def _rows(answer: Mapping[str, Any]) -> Iterator[str]:
+def _rows(answer: Json) -> Iterator[str]:
     column = answer["column"]
     for row in answer["rows"]:
         if column is not None:
@@ -43,7 +43,7 @@ def _rows(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"... and {more:,} more rows"
 
 
-def _parts(answer: Mapping[str, Any], width: int) -> Iterator[str]:
+def _parts(answer: Json, width: int) -> Iterator[str]:
     parts = answer["parts"]
     if not parts:
         return
@@ -56,7 +56,7 @@ def _parts(answer: Mapping[str, Any], width: int) -> Iterator[str]:
             yield f"    {_cut(cells, width - 4)}"
 
 
-def _of(part: Mapping[str, Any], what: str) -> str:
+def _of(part: Json, what: str) -> str:
     """Return `3 of 40 files`, or `3 files` where the whole was not counted."""
     some, whole = part[what], part[f"of_{what}"]
     if some is None:
@@ -67,11 +67,11 @@ def _of(part: Mapping[str, Any], what: str) -> str:
 class _Tree:
     """The lines of the tree, each action told in full once."""
 
-    def __init__(self, answer: Mapping[str, Any], width: int) -> None:
+    def __init__(self, answer: Json, width: int) -> None:
         self._answer, self._width = answer, width
         self._told: set[str] = set()
         self._first: dict[tuple[str, str], tuple[str, list[str]]] = {}  # of each step and code
-        self._edges: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+        self._edges: dict[tuple[str, str], list[Json]] = {}
         for edge in answer["edges"]:
             self._edges.setdefault((edge["to"], edge["input"]), []).append(edge)
 
@@ -122,7 +122,7 @@ class _Tree:
         but = ", but" if added or gone else ""
         return [f"all as action {other[:SHOWN_DIGITS]}{but}", *added, *gone]
 
-    def _edge(self, edge: Mapping[str, Any], depth: int) -> Iterator[str]:
+    def _edge(self, edge: Json, depth: int) -> Iterator[str]:
         yield from self._file(edge["path"], edge["digest"], edge["from"], depth)
         if edge["more"]:
             yield f"{'  ' * depth}... {more_words(edge, self._answer['actions'])}"
@@ -131,7 +131,7 @@ class _Tree:
         return sorted((self._answer["code"].get(digest) or {}).items())
 
 
-def more_words(edge: Mapping[str, Any], actions: Mapping[str, Any]) -> str:
+def more_words(edge: Json, actions: Json) -> str:
     """Return what a folded edge stands for: `and 3 more of index, to .../00003.json`."""
     made = f" of {plain(actions[edge['from']]['step'])}" if edge["from"] else ""
     return f"and {edge['more']['files']:,} more{made}, to {plain(edge['more']['last'])}"
@@ -160,5 +160,5 @@ def _cut(text: object, width: int) -> str:
     return line if len(line) <= width else f"{line[: width - 3]}..."
 
 
-def _by(node: Mapping[str, Any]) -> str:
+def _by(node: Json) -> str:
     return f" by {plain(node['owner'])}" if node["owner"] else ""

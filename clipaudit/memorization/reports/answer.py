@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import Answer, Sentence, Tables, cannot
 from clipaudit.reports.layouts import MINUS, MISSING, count
-from clipaudit.rows import Row
 
 _METRICS = ("prg", "ppg", "aucg")  # the paper's; the histogram's is its code's reading of the last
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from clipaudit.plaindata import Row
 from clipaudit.reports.layouts import (
     MISSING,
     Layout,
@@ -12,7 +13,6 @@ from clipaudit.reports.layouts import (
     number,
     percent,
 )
-from clipaudit.rows import Row
 
 LISTED = 20  # records of each k that are printed; the audit's tables hold them all
 DIGITS = 3  # of a gap

@@ -16,12 +16,12 @@ import pyarrow.compute as pc
 
 from clipaudit.corpora.addresses import sample_address, sample_addresses
 from clipaudit.memorization.examples import MODELS
+from clipaudit.plaindata import Row
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, WIDTHS, style
 from clipaudit.reports.flowing import LINE, Word, set_in_lines, words_of
 from clipaudit.reports.galleries import decimals
 from clipaudit.reports.paper import Lines, Paper, Spot, decoded, in_lines, shown_text
 from clipaudit.reports.shown_pictures import Pictures
-from clipaudit.rows import Row
 
 if TYPE_CHECKING:
     import matplotlib.figure

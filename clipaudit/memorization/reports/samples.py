@@ -14,7 +14,7 @@ from clipaudit.catalog.sqltext import literal
 from clipaudit.catalog.view_parts import Columns, chosen, corpus_of, nothing
 from clipaudit.config.settings import Settings
 from clipaudit.memorization.settings import Memorization
-from clipaudit.rows import Row
+from clipaudit.plaindata import Row
 from clipaudit.store.store import Store
 
 # --- the view `audit` --------------------------------------------------------------------------

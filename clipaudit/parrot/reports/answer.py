@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import (
     Answer,
@@ -11,7 +12,6 @@ from clipaudit.reports.answers import (
     listed,
 )
 from clipaudit.reports.layouts import MISSING, count, number, percent
-from clipaudit.rows import Row
 
 
 def parrot_answer(tables: Tables) -> Answer:

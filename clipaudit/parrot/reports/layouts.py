@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from clipaudit.plaindata import Row
 from clipaudit.reports.layouts import (
     MISSING,
     Cell,
@@ -13,7 +14,6 @@ from clipaudit.reports.layouts import (
     number,
     percent,
 )
-from clipaudit.rows import Row
 
 LISTED = 21  # captions, as in the paper's Table 14
 SMALL = 10  # pixels: lower words are small

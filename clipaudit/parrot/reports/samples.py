@@ -13,7 +13,7 @@ from clipaudit.catalog.scores import Score, ScoreTable, column_name, folders, sc
 from clipaudit.catalog.view_parts import Columns, chosen, nothing
 from clipaudit.config.settings import Settings
 from clipaudit.parrot.settings import Parrot
-from clipaudit.rows import Row
+from clipaudit.plaindata import Row
 from clipaudit.store.store import Store
 
 # --- the view `audit` --------------------------------------------------------------------------

@@ -27,12 +27,12 @@ from clipaudit.parrot.reports.spotted_paper import (
 from clipaudit.parrot.reports.spotted_terms import TERMS, term_pictures, text_polygons
 from clipaudit.parrot.synthetic import Typeface
 from clipaudit.parrot.tokens import tokens
+from clipaudit.plaindata import Row
 from clipaudit.reports.drawing import PALETTE, WIDTHS, style
 from clipaudit.reports.flowing import LETTERS, LINE, Word, words_of
 from clipaudit.reports.layouts import MINUS
 from clipaudit.reports.paper import Lines, Paper, Picture, decoded, in_lines
 from clipaudit.reports.shown_pictures import Pictures
-from clipaudit.rows import Row
 
 if TYPE_CHECKING:
     import matplotlib.figure

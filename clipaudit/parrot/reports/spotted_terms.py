@@ -17,7 +17,7 @@ from clipaudit.parrot.matching import co_embedded
 from clipaudit.parrot.spans import Polygon, spans_of
 from clipaudit.parrot.synthetic import Style, Typeface, render
 from clipaudit.parrot.tokens import Tokenization
-from clipaudit.rows import Row
+from clipaudit.plaindata import Row
 
 STYLE: Style = "black-white"  # of synthetic text: stands out from a page
 TERMS = {  # in the figure's order

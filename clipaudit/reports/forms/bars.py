@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from clipaudit.plaindata import Row, Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, WIDTHS, bare_figure, style
 from clipaudit.reports.layouts import short_count
 from clipaudit.reports.panels import BELOW, write_legend, write_note
-from clipaudit.rows import Row, Rows
 
 if TYPE_CHECKING:
     import matplotlib.axes

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from clipaudit.plaindata import Row, Rows
 from clipaudit.reports.drawing import SERIES_COLOURS, SERIES_MARKERS, style
 from clipaudit.reports.layouts import MINUS
 from clipaudit.reports.panels import (
@@ -15,7 +16,6 @@ from clipaudit.reports.panels import (
     write_legend,
     write_note,
 )
-from clipaudit.rows import Row, Rows
 
 if TYPE_CHECKING:
     import matplotlib.axes

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from clipaudit.plaindata import Row
 from clipaudit.reports.drawing import PALETTE, style
 from clipaudit.reports.layouts import count
 from clipaudit.reports.panels import (
@@ -16,7 +17,6 @@ from clipaudit.reports.panels import (
     write_legend,
     write_note,
 )
-from clipaudit.rows import Row
 
 if TYPE_CHECKING:
     import matplotlib.axes

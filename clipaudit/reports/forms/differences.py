@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, style
 from clipaudit.reports.layouts import percent
 from clipaudit.reports.panels import hide_x_numbers, label_axes, new_panels, write_note
-from clipaudit.rows import Rows
 
 if TYPE_CHECKING:
     import matplotlib.axes

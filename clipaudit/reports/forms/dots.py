@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import (
     PALETTE,
     SERIES_COLOURS,
@@ -15,7 +16,6 @@ from clipaudit.reports.drawing import (
     style,
 )
 from clipaudit.reports.panels import BELOW, hide_x_numbers, write_legend, write_note
-from clipaudit.rows import Rows
 
 if TYPE_CHECKING:
     import matplotlib.axes

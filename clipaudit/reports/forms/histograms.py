@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float64
 
+from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, style
 from clipaudit.reports.panels import (
     hide_x_numbers,
@@ -15,7 +16,6 @@ from clipaudit.reports.panels import (
     write_legend,
     write_note,
 )
-from clipaudit.rows import Rows
 
 if TYPE_CHECKING:
     import matplotlib.figure

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, new_figure, style
 from clipaudit.reports.panels import BELOW, write_legend, write_note
-from clipaudit.rows import Rows
 
 if TYPE_CHECKING:
     import matplotlib.axes

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, SERIES_MARKERS, new_figure, style
 from clipaudit.reports.layouts import count, short_count
 from clipaudit.reports.panels import write_note
-from clipaudit.rows import Rows
 
 if TYPE_CHECKING:
     import matplotlib.axes

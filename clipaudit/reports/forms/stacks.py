@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from clipaudit.plaindata import Row, Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, new_figure, style
 from clipaudit.reports.layouts import short_count
 from clipaudit.reports.panels import BELOW, write_legend, write_note
-from clipaudit.rows import Row, Rows
 
 if TYPE_CHECKING:
     import matplotlib.axes

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float64
 
+from clipaudit.plaindata import Row, Rows
 from clipaudit.reports.drawing import SERIES_COLOURS, style
 from clipaudit.reports.layouts import number, short_count
 from clipaudit.reports.panels import (
@@ -16,7 +17,6 @@ from clipaudit.reports.panels import (
     write_legend,
     write_note,
 )
-from clipaudit.rows import Row, Rows
 
 if TYPE_CHECKING:
     import matplotlib.axes

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from clipaudit.plaindata import Row
 from clipaudit.reports.drawing import (
     PALETTE,
     SERIES_COLOURS,
@@ -18,7 +19,6 @@ from clipaudit.reports.drawing import (
 from clipaudit.reports.flowing import Word, printable, shortened, width_of
 from clipaudit.reports.forms.ranges import interval_label
 from clipaudit.reports.layouts import count
-from clipaudit.rows import Row
 
 if TYPE_CHECKING:
     import matplotlib.figure

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from clipaudit.plaindata import Row
 from clipaudit.reports.layouts import (
     MISSING,
     Layout,
@@ -12,7 +13,6 @@ from clipaudit.reports.layouts import (
     number,
     percent,
 )
-from clipaudit.rows import Row
 
 _DIFFERENCES = ("effect", "excess", "near_effect", "rand_effect")  # measures that may be negative
 

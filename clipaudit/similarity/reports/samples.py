@@ -13,7 +13,7 @@ from clipaudit.catalog.scores import Score, ScoreTable, column_name, folders, sc
 from clipaudit.catalog.sqltext import literal
 from clipaudit.catalog.view_parts import Columns, chosen, corpus_of, nothing
 from clipaudit.config.settings import Settings
-from clipaudit.rows import Row
+from clipaudit.plaindata import Row
 from clipaudit.similarity.settings import Similarity
 from clipaudit.store.store import Store
 
