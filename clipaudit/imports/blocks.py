@@ -12,8 +12,9 @@ from pydantic import TypeAdapter, ValidationError
 from clipaudit.config.settings import Settings
 from clipaudit.corpora.parts import expand_shards
 from clipaudit.errors import ConfigError, InputError
+from clipaudit.plaindata import Json
 
-Blocks = Mapping[str, Mapping[str, Mapping[str, Any]]]  # section, name, settings
+Blocks = Mapping[str, Mapping[str, Json]]  # section, name, settings
 
 _NUMBERED = re.compile(r"(.*?)(\d+)(\.\w+)", re.ASCII | re.DOTALL)
 
@@ -38,7 +39,7 @@ class Imported:
                 raise ConfigError(f"{where}: {message}. Give another name or value.") from error
 
 
-def block_text(content: Mapping[str, Any], *, indent: int = 0) -> str:
+def block_text(content: Json, *, indent: int = 0) -> str:
     """Return settings by name as YAML, each line indented by so many spaces.
 
     >>> print(block_text({"corpora": {"web": {"shards": "{0..1}.tar"}}}), end="")

@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from clipaudit.plaindata import Json
+
 _ABSENT = object()
 
 
@@ -29,7 +31,7 @@ def changed_entries(before: Mapping[str, str], after: Mapping[str, str]) -> Iter
             yield Changed(name, before.get(name), after.get(name))
 
 
-def changed_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Changed]:
+def changed_settings(before: Json, after: Json) -> Iterator[Changed]:
     """Yield the settings that differ by dotted name, items of equally long lists by number.
 
     Values are as JSON writes them, texts without quotes where that tells them apart; a tuple is the

@@ -1,8 +1,9 @@
 """The papers' numbers: those that stand beside ours, and all that they print."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from clipaudit.plaindata import Row
 from clipaudit.site.content import TableContent
 from clipaudit.site.values import shown
 
@@ -32,7 +33,7 @@ def _pairs(table: TableContent) -> Iterator[dict[str, Any]]:
                 }
 
 
-def _printing(table: TableContent, column: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _printing(table: TableContent, column: str) -> Iterator[tuple[str, str, Row]]:
     """Yield line, heading and stored row of the cells that print a column, each row once."""
     told: set[int] = set()
     for lines in table.grid.rows:

@@ -24,7 +24,7 @@ from clipaudit.lineage.difference.differences import (
 from clipaudit.lineage.difference.ingredient_changes import File, match_files
 from clipaudit.lineage.recorded_sql import table_sql
 from clipaudit.lineage.snapshots import Run
-from clipaudit.plaindata import Row
+from clipaudit.plaindata import Json, Row
 from clipaudit.reports.tables import published_values, report_table
 from clipaudit.store.actions import ActionInput, LabelledFile
 from clipaudit.store.records import read_record
@@ -89,7 +89,7 @@ class _Recipe:
     stores: tuple[Store, Store]
     sql: str
     is_installed: bool  # whether the SQL on disk is what ran
-    own: Mapping[str, Any]  # relations, parameters, and table: whose published numbers are read
+    own: Json  # relations, parameters, and table: whose published numbers are read
     views: Mapping[str, Sequence[File]]
 
     def compute(self) -> pa.Table:

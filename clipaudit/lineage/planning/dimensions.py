@@ -1,16 +1,16 @@
 """The dimension of the embeddings that a step gives, as its settings say it, without its model."""
 
 import json
-from collections.abc import Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+
+from clipaudit.plaindata import Json
 
 UNKNOWN = 0
 
 
-def dimension_of(settings: Mapping[str, Any]) -> int:
+def dimension_of(settings: Json) -> int:
     """Return the dimension of what the model of a step's settings embeds; UNKNOWN where none says.
 
     Of an own definition and of a local folder what stands there, of a name open_clip's own file.

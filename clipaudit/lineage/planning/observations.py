@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from clipaudit.lineage.planning.dimensions import UNKNOWN, dimension_of
 from clipaudit.lineage.planning.scaling import EMBEDDING_INPUTS, Law, Reading, law_of
+from clipaudit.plaindata import Json
 from clipaudit.store.actions import ActionCache, ActionInput
 from clipaudit.store.records import Record, read_records
 from clipaudit.store.store import Store
@@ -77,7 +77,7 @@ def output_kind(name: str, law: Law) -> str:
     return "" if law.one_name else name.partition("/")[0]
 
 
-def model_of(settings: Mapping[str, Any]) -> str:
+def model_of(settings: Json) -> str:
     """Return the name of the architecture that a step with these settings runs; "" for none."""
     model = settings.get("model") or {}
     recipe = settings.get("recipe") or model.get("recipe") or {}
@@ -92,7 +92,7 @@ def model_of(settings: Mapping[str, Any]) -> str:
     return str((model.get("encoder") or {}).get("directory") or "")
 
 
-def _named(definition: Mapping[str, Any]) -> str:
+def _named(definition: Json) -> str:
     return json.dumps(definition, sort_keys=True, separators=(",", ":")) if definition else ""
 
 

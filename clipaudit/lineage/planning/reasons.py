@@ -7,9 +7,9 @@ same run makes, is None.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from clipaudit.lineage.changed import changed_entries, changed_settings
+from clipaudit.plaindata import Json
 from clipaudit.plaintext import plain
 from clipaudit.store.actions import ActionInput, Ingredients
 from clipaudit.store.code_records import CodeRecord
@@ -61,7 +61,7 @@ def changes(
 # --- settings and environment ------------------------------------------------------------------
 
 
-def _settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Reason]:
+def _settings(before: Json, now: Json) -> Iterator[Reason]:
     for name, was, is_now in changed_settings(before, now):
         if was is None:
             change = f"added: {_short(is_now)}"

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from math import prod
-from typing import Any
 
 from clipaudit.config.audits import audits, said_by
+from clipaudit.plaindata import Json
 
 EMBEDDING_INPUTS = ("embeddings", "train", "captions", "clustered")  # that hold embeddings
 
@@ -26,7 +26,7 @@ class Reading:
 
     rows: Mapping[str, float]
     files: Mapping[str, int]
-    settings: Mapping[str, Any]
+    settings: Json
     sharers: int = 1
     dimension: int = 0
 
@@ -127,7 +127,7 @@ def _earlier_epochs(reading: Reading) -> float:
     return float(reading.settings["recipe"]["epochs"]) - 1
 
 
-def lloyd(settings: Mapping[str, Any], read: float) -> float:
+def lloyd(settings: Json, read: float) -> float:
     """Return the products of a k-means over a sample of the rows that are read."""
     clusters = float(settings["clusters"])
     sample = min(read, clusters * float(settings["samples_per_cluster"]))

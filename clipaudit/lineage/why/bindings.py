@@ -7,9 +7,8 @@ row's own values gives, for each column that the inputs may have, the values tha
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from clipaudit.plaindata import Row
+from clipaudit.plaindata import Json, Row
 
 _OF_EACH_TABLE = {"position", "title"}  # every table numbers and names its own rows
 
@@ -31,7 +30,7 @@ class Bindings:
     agreeing: Sequence[Mapping[str, Sequence[Mapping[str, str]]]]  # by name, own, by value
 
 
-def bindings(row: Row, relations: Relations, parameters: Mapping[str, Any]) -> Bindings:
+def bindings(row: Row, relations: Relations, parameters: Json) -> Bindings:
     """Return what the texts, integers and booleans of a row bind, followed through `relations`.
 
     A relation's rows that agree with all bound columns bind its others. A relation without a

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from clipaudit.lineage.why.bindings import as_text
 from clipaudit.lineage.why.cells import Cells
 from clipaudit.lineage.why.parts import Part, Views
-from clipaudit.plaindata import Row
+from clipaudit.plaindata import Json, Row
 from clipaudit.reports.tables import published_values, report_table
 from clipaudit.store.store import Store
 
@@ -17,7 +17,7 @@ from clipaudit.store.store import Store
 class Recomputing:
     """The SQL of one action over parts of its views."""
 
-    def __init__(self, settings: Mapping[str, Any], views: Views) -> None:
+    def __init__(self, settings: Json, views: Views) -> None:
         """Take an action's settings: sql, relations, parameters, table."""
         self._settings = settings
         self._views = views
@@ -37,9 +37,7 @@ class Recomputing:
         )
 
 
-def naming_columns(
-    table: pa.Table, cells: Cells, views: Views, settings: Mapping[str, Any]
-) -> list[str]:
+def naming_columns(table: pa.Table, cells: Cells, views: Views, settings: Json) -> list[str]:
     """Return columns that tell the chosen rows from all others, as few as come to hand.
 
     Columns that the SQL's views and relations have too are tried before others, texts before
@@ -91,7 +89,7 @@ def original(store: Store, digest: str) -> pa.Table:
     return pq.ParquetFile(store.path(digest)).read()
 
 
-def _read_columns(views: Views, settings: Mapping[str, Any]) -> set[str]:
+def _read_columns(views: Views, settings: Json) -> set[str]:
     """Return the columns of the views, of a file that is at hand, and of the relations."""
     found = {name for rows in settings["relations"].values() for row in rows for name in row}
     for view in views.names():

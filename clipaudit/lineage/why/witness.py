@@ -9,7 +9,6 @@ verified; that it is the smallest there is is not claimed.
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from clipaudit.errors import ClipauditError
 from clipaudit.lineage.why.bindings import bindings
@@ -17,6 +16,7 @@ from clipaudit.lineage.why.cells import Cells
 from clipaudit.lineage.why.parts import Part, Restriction, Views
 from clipaudit.lineage.why.recomputing import Recomputing, gives_again
 from clipaudit.lineage.why.restrictions import label_restrictions, row_restrictions
+from clipaudit.plaindata import Json
 
 CLOCK_PER_WORK = 4  # seconds that may pass for one of work: disks and other users
 FILES_PER_SECOND = 3000  # of the time given, that one attempt may open
@@ -49,7 +49,7 @@ def find_witness(
     views: Views,
     cells: Cells,
     naming: Sequence[str],
-    settings: Mapping[str, Any],
+    settings: Json,
     seconds: float,
 ) -> Witness:
     """Return the smallest verified part of the views that was found in about `seconds`.
