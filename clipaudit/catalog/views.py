@@ -131,7 +131,9 @@ def _view_sql(view: str, members: Sequence[CatalogFile]) -> str:
 
 
 @contextmanager
-def open_catalog(results: Path, store: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def open_catalog(
+    results: Path | str, store: Path | None = None
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a run's catalog for reading only; no other file can be reached through it.
 
     SQL may call `embedding_array(embedding)` for a list of floats. With a `store` its packed
@@ -139,7 +141,7 @@ def open_catalog(results: Path, store: Path | None = None) -> Iterator[duckdb.Du
     with DuckDB's own words, for SQL that it refuses. SQL of strangers may only be run where it is
     a query (clipaudit.catalog.answers): DuckDB lets others write where objects may be read.
     """
-    path = results / CATALOG
+    path = Path(results) / CATALOG
     if not path.is_file():
         raise StoreError(f"{path}: no such catalog. Run `snakemake {path}` first.")
     with duckdb.connect(str(path), read_only=True) as connection:

@@ -1,0 +1,33 @@
+"""The gap rule of the similarity audit over arrays, without files."""
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from clipaudit.neighbors.arrays import nearest, unit_halves
+from clipaudit.neighbors.backends import quicker_backend, search
+from clipaudit.neighbors.interface import Queries
+
+
+def kept_by_gap(
+    large: Float[np.ndarray, "n d"],
+    small: Float[np.ndarray, "m d"],
+    tests: Float[np.ndarray, "t d"],
+) -> Bool[np.ndarray, " n"]:
+    """Return which samples of the large set pruning to the gap of a test set keeps.
+
+    A sample leaves that is more similar to some test image than all of the small set is; ties stay
+    (Mayilvahanan et al., ICLR 2024, Sec. 4.4: https://arxiv.org/abs/2310.09562). Embeddings of one
+    model, as `nearest` takes them. With no small set every sample leaves, with no test set none.
+
+    >>> large = np.array([[1.0, 0.05], [1.0, 0.4], [0.0, 1.0]])
+    >>> kept_by_gap(large, small=np.array([[1.0, 0.2]]), tests=np.array([[1.0, 0.0]])).tolist()
+    [False, True, True]
+    """
+    rows, queries = unit_halves(large, "large"), unit_halves(tests, "tests")
+    gaps = nearest(tests, small).similarity[:, 0]
+    asked = Queries(queries, (0, len(queries)), np.arange(len(queries)), gaps)
+    engine = search(asked, k=1, backend=quicker_backend(len(rows), *queries.shape))
+    crossed: Bool[np.ndarray, " n"] = (
+        engine.rows(np.arange(len(rows)), rows).excess_query[:, 0] >= 0
+    )
+    return ~crossed
