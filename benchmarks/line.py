@@ -37,8 +37,6 @@ LIBRARIES = ("numpy", "pyarrow", "duckdb", "PIL", "torch", "torchvision", "open_
              "matplotlib", "rapidocr")  # fmt: skip
 IMPORT = """
 import sys, time
-from clipaudit.steps.slowimports import hide_slow_imports
-hide_slow_imports()
 started = time.perf_counter()
 for name in sys.argv[1:]:
     __import__(name)

@@ -14,7 +14,5 @@ def main() -> None:
 
         sys.exit(stream(sys.argv[2:]))
     from clipaudit.cli.commands import commands
-    from clipaudit.steps.slowimports import hide_slow_imports
 
-    hide_slow_imports()
     commands()

@@ -15,7 +15,6 @@ import torch
 from clipaudit.errors import InputError
 from clipaudit.memorization.objects import vocabulary_table
 from clipaudit.plaindata import Json
-from clipaudit.steps.slowimports import show_slow_imports
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,6 @@ def load_detector(checkpoint: str, *, device: torch.device) -> Detector:
     torch.load(weights_only=True); no code of the checkpoint runs. Raises InputError for a
     checkpoint that is missing or damaged, that detects no objects, or that lacks weights.
     """
-    show_slow_imports()
     from transformers import AutoImageProcessor, AutoModelForObjectDetection
 
     folder = checkpoint_folder(checkpoint)

@@ -37,7 +37,6 @@ from clipaudit.models.tokenizers import (
     plain_tokenizer,
     refuse_code,
 )
-from clipaudit.steps.slowimports import show_slow_imports
 
 DIRECTORY_CONFIG = "open_clip_config.json"
 DIRECTORY_WEIGHTS = (  # in order of preference; the names that open_clip writes
@@ -112,8 +111,6 @@ def _define(architecture: Architecture) -> tuple[Definition, Tokenizer]:
     if architecture.vocabulary is not None:
         return definition, own_vocabulary(definition["text_cfg"], Path(architecture.vocabulary))
     if architecture.open_clip is not None:
-        if definition["text_cfg"].get("hf_tokenizer_name"):
-            show_slow_imports()
         return definition, open_clip.get_tokenizer(architecture.open_clip)
     return definition, plain_tokenizer(definition["text_cfg"], None)
 
@@ -138,7 +135,6 @@ def _assemble(
         refuse_code(fields["text_cfg"]["hf_model_name"])
         fields["text_cfg"]["hf_model_pretrained"] = False  # the checkpoint brings all weights
     if "timm_model_name" in fields.get("vision_cfg", {}):
-        show_slow_imports()
         fields["vision_cfg"]["timm_model_pretrained"] = False  # or it would be downloaded
     custom = fields.pop("custom_text", False) or bool(fields["text_cfg"].get("hf_model_name"))
     if "multimodal_cfg" in fields:

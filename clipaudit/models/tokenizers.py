@@ -12,7 +12,6 @@ import torch
 from open_clip.tokenizer import DEFAULT_CONTEXT_LENGTH, HFTokenizer, SimpleTokenizer
 
 from clipaudit.errors import ConfigError, InputError
-from clipaudit.steps.slowimports import show_slow_imports
 
 Tokenizer = Callable[[list[str]], torch.Tensor]
 Definition = dict[str, Any]  # open_clip's JSON form: embed_dim, vision_cfg, text_cfg, ...
@@ -62,7 +61,6 @@ def plain_tokenizer(text: Definition, directory: Path | None) -> Tokenizer:
 
 
 def _hugging_face(source: str, options: Definition, **own: Any) -> Tokenizer:  # noqa: ANN401
-    show_slow_imports()
     if options.pop("trust_remote_code", False):
         raise InputError(
             f"{source}: text_cfg.tokenizer_kwargs asks for trust_remote_code, that is, to run the "
@@ -90,7 +88,6 @@ def refuse_code(text_model: str) -> None:
 
     Asked for before open_clip is: that would ask on the terminal whether to run them.
     """
-    show_slow_imports()
     from transformers import AutoConfig
 
     try:

@@ -19,7 +19,6 @@ from typing import Any
 from clipaudit.config.loading import read_settings
 from clipaudit.errors import ClipauditError, ConfigError, InputError
 from clipaudit.steps.inputs import is_pointer
-from clipaudit.steps.slowimports import slow_imports_shown
 from clipaudit.suggestions import did_you_mean
 
 METADATA = Path(".snakemake")
@@ -77,8 +76,7 @@ def read_workflow(targets: Sequence[str], arguments: Sequence[str] = ()) -> Work
             f"{Path.cwd()}: no Snakefile here. Run this in the folder from which snakemake is run."
         )
     with _quiet(targets), _uncollected():
-        with slow_imports_shown():  # plugins of Snakemake, SLURM's for one, import pandas
-            from snakemake.cli import parse_args
+        from snakemake.cli import parse_args
 
         _, settings = parse_args([*arguments, "--", *targets])
         for path in settings.configfile or ():

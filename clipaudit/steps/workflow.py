@@ -3,10 +3,8 @@
 A script names a function `compute(step)` and hands it to `run_step`; see `clipaudit.steps.step`.
 """
 
-import atexit
 import contextlib
 import logging
-import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +13,6 @@ from typing import Any, NoReturn
 
 from clipaudit.errors import ClipauditError, StepError
 from clipaudit.steps.codedigest import SCRIPTS, code_digest
-from clipaudit.steps.slowimports import hide_slow_imports
 from clipaudit.steps.step import Step
 from clipaudit.store.disks import disk_error
 
@@ -27,17 +24,15 @@ logger = logging.getLogger(__name__)
 def run_step(job: Any, compute: Callable[[Step], None]) -> None:  # noqa: ANN401
     """Run one workflow script's `compute`, or take what it would give from the store.
 
-    Exit with 1 and one message on our own errors. A script ends with this: where it goes well the
-    process will end with 0, whatever came after.
+    Exit with 1 and one message on our own errors.
     """
-    with ending_at_once(), reporting(job):
+    with reporting(job):
         Step(job).run(compute)
 
 
 @contextlib.contextmanager
 def reporting(job: Any) -> Iterator[None]:  # noqa: ANN401
     """Run a script's body with its threads and log set; our own errors become one message."""
-    hide_slow_imports()
     _set_threads(job.threads)
     _log_to(Path(job.log[0]) if job.log else None)
     try:
@@ -56,21 +51,6 @@ def reporting(job: Any) -> Iterator[None]:  # noqa: ANN401
         stop_with(refused, at=job.rule)
 
 
-@contextlib.contextmanager
-def ending_at_once() -> Iterator[None]:
-    """Let the process end, if the block ends well, with 0 and without being taken apart.
-
-    That takes a job with torch most of a second, to free memory that goes with the process. What is
-    registered to be called at exit from here on still is called, and threads are waited for.
-    """
-    atexit.register(_leave)  # the first to be registered is the last to be called
-    try:
-        yield
-    except BaseException:
-        atexit.unregister(_leave)
-        raise
-
-
 def stop_with(error: ClipauditError, *, at: str = "settings") -> NoReturn:
     """End the process with one of our own errors as a message, without a traceback."""
     print(f"clipaudit: {at}: {error}", file=sys.stderr)
@@ -80,15 +60,6 @@ def stop_with(error: ClipauditError, *, at: str = "settings") -> NoReturn:
 def code(rule: str, *extra_files: str) -> str:
     """Return the code digest of a rule, for its params: of `workflow_scripts/<rule>.py`."""
     return code_digest(SCRIPTS / f"{rule}.py", [Path(file) for file in extra_files])
-
-
-def _leave() -> NoReturn:
-    for worker in multiprocessing.active_children():  # daemons, which would outlive us by seconds
-        worker.terminate()
-    logging.shutdown()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
 
 
 def _refuse_absent_data(job: Any) -> None:  # noqa: ANN401

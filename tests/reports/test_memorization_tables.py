@@ -22,7 +22,7 @@ def tables():
         settings["recipes"]["again"] = {**settings["recipes"]["scenes"], "seed": 1}
         settings["memorization"] |= changes
         if not similarity:
-            del settings["similarity"], settings["encoders"]["other"]
+            del settings["similarity"]
         return memorization_tables(parse_settings(settings))
 
     return build
