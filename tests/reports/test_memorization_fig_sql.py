@@ -17,7 +17,7 @@ from clipaudit.reports.intervals import exact_interval
 from clipaudit.reports.tables import report_table
 from clipaudit.store.actions import LabelledFile
 
-DEMO = Path(__file__).parents[2] / "config/demo.yaml"
+DEMO = Path(__file__).parents[2] / "config/demo_full.yaml"
 
 # folder of results/: the schema of its tables, and the labels that their paths bear
 STORED = {

@@ -24,6 +24,12 @@ def demo():
 
 
 @pytest.fixture
+def full():
+    """A function: the figures of the whole demo, with some settings of the audit replaced."""
+    return lambda **changes: build("demo_full", **changes)
+
+
+@pytest.fixture
 def paper():
     """A function: the figures at the paper's scale, with some settings of the audit replaced."""
     return lambda **changes: build("dejavu", **changes)
@@ -65,9 +71,9 @@ def test_without_the_audit_there_is_no_figure():
     assert memorization_figures(parse_settings(settings)) == {}
 
 
-def test_caption_selection_is_drawn_where_there_are_sets(demo):
-    assert "memorization_fig7" in demo()
-    assert "memorization_fig7" not in demo(selections={})
+def test_caption_selection_is_drawn_where_there_are_sets(full):
+    assert "memorization_fig7" in full()
+    assert "memorization_fig7" not in full(selections={})
 
 
 def test_every_figure_has_its_sql(paper, demo):
@@ -204,8 +210,8 @@ def test_baselines_stand_before_our_models(paper):
     assert [row["group_position"] for row in rows] == list(range(5))
 
 
-def test_captions_are_selected_by_all_models_of_a_group(demo):
-    table = demo(grid=["token-masking-0.5"])["memorization_fig7"].table
+def test_captions_are_selected_by_all_models_of_a_group(full):
+    table = full(grid=["token-masking-0.5"])["memorization_fig7"].table
 
     models = {}
     for row in table.relations["encoders"]:
@@ -226,8 +232,8 @@ def test_captions_are_selected_by_all_models_of_a_group(demo):
     ]
 
 
-def test_earlier_checkpoints_select_no_captions(demo):
-    figure = demo()["memorization_fig7"]  # its grid has one
+def test_earlier_checkpoints_select_no_captions(full):
+    figure = full()["memorization_fig7"]  # its grid has one
 
     shown = {row["panel_title"] for row in figure.table.relations["groups"]}
     assert "epochs" not in shown
