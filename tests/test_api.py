@@ -87,6 +87,13 @@ def test_the_gap_rule_is_that_of_brute_force(large, small, tests):
     assert kept.tolist() == (~((wide[0] @ wide[2].T) > gaps).any(axis=1)).tolist()
 
 
+@pytest.mark.parametrize(("small", "tests", "kept"), [(0, 2, False), (2, 0, True)])
+def test_without_a_small_set_all_leave_and_without_tests_none(small, tests, kept):
+    found = clipaudit.kept_by_gap(np.eye(3), np.eye(3)[:small], np.eye(3)[:tests])
+
+    assert found.tolist() == [kept] * 3
+
+
 def test_equal_models_have_no_deja_vu_gap():
     rng = np.random.default_rng(0)
     one = clipaudit.Embedded(rng.standard_normal((40, 4)), rng.standard_normal((30, 4)))

@@ -6,7 +6,7 @@ from clipaudit.steps.workflow import Step, run_step
 def compute(step: Step) -> None:
     """Predict the classes, one model load for all test sets."""
     from clipaudit.evaluation.evaluation import PREDICTIONS, evaluate_classifier, read_tasks
-    from clipaudit.models.classifiers import JobsClassifier
+    from clipaudit.models.classifiers import ClassifierSettings
     from clipaudit.models.clip import use_device
 
     device = use_device(step.device, threads=step.threads)
@@ -16,7 +16,7 @@ def compute(step: Step) -> None:
         step.files("tars"),
         lambda name: step.table("samples", corpus=name),
     )
-    asked = step.settings_as(JobsClassifier, "model")
+    asked = step.settings_as(ClassifierSettings, "model")
     classifier = asked.load(step.files("weights"), classes=len(tasks[0].classes))
     workers, batch_size = step.resource("workers", 0), step.settings["batch_size"]
     for name, predictions in evaluate_classifier(

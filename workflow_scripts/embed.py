@@ -10,11 +10,11 @@ def compute(step: Step) -> None:
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.embeddings.embedding import embed_images, embeddings_schema
     from clipaudit.models.clip import use_device
-    from clipaudit.models.encoders import JobsModel
+    from clipaudit.models.encoders import ModelSettings
 
     device = use_device(step.device, threads=step.threads)
     name, batch_size = step.settings["name"], step.settings["model"]["encoder"]["batch_size"]
-    clip = step.settings_as(JobsModel, "model").load(step.files("weights"))
+    clip = step.settings_as(ModelSettings, "model").load(step.files("weights"))
     drops = Drops("embed")
     batches = embed_images(
         list(zip(step.settings["shards"], step.files("tars"), strict=True)),

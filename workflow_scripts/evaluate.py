@@ -7,7 +7,7 @@ def compute(step: Step) -> None:
     """Predict the classes, one model load for all test sets."""
     from clipaudit.evaluation.evaluation import PREDICTIONS, evaluate, read_tasks
     from clipaudit.models.clip import use_device
-    from clipaudit.models.encoders import JobsModel
+    from clipaudit.models.encoders import ModelSettings
 
     device = use_device(step.device, threads=step.threads)
     tasks = read_tasks(
@@ -16,7 +16,7 @@ def compute(step: Step) -> None:
         step.files("tars"),
         lambda name: step.table("samples", corpus=name),
     )
-    clip = step.settings_as(JobsModel, "model").load(step.files("weights"))
+    clip = step.settings_as(ModelSettings, "model").load(step.files("weights"))
     workers, batch_size = step.resource("workers", 0), step.settings["batch_size"]
     for name, predictions in evaluate(
         clip, tasks, batch_size=batch_size, workers=workers, device=device

@@ -5,13 +5,13 @@ from clipaudit.steps.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Index the shards."""
-    from clipaudit.corpora.classes import AskedCaptions
+    from clipaudit.corpora.classes import CaptionSettings
     from clipaudit.corpora.drops import DROPS
     from clipaudit.corpora.manifests import rows_in_tars
     from clipaudit.corpora.samples import SAMPLES, index_shards
     from clipaudit.corpora.shardlist import SHARDS, list_shards
 
-    numbers, asked = step.settings["shards"], step.settings_as(AskedCaptions, "captioning")
+    numbers, asked = step.settings["shards"], step.settings_as(CaptionSettings, "captioning")
     samples, drops = index_shards(
         list(zip(numbers, step.files("tars"), strict=True)),
         asked.captioning(next(iter(step.files("classes")), None)),

@@ -5,12 +5,12 @@ from clipaudit.steps.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """List the rows of the files."""
-    from clipaudit.corpora.classes import AskedCaptions
+    from clipaudit.corpora.classes import CaptionSettings
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.corpora.listing import LISTED, list_samples, rows_in_file
     from clipaudit.corpora.shardlist import SHARDS, list_shards
 
-    numbers, asked = step.settings["shards"], step.settings_as(AskedCaptions, "captioning")
+    numbers, asked = step.settings["shards"], step.settings_as(CaptionSettings, "captioning")
     files = list(zip(numbers, step.files("files"), strict=True))
     drops = Drops("index")
     samples = list_samples(

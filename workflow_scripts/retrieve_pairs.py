@@ -7,10 +7,10 @@ def compute(step: Step) -> None:
     """Rank them."""
     from clipaudit.evaluation.pair_retrieval import PAIR_RANKS, retrieve_pairs
     from clipaudit.models.clip import use_device
-    from clipaudit.models.encoders import JobsModel
+    from clipaudit.models.encoders import ModelSettings
 
     device = use_device(step.device, threads=step.threads)
-    clip = step.settings_as(JobsModel, "model").load(step.files("weights"))
+    clip = step.settings_as(ModelSettings, "model").load(step.files("weights"))
     ranks = retrieve_pairs(
         clip,
         step.settings["corpus"],

@@ -10,10 +10,10 @@ def compute(step: Step) -> None:
     from clipaudit.evaluation.suite import METRICS, run_task
     from clipaudit.evaluation.suite_tasks import task_named
     from clipaudit.models.clip import use_device
-    from clipaudit.models.encoders import JobsModel
+    from clipaudit.models.encoders import ModelSettings
 
     device = use_device(step.device, threads=step.threads)
-    clip = step.settings_as(JobsModel, "model").load(step.files("weights"))
+    clip = step.settings_as(ModelSettings, "model").load(step.files("weights"))
     metrics = run_task(
         clip,
         task_named(step.settings["task"]),

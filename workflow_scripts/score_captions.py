@@ -8,12 +8,12 @@ def compute(step: Step) -> None:
     from clipaudit.corpora.drops import DROPS, Drops
     from clipaudit.corpora.splits import select_rows
     from clipaudit.models.clip import use_device
-    from clipaudit.models.encoders import JobsModel
+    from clipaudit.models.encoders import ModelSettings
     from clipaudit.parrot.caption_scores import SCORES, score_captions
 
     device = use_device(step.device, threads=step.threads)
     drops = Drops("score captions")
-    clip = step.settings_as(JobsModel, "model").load(step.files("weights"))
+    clip = step.settings_as(ModelSettings, "model").load(step.files("weights"))
     samples = step.table("samples")
     scores = score_captions(
         list(zip(step.settings["shards"], step.files("tars"), strict=True)),

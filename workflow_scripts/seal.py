@@ -5,14 +5,14 @@ from clipaudit.steps.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Seal the manifest."""
-    from clipaudit.corpora.classes import AskedCaptions
+    from clipaudit.corpora.classes import CaptionSettings
     from clipaudit.corpora.manifests import corpus_to_seal
     from clipaudit.corpora.sealed import seal
 
     classes = iter(step.files("classes"))
     corpora = []
     for corpus in step.settings["captionings"]:
-        asked = step.settings_as(AskedCaptions, "captionings", corpus)
+        asked = step.settings_as(CaptionSettings, "captionings", corpus)
         shards = step.table("shards", corpus=corpus)
         captioning = asked.captioning(next(classes) if asked.needs_label else None)
         rows = dict(zip(shards["shard"].to_pylist(), shards["rows"].to_pylist(), strict=True))

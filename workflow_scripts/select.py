@@ -9,10 +9,10 @@ def compute(step: Step) -> None:
 
     from clipaudit.evaluation.selection import SELECTIONS, select_captions
     from clipaudit.models.clip import use_device
-    from clipaudit.models.encoders import JobsModel
+    from clipaudit.models.encoders import ModelSettings
 
     device = use_device(step.device, threads=step.threads)
-    clip = step.settings_as(JobsModel, "model").load(step.files("weights"))
+    clip = step.settings_as(ModelSettings, "model").load(step.files("weights"))
     tars = iter(step.files("tars"))
     for each in step.settings["sets"]:
         selections = select_captions(

@@ -24,7 +24,7 @@ def read_classes(path: Path) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class AskedCaptions:
+class CaptionSettings:
     """How the captions and labels of a corpus are read, as the settings say it."""
 
     source: Source
@@ -37,6 +37,6 @@ class AskedCaptions:
         return self.source != "none"
 
     def captioning(self, classes: Path | None) -> Captioning:
-        """Return the way with the class names of a file, where the corpus has labels."""
+        """Return how captions are made, with the class names of a file if there are labels."""
         names = read_classes(classes) if classes else ()
         return Captioning(self.source, self.template or Captioning.template, names)

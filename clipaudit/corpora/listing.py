@@ -25,7 +25,7 @@ from clipaudit.corpora.samples import (
 )
 from clipaudit.corpora.shards import shown
 from clipaudit.errors import InputError
-from clipaudit.plaindata import Json
+from clipaudit.plaindata import Json, Row
 from clipaudit.plaintext import plain
 
 _OF_PICTURES = {"image_sha256", "image_format", "width", "height", "image_bytes"}
@@ -84,7 +84,7 @@ def rows_in_file(path: Path) -> int:
 
 
 def _columns(
-    fields: Json, captioning: Captioning, needs_caption: bool, needs_label: bool
+    fields: Row, captioning: Captioning, needs_caption: bool, needs_label: bool
 ) -> dict[str, Any]:
     """Return what LISTED says of a row besides its address; raises Unusable."""
     members = _members(fields["caption"], fields["label"])
@@ -114,7 +114,7 @@ def _members(caption: object, label: object) -> dict[str, bytes]:
     return members
 
 
-def _metadata(fields: Json) -> str | None:
+def _metadata(fields: Row) -> str | None:
     held = {"url": fields["url"], **fields["fields"]}
     known = {name: value for name, value in held.items() if value is not None}
     return json.dumps(known, ensure_ascii=False, default=str) if known else None

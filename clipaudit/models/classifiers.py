@@ -94,7 +94,7 @@ def _data_settings(recipe: SupervisedRecipe) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class JobsClassifier:
+class ClassifierSettings:
     """A classifier trained here by a recipe, or one that the settings name."""
 
     recipe: SupervisedRecipe | None

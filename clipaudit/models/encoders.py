@@ -9,7 +9,7 @@ from clipaudit.models.clip import Clip, from_checkpoint, load_encoder
 
 
 @dataclass(frozen=True)
-class JobsModel:
+class ModelSettings:
     """An encoder of the settings, or a model trained here, which has an architecture alone."""
 
     encoder: Encoder | None

@@ -8,12 +8,12 @@ from clipaudit.reports.specification import ReportTable
 
 @dataclass(frozen=True)
 class ReportFigure:
-    """A figure: its table, and the drawing of it, by a name that `draw_figure` knows.
+    """A figure: its table, and the form that it is drawn in, a module of `reports/forms/`.
 
     `options` go to the drawing; the caption says what is seen, for who prints the figure.
     """
 
     table: ReportTable
-    draw: str
+    form: str
     caption: str
     options: Mapping[str, str] = field(default_factory=dict)

@@ -132,7 +132,7 @@ class ReportFiles:
 
     def figure_form(self, wildcards: Wildcards) -> str:
         """Return the name of the form that a figure is drawn in."""
-        return self._figure(wildcards).draw
+        return self._figure(wildcards).form
 
     def figure_form_files(self, wildcards: Wildcards) -> Paths:
         """Return the code of the form that a figure is drawn in."""

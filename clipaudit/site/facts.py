@@ -7,7 +7,7 @@ import duckdb
 
 from clipaudit.config.pictures import left_out
 from clipaudit.config.settings import Settings
-from clipaudit.plaindata import Json
+from clipaudit.plaindata import Json, Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.layouts import count
 
@@ -140,7 +140,7 @@ def _drops(connection: duckdb.DuckDBPyConnection, view: str) -> list[Drop]:
     ]
 
 
-def _example(sample: Json) -> Line:
+def _example(sample: Row) -> Line:
     key, detail = (plain(sample[name] or "") for name in ("key", "detail"))
     return sample["shard"], sample["row"], key, detail
 

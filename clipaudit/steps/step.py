@@ -6,14 +6,11 @@ all of them are written.
 """
 
 import fcntl
-import importlib.metadata
 import json
 import logging
 import os
 import platform
-import resource
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -33,6 +30,7 @@ from clipaudit.steps.codedigest import SCRIPTS, code_parts, is_module
 from clipaudit.steps.environment import device_of, environment_of, processes_of
 from clipaudit.steps.filedigests import FileDigests
 from clipaudit.steps.inputs import InputFiles
+from clipaudit.steps.usage import cpu_seconds, peak_memory_mb, versions_of_loaded_libraries
 from clipaudit.store.actions import ActionCache, ActionOutput, Ingredients, LabelledFile
 from clipaudit.store.code_records import CodeRecord, write_code
 from clipaudit.store.placements import Placement, place
@@ -256,7 +254,7 @@ class Step:
 
     def _execute(self, compute: Callable[["Step"], None]) -> dict[str, ActionOutput]:
         started, clock = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
-        cpu_before = _cpu_seconds()
+        cpu_before = cpu_seconds()
         self._take_up()
         with self._allowance.spent(self.key, int(self._job.resources.get("gpu", 0))):
             compute(self)
@@ -269,12 +267,12 @@ class Step:
             started=started,
             seconds=round(time.monotonic() - clock, 3),
             host=platform.node(),
-            peak_memory_mb=_peak_memory_mb(),
+            peak_memory_mb=peak_memory_mb(),
             threads=self.threads,
-            versions=_versions_of_loaded_libraries(),
+            versions=versions_of_loaded_libraries(),
             written={name: round(when - clock, 3) for name, when in self._written_at.items()},
             owner=user_name(os.getuid()),
-            cpu_seconds=round(_cpu_seconds() - cpu_before, 3),
+            cpu_seconds=round(cpu_seconds() - cpu_before, 3),
             device=self.device,
         )
         record = Record(self.key, self.ingredients, self._outputs, self._wildcards, execution)
@@ -371,35 +369,3 @@ def _lies_at(path: Path, file: IO[str]) -> bool:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:
         return False
-
-
-def _peak_memory_mb() -> int:
-    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return max(_own_peak_kilobytes(), children) // 1024
-
-
-def _own_peak_kilobytes() -> int:
-    """Return the most memory that this process held: of rusage, what its parent held counts too."""
-    with suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1])
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
-def _cpu_seconds() -> float:
-    """Return the time of processors that this process and its finished children have had."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
-
-
-def _versions_of_loaded_libraries() -> dict[str, str]:
-    """Return the versions of the libraries that this step imported, and of Python."""
-    known = {
-        "torch": "torch", "torchvision": "torchvision", "open_clip": "open_clip_torch",
-        "numpy": "numpy", "pyarrow": "pyarrow", "duckdb": "duckdb", "PIL": "pillow",
-        "timm": "timm", "matplotlib": "matplotlib", "rapidocr": "rapidocr",
-    }  # fmt: skip
-    loaded = [name for module, name in known.items() if module in sys.modules]
-    versions = {name: importlib.metadata.version(name) for name in loaded}
-    return {"python": platform.python_version(), **versions}

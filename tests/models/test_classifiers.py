@@ -19,7 +19,7 @@ from torchvision.transforms import (
 from clipaudit.config.supervised import Classifier, SupervisedRecipe
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.models.classifiers import (
-    JobsClassifier,
+    ClassifierSettings,
     build,
     from_recipe,
     load,
@@ -254,8 +254,8 @@ def test_job_says_by_settings_what_it_loads(tmp_path, trained):
     elsewhere = narrow("as/the/settings/say.safetensors")
 
     found = [
-        JobsClassifier(RECIPE, None).load([path], classes=5),
-        JobsClassifier(None, elsewhere).load([path], classes=5),
+        ClassifierSettings(RECIPE, None).load([path], classes=5),
+        ClassifierSettings(None, elsewhere).load([path], classes=5),
     ]
 
     assert all(torch.equal(logits(each.model), logits(trained)) for each in found)

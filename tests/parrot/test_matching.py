@@ -1,3 +1,4 @@
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -6,6 +7,7 @@ from table14 import TABLE_14
 
 from clipaudit.errors import ConfigError, StoreError
 from clipaudit.parrot.matching import MATCHES, co_embedded, match, span_texts
+from clipaudit.parrot.rates import cotr
 from clipaudit.parrot.spans import SPANS, Span, Word, spans_table
 from clipaudit.parrot.tokens import TOKENIZATIONS, tokens
 
@@ -43,6 +45,17 @@ characters = st.one_of(
 )
 captions = st.text(characters, max_size=30)
 pictures = st.tuples(captions, st.lists(st.text(characters, max_size=15), max_size=4))
+
+
+@pytest.mark.parametrize("tokenization", TOKENIZATIONS)
+@given(drawn=st.lists(pictures, max_size=4))
+def test_rates_of_texts_alone_are_those_of_a_run(tokenization, drawn):
+    captions, texts = [pair[0] for pair in drawn], [pair[1] for pair in drawn]
+
+    found = cotr(captions, texts, tokenization=tokenization)
+
+    rates = match(captioned(captions), spotted(texts))[f"{tokenization}_rate"]
+    assert [None if np.isnan(rate) else rate for rate in found] == rates.to_pylist()
 
 
 @given(st.lists(pictures, max_size=4))

@@ -375,4 +375,4 @@ def test_its_columns_are_those_of_the_stored_tables(stored, name):
     table = report_table(figure.table.sql, views, figure.table.parameters)
 
     assert len(table)
-    assert figure_bytes(draw_figure(figure.draw, table, figure.options))
+    assert figure_bytes(draw_figure(figure.form, table, figure.options))

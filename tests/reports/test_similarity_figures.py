@@ -229,7 +229,7 @@ def test_every_figure_is_drawn_from_its_table_even_without_data(figures, view):
         }
         table = report_table(figure.table.sql, views | relations, figure.table.parameters)
 
-        drawn = draw_figure(figure.draw, table, figure.options)
+        drawn = draw_figure(figure.form, table, figure.options)
 
         panels = [axes for axes in drawn.axes if axes.get_visible()]
         assert all(axes.texts for axes in panels), name

@@ -1,0 +1,42 @@
+"""What a job used: memory, processors, libraries."""
+
+import importlib.metadata
+import os
+import platform
+import resource
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+
+def peak_memory_mb() -> int:
+    """Return the most memory that this process, or one of its finished children, has held."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return max(_own_peak_kilobytes(), children) // 1024
+
+
+def _own_peak_kilobytes() -> int:
+    """Return the most memory that this process held: of rusage, what its parent held counts too."""
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def cpu_seconds() -> float:
+    """Return the time of processors that this process and its finished children have had."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def versions_of_loaded_libraries() -> dict[str, str]:
+    """Return the versions of the libraries that this step imported, and of Python."""
+    known = {
+        "torch": "torch", "torchvision": "torchvision", "open_clip": "open_clip_torch",
+        "numpy": "numpy", "pyarrow": "pyarrow", "duckdb": "duckdb", "PIL": "pillow",
+        "timm": "timm", "matplotlib": "matplotlib", "rapidocr": "rapidocr",
+    }  # fmt: skip
+    loaded = [name for module, name in known.items() if module in sys.modules]
+    versions = {name: importlib.metadata.version(name) for name in loaded}
+    return {"python": platform.python_version(), **versions}
