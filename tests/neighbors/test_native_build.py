@@ -56,17 +56,22 @@ def test_a_library_of_other_sources_is_not_used(tmp_path, monkeypatch, caplog):
     assert "was compiled from other sources" in caplog.text
 
 
-@pytest.mark.skipif("avx2" not in library.kernels(), reason="the native search does not run here")
-@pytest.mark.parametrize(
-    ("most", "kernels"), [("AVX", "()"), ("AVX2", "('avx2',)"), ("DEFAULT", str(library.kernels()))]
-)
-def test_the_variable_that_limits_onednn_limits_the_kernels(most, kernels):
+def kernels_under(**limit):
+    """Return what a process prints of its kernels that has no limit but this one."""
     program = "from clipaudit.neighbors.native.library import kernels; print(kernels())"
-    environment = {**os.environ, "ONEDNN_MAX_CPU_ISA": most}
+    unlimited = {name: text for name, text in os.environ.items() if name != "ONEDNN_MAX_CPU_ISA"}
+    command = [sys.executable, "-c", program]
+    return subprocess.check_output(command, env=unlimited | limit, text=True).strip()
 
-    done = subprocess.check_output([sys.executable, "-c", program], env=environment, text=True)
 
-    assert done == f"{kernels}\n"
+@pytest.mark.skipif("avx2" not in library.kernels(), reason="the native search does not run here")
+@pytest.mark.parametrize(("most", "kernels"), [("AVX", "()"), ("AVX2", "('avx2',)")])
+def test_the_variable_that_limits_onednn_limits_the_kernels(most, kernels):
+    assert kernels_under(ONEDNN_MAX_CPU_ISA=most) == kernels
+
+
+def test_the_limit_default_forbids_no_kernel():
+    assert kernels_under(ONEDNN_MAX_CPU_ISA="DEFAULT") == kernels_under()
 
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="there is no g++")
