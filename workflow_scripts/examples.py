@@ -28,7 +28,7 @@ def compute(step: Step) -> None:
     found = examples.most_memorized(
         {model: pa.concat_tables(pieces(f"recalls_{name}")) for model, name in models.items()},
         kept.filter(kept["kept"]),
-        examples.Material(
+        examples.ExampleInputs(
             samples=pieces("samples"),
             truths=pieces("truths", "corpus"),
             retrieved={model: pieces(f"retrieved_{name}") for model, name in models.items()},

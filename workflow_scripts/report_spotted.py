@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 from clipaudit.steps.workflow import Step, run_step
 
 if TYPE_CHECKING:
-    from clipaudit.parrot.example_texts import Material
-    from clipaudit.parrot.examples import Part
+    from clipaudit.parrot.example_texts import SamplesAndSpans
+    from clipaudit.parrot.examples import ScoredPart
 
 
-def parts(step: Step) -> "Iterator[Part]":
+def parts(step: Step) -> "Iterator[ScoredPart]":
     """Yield what pictures are picked by, part by part."""
-    from clipaudit.parrot.examples import Part
+    from clipaudit.parrot.examples import ScoredPart
 
     words = step.settings["gallery"]["tokenization"]
     columns = ["shard", "row", "spans", f"{words}_co", f"{words}_rate"]
@@ -20,19 +20,19 @@ def parts(step: Step) -> "Iterator[Part]":
     placed = step.tables("placed") if step.files("placed") else [None] * len(files)
     matches = step.tables("matches", columns=columns)
     for file, *tables in zip(files, step.tables("scores"), matches, placed, strict=True):
-        yield Part(file.labels["corpus"], *tables)
+        yield ScoredPart(file.labels["corpus"], *tables)
 
 
-def material(step: Step, corpus: str, shards: set[int]) -> "Material":
+def material(step: Step, corpus: str, shards: set[int]) -> "SamplesAndSpans":
     """Return the samples and spans of some shards."""
     from clipaudit.corpora.lookup import rows_of_shards
-    from clipaudit.parrot.example_texts import Material
+    from clipaudit.parrot.example_texts import SamplesAndSpans
 
     samples, spans = (
         [file.path for file in step.labelled(name) if file.labels["corpus"] == corpus]
         for name in ("samples", "spans")
     )
-    return Material(rows_of_shards(samples, shards), rows_of_shards(spans, shards))
+    return SamplesAndSpans(rows_of_shards(samples, shards), rows_of_shards(spans, shards))
 
 
 def compute(step: Step) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from clipaudit.cli.sizes import size
+from clipaudit.cli.options import size
 
 if TYPE_CHECKING:
     from clipaudit.lineage.planning.estimates import Estimate, Stage

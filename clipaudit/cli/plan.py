@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clipaudit.cli.sizes import size
+from clipaudit.cli.options import size
 from clipaudit.plaintext import plain
 
 if TYPE_CHECKING:

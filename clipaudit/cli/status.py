@@ -25,7 +25,7 @@ def status(runs: Path, follow: bool, form: str) -> None:
     Example:
       clipaudit status --follow
     """
-    from clipaudit.runs.telling import run_status, status_json, status_lines
+    from clipaudit.runs.status_text import run_status, status_json, status_lines
 
     while True:
         now = time.time()

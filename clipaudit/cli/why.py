@@ -70,14 +70,13 @@ def why(
       clipaudit why similarity_table1 --column accuracy \\
         --where "dataset = 'sketch-pruned' and testset = 'sketch'"
     """
-    from clipaudit.lineage.why.answer import SECONDS, Wish
+    from clipaudit.lineage.why.answer import SECONDS, WhyOptions
     from clipaudit.lineage.why.answer import why as answered
-    from clipaudit.lineage.why.tree_mermaid import why_mermaid
-    from clipaudit.lineage.why.tree_text import why_text
+    from clipaudit.lineage.why.tree_text import why_mermaid, why_text
     from clipaudit.store.store import Store
 
-    wish = Wish(rows, not every, code, SECONDS if seconds is None else seconds)
-    answer = answered(results, Store(store), table, where, column, wish)
+    options = WhyOptions(rows, not every, code, SECONDS if seconds is None else seconds)
+    answer = answered(results, Store(store), table, where, column, options)
     if form == "json":
         click.echo(json.dumps(answer, indent=1, ensure_ascii=True, allow_nan=False))
     elif form == "mermaid":

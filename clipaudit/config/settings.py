@@ -17,13 +17,9 @@ from clipaudit.config.checks import (
 from clipaudit.config.corpora import Corpus, LabelSet
 from clipaudit.config.deduplication import Deduplication
 from clipaudit.config.embeddings import GivenEmbeddings, check_embeddings
-from clipaudit.config.limits import Limits
 from clipaudit.config.manifests import ALL
 from clipaudit.config.pictures import check_pictures
-from clipaudit.config.remote import Remote
-from clipaudit.config.report import Report
-from clipaudit.config.sharing import SharedStore
-from clipaudit.config.software import Software
+from clipaudit.config.running import Limits, Remote, Report, SharedStore, Software
 from clipaudit.config.supervised import Classifier, SupervisedRecipe
 from clipaudit.config.training import Architecture, Encoder, Recipe
 from clipaudit.config.worlds import World

@@ -30,9 +30,9 @@ Level = tuple[float, Int[np.ndarray, " n"]]  # a similarity, and each rank's gro
 class SpanningForest:
     """A `Comparison` that keeps the pairs of similarity above `floor` that connect the most.
 
-    Pairs above a floor are found by `neighbors.above`, unless there are so few that torch would
-    take longer to start, or all are asked for. Memory: `waiting` pairs and one tile's, or twice as
-    many as there are samples if these are more.
+    Pairs above a floor are found by `neighbors.range_search`, unless there are so few that torch
+    would take longer to start, or all are asked for. Memory: `waiting` pairs and one tile's, or
+    twice as many as there are samples if these are more.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class SpanningForest:
             for left, right in tiles(first, earlier, later):
                 self._multiply(left, right)
             return
-        from clipaudit.neighbors.above import Above
+        from clipaudit.neighbors.range_search import RangeSearch
 
         numbers = np.arange(first, first + len(earlier))
-        above = Above(earlier, device=self._device, threads=self._threads)
+        above = RangeSearch(earlier, device=self._device, threads=self._threads)
         for ranks, vectors in later:
             floor = partial(self._tile_floor, numbers, ranks)
             for lefts, rights, similarity in above.pairs(vectors, ranks - first, floor):

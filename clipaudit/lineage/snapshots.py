@@ -1,7 +1,7 @@
 """Snapshots: which pointer lay where, and which action had put it there.
 
 A results folder holds the one of now; `clipaudit pin NAME` keeps one by name, so that a later run
-can be set against it and the objects that it names stay. A `Run` is either of them.
+can be set against it and the objects that it names stay. A `RecordedRun` is either of them.
 
     store/pins/<name>.json   a kept snapshot
 """
@@ -84,7 +84,7 @@ def pins(store: Store) -> list[str]:
     return sorted(path.stem for path in (store.root / "pins").glob("*.json"))
 
 
-class Run:
+class RecordedRun:
     """What lay where in a results folder, as it is now or as a pin kept it; read when asked for."""
 
     def __init__(
@@ -143,7 +143,7 @@ class Run:
         return placed.placement.action if placed and same else file.action
 
 
-def open_run(name: str, store: Store) -> Run:
+def open_run(name: str, store: Store) -> RecordedRun:
     """Return the run of this name: a pin of `store`, else a results folder.
 
     A folder that is called like a pin is meant by `./name`. Raise InputError, with the nearest
@@ -152,7 +152,7 @@ def open_run(name: str, store: Store) -> Run:
     if name in pins(store):
         kept = pinned(store, name).placed
         tables = [path for path in kept if path.startswith(("tables/", "figures/"))]
-        return Run(name, store, tables, kept.get)
+        return RecordedRun(name, store, tables, kept.get)
     if not _is_results(Path(name)):
         raise InputError(
             f"{name}: no pin of {store.root} has this name, and no results folder lies here (one "
@@ -161,7 +161,7 @@ def open_run(name: str, store: Store) -> Run:
     return folder_run(Path(name), store)
 
 
-def folder_run(results: Path, store: Store) -> Run:
+def folder_run(results: Path, store: Store) -> RecordedRun:
     """Return a results folder as it is now; its records lie in the store that its links lead to.
 
     That is `store` where the links lead nowhere, as in a copy. Raise InputError for a folder that
@@ -183,7 +183,7 @@ def folder_run(results: Path, store: Store) -> Run:
         for stage in ("tables", "figures")
         for path in (results / ".actions" / stage).glob("*.json")
     ]
-    return Run(str(results), _store_of(results) or store, places, look)
+    return RecordedRun(str(results), _store_of(results) or store, places, look)
 
 
 def check_results(results: Path) -> None:

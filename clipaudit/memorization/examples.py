@@ -84,7 +84,7 @@ class Examples:
 
 
 @dataclass(frozen=True)
-class Material:
+class ExampleInputs:
     """What is known of records and public images, each table in pieces, whatever their order.
 
     Pieces are read once and not held together: only rows of examples stay. Records are named
@@ -101,7 +101,7 @@ class Material:
 def most_memorized(
     recalls: Mapping[str, pa.Table],
     records: pa.Table,
-    material: Material,
+    material: ExampleInputs,
     *,
     shards: Mapping[str, int],
     k: int,

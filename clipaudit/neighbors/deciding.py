@@ -12,10 +12,10 @@ from jaxtyping import Float16, Float64, Int64
 from torch import Tensor
 
 from clipaudit.neighbors import screening
+from clipaudit.neighbors.best_queries import BestQueries
 from clipaudit.neighbors.columns import Columns
 from clipaudit.neighbors.interface import Queries, RowBest, TopK, check_norms, check_vectors
 from clipaudit.neighbors.panels import Block, Group, Operands, Panel, dot_products, load
-from clipaudit.neighbors.races import Race
 
 DENSE_ROWS = 1_024  # rows of a float64 tile; with 1,024 queries 8 MB
 EXCESS_ROUNDING = 2.0**-17  # three roundings to float32 of numbers up to 32
@@ -73,8 +73,8 @@ class Deciding(ABC):
 
     def _search_set(self, block: Block, group: Group) -> Tensor:
         """Return the set's four columns of a `RowBest`, in float64; query numbers fit."""
-        nearest = Race(block.n, -torch.inf, block.bound, self._device)
-        excess = Race(block.n, 0.0, block.bound + EXCESS_ROUNDING, self._device)
+        nearest = BestQueries(block.n, -torch.inf, block.bound, self._device)
+        excess = BestQueries(block.n, 0.0, block.bound + EXCESS_ROUNDING, self._device)
         self._search(block, group, nearest, excess)
         crossed = excess.winners()
         if group.free is not None:
@@ -85,10 +85,14 @@ class Deciding(ABC):
         return torch.stack([nearest.values(), nearest.winners().double(), beyond, crossed.double()])
 
     @abstractmethod
-    def _search(self, block: Block, group: Group, nearest: Race, excess: Race) -> None:
-        """Let all pairs that can matter compete, in both races and in the columns."""
+    def _search(
+        self, block: Block, group: Group, nearest: BestQueries, excess: BestQueries
+    ) -> None:
+        """Let all pairs that can matter compete, for both values and in the columns."""
 
-    def _settle(self, block: Block, nearest: Race, excess: Race, *, last: bool = True) -> None:
+    def _settle(
+        self, block: Block, nearest: BestQueries, excess: BestQueries, *, last: bool = True
+    ) -> None:
         nearest.settle(lambda rows, queries: self._exact(block, rows, queries), last=last)
         excess.settle(lambda rows, queries: self._excess(block, rows, queries), last=last)
 
@@ -105,7 +109,12 @@ class Deciding(ABC):
         self._columns.fold(queries, exact, block.addresses[rows])
 
     def _search_exactly(
-        self, block: Block, rows: Int64[Tensor, " m"], panel: Panel, nearest: Race, excess: Race
+        self,
+        block: Block,
+        rows: Int64[Tensor, " m"],
+        panel: Panel,
+        nearest: BestQueries,
+        excess: BestQueries,
     ) -> None:
         """Do without screening, some rows at a time."""
         queries = self._queries.vectors[panel.start : panel.stop].double()

@@ -11,10 +11,10 @@ from jaxtyping import Float64, Int, Int64
 from torch import Tensor
 
 from clipaudit.neighbors import screening
+from clipaudit.neighbors.best_queries import BestQueries
 from clipaudit.neighbors.deciding import Deciding
 from clipaudit.neighbors.interface import Queries
 from clipaudit.neighbors.panels import Block, Group, Panel
-from clipaudit.neighbors.races import Race
 from clipaudit.neighbors.tiles import Crowded, Found, Tile, lane_peaks, reaching
 
 _GAP_ROWS = 4_096  # rows tested against the gaps at once
@@ -50,7 +50,9 @@ class Screened(Deciding):
         )
         self._memory = torch.empty(0, dtype=self._precision.floating, device=device)
 
-    def _search(self, block: Block, group: Group, nearest: Race, excess: Race) -> None:
+    def _search(
+        self, block: Block, group: Group, nearest: BestQueries, excess: BestQueries
+    ) -> None:
         """Screen panel by panel; a crowded one is computed exactly."""
         for panel in group.panels:
             try:
@@ -62,7 +64,9 @@ class Screened(Deciding):
                 self._fold(block, found.rows, found.columns + panel.start, found.values)
             self._settle(block, nearest, excess, last=panel is group.panels[-1])
 
-    def _screen(self, block: Block, panel: Panel, nearest: Race, excess: Race) -> Found:
+    def _screen(
+        self, block: Block, panel: Panel, nearest: BestQueries, excess: BestQueries
+    ) -> Found:
         """Make the rows' offers, and return the candidates of the columns."""
         tile = self._tile(block, panel)
         rows, columns, gaps = self._thresholds(tile, block, panel, nearest)
@@ -87,7 +91,7 @@ class Screened(Deciding):
         return tile
 
     def _thresholds(
-        self, tile: Tile, block: Block, panel: Panel, nearest: Race
+        self, tile: Tile, block: Block, panel: Panel, nearest: BestQueries
     ) -> tuple[Int[Tensor, " n"], Int[Tensor, " w"], Int[Tensor, " w"] | None]:
         """Return the codes below which a pair cannot matter to rows, columns and gaps."""
         highest = tile.values(tile.highest())
@@ -107,7 +111,7 @@ class Screened(Deciding):
         return screening.floor_codes(numbers, self._precision)
 
     def _screen_gaps(
-        self, tile: Tile, panel: Panel, rows: Int64[Tensor, " m"], excess: Race
+        self, tile: Tile, panel: Panel, rows: Int64[Tensor, " m"], excess: BestQueries
     ) -> None:
         """Offer the queries whose similarity to these rows exceeds their gap by the most."""
         assert panel.gaps is not None

@@ -78,7 +78,7 @@ class Curation:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class CuratedPart:
     """What is known of a part's samples, each table in any order, a sample in it once at most.
 
     `base` is a MANIFEST; a sample that it dropped is never taken. Only the columns that the kind
@@ -92,13 +92,13 @@ class Part:
     duplicates: pa.Table | None = None  # shard and row of what repeats another
 
 
-def criterion(curation: Curation, part: Part) -> str:
+def criterion(curation: Curation, part: CuratedPart) -> str:
     """Say what is asked of a sample, and what is not for want of a table.
 
     >>> nothing = pa.table({})
-    >>> criterion(Curation("c3", "cotr", at_least=0.3), Part(nothing, nothing))
+    >>> criterion(Curation("c3", "cotr", at_least=0.3), CuratedPart(nothing, nothing))
     'text, CoTR (words) >= 0.3'
-    >>> criterion(Curation("fix", "debiased", above=0.3), Part(nothing, nothing))
+    >>> criterion(Curation("fix", "debiased", above=0.3), CuratedPart(nothing, nothing))
     'no text, score > 0.3, aesthetics not asked, duplicates not asked'
     """
     signs = {"at_least": ">=", "below": "<", "above": ">", "exactly": "="}
@@ -120,7 +120,7 @@ def criterion(curation: Curation, part: Part) -> str:
 Refusal = tuple[Bool[np.ndarray, " n"], str]  # for each row of a part's base; the reason
 
 
-def refusals(curation: Curation, part: Part) -> list[Refusal]:
+def refusals(curation: Curation, part: CuratedPart) -> list[Refusal]:
     """Return what the kind refuses and why, what was not spotted first; NaN stands for null."""
     spans = _column(part.base, part.matches, "spans")
     found: list[Refusal] = [(np.isnan(spans), NOT_SPOTTED)]
@@ -160,7 +160,7 @@ def _outside(curation: Curation, values: Float64[np.ndarray, " n"]) -> list[Refu
     return found
 
 
-def _blemishes(curation: Curation, part: Part) -> list[Refusal]:
+def _blemishes(curation: Curation, part: CuratedPart) -> list[Refusal]:
     found: list[Refusal] = []
     least = curation.aesthetics_above
     if part.aesthetics is not None and least is not None:

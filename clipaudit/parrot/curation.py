@@ -17,7 +17,7 @@ from jaxtyping import Bool, UInt64
 from clipaudit.corpora.manifests import prune_manifest
 from clipaudit.corpora.places import places
 from clipaudit.errors import InputError
-from clipaudit.parrot.criteria import Curation, Part, criterion, refusals
+from clipaudit.parrot.criteria import CuratedPart, Curation, criterion, refusals
 
 HELD_OUT = "held out"
 NOT_DRAWN = "not drawn"
@@ -54,7 +54,7 @@ class Candidates:
         self._early: list[UInt64[np.ndarray, " _"]] = []
         self._held = 0
 
-    def add(self, part: Part) -> None:
+    def add(self, part: CuratedPart) -> None:
         """Let the samples of a part compete; parts may come in any order."""
         self._criteria.add(criterion(self._curation, part))
         eligible = _eligible(self._curation, part, self._held_out)
@@ -98,7 +98,9 @@ class Candidates:
         self._early, self._held = [every[:size]], len(every[:size])
 
 
-def curate(curation: Curation, part: Part, cut: pa.Table, held_out: HeldOut = ()) -> pa.Table:
+def curate(
+    curation: Curation, part: CuratedPart, cut: pa.Table, held_out: HeldOut = ()
+) -> pa.Table:
     """Return the MANIFEST of a part that keeps what the curation takes of it.
 
     One row for each of the part's `base`, in its order; what the base dropped stays as it is. Any
@@ -120,7 +122,7 @@ def curate(curation: Curation, part: Part, cut: pa.Table, held_out: HeldOut = ()
     return prune_manifest(part.base, leaving, embedded=part.base)
 
 
-def passing(curation: Curation, part: Part, held_out: HeldOut = ()) -> pa.Table:
+def passing(curation: Curation, part: CuratedPart, held_out: HeldOut = ()) -> pa.Table:
     """Return shard and row of the samples that the curation may take, in the order of `base`.
 
     Without `duplicates` in the part: the samples among which a debiased curation looks for them.
@@ -132,25 +134,25 @@ def passing(curation: Curation, part: Part, held_out: HeldOut = ()) -> pa.Table:
 # --- the random order ----------------------------------------------------------------------------
 
 
-def _eligible(curation: Curation, part: Part, held_out: HeldOut) -> Bool[np.ndarray, " n"]:
+def _eligible(curation: Curation, part: CuratedPart, held_out: HeldOut) -> Bool[np.ndarray, " n"]:
     eligible: np.ndarray = part.base["kept"].to_numpy() & _meets(curation, part)
     for each in held_out:
         eligible &= ~_taken(*each, part)
     return eligible
 
 
-def _taken(curation: Curation, cut: pa.Table, part: Part) -> Bool[np.ndarray, " n"]:
+def _taken(curation: Curation, cut: pa.Table, part: CuratedPart) -> Bool[np.ndarray, " n"]:
     """Return which samples a held-out set takes, or would if its base kept them."""
     taken: np.ndarray = _drawn(curation, part, cut) & _meets(curation, part)
     return taken
 
 
-def _meets(curation: Curation, part: Part) -> Bool[np.ndarray, " n"]:
+def _meets(curation: Curation, part: CuratedPart) -> Bool[np.ndarray, " n"]:
     meets: np.ndarray = ~np.logical_or.reduce([mask for mask, _ in refusals(curation, part)])
     return meets
 
 
-def _drawn(curation: Curation, part: Part, cut: pa.Table) -> Bool[np.ndarray, " n"]:
+def _drawn(curation: Curation, part: CuratedPart, cut: pa.Table) -> Bool[np.ndarray, " n"]:
     last = cut["last"][0].as_py()
     if last is None:
         return np.zeros(len(part.base), dtype=bool)

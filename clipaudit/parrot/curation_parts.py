@@ -1,12 +1,13 @@
 """The tables of a curation's parts, one part at a time."""
 
+import json
+import math
 from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clipaudit.parrot.aesthetics import stated_aesthetics
-from clipaudit.parrot.criteria import Part
+from clipaudit.parrot.criteria import CuratedPart
 
 _ADDRESS = pa.schema(
     [pa.field("shard", pa.int32(), nullable=False), pa.field("row", pa.int32(), nullable=False)]
@@ -18,7 +19,7 @@ def read_parts(
     *,
     aesthetics_field: str | None,
     duplicates: pa.Table | None,
-) -> Iterator[Part]:
+) -> Iterator[CuratedPart]:
     """Yield the parts of a curation; `tables` gives the parts of an input by its name, in order.
 
     Inputs are base and matches, and, where they are given, scores and samples, whose JSON holds
@@ -29,7 +30,7 @@ def read_parts(
         aesthetics = None
         if aesthetics_field is not None:
             aesthetics = stated_aesthetics(next(samples), aesthetics_field)
-        yield Part(base, matches, next(scores, None), aesthetics, duplicates)
+        yield CuratedPart(base, matches, next(scores, None), aesthetics, duplicates)
 
 
 def above_threshold(duplicates: Iterable[pa.Table], threshold: float) -> pa.Table:
@@ -41,3 +42,36 @@ def above_threshold(duplicates: Iterable[pa.Table], threshold: float) -> pa.Tabl
         for table in duplicates
     ]
     return pa.concat_tables([_ADDRESS.empty_table(), *found])
+
+
+AESTHETICS = pa.schema(
+    [
+        pa.field("shard", pa.int32(), nullable=False),
+        pa.field("row", pa.int32(), nullable=False),
+        pa.field("aesthetics", pa.float64()),  # null: the sample states no finite number
+    ]
+)
+
+
+def stated_aesthetics(samples: pa.Table, field: str) -> pa.Table:
+    """Return the AESTHETICS of SAMPLES: the number under `field` in each one's JSON, in order.
+
+    What is no finite number is null: such a sample is left out, with that reason. Lin et al., 2023,
+    Sec. 8 (https://arxiv.org/abs/2312.14232) keep what LAION's predictor gives more than 4.5 (so
+    its README; the paper prints 0.45).
+    """
+    scores = [_number(text, field) for text in samples["metadata"].to_pylist()]
+    columns = {"shard": samples["shard"], "row": samples["row"], "aesthetics": scores}
+    return pa.table(columns, schema=AESTHETICS)
+
+
+def _number(text: str | None, field: str) -> float | None:
+    """Return the number under a field of a JSON text, which the index has checked.
+
+    >>> _number('{"aesthetic": 5}', "aesthetic"), _number('{"aesthetic": true}', "aesthetic")
+    (5.0, None)
+    """
+    value = json.loads(text).get(field) if text else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return float(value) if math.isfinite(value) else None

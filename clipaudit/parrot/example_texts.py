@@ -30,7 +30,7 @@ EXAMPLE_TEXTS = pa.schema(
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class SamplesAndSpans:
     """What is known of the pictures of a corpus, each table in pieces that are read once."""
 
     samples: Iterable[pa.Table]  # SAMPLES of the examples and their donors at least
@@ -51,7 +51,7 @@ def example_addresses(
 
 
 def describe_examples(
-    picked: pa.Table, material: Mapping[str, Material], *, tokenization: Tokenization
+    picked: pa.Table, material: Mapping[str, SamplesAndSpans], *, tokenization: Tokenization
 ) -> tuple[pa.Table, pa.Table]:
     """Return SPOTTED_EXAMPLES of what `pick_examples` gave, and the EXAMPLE_TEXTS of it.
 

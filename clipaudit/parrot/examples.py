@@ -68,7 +68,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ScoredPart:
     """What picking needs to know of a part of a corpus."""
 
     corpus: str
@@ -78,7 +78,7 @@ class Part:
 
 
 def pick_examples(
-    parts: Iterable[Part],
+    parts: Iterable[ScoredPart],
     asked: Sequence[Asked],
     *,
     corpora: Sequence[str],
@@ -121,7 +121,7 @@ _PICKED = pa.schema(
 _ORDER = [(name, "ascending") for name in ("order", "corpus_position", "shard", "row")]
 
 
-def _joined(part: Part, position: int, tokenization: Tokenization) -> pa.Table:
+def _joined(part: ScoredPart, position: int, tokenization: Tokenization) -> pa.Table:
     """Return one row per scored picture of a part, with its match and its cluster."""
     scores, matches = part.scores, part.matches
     addresses = pa.array(sample_addresses(scores))

@@ -73,7 +73,7 @@ def train(
             load_weights(clip.model, initial)
         preparation = training_preparation(clip.preprocessing, crop_scale=recipe.crop_scale)
         maker = _maker(clip, preparation, recipe)
-        run = Run(
+        run = TrainingRun(
             plan=plan,
             steps=steps,
             work=prepare(
@@ -219,7 +219,7 @@ def file_digest(path: Path | None) -> str | None:
 
 
 @dataclass
-class Run:
+class TrainingRun:
     """A training, ready to go."""
 
     plan: Plan

@@ -13,22 +13,25 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from pathlib import Path
+from typing import ClassVar, NamedTuple
 
 import pyarrow as pa
 import timm
 import torch
+from jaxtyping import Int64, UInt8
 from open_clip_train.precision import get_autocast
 
 from clipaudit.config.supervised import SupervisedRecipe
 from clipaudit.corpora.sealed import Sealed
 from clipaudit.errors import ConfigError
 from clipaudit.models.classifiers import build, training_preparation
-from clipaudit.training.labels import LabelMaker, require_labels
+from clipaudit.models.preparation import Preparation
+from clipaudit.training.data import BatchMaker, Crops, Sample, Target
 from clipaudit.training.optimization import Loss, Optimization, gradient_scaler, memory_layout
 from clipaudit.training.processes import Processes
 from clipaudit.training.run import (
-    Run,
     SaveEpoch,
+    TrainingRun,
     file_digest,
     locate_all,
     make_batches,
@@ -75,7 +78,7 @@ def train_classifier(
         preparation = training_preparation(recipe)
         maker = LabelMaker(preparation, recipe.seed)
         model = build(recipe, classes=classes).model
-        run = Run(
+        run = TrainingRun(
             plan=plan,
             steps=steps,
             work=_prepare(model, recipe, steps=steps, device=torch_device),
@@ -150,3 +153,56 @@ def _identity(
             "versions": [torch.__version__, timm.__version__],
         }
     )
+
+
+# --- labels ---------------------------------------------------------------------------------------
+
+
+class LabelledBatch(NamedTuple):
+    """What a step of a classifier takes: uint8 pixels, and labels."""
+
+    pixels: UInt8[torch.Tensor, "n height width 3"]
+    labels: Int64[torch.Tensor, " n"]
+
+
+class LabelMaker(BatchMaker[LabelledBatch]):
+    """Makes pixels and the label of a sample, the same for the same (seed, epoch, shard, row)."""
+
+    learns: ClassVar[Target] = "label"
+
+    def __init__(self, preparation: Preparation, seed: int) -> None:
+        """Crop as `preparation` says."""
+        self.crops = Crops(preparation, seed)
+
+    def target(self, sample: Sample, epoch: int) -> Int64[torch.Tensor, ""]:
+        """Return the label."""
+        assert isinstance(sample.target, int), "labels are read for a classifier"
+        return torch.tensor(sample.target)
+
+    def batch(
+        self, pixels: UInt8[torch.Tensor, "n height width 3"], targets: torch.Tensor
+    ) -> LabelledBatch:
+        """Return pictures and labels."""
+        return LabelledBatch(pixels, targets)
+
+
+def require_labels(sealed: Sealed, *, classes: int) -> None:
+    """Raise ConfigError unless all corpora of a manifest have labels, of one set of `classes`."""
+    first = sealed.corpora[0]
+    for corpus in sealed.corpora:
+        names = corpus.captioning.classes
+        if not names:
+            raise ConfigError(
+                f"corpus {corpus.name} has no labels, but a classifier learns labels: name its "
+                "label set as its `labels`, or leave the corpus out of the manifest"
+            )
+        if len(names) != classes:
+            raise ConfigError(
+                f"corpus {corpus.name} has labels of {len(names)} classes, but the classifier is "
+                f"to have {classes}: train it on corpora of one label set"
+            )
+        if names != first.captioning.classes:
+            raise ConfigError(
+                f"corpora {first.name} and {corpus.name} have labels of different classes: train a "
+                "classifier on corpora of one label set"
+            )

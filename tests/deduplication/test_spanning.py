@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from clipaudit.deduplication import pairs, spanning
 from clipaudit.deduplication.spanning import SpanningForest, spanning_forest
-from clipaudit.neighbors import above
-from clipaudit.neighbors.above import Above
+from clipaudit.neighbors import range_search
+from clipaudit.neighbors.range_search import RangeSearch
 
 
 def found(forest):
@@ -51,7 +51,7 @@ def test_how_many_pairs_wait_never_shows(monkeypatch, tile, waiting):
 
 @pytest.mark.parametrize("tile", [1, 7, 1024])
 def test_the_cut_of_what_is_screened_never_shows(monkeypatch, tile):
-    monkeypatch.setattr(above, "TILE_ROWS", tile)
+    monkeypatch.setattr(range_search, "TILE_ROWS", tile)
     vectors = grid_vectors(np.random.default_rng(2), 60)
     forest = SpanningForest(60, floor=0.25, backend="torch", waiting=0)
 
@@ -68,7 +68,11 @@ def test_the_cut_of_what_is_screened_never_shows(monkeypatch, tile):
 def test_many_pairs_above_a_floor_are_screened(monkeypatch, small, floor, asked):
     monkeypatch.setattr(spanning, "SMALL_FOR_TORCH", small)
     screened = []
-    monkeypatch.setattr(above, "Above", lambda *_, **how: screened.append(how) or Above(*_, **how))
+    monkeypatch.setattr(
+        range_search,
+        "RangeSearch",
+        lambda *_, **how: screened.append(how) or RangeSearch(*_, **how),
+    )
     forest = SpanningForest(60, floor=floor, threads=1)
 
     forest.within(0, grid_vectors(np.random.default_rng(3), 60))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clipaudit.errors import InputError, StoreError
-from clipaudit.memorization.examples import MODELS, Material, most_memorized
+from clipaudit.memorization.examples import MODELS, ExampleInputs, most_memorized
 from clipaudit.memorization.measures import in_one_corpus
 from clipaudit.memorization.objects import objects_table, vocabulary_table
 from clipaudit.memorization.recall import RETRIEVED, recall_test
@@ -86,7 +86,7 @@ def found(
     return most_memorized(
         recalls,
         own if records is None else records,
-        Material(**given | material),
+        ExampleInputs(**given | material),
         shards=SHARDS,
         k=k,
         examples=examples,

@@ -8,7 +8,7 @@ from clipaudit.corpora.manifests import MANIFEST, keep_all, prune_manifest
 from clipaudit.corpora.places import places
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.parrot import curation as module
-from clipaudit.parrot.criteria import Curation, Part
+from clipaudit.parrot.criteria import CuratedPart, Curation
 from clipaudit.parrot.curation import CUT, Candidates, curate, passing
 
 KINDS = [
@@ -72,7 +72,9 @@ def part_of(corpus):
         scores = scores.append_column(name, column(scored, name, pa.float32())[name])
     repeats = column([each for each in rows if each[1]["duplicate"]], "duplicate", pa.bool_())
     aesthetics = column(rows, "aesthetics", pa.float64())
-    return Part(prune_manifest(base, gone, embedded=base), matches, scores, aesthetics, repeats)
+    return CuratedPart(
+        prune_manifest(base, gone, embedded=base), matches, scores, aesthetics, repeats
+    )
 
 
 def split(corpus, size):
@@ -277,7 +279,7 @@ def test_what_the_debiased_set_refuses(known, reason):
 
 def test_what_is_not_asked_for_want_of_a_column_is_said():
     whole = part_of({(0, 0): fact(spans=0, aesthetics=1.0, duplicate=True)})
-    part = Part(whole.base, whole.matches, whole.scores)
+    part = CuratedPart(whole.base, whole.matches, whole.scores)
 
     cut = cut_of(KINDS[10], [part])
 
@@ -289,7 +291,7 @@ def test_what_is_not_asked_for_want_of_a_column_is_said():
 def test_duplicates_are_looked_for_among_the_samples_that_pass():
     corpus = {(0, row): fact(spans=row % 2, duplicate=row > 3) for row in range(8)}
     part = part_of(corpus)
-    part = Part(part.base, part.matches, part.scores, part.aesthetics)
+    part = CuratedPart(part.base, part.matches, part.scores, part.aesthetics)
     cut = cut_of(sized(HELD_OUT[0], 1), [part])
 
     found = passing(KINDS[10], part, [(HELD_OUT[0], cut)])
@@ -300,7 +302,7 @@ def test_duplicates_are_looked_for_among_the_samples_that_pass():
 
 def test_parts_with_and_without_aesthetics_are_refused():
     whole = part_of({(0, 0): fact(spans=0)})
-    bare = Part(whole.base, whole.matches, whole.scores, duplicates=whole.duplicates)
+    bare = CuratedPart(whole.base, whole.matches, whole.scores, duplicates=whole.duplicates)
 
     with pytest.raises(InputError, match=r"fix: asks for .* in one part and .* with every part"):
         cut_of(KINDS[10], [whole, bare])
@@ -321,7 +323,7 @@ def test_a_held_out_set_by_scores_needs_them_in_every_part():
     held_out = [(HELD_OUT[1], cut_of(HELD_OUT[1], [whole]))]
 
     with pytest.raises(InputError, match=r"heldout-parrot: a part came without scores.*score the"):
-        cut_of(KINDS[0], [Part(whole.base, whole.matches)], held_out)
+        cut_of(KINDS[0], [CuratedPart(whole.base, whole.matches)], held_out)
 
 
 @pytest.mark.parametrize(

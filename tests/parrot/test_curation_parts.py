@@ -1,8 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from clipaudit.parrot.aesthetics import stated_aesthetics
-from clipaudit.parrot.curation_parts import above_threshold, read_parts
+from clipaudit.parrot.curation_parts import above_threshold, read_parts, stated_aesthetics
 
 
 def addressed(rows, **columns):

@@ -9,11 +9,11 @@ from clipaudit.errors import StoreError
 from clipaudit.parrot.caption_scores import SCORES
 from clipaudit.parrot.example_texts import (
     EXAMPLE_TEXTS,
-    Material,
+    SamplesAndSpans,
     describe_examples,
     example_addresses,
 )
-from clipaudit.parrot.examples import SPOTTED_EXAMPLES, Asked, Part, pick_examples
+from clipaudit.parrot.examples import SPOTTED_EXAMPLES, Asked, ScoredPart, pick_examples
 from clipaudit.parrot.matching import MATCHES
 from clipaudit.parrot.spans import Span, spans_table
 
@@ -52,7 +52,7 @@ def part(*rows, corpus="web", clusters=None):
         placed = pa.table(
             {"shard": scored["shard"], "row": scored["row"], "cluster": pa.array(clusters, INT)}
         )
-    return Part(corpus, scored, matches_of(scored), placed)
+    return ScoredPart(corpus, scored, matches_of(scored), placed)
 
 
 def picked(parts, *asked, corpora=("web", "news")):
@@ -137,7 +137,7 @@ def test_without_parts_lists_are_empty():
 
 def test_a_score_without_a_match_is_refused():
     scored = scores((0, 1, None, None), (1, 1, None, None))
-    lacking = Part("web", scored, matches_of(scored.slice(0, 1)))
+    lacking = ScoredPart("web", scored, matches_of(scored.slice(0, 1)))
 
     with pytest.raises(StoreError, match=r"web: \(shard, row\) \(0, 1\) is scored"):
         picked([lacking], Asked("highest", 1))
@@ -156,12 +156,12 @@ def material():
         }
     )
     spans = spans_table((0, row, [Span("red", 1.0, BOX)] * row) for row in range(4))
-    return {"web": Material([samples[:2], samples[2:]], [spans])}
+    return {"web": SamplesAndSpans([samples[:2], samples[2:]], [spans])}
 
 
 def test_captions_words_and_spans_of_examples_and_donors_are_looked_up(material):
     scored = scores((2, 3, 2, 1)).set_column(7, SCORES.field("donor_row"), pa.array([3], INT))
-    part_ = Part("web", scored, matches_of(scored))
+    part_ = ScoredPart("web", scored, matches_of(scored))
 
     table, texts = describe_examples(
         picked([part_], Asked("repeating", 1)), material, tokenization="words"

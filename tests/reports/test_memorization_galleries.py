@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from clipaudit.config.loading import parse_settings, read_settings
-from clipaudit.config.report import Report
+from clipaudit.config.running import Report
 from clipaudit.memorization.reports.galleries import memorization_galleries
 
 DEMO = Path(__file__).parents[2] / "config/demo.yaml"

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
-from clipaudit.config.report import Report
+from clipaudit.config.running import Report
 from clipaudit.parrot.examples import What
 from clipaudit.parrot.reports.galleries import parrot_galleries
 

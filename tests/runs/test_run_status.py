@@ -6,7 +6,7 @@ import pytest
 from clipaudit.errors import InputError
 from clipaudit.runs.events import EventFile
 from clipaudit.runs.status import RunStatus, live_line
-from clipaudit.runs.telling import run_status, status_lines
+from clipaudit.runs.status_text import run_status, status_lines
 
 
 def job(number, rule, time, log=()):

@@ -17,9 +17,8 @@ from clipaudit.models.classifiers import build, training_preparation
 from clipaudit.models.clip import use_device, weights_bytes
 from clipaudit.training.curves import CURVES
 from clipaudit.training.data import Batches, TrainingData
-from clipaudit.training.labels import LabelMaker
 from clipaudit.training.order import make_plan
-from clipaudit.training.supervised import train_classifier
+from clipaudit.training.supervised import LabelMaker, train_classifier
 
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
 COUNTS = [9, 8, 10]

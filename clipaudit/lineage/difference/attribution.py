@@ -23,7 +23,7 @@ from clipaudit.lineage.difference.differences import (
 )
 from clipaudit.lineage.difference.ingredient_changes import File, match_files
 from clipaudit.lineage.recorded_sql import table_sql
-from clipaudit.lineage.snapshots import Run
+from clipaudit.lineage.snapshots import RecordedRun
 from clipaudit.plaindata import Json, Row
 from clipaudit.reports.tables import published_values, report_table
 from clipaudit.store.actions import ActionInput, LabelledFile
@@ -51,7 +51,7 @@ class Attribution:
     substitutions: Sequence[Substitution]
     faults: Sequence[str]
 
-    def told_faults(self) -> list[str]:
+    def not_attributed(self) -> list[str]:
         """Return what could not be done, and which substitutions could not, in words."""
         tried = [f"{each.name}: {each.fault}" for each in self.substitutions if each.fault]
         return [*self.faults, *tried]
@@ -109,7 +109,7 @@ class _Recipe:
 _Named = tuple[str, bool, _Recipe]  # what is substituted, whether it is whole, and the recipe
 
 
-def attribute(before: Run, after: Run, table: ChangedTable) -> Attribution:
+def attribute(before: RecordedRun, after: RecordedRun, table: ChangedTable) -> Attribution:
     """Compute a table anew with one thing at a time from `after`, all else from `before`.
 
     Nothing is substituted in a table that no SQL made, or where what it needs is missing from the
@@ -136,7 +136,9 @@ def attribute(before: Run, after: Run, table: ChangedTable) -> Attribution:
     return Attribution([_substitution(*each, table.change.key) for each in recipes], faults)
 
 
-def _recipe(runs: tuple[Run, Run], side: int, table: ChangedTable) -> _Recipe | None:
+def _recipe(
+    runs: tuple[RecordedRun, RecordedRun], side: int, table: ChangedTable
+) -> _Recipe | None:
     """Return what a table was made of in one of the runs; None if no SQL made it."""
     run = runs[side]
     record = read_record(run.store, table.placed[side].placement.action)

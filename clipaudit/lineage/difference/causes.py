@@ -8,9 +8,9 @@ environment of a numeric step. Each pair of actions is read once, level by level
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from clipaudit.lineage.changed import counted
-from clipaudit.lineage.difference.below import READ_AT_ONCE, Below
 from clipaudit.lineage.difference.ingredient_changes import (
     Cause,
     File,
@@ -18,7 +18,7 @@ from clipaudit.lineage.difference.ingredient_changes import (
     own_causes,
     unnamed_cause,
 )
-from clipaudit.lineage.snapshots import Placed, Run
+from clipaudit.lineage.snapshots import Placed, RecordedRun
 from clipaudit.plaindata import Row
 from clipaudit.store.actions import ActionInput, Ingredients
 from clipaudit.store.records import Record, read_records
@@ -57,7 +57,7 @@ class Causes:
     """
 
     def __init__(
-        self, before: Run, after: Run, tables: Mapping[str, tuple[Placed, Placed]]
+        self, before: RecordedRun, after: RecordedRun, tables: Mapping[str, tuple[Placed, Placed]]
     ) -> None:
         """Walk the actions below tables that differ, by path; a walk ends at a missing record."""
         self._runs = (before, after)
@@ -267,3 +267,40 @@ def _concerns(link: _Link, row: Mapping[str, str]) -> bool:
         all(row.get(name, value) == value for name, value in labels.items())
         for labels in link.labels
     )
+
+
+READ_AT_ONCE = 20_000  # records that are held in memory together
+
+
+class Below:
+    """All actions below some, these too, and the users' files that they read; found when asked."""
+
+    def __init__(self, run: RecordedRun, keys: Iterable[str | None]) -> None:
+        """Take the actions to begin with; a walk ends where a record is missing."""
+        self._run = run
+        self._keys = [key for key in keys if key]
+
+    @property
+    def actions(self) -> set[str]:
+        """Return the keys of the actions."""
+        return self._found[0]
+
+    @property
+    def files(self) -> set[str]:
+        """Return the paths of users' files, as they were recorded."""
+        return self._found[1]
+
+    @cached_property
+    def _found(self) -> tuple[set[str], set[str]]:
+        actions: set[str] = set(self._keys)
+        files: set[str] = set()
+        waiting = list(actions)
+        while waiting:
+            level, waiting = waiting[:READ_AT_ONCE], waiting[READ_AT_ONCE:]
+            for record in read_records(self._run.store, level).values():
+                inputs = [file for each in record.ingredients.inputs.values() for file in each]
+                files.update(file.path for file in inputs if file.action is None)
+                new = {key for file in inputs if (key := self._run.maker(file))} - actions
+                actions |= new
+                waiting += new
+        return actions, files

@@ -12,7 +12,7 @@ from clipaudit.lineage.difference.differences import (
     RowChange,
     changed_tables,
 )
-from clipaudit.lineage.snapshots import Run
+from clipaudit.lineage.snapshots import RecordedRun
 from clipaudit.plaindata import Json
 from clipaudit.suggestions import did_you_mean
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def compare_runs(
-    before: Run, after: Run, *, named: Sequence[str] = (), attributing: bool = False
+    before: RecordedRun, after: RecordedRun, *, named: Sequence[str] = (), attributing: bool = False
 ) -> dict[str, Any]:
     """Return what differs between the report tables of two runs, and why.
 
@@ -57,7 +57,7 @@ def compare_runs(
     }
 
 
-def _attributed(before: Run, after: Run, table: ChangedTable) -> "Attribution":
+def _attributed(before: RecordedRun, after: RecordedRun, table: ChangedTable) -> "Attribution":
     from clipaudit.lineage.difference.attribution import attribute  # and with it DuckDB
 
     return attribute(before, after, table)
@@ -124,7 +124,7 @@ def _table(table: ChangedTable, causes: Causes, found: "Attribution | None") -> 
             }
             for row in change.rows
         ],
-    } | ({"not_attributed": found.told_faults()} if found else {})
+    } | ({"not_attributed": found.not_attributed()} if found else {})
 
 
 def _cell(row: RowChange, cell: CellChange, found: "Attribution | None") -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from clipaudit.errors import StoreError
 from clipaudit.lineage.recorded_sql import installed_sql
-from clipaudit.lineage.snapshots import Placed, Run
+from clipaudit.lineage.snapshots import Placed, RecordedRun
 from clipaudit.plaindata import Row
 from clipaudit.store.records import read_records
 
@@ -160,7 +160,9 @@ class ChangedTable:
     fault: str | None
 
 
-def changed_tables(before: Run, after: Run, paths: Iterable[str]) -> list[ChangedTable]:
+def changed_tables(
+    before: RecordedRun, after: RecordedRun, paths: Iterable[str]
+) -> list[ChangedTable]:
     """Return the tables that differ among those at `paths`, which both runs have, in this order."""
     old, new = before.tables(), after.tables()
     differing = [path for path in paths if old[path].pointer.digest != new[path].pointer.digest]
@@ -183,7 +185,7 @@ def changed_tables(before: Run, after: Run, paths: Iterable[str]) -> list[Change
     return found
 
 
-def stored_table(run: Run, placed: Placed) -> "pa.Table":
+def stored_table(run: RecordedRun, placed: Placed) -> "pa.Table":
     """Return the rows of a table of a run; raise StoreError if its object is missing or altered."""
     import pyarrow.parquet as pq
 

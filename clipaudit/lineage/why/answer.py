@@ -43,7 +43,7 @@ SECONDS = 0.8  # for finding rows: with the start of the process an answer takes
 
 
 @dataclass(frozen=True)
-class Wish:
+class WhyOptions:
     """How much of an answer is wanted."""
 
     sample: int = 0  # rows shown of each input
@@ -58,14 +58,14 @@ def why(
     name: str,
     where: str | None = None,
     column: str | None = None,
-    wish: Wish | None = None,
+    options: WhyOptions | None = None,
 ) -> dict[str, Any]:
     """Return why some cells of a table are what they are, in the shape that stands above.
 
     Without the objects, in a copy of results and `store/lineage`, the tree alone. Raises InputError
     for an unknown table or column and where no row is meant, StoreError for a missing record.
     """
-    wish = wish or Wish()
+    options = options or WhyOptions()
     table = find_table(results, store, name)
     record = read_record(store, table.placement.action)
     sql = table_sql(store, record)
@@ -74,15 +74,15 @@ def why(
         entered = _unseen(store, record, table, where)
     else:
         entered = entered_cells(
-            store, record, sql, table, cells, sample=wish.sample, seconds=wish.seconds
+            store, record, sql, table, cells, sample=options.sample, seconds=options.seconds
         )
-    tree = tree_below(results, store, record, entered.kept, fold=wish.fold)
+    tree = tree_below(results, store, record, entered.kept, fold=options.fold)
     return {
         **_asked(table, cells, where, column),
         **_found(sql, entered),
         "actions": {key: _action(tree, key) for key in tree.records},
         "edges": [edge for key in tree.records for edge in _edges(tree, key)],
-        "code": _code(store, tree) if wish.modules else {},
+        "code": _code(store, tree) if options.modules else {},
     }
 
 

@@ -9,7 +9,7 @@ from clipaudit.lineage.recorded_sql import TableSql
 from clipaudit.lineage.why.bindings import bindings
 from clipaudit.lineage.why.cells import Cells
 from clipaudit.lineage.why.named_tables import NamedTable
-from clipaudit.lineage.why.parts import Part, Views
+from clipaudit.lineage.why.parts import PassingFiles, Views
 from clipaudit.lineage.why.restrictions import LEVELS, label_restrictions
 from clipaudit.plaindata import Json, Row
 from clipaudit.store.actions import ActionInput
@@ -130,7 +130,7 @@ def _left(not_tried: Sequence[str], seconds: float) -> list[str]:
 
 
 def _described(
-    views: Views, view: str, part: Part, words: Sequence[str], sample: int
+    views: Views, view: str, part: PassingFiles, words: Sequence[str], sample: int
 ) -> dict[str, Any]:
     of_files = views.inputs[view]
     rows = views.rows(view, part) if part.on_rows else None

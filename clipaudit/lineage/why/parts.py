@@ -49,7 +49,7 @@ class Restriction:
 
 
 @dataclass(frozen=True)
-class Part:
+class PassingFiles:
     """The files of a view that passed its label restrictions, and those on rows.
 
     A file passes for some of the chosen rows; its own rows must pass for one of these.
@@ -91,12 +91,12 @@ class Views:
         like = [each for each in schema if any(is_like(each.type) for is_like in _LIKE_LABELS)]
         return [each.name for each in like]
 
-    def part(self, view: str, restrictions: Sequence[Restriction], chosen: int) -> Part:
+    def part(self, view: str, restrictions: Sequence[Restriction], chosen: int) -> PassingFiles:
         """Return what passes all restrictions of this view for one of the `chosen` rows."""
         mine = [each for each in restrictions if each.view == view]
         of_labels = tuple(each for each in mine if each.of_labels)
         files, passed = self._passing(view, of_labels, chosen)
-        return Part(files, passed, [each for each in mine if not each.of_labels])
+        return PassingFiles(files, passed, [each for each in mine if not each.of_labels])
 
     def _pass(
         self, view: str, of_labels: Sequence[Restriction], chosen: int
@@ -130,7 +130,7 @@ class Views:
 
     # --- what a part holds ---------------------------------------------------------------------
 
-    def source(self, view: str, part: Part) -> pa.Table | list[LabelledFile]:
+    def source(self, view: str, part: PassingFiles) -> pa.Table | list[LabelledFile]:
         """Return a part as report_table takes it: files, or a table where rows are left out."""
         if part.files and not part.on_rows:
             return [LabelledFile(self._store.path(file.digest), file.labels) for file in part.files]
@@ -147,7 +147,7 @@ class Views:
             schema = schema.insert(0, pa.field(label, pa.string()))
         return schema.empty_table()
 
-    def rows(self, view: str, part: Part) -> pa.Table:
+    def rows(self, view: str, part: PassingFiles) -> pa.Table:
         """Return the rows of a part, labels as columns."""
         tables = [
             _filtered(self.table(view, file), part.on_rows, passed)
@@ -166,11 +166,11 @@ class Views:
             self._tables[name] = table
         return self._tables[name]
 
-    def first_rows(self, view: str, part: Part, count: int) -> list[dict[str, Any]]:
+    def first_rows(self, view: str, part: PassingFiles, count: int) -> list[dict[str, Any]]:
         """Return the first rows of a part, at most so many; no more files are read than needed."""
         found: list[dict[str, Any]] = []
         for file, passed in zip(part.files, part.passed, strict=True):
-            one = Part([file], [passed], part.on_rows)
+            one = PassingFiles([file], [passed], part.on_rows)
             found += self.rows(view, one).slice(0, count - len(found)).to_pylist()
             if len(found) == count:
                 break
@@ -184,7 +184,7 @@ class Views:
         """Return whether the object of a file is at hand."""
         return self._store.has(file.digest)
 
-    def bytes(self, part: Part) -> int:
+    def bytes(self, part: PassingFiles) -> int:
         """Return the bytes of the files of a part; StoreError if one is missing."""
         return sum(self._size(file.digest) for file in part.files)
 

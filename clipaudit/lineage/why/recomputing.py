@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from clipaudit.lineage.why.bindings import as_text
 from clipaudit.lineage.why.cells import Cells
-from clipaudit.lineage.why.parts import Part, Views
+from clipaudit.lineage.why.parts import PassingFiles, Views
 from clipaudit.plaindata import Json, Row
 from clipaudit.reports.tables import published_values, report_table
 from clipaudit.store.store import Store
@@ -26,7 +26,7 @@ class Recomputing:
         }
         self._given["published"] = published_values(settings.get("table", ""))
 
-    def table(self, parts: Mapping[str, Part]) -> pa.Table:
+    def table(self, parts: Mapping[str, PassingFiles]) -> pa.Table:
         """Return what the SQL gives of these parts; StoreError or StepError where it fails."""
         sources = {view: self._views.source(view, part) for view, part in parts.items()}
         nothing: dict[str, pa.Table | list[Any]] = {view: [] for view in self._views.inputs}

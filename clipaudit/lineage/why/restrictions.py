@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from clipaudit.lineage.why.bindings import Bindings
-from clipaudit.lineage.why.parts import Part, Restriction, Views
+from clipaudit.lineage.why.parts import PassingFiles, Restriction, Views
 
 LEVELS = (0, 1, 2)  # values bound by a label's name; and the row's own texts; and all that concern
 
@@ -24,7 +24,7 @@ def label_restrictions(views: Views, found: Sequence[Bindings]) -> list[list[Res
 
 
 def row_restrictions(
-    views: Views, found: Sequence[Bindings], parts: Mapping[str, Part]
+    views: Views, found: Sequence[Bindings], parts: Mapping[str, PassingFiles]
 ) -> list[Restriction]:
     """Return the restrictions of the columns in a view's files: those that are bound by name.
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from clipaudit.errors import ClipauditError
 from clipaudit.lineage.why.bindings import bindings
 from clipaudit.lineage.why.cells import Cells
-from clipaudit.lineage.why.parts import Part, Restriction, Views
+from clipaudit.lineage.why.parts import PassingFiles, Restriction, Views
 from clipaudit.lineage.why.recomputing import Recomputing, gives_again
 from clipaudit.lineage.why.restrictions import label_restrictions, row_restrictions
 from clipaudit.plaindata import Json
@@ -34,7 +34,7 @@ class Witness:
     time.
     """
 
-    parts: Mapping[str, Part]
+    parts: Mapping[str, PassingFiles]
     restrictions: Sequence[Restriction]
     verified: bool | None
     not_tried: Sequence[str]
@@ -97,7 +97,7 @@ class _Search:
         self._emptied: list[str] = []
         self._left: list[str] = []
 
-    def parts(self) -> dict[str, Part]:
+    def parts(self) -> dict[str, PassingFiles]:
         """Return the parts of all views as they are restricted so far."""
         return self._parts(self._kept, self._emptied)
 
@@ -171,10 +171,12 @@ class _Search:
         column = self._cells.column
         return column is not None and all(_is_something(row[column]) for row in self._cells.rows)
 
-    def _parts(self, kept: Sequence[Restriction], emptied: Sequence[str]) -> dict[str, Part]:
+    def _parts(
+        self, kept: Sequence[Restriction], emptied: Sequence[str]
+    ) -> dict[str, PassingFiles]:
         chosen = len(self._cells.rows)
         return {
-            view: Part([], []) if view in emptied else self._views.part(view, kept, chosen)
+            view: PassingFiles([], []) if view in emptied else self._views.part(view, kept, chosen)
             for view in self._views.names()
         }
 
@@ -209,7 +211,7 @@ class _Search:
     def _is_late(self) -> bool:
         return time.process_time() > self._work_until or time.monotonic() > self._wait_until
 
-    def _is_dear(self, parts: Mapping[str, Part]) -> bool:
+    def _is_dear(self, parts: Mapping[str, PassingFiles]) -> bool:
         return (
             sum(len(part.files) for part in parts.values()) > self._seconds * FILES_PER_SECOND
             or sum(self._views.bytes(part) for part in parts.values())

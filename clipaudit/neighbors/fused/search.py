@@ -17,11 +17,11 @@ from jaxtyping import Float16, Float64, Int64
 from torch import Tensor
 from torch.nn.functional import pad
 
+from clipaudit.neighbors.best_queries import BestQueries
 from clipaudit.neighbors.deciding import DENSE_ROWS, EXCESS_ROUNDING, Deciding
 from clipaudit.neighbors.fused.launch import Tiling, find
 from clipaudit.neighbors.interface import Queries
 from clipaudit.neighbors.panels import Block, Group
-from clipaudit.neighbors.races import Race
 from clipaudit.neighbors.screening import Precision
 from clipaudit.neighbors.tiles import Found
 
@@ -65,7 +65,9 @@ class Fused(Deciding):
         capacity = min(max(1, block_rows * block_queries // _PLACES), _MOST_PLACES)
         self._buffer = torch.empty((3, capacity), dtype=torch.int32, device=device)
 
-    def _search(self, block: Block, group: Group, nearest: Race, excess: Race) -> None:
+    def _search(
+        self, block: Block, group: Group, nearest: BestQueries, excess: BestQueries
+    ) -> None:
         """Screen as many rows as the buffer has places for; where these are few, do without."""
         if not group.panels:
             return
@@ -134,8 +136,8 @@ class Fused(Deciding):
         rows: Int64[Tensor, " m"],
         found: Found,
         floors: Float64[Tensor, " w"],
-        nearest: Race,
-        excess: Race,
+        nearest: BestQueries,
+        excess: BestQueries,
     ) -> None:
         """Let the pairs compete in both directions."""
         queries = found.columns + group.panels[0].start

@@ -71,7 +71,7 @@ struct Search::Worker {
     std::vector<int64_t> rows;  // of its panel
     const int64_t *part;        // those that are swept now,
     int count;                  // and how many
-    Race nearest{-INFINITE}, excess{0};
+    BestQueries nearest{-INFINITE}, excess{0};
 };
 
 Search::Search(const Kernel &kernel, const TestSets &tests, int64_t k)

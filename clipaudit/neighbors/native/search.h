@@ -10,7 +10,7 @@
 #include "columns.h"
 #include "kernel.h"
 #include "memory.h"
-#include "race.h"
+#include "best_queries.h"
 #include "threads.h"
 
 namespace neighbors {

@@ -92,7 +92,7 @@ def test_other_sql_than_that_on_disk_cannot_be_substituted(runs):
 
     _, found = attributed(a, b)
 
-    assert found.told_faults() == [
+    assert found.not_attributed() == [
         f"{OWN} cannot be substituted: similarity_gap_check.sql on disk is not what ran"
     ]
     assert [each.name for each in found.substitutions] == ["view kept_neighbors"]
@@ -105,7 +105,7 @@ def test_no_view_is_substituted_where_other_code_made_the_table_before(runs):
 
     _, found = attributed(a, b)
 
-    assert found.told_faults() == [
+    assert found.not_attributed() == [
         f"no view can be substituted: the code on disk does not give {TABLE} as it was in "
         f"{a.results}"
     ]
@@ -120,7 +120,7 @@ def test_a_missing_object_is_told(runs):
 
     _, found = attributed(a, b)
 
-    (fault,) = found.told_faults()
+    (fault,) = found.not_attributed()
     assert fault.startswith("view kept_neighbors: kept_neighbors/0.json: ")
     assert "is missing. Run `clipaudit verify`" in fault
 
@@ -132,4 +132,4 @@ def test_a_table_that_no_sql_makes_is_not_attributed(runs):
 
     _, found = attributed(a, b)
 
-    assert found.told_faults() == ["no SQL makes it, so nothing can be substituted"]
+    assert found.not_attributed() == ["no SQL makes it, so nothing can be substituted"]

@@ -1,6 +1,6 @@
 from tworuns import two_runs
 
-from clipaudit.lineage.difference.below import Below
+from clipaudit.lineage.difference.causes import Below
 
 
 def test_what_lies_below_are_actions_and_the_files_of_users(tmp_path):

@@ -1,7 +1,6 @@
 import pytest
 
-from clipaudit.lineage.why.tree_mermaid import why_mermaid
-from clipaudit.lineage.why.tree_text import why_text
+from clipaudit.lineage.why.tree_text import why_mermaid, why_text
 
 TABLE = {"path": "results/tables/t.json", "digest": "ab" * 32, "rows": 1, "action": "t" * 64}
 

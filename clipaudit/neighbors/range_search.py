@@ -37,7 +37,7 @@ class _Side:
     low: Rounded
 
 
-class Above:
+class RangeSearch:
     """Finds the pairs of given left vectors and others whose exact similarity is above a floor.
 
     `device` and `threads` (of the CPU; None: as the process is set) never show. Vectors must be

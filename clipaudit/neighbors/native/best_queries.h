@@ -12,9 +12,9 @@
 namespace neighbors {
 
 // For each row the query with the highest value strictly above `start`, the lowest among equals.
-class Race {
+class BestQueries {
 public:
-    explicit Race(double start)
+    explicit BestQueries(double start)
         : start_(start), least_(PANEL), seen_(PANEL), value_(PANEL), query_(PANEL) {}
 
     // Starts with `rows` of a panel, whose screened values are off by at most `bound`.

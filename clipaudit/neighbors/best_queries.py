@@ -13,7 +13,7 @@ _NOBODY = torch.iinfo(torch.int64).max  # loses every comparison for the lowest 
 Scorer = Callable[[Int64[Tensor, " m"], Int64[Tensor, " m"]], Float64[Tensor, " m"]]
 
 
-class Race:
+class BestQueries:
     """For each of n rows, the query with the highest value strictly above `start`.
 
     Values are within `bound` of their screened values. Screened offers wait until `settle` scores

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clipaudit.neighbors import above
-from clipaudit.neighbors.above import Above
+from clipaudit.neighbors import range_search
+from clipaudit.neighbors.range_search import RangeSearch
 
 
 def brute_force(floor, left, right):
@@ -18,7 +18,7 @@ def brute_force(floor, left, right):
 def pairs_above(floor, left, right, **how):
     """Return what is found in all tiles, in the order of `brute_force`."""
     met = np.full(len(right), len(left))
-    found = [*Above(left, **how).pairs(right, met, lambda *_: floor), ([], [], [])]
+    found = [*RangeSearch(left, **how).pairs(right, met, lambda *_: floor), ([], [], [])]
     rows, columns, similarity = map(np.concatenate, zip(*found, strict=True))
     order = np.lexsort((columns, rows))
     return rows[order], columns[order], similarity[order]
@@ -65,8 +65,8 @@ def test_neither_cut_nor_what_is_scored_one_by_one_shows(monkeypatch, share, til
     rng = np.random.default_rng(1)
     left, right = unit_vectors(rng, 90), unit_vectors(rng, 60)
 
-    monkeypatch.setattr(above, "CROWDED", share)
-    monkeypatch.setattr(above, "TILE_ROWS", tile)
+    monkeypatch.setattr(range_search, "CROWDED", share)
+    monkeypatch.setattr(range_search, "TILE_ROWS", tile)
 
     assert_same(pairs_above(0.1, left, right), brute_force(0.1, left, right))
 
@@ -79,9 +79,9 @@ def test_a_zero_is_not_above_minus_zero():
 
 def test_tiles_that_nobody_is_to_meet_are_left_out(monkeypatch):
     vectors = unit_vectors(np.random.default_rng(3), 40)
-    monkeypatch.setattr(above, "TILE_ROWS", 10)
+    monkeypatch.setattr(range_search, "TILE_ROWS", 10)
 
-    tiles = list(Above(vectors).pairs(vectors, np.arange(40), lambda *_: -1.0))
+    tiles = list(RangeSearch(vectors).pairs(vectors, np.arange(40), lambda *_: -1.0))
 
     assert len(tiles) == 4 + 3 + 2 + 1
     assert {*zip(*np.tril_indices(40, -1), strict=True)} <= {
