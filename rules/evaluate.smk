@@ -104,7 +104,8 @@ rule report_gallery:
     params:
         code=code("report_gallery"),
         numeric=["matplotlib", "pillow"],
-        gallery=REPORTS.gallery_settings,
+        options=REPORTS.gallery_options,
+        sources=REPORTS.gallery_sources,
         name="{figure}",
         caption=REPORTS.gallery_caption,
     script:

@@ -258,7 +258,8 @@ rule report_memorized:
     params:
         code=code("report_memorized"),
         numeric=["matplotlib", "pillow"],
-        gallery=REPORTS.gallery_settings,
+        options=REPORTS.gallery_options,
+        sources=REPORTS.gallery_sources,
         name="{figure}",
         caption=REPORTS.gallery_caption,
     script:

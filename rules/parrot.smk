@@ -187,7 +187,8 @@ rule report_spotted:
     params:
         code=code("report_spotted"),
         numeric=["matplotlib", "pillow", "opencv-python-headless"],
-        gallery=REPORTS.gallery_settings,
+        options=REPORTS.gallery_options,
+        sources=REPORTS.gallery_sources,
         name="{figure}",
         caption=REPORTS.gallery_caption,
     script:

@@ -7,21 +7,20 @@ def compute(step: Step) -> None:
     """Look the pictures up, and draw them."""
     from clipaudit.memorization.examples import EXAMPLES
     from clipaudit.memorization.reports.memorized_gallery import draw_memorized, shown_addresses
-    from clipaudit.reports.drawing import figure_bytes
-    from clipaudit.reports.rendering import figure_markdown, to_csv
+    from clipaudit.reports.drawings import figure_files
+    from clipaudit.reports.gallery_options import ShownSet, Sources
     from clipaudit.reports.shown_pictures import shown_pictures
 
-    asked = step.settings["gallery"]
+    public = step.settings_as(ShownSet, "options")
+    sources = step.settings_as(Sources, "sources")
     labels, neighbors, boxes = (step.table(name) for name in ("labels", "neighbors", "boxes"))
-    wanted = shown_addresses(labels, neighbors, asked)
-    pictures = shown_pictures(wanted, asked, step.files("tars"), step.labelled("samples"))
-    svg, png = figure_bytes(draw_memorized(labels, neighbors, boxes, pictures, asked))
+    wanted = shown_addresses(labels, neighbors, public)
+    pictures = shown_pictures(wanted, sources, step.files("tars"), step.labelled("samples"))
+    figure = draw_memorized(labels, neighbors, boxes, pictures, public)
     step.write_table("table", labels, EXAMPLES)
-    step.write_bytes("csv", to_csv(labels).encode(), ".csv")
-    step.write_bytes("svg", svg, ".svg")
-    step.write_bytes("png", png, ".png")
-    text = figure_markdown(step.settings["name"], step.settings["caption"])
-    step.write_bytes("markdown", text.encode(), ".md")
+    about = {name: step.settings[name] for name in ("name", "caption")}
+    for each in figure_files(labels, figure, **about):
+        step.write_bytes(*each)
 
 
 run_step(snakemake, compute)

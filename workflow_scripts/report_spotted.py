@@ -10,11 +10,10 @@ if TYPE_CHECKING:
     from clipaudit.parrot.examples import ScoredPart
 
 
-def parts(step: Step) -> "Iterator[ScoredPart]":
+def parts(step: Step, words: str) -> "Iterator[ScoredPart]":
     """Yield what pictures are picked by, part by part."""
     from clipaudit.parrot.examples import ScoredPart
 
-    words = step.settings["gallery"]["tokenization"]
     columns = ["shard", "row", "spans", f"{words}_co", f"{words}_rate"]
     files = step.labelled("scores")
     placed = step.tables("placed") if step.files("placed") else [None] * len(files)
@@ -23,7 +22,7 @@ def parts(step: Step) -> "Iterator[ScoredPart]":
         yield ScoredPart(file.labels["corpus"], *tables)
 
 
-def material(step: Step, corpus: str, shards: set[int]) -> "SamplesAndSpans":
+def samples_and_spans(step: Step, corpus: str, shards: set[int]) -> "SamplesAndSpans":
     """Return the samples and spans of some shards."""
     from clipaudit.corpora.lookup import rows_of_shards
     from clipaudit.parrot.example_texts import SamplesAndSpans
@@ -39,37 +38,36 @@ def compute(step: Step) -> None:
     """Pick examples, look their captions, spans and pictures up, draw them."""
     from clipaudit.corpora.addresses import shards_and_rows
     from clipaudit.parrot.example_texts import describe_examples, example_addresses
-    from clipaudit.parrot.examples import SPOTTED_EXAMPLES, Asked, pick_examples
+    from clipaudit.parrot.examples import SPOTTED_EXAMPLES, pick_examples
     from clipaudit.parrot.reports.spotted_gallery import draw_spotted
+    from clipaudit.parrot.spotted_options import SpottedOptions
     from clipaudit.parrot.synthetic import Typeface, dejavu_sans
-    from clipaudit.reports.drawing import figure_bytes
-    from clipaudit.reports.rendering import figure_markdown, to_csv
+    from clipaudit.reports.drawings import figure_files
+    from clipaudit.reports.gallery_options import Sources
     from clipaudit.reports.shown_pictures import shown_pictures
 
-    asked, font = step.settings["gallery"], step.files("font")
-    lists = [
-        Asked(*(each[key] for key in ("what", "count", "clusters"))) for each in asked["lists"]
-    ]
-    corpora, tokenization = asked["corpora"], asked["tokenization"]
-    picked = pick_examples(parts(step), lists, corpora=corpora, tokenization=tokenization)
+    options = step.settings_as(SpottedOptions, "options")
+    sources, font = step.settings_as(Sources, "sources"), step.files("font")
+    words = options.tokenization
+    picked = pick_examples(
+        parts(step, words), options.lists, corpora=options.corpora, tokenization=words
+    )
     known = {
-        corpus: material(step, corpus, set(shards_and_rows(addresses)[0].tolist()))
+        corpus: samples_and_spans(step, corpus, set(shards_and_rows(addresses)[0].tolist()))
         for corpus, addresses in example_addresses(picked).items()
     }
-    table, texts = describe_examples(picked, known, tokenization=tokenization)
+    table, texts = describe_examples(picked, known, tokenization=words)
     wanted = {
         corpus: addresses.tolist()
         for corpus, addresses in example_addresses(table, donors=False).items()
     }
-    pictures = shown_pictures(wanted, asked, step.files("tars"), step.labelled("samples"))
+    pictures = shown_pictures(wanted, sources, step.files("tars"), step.labelled("samples"))
     typeface = Typeface(font[0].read_bytes()) if font else dejavu_sans()
-    svg, png = figure_bytes(draw_spotted(table, texts, pictures, typeface, asked))
+    figure = draw_spotted(table, texts, pictures, typeface, options)
     step.write_table("table", table, SPOTTED_EXAMPLES)
-    step.write_bytes("csv", to_csv(table).encode(), ".csv")
-    step.write_bytes("svg", svg, ".svg")
-    step.write_bytes("png", png, ".png")
-    text = figure_markdown(step.settings["name"], step.settings["caption"])
-    step.write_bytes("markdown", text.encode(), ".md")
+    about = {name: step.settings[name] for name in ("name", "caption")}
+    for each in figure_files(table, figure, **about):
+        step.write_bytes(*each)
 
 
 run_step(snakemake, compute)

@@ -53,20 +53,17 @@ def _images(path: Path, wanted: set[int]) -> Iterator[tuple[int, bytes]]:
 
 
 def paths_by_corpus(
-    paths: Sequence[Path], corpora: Sequence[Mapping[str, object]]
+    paths: Sequence[Path], shards: Iterable[tuple[str, int]]
 ) -> dict[str, dict[int, Path]]:
     """Return the tars of each corpus by shard, from all tars in a row.
 
-    `corpora` says, in the order of the tars, each `corpus` and how many `shards` it has.
+    `shards` says, in the order of the tars, each corpus and how many shards it has.
 
-    >>> paths_by_corpus([Path("a"), Path("b")], [{"corpus": "val", "shards": 2}])
+    >>> paths_by_corpus([Path("a"), Path("b")], [("val", 2)])
     {'val': {0: PosixPath('a'), 1: PosixPath('b')}}
     """
     left = iter(paths)
-    found = {
-        str(each["corpus"]): dict(enumerate(islice(left, int(str(each["shards"])))))
-        for each in corpora
-    }
+    found = {corpus: dict(enumerate(islice(left, count))) for corpus, count in shards}
     assert sum(map(len, found.values())) == len(paths), "tars that belong to no corpus"
     return found
 

@@ -7,7 +7,6 @@ pictures; Figure 14 takes the clusters with most text, where the paper draws 250
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -16,16 +15,8 @@ from jaxtyping import Float64, Int32, Int64
 
 from clipaudit.corpora.addresses import sample_addresses, shard_row
 from clipaudit.errors import StoreError
+from clipaudit.parrot.spotted_options import ExampleList, What
 from clipaudit.parrot.tokens import Tokenization
-
-What = Literal[
-    "highest",  # raw score descending
-    "parroting",  # the same of those with a co-embedded word: Table 14's order
-    "repeating",  # RSC descending, of those with co-embedded text
-    "distracted",  # RSA ascending, of those whose score rises without text
-    "dependent",  # RSA descending, of those whose score falls without text
-    "clustered",  # raw score descending in each cluster
-]
 
 _SCORES = (
     pa.field("raw", pa.float32(), nullable=False),
@@ -44,7 +35,9 @@ _CLUSTER = (
 SPOTTED_EXAMPLES = pa.schema(
     [
         pa.field("position", pa.int32(), nullable=False),  # in the figure, from 0
-        pa.field("what", pa.string(), nullable=False),  # why it is shown: a word of `What`
+        pa.field(
+            "what", pa.string(), nullable=False
+        ),  # why it is shown: a word of `spotted_options.What`
         pa.field("corpus", pa.string(), nullable=False),
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("row", pa.int32(), nullable=False),
@@ -56,15 +49,6 @@ SPOTTED_EXAMPLES = pa.schema(
         *_CLUSTER,
     ]
 )
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A list that is asked for: up to `count` pictures, of each of up to `clusters` clusters."""
-
-    what: What
-    count: int
-    clusters: int = 0  # asked of "clustered" alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +63,7 @@ class ScoredPart:
 
 def pick_examples(
     parts: Iterable[ScoredPart],
-    asked: Sequence[Asked],
+    asked: Sequence[ExampleList],
     *,
     corpora: Sequence[str],
     tokenization: Tokenization,
@@ -149,7 +133,7 @@ def _joined(part: ScoredPart, position: int, tokenization: Tokenization) -> pa.T
 class _List:
     """The head of one order of pictures; of a list by cluster, a head for each."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: ExampleList) -> None:
         self._asked = asked
         self._by_cluster = asked.what == "clustered"
         self._head = _PICKED.append(pa.field("order", pa.float64())).empty_table()

@@ -1,10 +1,13 @@
-"""The drawings that are made from a table alone, by the names of their forms."""
+"""The drawings that are made from a table alone, by the names of their forms, and their files."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
+
+from clipaudit.reports.drawing import figure_bytes
+from clipaudit.reports.rendering import figure_markdown, to_csv
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -20,3 +23,14 @@ def draw_figure(
     """
     drawn = getattr(import_module(f"clipaudit.reports.forms.{form}"), f"draw_{form}")
     return cast("matplotlib.figure.Figure", drawn(table, options))
+
+
+def figure_files(
+    table: pa.Table, figure: "matplotlib.figure.Figure", *, name: str, caption: str
+) -> Iterator[tuple[str, bytes, str]]:
+    """Yield the forms of a figure that people read: the output's name, content and extension."""
+    svg, png = figure_bytes(figure)
+    yield "csv", to_csv(table).encode(), ".csv"
+    yield "svg", svg, ".svg"
+    yield "png", png, ".png"
+    yield "markdown", figure_markdown(name, caption).encode(), ".md"

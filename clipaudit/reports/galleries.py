@@ -4,7 +4,7 @@ Measures are in inches in print, y grows downwards. Pictures are shrunk, never c
 """
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ import pyarrow as pa
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.plaindata import Row
 from clipaudit.reports.drawing import WIDTHS, style
+from clipaudit.reports.gallery_options import NeighborOptions
 from clipaudit.reports.paper import Paper, decoded, shown_text
 from clipaudit.reports.shown_pictures import Pictures
 
@@ -32,21 +33,18 @@ JOIN = 0.36  # between a test picture of the ladder and its neighbour
 
 
 def draw_gallery(
-    table: pa.Table, pictures: Pictures, options: Mapping[str, Any]
+    table: pa.Table, pictures: Pictures, options: NeighborOptions
 ) -> "matplotlib.figure.Figure":
     """Return the drawing of a GALLERY.
 
-    `options` are those of `Gallery.settings`: the form `rows` (a block for each test picture, in it
-    a row for each set) or `ladder` (test pictures above their nearest neighbours), the titles of
-    test sets and sets, and the columns. `pictures` holds the image file of every picture of the
-    table, or its uid, which is then shown instead; an image that cannot be decoded becomes a
-    crossed box. Without rows the figure says so.
+    `pictures` holds the image file of every picture of the table, or its uid, which is then shown
+    instead; an image that cannot be decoded becomes a crossed box. Without rows the figure says so.
     """
     with style():
         rows = _rows(table)
         if not rows:
             return _empty(options)
-        draw = _ladder if options["form"] == "ladder" else _blocks
+        draw = _ladder if options.form == "ladder" else _blocks
         return draw(rows, pictures, options)
 
 
@@ -77,10 +75,10 @@ def _rows(table: pa.Table) -> list[dict[str, Any]]:
 
 
 def _blocks(
-    rows: Sequence[Row], pictures: Pictures, options: Mapping[str, Any]
+    rows: Sequence[Row], pictures: Pictures, options: NeighborOptions
 ) -> "matplotlib.figure.Figure":
-    titles = {each["testset"]: each["title"] for each in options["testsets"]}
-    sets, columns = options["sets"], options["shown"]["columns"]
+    titles = {each.testset: each.title for each in options.testsets}
+    sets, columns = options.sets, options.columns
     blocks = [list(block) for _, block in groupby(rows, key=lambda row: row["block"])]
     layout = _Layout(len(blocks), len(sets), columns)
     sheet = _Sheet(layout.width, layout.height, pictures, layout.side)
@@ -94,7 +92,7 @@ def _blocks(
         sheet.picture(query["query"], layout.query, at)
         sheet.below(layout.query, at, titles[query["testset"]])
         for position, each in enumerate(sets):
-            sheet.title(layout.title, layout.row(number, position), each["title"])
+            sheet.title(layout.title, layout.row(number, position), each.title)
         for row in block:
             x, y = layout.column(row["place"]), layout.row(number, row["set_position"])
             sheet.picture(row["neighbor"], x, y)
@@ -103,9 +101,9 @@ def _blocks(
 
 
 def _ladder(
-    rows: Sequence[Row], pictures: Pictures, options: Mapping[str, Any]
+    rows: Sequence[Row], pictures: Pictures, options: NeighborOptions
 ) -> "matplotlib.figure.Figure":
-    (testset,), (searched,) = options["testsets"], options["sets"]
+    (testset,), (searched,) = options.testsets, options.sets
     start = MARGIN + TITLE + GAP
     width = WIDTHS["double"]
     side = (width - start - MARGIN - GAP * (len(rows) - 1)) / len(rows)
@@ -113,8 +111,8 @@ def _ladder(
     width = max(width, start + len(rows) * (side + GAP) - GAP + MARGIN)
     below = MARGIN + side + JOIN
     sheet = _Sheet(width, below + side + MARGIN, pictures, side)
-    sheet.title(MARGIN, MARGIN, testset["title"])
-    sheet.title(MARGIN, below, f"nearest in {searched['title']}")
+    sheet.title(MARGIN, MARGIN, testset.title)
+    sheet.title(MARGIN, below, f"nearest in {searched.title}")
     places = decimals([[row["similarity"] for row in rows]])
     for number, row in enumerate(rows):
         x = start + number * (side + GAP)
@@ -124,12 +122,12 @@ def _ladder(
     return sheet.paper.figure
 
 
-def _empty(options: Mapping[str, Any]) -> "matplotlib.figure.Figure":
+def _empty(options: NeighborOptions) -> "matplotlib.figure.Figure":
     """Say that no test picture qualifies: a figure that is asked for is there."""
-    titles = ", ".join(each["title"] for each in options["testsets"])
+    titles = ", ".join(each.title for each in options.testsets)
     what = "has a neighbor"
-    if options["picked"]["nearer"] is not None:
-        near, far = (options["sets"][position]["title"] for position in options["picked"]["nearer"])
+    if options.nearer is not None:
+        near, far = (options.sets[position].title for position in options.nearer)
         what = f"is more similar to {near} than to {far}"
     lines = textwrap.wrap(shown_text(f"No picture of {titles} {what}."), 100)
     paper = Paper(WIDTHS["double"], 2 * MARGIN + LINE * (len(lines) + 1))

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +9,7 @@ import pyarrow as pa
 from clipaudit.corpora.addresses import sample_addresses, shard_row
 from clipaudit.corpora.lookup import paths_by_corpus, read_pictures, rows_of_shards
 from clipaudit.errors import InputError
+from clipaudit.reports.gallery_options import Sources
 from clipaudit.store.actions import LabelledFile
 
 Pictures = Mapping[tuple[str, int], bytes | str]  # by (corpus, address): an image file, or a uid
@@ -17,16 +17,16 @@ Pictures = Mapping[tuple[str, int], bytes | str]  # by (corpus, address): an ima
 
 def shown_pictures(
     wanted: Mapping[str, Iterable[int]],
-    settings: Mapping[str, Any],
+    sources: Sources,
     tars: Sequence[Path],
     samples: Sequence[LabelledFile],
 ) -> Pictures:
     """Return what is shown of samples, given by corpus and address.
 
-    `settings` are those of a Gallery. The image files of the corpora that they name are read from
-    `tars`; of any other corpus the uids are read from the tables of `samples`.
+    The image files of the corpora that `sources` name are read from `tars`; of any other corpus the
+    uids are read from the tables of `samples`.
     """
-    paths = paths_by_corpus(tars, settings["tars"])
+    paths = paths_by_corpus(tars, ((each.corpus, each.shards) for each in sources.tars))
     found: dict[tuple[str, int], bytes | str] = {}
     for corpus, addresses in wanted.items():
         shown: Mapping[int, bytes | str] = (

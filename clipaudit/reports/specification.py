@@ -5,10 +5,15 @@ Paths are pointers relative to results/; the SQL of a table sees its inputs as v
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from clipaudit.config.pictures import has_pictures
 from clipaudit.config.settings import Settings
+from clipaudit.reports.gallery_options import CorpusTars, Sources
 from clipaudit.steps import paths
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 NOT_SHOWN = (
     "Pictures are not shown: in their places stand the uids of their samples, or the first digits."
@@ -34,12 +39,13 @@ class ReportTable:
 class Gallery:
     """A figure of pictures, which are looked up in the shards.
 
-    `settings`, plain values, is all that picking and drawing need to know beside the inputs: the
-    pointers by name, relative to results/, and the tars of the corpora that are `shown`. To be made
-    by `gallery_of`.
+    `options`, a dataclass of plain values, and `sources` are all that picking and drawing need to
+    know beside the inputs: the pointers by name, relative to results/, and the tars of the corpora
+    that are `shown`. To be made by `gallery_of`.
     """
 
-    settings: Mapping[str, object]
+    options: "DataclassInstance"
+    sources: Sources
     inputs: Mapping[str, Sequence[str]]
     caption: str
     shown: Sequence[str]  # the corpora whose pictures it shows
@@ -49,15 +55,14 @@ def gallery_of(
     run: Settings,
     corpora: Sequence[str],
     *,
-    settings: Mapping[str, object],
+    options: "DataclassInstance",
     inputs: Mapping[str, Sequence[str]],
     caption: str,
 ) -> Gallery:
     """Return a gallery of samples of some corpora.
 
     It reads their tars or, of corpora of which no picture is there or may be shown, their `samples`
-    for the uids, and no tar. The settings say which: whose the `tars` are, in their order, and
-    whether `pictures` may be shown.
+    for the uids, and no tar.
     """
     allowed = run.report.pictures
     shown = [name for name in corpora if allowed and has_pictures(run, name)]
@@ -66,8 +71,8 @@ def gallery_of(
         inputs = {**inputs, "samples": part_files(run, "samples", hidden)}
         why = _no_pictures([run.title(name) for name in hidden]) if allowed else NOT_SHOWN
         caption = f"{caption} {why}"
-    tars = [{"corpus": name, "shards": len(run.shards(name))} for name in shown]
-    return Gallery({**settings, "pictures": allowed, "tars": tars}, inputs, caption, shown)
+    tars = tuple(CorpusTars(name, len(run.shards(name))) for name in shown)
+    return Gallery(options, Sources(allowed, tars), inputs, caption, shown)
 
 
 def _no_pictures(titles: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """Which files and settings belong to the jobs that make tables, figures and the report."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from clipaudit.config.audits import audits
@@ -162,9 +163,13 @@ class ReportFiles:
         tars = self.corpora.tars(gallery.shown)
         return {**pointers, "tars": tars} if tars else pointers
 
-    def gallery_settings(self, wildcards: Wildcards) -> Mapping[str, object]:
+    def gallery_options(self, wildcards: Wildcards) -> Mapping[str, object]:
         """Return what picking and drawing need to know of a gallery."""
-        return self._gallery(wildcards).settings
+        return asdict(self._gallery(wildcards).options)
+
+    def gallery_sources(self, wildcards: Wildcards) -> Mapping[str, object]:
+        """Return where the pictures of a gallery come from."""
+        return asdict(self._gallery(wildcards).sources)
 
     def gallery_caption(self, wildcards: Wildcards) -> str:
         """Return the caption of a gallery."""

@@ -18,6 +18,7 @@ from clipaudit.corpora.addresses import sample_addresses, shard_row, shards_and_
 from clipaudit.corpora.places import places
 from clipaudit.corpora.vectors import embedding_array
 from clipaudit.errors import InputError
+from clipaudit.reports.gallery_options import NeighborOptions
 
 # One row per neighbour shown, by (block, set_position, place).
 GALLERY = pa.schema(
@@ -108,28 +109,20 @@ def pick_ladder(neighbors: pa.Table, testset: str, *, count: int) -> list[Query]
     return [Query(testset, int(address)) for address in addresses[order]]
 
 
-def queries_of(
-    sets: Sequence[SearchedSet],
-    testsets: Iterable[str],
-    *,
-    ladder: bool,
-    count: int,
-    seed: int,
-    nearer: Sequence[int] | None = None,
-) -> list[Query]:
+def queries_of(sets: Sequence[SearchedSet], options: NeighborOptions) -> list[Query]:
     """Return the test samples of a gallery, `count` of each test set in their order.
 
-    Those of a ladder are `pick_ladder`'s in the first set, others `pick_queries`'; `nearer` are the
-    positions of the set that they must be nearer to, and of the other one.
+    Those of a ladder are `pick_ladder`'s in the first set, others `pick_queries`'.
     """
-    first, other = nearer or (0, None)
+    first, other = options.nearer or (0, None)
     near = sets[first].neighbors
     far = None if other is None else sets[other].neighbors
+    count, seed = options.count, options.seed
     picked = [
-        pick_ladder(near, name, count=count)
-        if ladder
-        else pick_queries(near, name, count=count, seed=seed, nearer_than=far)
-        for name in testsets
+        pick_ladder(near, each.testset, count=count)
+        if options.form == "ladder"
+        else pick_queries(near, each.testset, count=count, seed=seed, nearer_than=far)
+        for each in options.testsets
     ]
     return [query for queries in picked for query in queries]
 
@@ -224,9 +217,7 @@ def gallery(
     queries: Sequence[Query],
     sets: Sequence[SearchedSet],
     vectors: Mapping[str, Mapping[int, Float16[np.ndarray, " d"]]],
-    *,
-    columns: int,
-    near_duplicate_distance: float,
+    options: NeighborOptions,
 ) -> pa.Table:
     """Return GALLERY: up to `columns` neighbours of each query in each set, as `pick_neighbors`.
 
@@ -241,8 +232,8 @@ def gallery(
             shown = pick_neighbors(
                 own,
                 vectors[each.corpus],
-                columns=columns,
-                near_duplicate_distance=near_duplicate_distance,
+                columns=options.columns,
+                near_duplicate_distance=options.near_duplicate_distance,
             )
             head = (
                 block,

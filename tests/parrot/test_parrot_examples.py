@@ -13,9 +13,10 @@ from clipaudit.parrot.example_texts import (
     describe_examples,
     example_addresses,
 )
-from clipaudit.parrot.examples import SPOTTED_EXAMPLES, Asked, ScoredPart, pick_examples
+from clipaudit.parrot.examples import SPOTTED_EXAMPLES, ScoredPart, pick_examples
 from clipaudit.parrot.matching import MATCHES
 from clipaudit.parrot.spans import Span, spans_table
+from clipaudit.parrot.spotted_options import ExampleList
 
 BOX = (0.0, 0.0, 9.0, 0.0, 9.0, 9.0)
 INT = pa.int32()
@@ -59,6 +60,10 @@ def picked(parts, *asked, corpora=("web", "news")):
     return pick_examples(parts, asked, corpora=corpora, tokenization="words")
 
 
+def listed(what, count, clusters=0):
+    return ExampleList(what, count, "a list", "nothing", clusters)
+
+
 def rows_of(table):
     return [(row["corpus"], row["row"]) for row in table.to_pylist()]
 
@@ -77,7 +82,7 @@ FIVE = [(0, 1, None, None), (1, 3, 2, None), (2, 3, 4, 1), (3, 2, 2, 2), (4, 0, 
     ],
 )
 def test_each_list_has_its_order_and_leaves_out_what_it_is_not_about(what, rows):
-    table = picked([part(*FIVE)], Asked(what, 9))
+    table = picked([part(*FIVE)], listed(what, 9))
 
     assert [row for _, row in rows_of(table)] == rows
     assert table["what"].to_pylist() == [what] * len(rows)
@@ -87,7 +92,7 @@ def test_equals_stand_in_the_order_of_corpora_and_then_of_addresses():
     web = part((4, 2, None, None), (3, 2, None, None))
     news = part((0, 2, None, None), corpus="news")
 
-    table = picked([news, web], Asked("highest", 9))
+    table = picked([news, web], listed("highest", 9))
 
     assert rows_of(table) == [("web", 3), ("web", 4), ("news", 0)]
 
@@ -98,7 +103,7 @@ def test_parts_and_their_order_do_not_show(what):
     rows = [(row, rng.randint(0, 4), 1, rng.choice([None, 1, 2])) for row in range(40)]
     clusters = [rng.randint(0, 3) for _ in rows]
     cut = [part(*rows[at : at + 7], clusters=clusters[at : at + 7]) for at in range(0, 40, 7)]
-    asked = Asked(what, 3, clusters=4)
+    asked = listed(what, 3, clusters=4)
 
     whole = picked([part(*rows, clusters=clusters)], asked)
 
@@ -109,7 +114,7 @@ def test_clusters_with_most_text_come_first_and_small_ones_not_at_all():
     rows = [(row, row, None if row in (0, 1, 2, 6) else 1, None) for row in range(8)]
     clusters = [0, 0, 1, 1, 2, 2, None, 3]  # text: 0 of 2, 1 of 2, 2 of 2, a row nowhere, 1 of 1
 
-    table = picked([part(*rows, clusters=clusters)], Asked("clustered", 2, clusters=9))
+    table = picked([part(*rows, clusters=clusters)], listed("clustered", 2, clusters=9))
 
     assert table["cluster"].to_pylist() == [2, 2, 1, 1]
     assert table["row"].to_pylist() == [5, 4, 3, 2]
@@ -118,7 +123,7 @@ def test_clusters_with_most_text_come_first_and_small_ones_not_at_all():
 
 
 def test_lists_follow_each_other_and_positions_run_on():
-    table = picked([part(*FIVE)], Asked("distracted", 1), Asked("dependent", 1))
+    table = picked([part(*FIVE)], listed("distracted", 1), listed("dependent", 1))
 
     assert list(zip(table["what"].to_pylist(), table["position"].to_pylist(), strict=True)) == [
         ("distracted", 0),
@@ -127,7 +132,7 @@ def test_lists_follow_each_other_and_positions_run_on():
 
 
 def test_without_parts_lists_are_empty():
-    table = picked([], Asked("highest", 3), Asked("clustered", 3, clusters=2))
+    table = picked([], listed("highest", 3), listed("clustered", 3, clusters=2))
 
     examples, texts = describe_examples(table, {}, tokenization="words")
 
@@ -140,7 +145,7 @@ def test_a_score_without_a_match_is_refused():
     lacking = ScoredPart("web", scored, matches_of(scored.slice(0, 1)))
 
     with pytest.raises(StoreError, match=r"web: \(shard, row\) \(0, 1\) is scored"):
-        picked([lacking], Asked("highest", 1))
+        picked([lacking], listed("highest", 1))
 
 
 @pytest.fixture
@@ -164,7 +169,7 @@ def test_captions_words_and_spans_of_examples_and_donors_are_looked_up(material)
     part_ = ScoredPart("web", scored, matches_of(scored))
 
     table, texts = describe_examples(
-        picked([part_], Asked("repeating", 1)), material, tokenization="words"
+        picked([part_], listed("repeating", 1)), material, tokenization="words"
     )
 
     assert table.schema == SPOTTED_EXAMPLES
@@ -179,7 +184,7 @@ def test_captions_words_and_spans_of_examples_and_donors_are_looked_up(material)
 
 
 def test_an_example_that_the_samples_lack_is_refused(material):
-    table = picked([part((9, 1, None, None))], Asked("highest", 1))
+    table = picked([part((9, 1, None, None))], listed("highest", 1))
 
     with pytest.raises(StoreError, match=r"web: samples: \(shard, row\) \(0, 9\)"):
         describe_examples(table, material, tokenization="words")

@@ -1,4 +1,5 @@
 import io
+from dataclasses import replace
 
 import matplotlib.image
 import matplotlib.text
@@ -10,6 +11,7 @@ from PIL import Image
 
 from clipaudit.reports.drawing import SMALLEST_POINTS, figure_bytes
 from clipaudit.reports.galleries import draw_gallery
+from clipaudit.reports.gallery_options import NeighborOptions, ShownSet, ShownTestSet
 from clipaudit.similarity.gallery import GALLERY
 
 TITLES = ("glyph web without copies", "glyph photos")
@@ -48,13 +50,14 @@ def uids(table):
 
 
 def options(form="rows", columns=3, sets=2):
-    return {
-        "form": form,
-        "testsets": [{"testset": "sketch", "title": "Glyph-Sketch"}],
-        "sets": [{"title": title, "corpus": f"corpus{n}"} for n, title in enumerate(TITLES[:sets])],
-        "shown": {"columns": columns},
-        "picked": {"nearer": None},
-    }
+    return NeighborOptions(
+        form,
+        testsets=(ShownTestSet("sketch", "Glyph-Sketch"),),
+        sets=tuple(ShownSet(title, f"corpus{n}") for n, title in enumerate(TITLES[:sets])),
+        count=2,
+        columns=columns,
+        near_duplicate_distance=0.0,
+    )
 
 
 def words(figure):
@@ -118,7 +121,7 @@ def test_where_squares_are_small_uids_are_cut():
 
 def test_titles_are_no_formulas():
     table = gallery((0, 0, 0, 0.5))
-    asked = options() | {"testsets": [{"testset": "sketch", "title": "$a$ \x1b[1m"}]}
+    asked = replace(options(), testsets=(ShownTestSet("sketch", "$a$ \x1b[1m"),))
 
     found = draw_gallery(table, pictures(table), asked).findobj(matplotlib.text.Text)
 

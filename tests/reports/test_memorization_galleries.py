@@ -24,7 +24,7 @@ def test_tars_are_those_of_the_records_and_of_the_public_set_each_once():
     galleries = memorization_galleries(demo())
 
     def corpora(name):
-        return [each["corpus"] for each in galleries[name].settings["tars"]]
+        return [each.corpus for each in galleries[name].sources.tars]
 
     assert corpora("memorization_fig1_scenes") == ["scenes", "album"]
     assert corpora("memorization_fig11_small") == ["scenes", "album", "small"]
@@ -35,7 +35,7 @@ def test_where_no_picture_may_be_shown_samples_are_read_for_their_uids():
 
     gallery = memorization_galleries(hidden)["memorization_fig1_scenes"]
 
-    assert gallery.settings["tars"] == []
+    assert gallery.sources.tars == ()
     assert {"samples/scenes/00000.json", "samples/album/00000.json"} <= {*gallery.inputs["samples"]}
 
 

@@ -15,8 +15,9 @@ from clipaudit.memorization.reports.memorized_gallery import (
     shown_addresses,
 )
 from clipaudit.reports.drawing import SMALLEST_POINTS, figure_bytes
+from clipaudit.reports.gallery_options import ShownSet
 
-OPTIONS = {"pictures": True, "public": {"corpus": "photos", "title": "glyph photos"}}
+PUBLIC = ShownSet("glyph photos", "photos")
 NAMES = ("anchor", "star", "comet")
 
 
@@ -62,7 +63,7 @@ def tables(examples=1, **changes):
 
 def pictures(drawn):
     pixels = np.full((32, 48, 3), 128, np.uint8)
-    wanted = shown_addresses(drawn[0], drawn[1], OPTIONS)
+    wanted = shown_addresses(drawn[0], drawn[1], PUBLIC)
     return {
         (corpus, address): png_bytes(pixels)
         for corpus, addresses in wanted.items()
@@ -71,7 +72,7 @@ def pictures(drawn):
 
 
 def draw(*drawn, shown=None):
-    return draw_memorized(*drawn, pictures(drawn) if shown is None else shown, OPTIONS)
+    return draw_memorized(*drawn, pictures(drawn) if shown is None else shown, PUBLIC)
 
 
 def words(figure):
@@ -85,7 +86,7 @@ def test_own_picture_and_the_nearest_of_both_models_are_shown():
     figure = draw(*drawn)
 
     assert sum(len(axes.images) for axes in figure.axes) == 1 + 2 * COLUMNS
-    assert shown_addresses(drawn[0], drawn[1], OPTIONS) == {
+    assert shown_addresses(drawn[0], drawn[1], PUBLIC) == {
         "scenes": {0},
         "photos": set(range(COLUMNS)),
     }
@@ -125,7 +126,7 @@ def test_without_pictures_there_are_uids_and_neither_boxes_nor_words_of_them():
     drawn = tables()
     uids = {key: f"{number:08x}" * 4 for number, key in enumerate(sorted(pictures(drawn)), 1)}
 
-    figure = draw_memorized(*drawn, uids, OPTIONS | {"pictures": False})
+    figure = draw_memorized(*drawn, uids, PUBLIC)
 
     assert not figure.findobj(matplotlib.image.AxesImage)
     assert not figure.axes[0].patches

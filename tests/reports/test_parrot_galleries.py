@@ -7,8 +7,8 @@ import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.config.running import Report
-from clipaudit.parrot.examples import What
 from clipaudit.parrot.reports.galleries import parrot_galleries
+from clipaudit.parrot.spotted_options import What
 
 MICRO = Path(__file__).parents[2] / "config/micro_parrot.yaml"
 
@@ -33,13 +33,13 @@ def test_tars_and_tables_are_those_of_the_corpora_shown(run):
     galleries = parrot_galleries(run)
 
     figure = galleries["parrot_fig15"]
-    assert [each["corpus"] for each in figure.settings["tars"]] == ["posters", "notices"]
+    assert [each.corpus for each in figure.sources.tars] == ["posters", "notices"]
     assert figure.inputs["scores"] == [
         "caption_scores/own/posters/00000.json",
         "caption_scores/own/posters/00001.json",
         "caption_scores/own/notices/00000.json",
     ]
-    assert [each["shards"] for each in figure.settings["tars"]] == [3, 1]
+    assert [each.shards for each in figure.sources.tars] == [3, 1]
 
 
 def test_where_no_picture_may_be_shown_no_tar_is_read_and_no_mark_is_spoken_of(run):
@@ -47,7 +47,7 @@ def test_where_no_picture_may_be_shown_no_tar_is_read_and_no_mark_is_spoken_of(r
 
     for name, gallery in parrot_galleries(hidden).items():
         before = parrot_galleries(run)[name]
-        assert (gallery.settings["tars"], gallery.inputs) == ([], before.inputs)
+        assert (gallery.sources.tars, gallery.inputs) == ((), before.inputs)
         assert "Spotted text" not in gallery.caption
         assert "uids" in gallery.caption
 
@@ -62,9 +62,9 @@ def test_places_are_read_for_clusters_alone(run):
 def test_lists_are_known_and_as_long_as_the_settings_say(run):
     galleries = parrot_galleries(run)
 
-    lists = [each for gallery in galleries.values() for each in gallery.settings["lists"]]
-    assert {each["what"] for each in lists} == set(get_args(What))
-    assert {each["count"] for each in galleries["parrot_fig8"].settings["lists"]} == {2}
+    lists = [each for gallery in galleries.values() for each in gallery.options.lists]
+    assert {each.what for each in lists} == set(get_args(What))
+    assert {each.count for each in galleries["parrot_fig8"].options.lists} == {2}
 
 
 def test_without_the_audit_there_are_none(run):

@@ -8,11 +8,12 @@ import pytest
 
 from clipaudit.corpora.samples import SAMPLES
 from clipaudit.errors import InputError
+from clipaudit.reports.gallery_options import CorpusTars, Sources
 from clipaudit.reports.shown_pictures import shown_pictures
 from clipaudit.store.actions import LabelledFile
 from clipaudit.store.parquet import write_tables
 
-NO_PICTURES = {"pictures": False, "tars": []}
+NO_PICTURES = Sources(pictures=False, tars=())
 
 
 def samples_file(folder, corpus, *addresses):
@@ -66,10 +67,10 @@ def test_a_sample_that_is_not_indexed_is_named(tmp_path):
 def test_corpora_without_tars_stand_as_uids_beside_pictures(tmp_path):
     tar = tmp_path / "a.tar"
     write_shard(tar, {"0": b"picture"})
-    settings = {"pictures": True, "tars": [{"corpus": "a", "shards": 1}]}
+    sources = Sources(pictures=True, tars=(CorpusTars("a", 1),))
     file = samples_file(tmp_path, "b", (0, 0))
 
-    found = shown_pictures({"a": [0], "b": [0]}, settings, [tar], [file])
+    found = shown_pictures({"a": [0], "b": [0]}, sources, [tar], [file])
 
     assert found == {("a", 0): b"picture", ("b", 0): uid("b", 0, 0)}
 

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.reports.gallery_options import Sources
 from clipaudit.similarity.reports.galleries import similarity_galleries
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +38,7 @@ def test_a_gallery_after_pruning_shows_what_is_left(settings):
         "kept_neighbors/own/deduplicated/large.json",
         "kept_neighbors/own/sketch-pruned/large.json",
     ]
-    assert gallery.settings["picked"]["nearer"] == [1, 0]  # nearer to the web set than to the small
+    assert gallery.options.nearer == (1, 0)  # nearer to the web set than to the small
 
 
 def test_where_no_picture_may_be_shown_there_are_uids_and_no_tars(settings):
@@ -45,16 +46,17 @@ def test_where_no_picture_may_be_shown_there_are_uids_and_no_tars(settings):
 
     for name, gallery in similarity_galleries(run).items():
         before = similarity_galleries(parse_settings(settings))[name]
-        assert gallery.settings == before.settings | {"pictures": False, "tars": []}
+        assert gallery.options == before.options
+        assert gallery.sources == Sources(pictures=False, tars=())
         assert gallery.inputs.keys() - before.inputs.keys() == {"samples"}
         shown = {path.split("/")[1] for path in gallery.inputs["samples"]}
-        assert shown == {each["corpus"] for each in before.settings["tars"]}
+        assert shown == {each.corpus for each in before.sources.tars}
 
 
 def test_the_settings_count_the_tars_of_each_corpus(settings):
     run = parse_settings(settings)
 
     for gallery in similarity_galleries(run).values():
-        assert gallery.settings["tars"]
-        for each in gallery.settings["tars"]:
-            assert each["shards"] == len(run.shards(each["corpus"]))
+        assert gallery.sources.tars
+        for each in gallery.sources.tars:
+            assert each.shards == len(run.shards(each.corpus))

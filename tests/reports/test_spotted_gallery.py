@@ -21,6 +21,7 @@ from clipaudit.parrot.reports.spotted_gallery import draw_spotted
 from clipaudit.parrot.reports.spotted_paper import CO_COLOUR
 from clipaudit.parrot.reports.spotted_terms import TERMS, term_pictures
 from clipaudit.parrot.spans import Span, spans_table
+from clipaudit.parrot.spotted_options import TermOptions
 from clipaudit.parrot.synthetic import dejavu_sans
 from clipaudit.reports.drawing import SMALLEST_POINTS, figure_bytes
 
@@ -74,7 +75,7 @@ def pixels():
 def draw(name, rows, shown=None):
     pictures = {("posters", row): png_bytes(pixels()) for row in range(len(rows))} | (shown or {})
     known = texts(len(rows) + 1)
-    return draw_spotted(table_of(rows), known, pictures, dejavu_sans(), GALLERIES[name].settings)
+    return draw_spotted(table_of(rows), known, pictures, dejavu_sans(), GALLERIES[name].options)
 
 
 def rows_for(name, count):
@@ -160,10 +161,10 @@ def test_without_a_donor_the_terms_say_so():
 @pytest.mark.parametrize("largest", [40, 256])
 def test_terms_are_what_is_erased_from_reduced_pictures(largest):
     erasing = {"radius": 7.0, "dilation": 4.0, "shorter_side": largest}
-    options = GALLERIES["parrot_fig2"].settings | {"erasing": erasing}
+    how = TermOptions(**erasing, side=64, type_size=9)
     image = Image.fromarray(pixels())
 
-    found = term_pictures(image, example(0, "repeating"), texts(2), dejavu_sans(), options)
+    found = term_pictures(image, example(0, "repeating"), texts(2), dejavu_sans(), how, "words")
 
     stored = np.asarray(Reduced(largest)(image))
     size = stored.shape[:2]
@@ -212,8 +213,8 @@ def test_without_pictures_and_a_donor_the_terms_say_so():
 def test_a_gallery_of_nothing_says_so(name):
     text = words(draw(name, []))
 
-    for asked in GALLERIES[name].settings["lists"]:
-        assert asked["empty"] in text
+    for asked in GALLERIES[name].options.lists:
+        assert asked.empty in text
 
 
 @pytest.mark.parametrize("count", [1, 9])

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from clipaudit.corpora.places import places
 from clipaudit.errors import InputError
+from clipaudit.reports.gallery_options import NeighborOptions
 from clipaudit.similarity.gallery import (
     GALLERY,
     Query,
@@ -165,6 +166,10 @@ def test_a_neighbour_without_embedding_is_named():
 # --- the gallery ---------------------------------------------------------------------------------
 
 
+def options(columns):
+    return NeighborOptions("rows", (), (), 2, columns, near_duplicate_distance=0.1)
+
+
 @pytest.fixture
 def two_sets():
     """Two queries; `web` has two neighbours of each, `small` one of the first alone."""
@@ -187,7 +192,7 @@ def test_a_gallery_is_sorted_by_query_set_and_place(two_sets):
         corpus: dict(zip(sorted(found), axes, strict=False)) for corpus, found in addresses.items()
     }
 
-    table = gallery(queries, two_sets, vectors, columns=6, near_duplicate_distance=0.1)
+    table = gallery(queries, two_sets, vectors, options(columns=6))
 
     assert table.schema == GALLERY
     shown = [(row["block"], row["test_row"], row["set"], row["row"]) for row in table.to_pylist()]
@@ -205,9 +210,7 @@ def test_a_gallery_is_sorted_by_query_set_and_place(two_sets):
 
 
 def test_a_gallery_without_queries_is_empty(two_sets):
-    table = gallery(
-        [], two_sets, {"large": {}, "small": {}}, columns=2, near_duplicate_distance=0.1
-    )
+    table = gallery([], two_sets, {"large": {}, "small": {}}, options(columns=2))
 
     assert table.schema == GALLERY
     assert table.num_rows == 0

@@ -7,6 +7,7 @@ with the first number of neighbours.
 
 from clipaudit.config.settings import Settings
 from clipaudit.memorization.settings import Memorization
+from clipaudit.reports.gallery_options import ShownSet
 from clipaudit.reports.specification import Gallery, gallery_of
 
 
@@ -27,7 +28,7 @@ def _gallery(run: Settings, audit: Memorization, public: str) -> Gallery:
     return gallery_of(
         run,
         corpora,
-        settings={"public": {"corpus": public, "title": run.title(public)}},
+        options=ShownSet(run.title(public), public),
         inputs={name: [f"{folder}/{public}.json"] for name, folder in kinds.items()},
         caption=(
             f"The {audit.examples} most memorized records of A: those of which the model trained "

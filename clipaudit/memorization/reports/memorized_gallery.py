@@ -20,6 +20,7 @@ from clipaudit.plaindata import Row
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, WIDTHS, style
 from clipaudit.reports.flowing import LINE, Word, set_in_lines, words_of
 from clipaudit.reports.galleries import decimals
+from clipaudit.reports.gallery_options import ShownSet
 from clipaudit.reports.paper import Lines, Paper, Spot, decoded, in_lines, shown_text
 from clipaudit.reports.shown_pictures import Pictures
 
@@ -43,26 +44,23 @@ def draw_memorized(
     neighbors: pa.Table,
     boxes: pa.Table,
     pictures: Pictures,
-    options: Mapping[str, Any],
+    public: ShownSet,
 ) -> "matplotlib.figure.Figure":
     """Return the drawing of EXAMPLES, EXAMPLE_NEIGHBORS and EXAMPLE_BOXES, a block an example.
 
-    `options` are those of `Gallery.settings`: `public`, the corpus and title of the public
-    pictures, and whether `pictures` may be shown. `pictures` holds the image file of every picture
-    of `shown_addresses`, or its uid, which is then shown instead; an image that cannot be decoded
+    `public` is the set of the public pictures. `pictures` holds the image file of every picture of
+    `shown_addresses`, or its uid, which is then shown instead; an image that cannot be decoded
     becomes a crossed box. Labels that the target model alone found are bold, and boxed in the
-    sample's own picture where it is shown and boxes are known. Without examples the figure says so.
+    sample's own picture where it is shown and boxes are given. Without examples the figure says so.
     """
     with style():
         blocks = _blocks(labels, neighbors, boxes)
         if not blocks:
-            return _empty(options)
-        return _drawn(blocks, pictures, options)
+            return _empty(public)
+        return _drawn(blocks, pictures, public)
 
 
-def shown_addresses(
-    labels: pa.Table, neighbors: pa.Table, options: Mapping[str, Any]
-) -> dict[str, set[int]]:
+def shown_addresses(labels: pa.Table, neighbors: pa.Table, public: ShownSet) -> dict[str, set[int]]:
     """Return, by corpus, the addresses of all pictures that are drawn."""
     found: dict[str, set[int]] = {}
     for source, address in zip(
@@ -70,8 +68,8 @@ def shown_addresses(
     ):
         found.setdefault(source, set()).add(address)
     near = neighbors.filter(pc.less(neighbors["place"], COLUMNS))
-    public = sample_addresses(near, "public_shard", "public_row").tolist()
-    found.setdefault(options["public"]["corpus"], set()).update(public)
+    shown = sample_addresses(near, "public_shard", "public_row").tolist()
+    found.setdefault(public.corpus, set()).update(shown)
     return found
 
 
@@ -161,11 +159,10 @@ WIDTH = WIDTHS["double"]
 
 
 def _drawn(
-    blocks: Sequence[_Block], pictures: Pictures, options: Mapping[str, Any]
+    blocks: Sequence[_Block], pictures: Pictures, public: ShownSet
 ) -> "matplotlib.figure.Figure":
-    public = options["public"]
-    boxed = options["pictures"] and any(block.boxes for block in blocks)
-    legend = _legend(blocks[0].own["k"], public["title"], boxed=boxed)
+    boxed = any(block.boxes and isinstance(pictures[_own_key(block)], bytes) for block in blocks)
+    legend = _legend(blocks[0].own["k"], public.title, boxed=boxed)
     heads = [_head(number, block) for number, block in enumerate(blocks, start=1)]
     fixed = sum(len(lines) * LINE + 4 * GAP for lines in [legend, *heads])
     side = (PAGE_HEIGHT - 2 * MARGIN - fixed) / (2 * len(blocks)) - 2 * LINE - GAP
@@ -177,7 +174,7 @@ def _drawn(
     for block, head in zip(blocks, heads, strict=True):
         paper.rule(y, MARGIN)
         y = paper.lines(MARGIN, y + GAP, head) + GAP / 2
-        _bands(paper, block, pictures, public["corpus"], y, side)
+        _bands(paper, block, pictures, public.corpus, y, side)
         y += 2 * band + GAP
     return paper.figure
 
@@ -188,8 +185,7 @@ def _bands(
     """Draw an example's own picture, and beside it a band for each model."""
     band = side + 2 * LINE + GAP
     own = min(2 * band - 2 * GAP, OWN)
-    row = block.own
-    picture = decoded(pictures[row["source"], _address(row, "shard", "row")])
+    picture = decoded(pictures[_own_key(block)])
     spot = paper.picture(picture, MARGIN, y, own)
     if spot is not None:
         for box in block.boxes:
@@ -265,16 +261,20 @@ def _head(number: int, block: _Block) -> Lines:
     ]
 
 
+def _own_key(block: _Block) -> tuple[str, int]:
+    """Return what names the picture of an example itself."""
+    return block.own["source"], _address(block.own, "shard", "row")
+
+
 def _address(row: Row, shard: str, number: str) -> int:
     return sample_address(int(row[shard]), int(row[number]))
 
 
-def _empty(options: Mapping[str, Any]) -> "matplotlib.figure.Figure":
+def _empty(public: ShownSet) -> "matplotlib.figure.Figure":
     """Say that there is no example: a figure that is asked for is there."""
-    title = options["public"]["title"]
     text = (
         f"No record: by no caption does the model that was trained on it find more objects in "
-        f"{title} than the model that was not."
+        f"{public.title} than the model that was not."
     )
     lines = in_lines(words_of(text), WIDTH - 2 * MARGIN, 3)
     paper = Paper(WIDTH, 2 * MARGIN + LINE * (len(lines) + 1))

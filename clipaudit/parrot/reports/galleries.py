@@ -5,19 +5,18 @@ The pictures of the paper's Figure 1, one a corpus, `parrot_fig1_<corpus>_pictur
 not say how the examples of Figures 2 and 8 were found: here they are extremes.
 """
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
+from typing import Literal
 
 from clipaudit.config.settings import Settings
 from clipaudit.parrot.reports.layouts import LISTED
 from clipaudit.parrot.settings import Parrot
+from clipaudit.parrot.spotted_options import ExampleList, SpottedOptions, TermOptions
 from clipaudit.reports.specification import Gallery, gallery_of, part_files
 
 TERMS_SHOWN = 4  # examples of Figure 2, at most: a row of seven pictures for each
 CLUSTERS_SHOWN = 10  # columns of Figure 14
 CLUSTER_PICTURES = 4  # of each
-
-Asked = Mapping[str, object]
 
 _OUTLINED = "Spotted text is outlined, what the caption says too in orange."
 _COVERED = "Spotted text is covered with colour, orange where the caption says it too."
@@ -41,7 +40,9 @@ def parrot_galleries(run: Settings) -> dict[str, Gallery]:
 def _highest(run: Settings, audit: Parrot, corpus: str) -> Gallery:
     """Figure 1: the pairs of highest score."""
     title = f"Highest scores in {run.title(corpus)}"
-    asked = _asked("highest", audit.examples, title, f"No picture of {run.title(corpus)} is scored")
+    asked = ExampleList(
+        "highest", audit.examples, title, f"No picture of {run.title(corpus)} is scored."
+    )
     caption = (
         f"The {audit.examples} image-text pairs of {run.title(corpus)} whose caption and picture "
         "have the highest score, S(·)."
@@ -52,36 +53,36 @@ def _highest(run: Settings, audit: Parrot, corpus: str) -> Gallery:
 def _terms(run: Settings, audit: Parrot, corpus: str) -> Gallery:
     """Figure 2: what the audit's words mean, by the pairs of highest RSC."""
     title = f"What is erased, in pictures of {run.title(corpus)}"
-    none = f"No picture of {run.title(corpus)} has a word of its caption"
-    asked = _asked("repeating", min(audit.examples, TERMS_SHOWN), title, none)
+    none = f"No picture of {run.title(corpus)} has a word of its caption."
+    asked = ExampleList("repeating", min(audit.examples, TERMS_SHOWN), title, none)
     caption = (
         f"The pairs of {run.title(corpus)} that lose most of their score, S, when co-embedded text "
         "is erased: where all spotted text is (white) and where the co-embedded words are, what is "
         "left when either is erased, or what the text of another picture of the shard would cover, "
         "and a synthetic picture of the co-embedded words. These are orange in the caption."
     )
-    settings = {
-        "erasing": audit.erasing.model_dump(mode="json", exclude={"seed"}),
-        "probe": {"side": audit.probe.side, "type_size": audit.probe.type_size},
-    }
-    return _gallery(run, audit, [corpus], [asked], caption, form="terms", settings=settings)
+    erasing, probe = audit.erasing, audit.probe
+    terms = TermOptions(
+        erasing.radius, erasing.dilation, erasing.shorter_side, probe.side, probe.type_size
+    )
+    return _gallery(run, audit, [corpus], [asked], caption, form="terms", terms=terms)
 
 
 def _roles(run: Settings, audit: Parrot, corpus: str) -> Gallery:
     """Figure 8: text that distracts, and text that the score needs."""
     title = run.title(corpus)
     lists = [
-        _asked(
+        ExampleList(
             "distracted",
             audit.examples,
             "The score rises without the text: it distracts",
-            f"No picture of {title} has a higher score without its text",
+            f"No picture of {title} has a higher score without its text.",
         ),
-        _asked(
+        ExampleList(
             "dependent",
             audit.examples,
             "The score falls without the text: it rests on it",
-            f"No picture of {title} has a lower score without its text",
+            f"No picture of {title} has a lower score without its text.",
         ),
     ]
     caption = (
@@ -94,8 +95,8 @@ def _roles(run: Settings, audit: Parrot, corpus: str) -> Gallery:
 def _clusters(run: Settings, audit: Parrot, corpus: str) -> Gallery:
     """Figure 14: the pictures of highest score in the clusters with most text."""
     title = f"Clusters of {run.title(corpus)} with most text"
-    none = f"No cluster of {run.title(corpus)} has {CLUSTER_PICTURES} pictures and text in one"
-    asked = _asked("clustered", CLUSTER_PICTURES, title, none) | {"clusters": CLUSTERS_SHOWN}
+    none = f"No cluster of {run.title(corpus)} has {CLUSTER_PICTURES} pictures and text in one."
+    asked = ExampleList("clustered", CLUSTER_PICTURES, title, none, clusters=CLUSTERS_SHOWN)
     caption = (
         f"The pictures of highest score in the clusters of {run.title(corpus)} that have the "
         "largest share of pictures with text, a column for each: above it are the cluster's number "
@@ -106,8 +107,8 @@ def _clusters(run: Settings, audit: Parrot, corpus: str) -> Gallery:
 
 def _parrots(run: Settings, audit: Parrot) -> Gallery:
     """Figure 15: the pictures of Table 14."""
-    none = "No picture has a word of its caption"
-    asked = _asked("parroting", LISTED, "Pictures with parrot captions", none)
+    none = "No picture has a word of its caption."
+    asked = ExampleList("parroting", LISTED, "Pictures with parrot captions", none)
     caption = (
         "The pictures of the parrot captions in Table 14, numbered in its order, each with its "
         "score."
@@ -115,21 +116,16 @@ def _parrots(run: Settings, audit: Parrot) -> Gallery:
     return _gallery(run, audit, audit.corpora, [asked], caption, form="numbered")
 
 
-def _asked(what: str, count: int, title: str, empty: str) -> dict[str, object]:
-    """Return a list that is asked for: a word of `parrot.examples.What`, and what stands above."""
-    return {"what": what, "count": count, "clusters": 0, "title": title, "empty": f"{empty}."}
-
-
 def _gallery(
     run: Settings,
     audit: Parrot,
     corpora: Sequence[str],
-    lists: Sequence[Asked],
+    lists: Sequence[ExampleList],
     caption: str,
     *,
-    form: str,
+    form: Literal["captioned", "numbered", "clusters", "terms"],
     filled: bool = False,
-    settings: Mapping[str, object] = MappingProxyType({}),
+    terms: TermOptions | None = None,
 ) -> Gallery:
     """Return a gallery of some corpora; `filled` covers text with colour, not outlines it."""
     encoder = audit.encoder
@@ -146,14 +142,9 @@ def _gallery(
     return gallery_of(
         run,
         corpora,
-        settings={
-            "corpora": list(corpora),
-            "form": form,
-            "lists": list(lists),
-            "filled": filled,
-            "tokenization": audit.tokenization,
-            **settings,
-        },
+        options=SpottedOptions(
+            tuple(corpora), form, tuple(lists), audit.tokenization, filled=filled, terms=terms
+        ),
         inputs={name: part_files(run, folder, corpora) for name, folder in folders.items()},
         caption=caption,
     )

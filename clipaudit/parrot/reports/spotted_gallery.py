@@ -8,7 +8,7 @@ Measures are in inches in print, y grows downwards.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,6 +25,7 @@ from clipaudit.parrot.reports.spotted_paper import (
     put_outlined,
 )
 from clipaudit.parrot.reports.spotted_terms import TERMS, term_pictures, text_polygons
+from clipaudit.parrot.spotted_options import ExampleList, SpottedOptions
 from clipaudit.parrot.synthetic import Typeface
 from clipaudit.parrot.tokens import tokens
 from clipaudit.plaindata import Row
@@ -54,19 +55,17 @@ def draw_spotted(
     texts: pa.Table,
     pictures: Pictures,
     typeface: Typeface,
-    options: Mapping[str, Any],
+    options: SpottedOptions,
 ) -> "matplotlib.figure.Figure":
     """Return the drawing of SPOTTED_EXAMPLES, whose EXAMPLE_TEXTS are `texts`.
 
-    `options` are those of `Gallery.settings`. Its form: `captioned` (a caption and scores below
-    each picture), `numbered` (a number and the score), `clusters` (a column for each) or `terms`
-    (a row for each, of all that is made of it). A list that is empty says so. `pictures` holds the
-    image file of each picture, or its uid, which is then shown instead of all that would be made of
-    it; an image that cannot be decoded becomes a crossed box.
+    A list that is empty says so. `pictures` holds the image file of each picture, or its uid, which
+    is then shown instead of all that would be made of it; an image that cannot be decoded becomes a
+    crossed box.
     """
     draw = {"captioned": _grid, "numbered": _grid, "clusters": _clusters, "terms": _terms}
     with style():
-        found = draw[options["form"]](_Shown(table, texts, pictures, typeface, options))
+        found = draw[options.form](_Shown(table, texts, pictures, typeface, options))
     return found.figure
 
 
@@ -79,7 +78,7 @@ class _Shown:
         texts: pa.Table,
         pictures: Pictures,
         typeface: Typeface,
-        options: Mapping[str, Any],
+        options: SpottedOptions,
     ) -> None:
         self.rows: list[Row] = table.to_pylist()
         self.typeface = typeface
@@ -89,22 +88,22 @@ class _Shown:
         keys = zip(texts["corpus"].to_pylist(), sample_addresses(texts).tolist(), strict=True)
         self._places = {key: place for place, key in enumerate(keys)}
 
-    def lists(self) -> list[tuple[Row, list[Row]]]:
+    def lists(self) -> list[tuple[ExampleList, list[Row]]]:
         """Return each list that is asked for, with its rows."""
         of = {what: list(rows) for what, rows in groupby(self.rows, key=lambda row: row["what"])}
-        return [(each, of.get(each["what"], [])) for each in self.options["lists"]]
+        return [(each, of.get(each.what, [])) for each in self.options.lists]
 
     def picture(self, row: Row) -> Picture:
         return decoded(self._pictures[_key(row)])
 
     def put(self, paper: Paper, row: Row, x: float, y: float, side: float) -> None:
         """Put the picture of a row on paper, with its text outlined or covered."""
-        put_it = put_covered if self.options["filled"] else put_outlined
+        put_it = put_covered if self.options.filled else put_outlined
         put_it(paper, self.picture(row), x, y, side, self._outlines(row))
 
     def _outlines(self, row: Row) -> Outlines:
         own = self._texts.slice(self._places[_key(row)], 1)
-        polygons = text_polygons(own, row["co_words"], self.options["tokenization"])
+        polygons = text_polygons(own, row["co_words"], self.options.tokenization)
         return [(polygons["all"], TEXT_COLOUR), (polygons["co"], CO_COLOUR)]
 
     def terms(self, row: Row) -> Mapping[str, Picture]:
@@ -116,12 +115,14 @@ class _Shown:
             alone = row["donor_row"] is None
             return {term: picture for term in TERMS if not (alone and term == "random_all")}
         texts = self._texts.filter(pc.equal(self._texts["corpus"], row["corpus"]))
-        return term_pictures(picture, row, texts, self.typeface, self.options)
+        assert self.options.terms is not None, "of this form it says how text was erased"
+        how, words = self.options.terms, self.options.tokenization
+        return term_pictures(picture, row, texts, self.typeface, how, words)
 
     def caption(self, row: Row, width: float, lines: int) -> Lines:
         """Return a caption in lines; a word counts whole if a part of it is co-embedded."""
         caption, co_words = row["caption"][:LETTERS], set(row["co_words"].split())
-        parts = [tokens(word, self.options["tokenization"]) for word in caption.split()]
+        parts = [tokens(word, self.options.tokenization) for word in caption.split()]
         flags = [not co_words.isdisjoint(part) for part in parts]
         return in_lines(caption_words(caption, flags), width, lines)
 
@@ -155,7 +156,7 @@ class _Band:
 
 def _grid(shown: _Shown) -> Paper:
     """Pictures row by row, each list under its title."""
-    captioned = shown.options["form"] == "captioned"
+    captioned = shown.options.form == "captioned"
     columns = COLUMNS if captioned else NUMBERED_COLUMNS
     cell = (WIDTH - 2 * MARGIN - (columns - 1) * GAP) / columns
     bands = _bands(shown, columns, cell, CAPTION_LINES if captioned else 0)
@@ -280,8 +281,8 @@ def _side(cell: float, bands: int, fixed: float) -> float:
     return min(max(fitting, SMALLEST), LARGEST, cell)
 
 
-def _head(asked: Mapping[str, Any], rows: Sequence[Row]) -> Lines:
+def _head(asked: ExampleList, rows: Sequence[Row]) -> Lines:
     """Return the title of a list, or what an empty one says."""
-    text = asked["title"] if rows else asked["empty"]
+    text = asked.title if rows else asked.empty
     words = [Word(word.text, bold=bool(rows)) for word in words_of(text)]
     return in_lines(words, WIDTH - 2 * MARGIN, 2)

@@ -4,8 +4,7 @@ Lin et al., ECCV 2024, Fig. 2: https://arxiv.org/abs/2312.14232. Text is erased 
 it before the picture was scored, for such pictures are not stored.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,7 @@ from clipaudit.corpora.addresses import sample_address, sample_addresses
 from clipaudit.parrot.erasing import mask_of, scaled, scaled_length
 from clipaudit.parrot.matching import co_embedded
 from clipaudit.parrot.spans import Polygon, spans_of
+from clipaudit.parrot.spotted_options import TermOptions
 from clipaudit.parrot.synthetic import Style, Typeface, render
 from clipaudit.parrot.tokens import Tokenization
 from clipaudit.plaindata import Row
@@ -36,28 +36,28 @@ def term_pictures(
     example: Row,
     texts: pa.Table,
     typeface: Typeface,
-    options: Mapping[str, Any],
+    how: TermOptions,
+    tokenization: Tokenization,
 ) -> dict[str, Image.Image]:
     """Return by TERMS the pictures that explain an example, a row of SPOTTED_EXAMPLES.
 
-    `image` is the stored picture, `texts` the EXAMPLE_TEXTS of its corpus. Of `options`: the
-    `tokenization`, `erasing` (radius, dilation, shorter_side) and `probe` (side, type_size).
-    There is no random removal where no other picture of the shard has text.
+    `image` is the stored picture, `texts` the EXAMPLE_TEXTS of its corpus. There is no random
+    removal where no other picture of the shard has text.
     """
     # within the function: it needs torch, which no other gallery does
     from clipaudit.parrot.erased_pictures import Erasing, Reduced, kinds_of
 
-    erasing, tokenization = options["erasing"], options["tokenization"]
-    stored = np.asarray(Reduced(erasing["shorter_side"])(image))
+    stored = np.asarray(Reduced(how.shorter_side)(image))
     pictures = _erasable(example, texts)
-    erased = Erasing(pictures, tokenization, erasing["radius"], erasing["dilation"])
+    erased = Erasing(pictures, tokenization, how.radius, how.dilation)
     own = pictures.filter(pa.array(sample_addresses(pictures) == _address(example)))
     made = erased.all_kinds(example["shard"], example["row"], stored)
     found = dict(zip(kinds_of(own)[0], made, strict=True))
     size = (own["height"][0].as_py(), own["width"][0].as_py())
     for name, polygons in text_polygons(own, example["co_words"], tokenization).items():
-        found[f"{name}_mask"] = _mask(polygons, size, stored, erasing["dilation"])
-    found["synthetic"] = render(example["co_words"], STYLE, typeface, **options["probe"])
+        found[f"{name}_mask"] = _mask(polygons, size, stored, how.dilation)
+    size_of = {"side": how.side, "type_size": how.type_size}
+    found["synthetic"] = render(example["co_words"], STYLE, typeface, **size_of)
     return {term: Image.fromarray(found[term]).convert("RGB") for term in TERMS if term in found}
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from clipaudit.config.settings import Settings
+from clipaudit.reports.gallery_options import NeighborOptions, ShownSet, ShownTestSet
 from clipaudit.reports.specification import Gallery, gallery_of
 from clipaudit.similarity.reports.sources import (
     kept_neighbors,
@@ -24,11 +25,9 @@ LADDER = 8  # test pictures of Figure 2
 
 
 @dataclass(frozen=True)
-class SetShown:
-    """A set whose samples are shown: its title, its corpus, and the pointer of its neighbors."""
+class SearchedShown(ShownSet):
+    """A set whose samples are shown, and the pointer of its neighbors."""
 
-    title: str
-    corpus: str
     neighbors: str  # relative to results/
 
 
@@ -69,8 +68,8 @@ def _after(run: Settings, audit: Similarity, name: str, queries: int) -> Gallery
     """Figures 21 to 26: what pruning to the gap takes away."""
     pruning = f"{name}-pruned"
     small = _whole(run, audit, audit.small)
-    web = SetShown(web_title(run, audit), audit.large, neighbors_in_web(audit))
-    kept = SetShown(pruning, audit.large, kept_neighbors(audit, pruning, audit.large))
+    web = SearchedShown(web_title(run, audit), audit.large, neighbors_in_web(audit))
+    kept = SearchedShown(pruning, audit.large, kept_neighbors(audit, pruning, audit.large))
     sets = [small, web, kept]
     caption = (
         f"{_nearest(run, [name], sets)} They are drawn among the test images that are more similar "
@@ -84,7 +83,7 @@ def _after(run: Settings, audit: Similarity, name: str, queries: int) -> Gallery
 _ORDER = "Similarity decreases from left to right; near duplicates among the neighbors are omitted."
 
 
-def _nearest(run: Settings, names: Sequence[str], sets: Sequence[SetShown]) -> str:
+def _nearest(run: Settings, names: Sequence[str], sets: Sequence[SearchedShown]) -> str:
     tests, searched = _listed([run.title(name) for name in names]), _listed([s.title for s in sets])
     return f"Random test images of {tests}, and their nearest neighbors in {searched}."
 
@@ -99,15 +98,15 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _whole(run: Settings, audit: Similarity, corpus: str) -> SetShown:
-    return SetShown(run.title(corpus), corpus, neighbors_of(audit, corpus))
+def _whole(run: Settings, audit: Similarity, corpus: str) -> SearchedShown:
+    return SearchedShown(run.title(corpus), corpus, neighbors_of(audit, corpus))
 
 
 def _gallery(
     run: Settings,
     audit: Similarity,
     names: Sequence[str],
-    sets: Sequence[SetShown],
+    sets: Sequence[SearchedShown],
     caption: str,
     *,
     queries: int,
@@ -120,21 +119,16 @@ def _gallery(
     """
     assert audit.galleries is not None, "asked for galleries that the settings leave off"
     searched = list(dict.fromkeys(each.corpus for each in sets))
-    settings = {
-        "form": form,
-        "testsets": [{"testset": name, "title": run.title(name)} for name in names],
-        "sets": [{"title": each.title, "corpus": each.corpus} for each in sets],
-        "picked": {
-            "ladder": form == "ladder",
-            "count": queries,
-            "seed": audit.galleries.seed,
-            "nearer": None if nearer is None else list(nearer),
-        },
-        "shown": {
-            "columns": 1 if form == "ladder" else audit.galleries.columns,
-            "near_duplicate_distance": audit.near_duplicate_distance,
-        },
-    }
+    options = NeighborOptions(
+        form,
+        testsets=tuple(ShownTestSet(name, run.title(name)) for name in names),
+        sets=tuple(ShownSet(each.title, each.corpus) for each in sets),
+        count=queries,
+        columns=1 if form == "ladder" else audit.galleries.columns,
+        near_duplicate_distance=audit.near_duplicate_distance,
+        seed=audit.galleries.seed,
+        nearer=nearer,
+    )
     inputs = {
         "neighbors": [each.neighbors for each in sets],
         "embeddings": [
@@ -144,4 +138,4 @@ def _gallery(
         ],
     }
     shown = [*names, *searched]
-    return gallery_of(run, shown, settings=settings, inputs=inputs, caption=caption)
+    return gallery_of(run, shown, options=options, inputs=inputs, caption=caption)
