@@ -9,18 +9,19 @@ def compute(step: Step) -> None:
     from clipaudit.memorization.detection import detect_objects
     from clipaudit.memorization.detectors import load_detector
     from clipaudit.memorization.objects import OBJECTS, VOCABULARY
+    from clipaudit.memorization.settings import Objects
     from clipaudit.models.clip import use_device
 
-    settings, drops = step.settings["detector"], Drops("annotate")
+    settings, drops = step.settings_as(Objects, "detector"), Drops("annotate")
     device = use_device(step.device, threads=step.threads)
-    detector = load_detector(settings["checkpoint"], device=device)
+    detector = load_detector(settings.checkpoint, device=device)
     objects = detect_objects(
         list(zip(step.settings["shards"], step.files("tars"), strict=True)),
         step.table("samples"),
         detector,
-        threshold=settings["threshold"],
-        longest_side=settings["longest_side"],
-        batch_size=settings["batch_size"],
+        threshold=settings.threshold,
+        longest_side=settings.longest_side,
+        batch_size=settings.batch_size,
         workers=step.resource("workers", 0),
         device=device,
         drops=drops,
