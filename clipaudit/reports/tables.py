@@ -3,6 +3,7 @@
 The files stand in an audit's `reports/sql/`, named as the table is, or as the first of those that
 share a form; their first comment gives the grain and the views and parameters that they read. The
 numbers that the papers print, typed by hand, stand in `reports/published/` under the tables' names.
+The columns of views that may have no file stand in `<audit>_empty_views.sql`.
 """
 
 import csv
@@ -14,6 +15,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyarrow.fs import LocalFileSystem
 
+from clipaudit.catalog.sqltext import identifier
 from clipaudit.errors import StepError, StoreError
 from clipaudit.reports.fits import register_fits
 from clipaudit.reports.intervals import register_intervals
@@ -37,89 +39,6 @@ _MACROS = """
 create macro paper_name(title) as
     replace(replace(title, 'LAION-', 'L-'), 'ImageNet-Train', 'IN-Train');
 """
-
-_TEXT, _INT = pa.string(), pa.int32()
-# The columns of views that may have nothing in them: a small grid trains few models.
-_VIEWS_THAT_MAY_BE_EMPTY: Mapping[str, Mapping[str, pa.DataType]] = {
-    "rows": {"position": _INT, "dataset": _TEXT, "recipe": _TEXT, "manifest": _TEXT},
-    "predictions": {
-        "recipe": _TEXT,
-        "manifest": _TEXT,
-        "testset": _TEXT,
-        "shard": _INT,
-        "row": _INT,
-        "right_rank": _INT,
-    },
-    "kept_neighbors": {
-        "search": _TEXT,
-        "corpus": _TEXT,
-        "testset": _TEXT,
-        "test_shard": _INT,
-        "test_row": _INT,
-        "rank": _INT,
-        "similarity": pa.float64(),
-    },
-    "line_points": {"model": _TEXT, "testset": _TEXT, "accuracy": pa.float64()},
-    "line_models": {"recipe": _TEXT, "manifest": _TEXT},
-    "tasks": {"encoder": _TEXT, "testset": _TEXT, "right_rank": _INT},
-    "pair_ranks": {"encoder": _TEXT, "corpus": _TEXT, "direction": _TEXT, "rank": _INT},
-    "suite": {
-        "encoder": _TEXT,
-        "task": _TEXT,
-        "metric": _TEXT,
-        "value": pa.float64(),
-        "main": pa.bool_(),
-    },
-    "task_results": {
-        "encoder": _TEXT,
-        "position": _INT,
-        "task": _TEXT,
-        "title": _TEXT,
-        "track": _TEXT,
-        "metric": _TEXT,
-        "value": pa.float64(),
-    },
-    "probes": {
-        "encoder": _TEXT,
-        "corpus": _TEXT,
-        "vocabulary": _TEXT,
-        "gram": _TEXT,
-        "frequency": pa.int64(),
-        "style": _TEXT,
-        "similarity": pa.float32(),
-    },
-    "curves": {
-        "recipe": _TEXT,
-        "manifest": _TEXT,
-        "step": pa.int64(),
-        "epoch": _INT,
-        "loss": pa.float64(),
-    },
-    "curated_rows": {
-        "corpus": _TEXT,
-        "curated": _TEXT,
-        "shard": _INT,
-        "row": _INT,
-        "kept": pa.bool_(),
-    },
-    "trained_rows": {"corpus": _TEXT, "pruning": _TEXT, "kept": pa.bool_()},
-    "trained_on": {"manifest": _TEXT, "corpus": _TEXT, "pruning": _TEXT},
-    "utility": {"encoder": _TEXT, "testset": _TEXT, "right_rank": _INT},
-    "similarities": {
-        "corpus": _TEXT,
-        "shard": _INT,
-        "row": _INT,
-        "testset": _TEXT,
-        "similarity": pa.float64(),
-    },
-    "matches": {
-        "corpus": _TEXT,
-        "shard": _INT,
-        "row": _INT,
-        "words_rate": pa.float64(),
-        "plain_rate": pa.float64(),
-    },
-}
 
 PUBLISHED_SCHEMA = pa.schema(
     [
@@ -156,6 +75,9 @@ def report_table(
         connection.execute(_MACROS)
         register_intervals(connection)
         register_fits(connection)
+        connection.execute("create schema empty; use empty")
+        connection.execute(_empty_views(sql))
+        connection.execute("use main")
         try:
             for name, source in views.items():
                 _register(connection, name, source)
@@ -204,14 +126,20 @@ def _register(
         connection.register(name, source)
     elif source:
         connection.register(name, _labelled_dataset(name, source))
-    elif name in _VIEWS_THAT_MAY_BE_EMPTY:
-        schema = pa.schema(_VIEWS_THAT_MAY_BE_EMPTY[name])
-        connection.register(name, schema.empty_table())
     else:
-        raise StepError(
-            f"The view `{name}` has no file, so its columns are unknown. "
-            "Give an empty Arrow table that has them."
-        )
+        try:
+            connection.execute(f"create view {identifier(name)} as from empty.{identifier(name)}")
+        except duckdb.CatalogException as error:
+            raise StepError(
+                f"The view `{name}` has no file, so its columns are unknown. "
+                "Give an empty Arrow table that has them."
+            ) from error
+
+
+def _empty_views(sql: str) -> str:
+    """Return what makes a table of no rows for each view of an audit that may have none."""
+    path = report_file("sql", f"{sql.partition('_')[0]}_empty_views.sql")
+    return path.read_text("utf-8") if path.is_file() else ""
 
 
 def _labelled_dataset(name: str, files: Sequence[LabelledFile]) -> ds.Dataset:

@@ -197,10 +197,12 @@ REPORT_FILES = [*CATALOG_FILES, *audit_files("contents.py", "layouts.py")]
 def table_files(sql: str, table: str, root: Path = Path()) -> Paths:
     """Return what makes a table beside code that is imported, from the project's folder `root`.
 
-    Its SQL, and its published values where its paper has some.
+    Its SQL, the columns of views that may be empty, and its published values where its paper has
+    some.
     """
-    reports = Path("clipaudit", table.partition("_")[0], "reports")
-    files = [Path(sql_file(sql)), reports / "published" / f"{table}.csv"]
+    audit = sql.partition("_")[0]
+    published = Path("clipaudit", audit, "reports", "published", f"{table}.csv")
+    files = [Path(sql_file(sql)), Path(sql_file(f"{audit}_empty_views")), published]
     return [str(path) for path in files if (root / path).exists()]
 
 

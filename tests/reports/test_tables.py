@@ -138,10 +138,23 @@ def test_a_filter_on_a_label_leaves_other_files_unread(tmp_path, query):
 
 
 @pytest.mark.parametrize("source", [[], pa.table({})])
-def test_a_view_that_may_be_empty_has_its_columns(query, source):
-    sql = "select recipe, manifest, testset, shard, row from predictions where right_rank = 0"
+def test_a_view_that_may_be_empty_has_its_columns(tmp_path, query, source):
+    (tmp_path / "sql").mkdir()
+    columns = "create table models (recipe varchar, seed integer);"
+    (tmp_path / "sql" / "probe_empty_views.sql").write_text(columns)
 
-    assert query(sql, {"predictions": source}).num_rows == 0
+    table = query("select seed, recipe from models where seed = 0", {"models": source})
+
+    assert table.schema == pa.schema({"seed": pa.int32(), "recipe": pa.string()})
+    assert table.num_rows == 0
+
+
+def test_a_view_that_is_not_given_is_not_taken_for_an_empty_one(tmp_path, query):
+    (tmp_path / "sql").mkdir()
+    (tmp_path / "sql" / "probe_empty_views.sql").write_text("create table models (seed integer);")
+
+    with pytest.raises(StoreError, match="models does not exist"):
+        query("from models", {})
 
 
 def test_the_right_side_of_a_join_is_the_one_held(tmp_path, query):

@@ -1,0 +1,23 @@
+-- The columns of views that may have nothing in them: a small grid trains few models.
+create table similarities (
+    corpus varchar,
+    shard integer,
+    row integer,
+    testset varchar,
+    similarity double
+);
+create table matches (
+    corpus varchar,
+    shard integer,
+    row integer,
+    words_rate double,
+    plain_rate double
+);
+create table utility (encoder varchar, testset varchar, right_rank integer);
+create table curves (
+    recipe varchar,
+    manifest varchar,
+    step bigint,
+    epoch integer,
+    loss double
+);

@@ -1,0 +1,28 @@
+-- The columns of views that may have nothing in them: a small grid trains few models.
+create table rows (position integer, dataset varchar, recipe varchar, manifest varchar);
+create table predictions (
+    recipe varchar,
+    manifest varchar,
+    testset varchar,
+    shard integer,
+    row integer,
+    right_rank integer
+);
+create table kept_neighbors (
+    search varchar,
+    corpus varchar,
+    testset varchar,
+    test_shard integer,
+    test_row integer,
+    rank integer,
+    similarity double
+);
+create table similarities (
+    corpus varchar,
+    shard integer,
+    row integer,
+    testset varchar,
+    similarity double
+);
+create table line_points (model varchar, testset varchar, accuracy double);
+create table line_models (recipe varchar, manifest varchar);
