@@ -83,7 +83,7 @@ if PARROT.audit.curations is not None:
                 code=code("duplicates"),
                 script="duplicates",
                 clusters=DEDUPLICATION.group_clusters,
-                removal_rule=DEDUPLICATION.removal_rule,
+                removal_rule=DEDUPLICATION.setting("rule"),
                 floor=DEDUPLICATION.floor,
 
     rule heldout:

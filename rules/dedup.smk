@@ -21,10 +21,10 @@ rule centroids:
     params:
         code=code("centroids"),
         numeric=["faiss", "numpy"],
-        clusters=DEDUPLICATION.clusters,
-        iterations=DEDUPLICATION.iterations,
-        samples_per_cluster=DEDUPLICATION.samples_per_cluster,
-        seed=DEDUPLICATION.seed,
+        clusters=DEDUPLICATION.setting("clusters"),
+        iterations=DEDUPLICATION.setting("iterations"),
+        samples_per_cluster=DEDUPLICATION.setting("samples_per_cluster"),
+        seed=DEDUPLICATION.setting("seed"),
     script:
         "../workflow_scripts/centroids.py"
 
@@ -63,7 +63,7 @@ rule duplicates:
     params:
         code=code("duplicates"),
         clusters=DEDUPLICATION.group_clusters,
-        removal_rule=DEDUPLICATION.removal_rule,
+        removal_rule=DEDUPLICATION.setting("rule"),
         floor=DEDUPLICATION.floor,
     script:
         "../workflow_scripts/duplicates.py"
@@ -83,6 +83,6 @@ rule deduplicate:
     params:
         code=code("deduplicate"),
         shards=CORPORA.shard_numbers,
-        threshold=DEDUPLICATION.threshold,
+        threshold=DEDUPLICATION.setting("threshold"),
     script:
         "../workflow_scripts/deduplicate.py"

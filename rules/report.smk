@@ -11,7 +11,7 @@ TABLE_LIBRARIES = ["duckdb", "numpy", "scipy"]  # averages and bootstraps are nu
 rule report_table:
     """One table of the report, from one SQL file."""
     input:
-        unpack(REPORTS.table_inputs),
+        unpack(REPORTS.computed_inputs),
     output:
         table=f"{RESULTS}/tables/{{table}}.json",
     log:
@@ -21,35 +21,25 @@ rule report_table:
     resources:
         mem_mb=memory(16),
     params:
-        code=REPORTS.table_code,
+        code=REPORTS.computed_code,
         numeric=TABLE_LIBRARIES,
-        code_files=REPORTS.table_files,
+        code_files=REPORTS.computed_files,
+        script="report_table",
         table="{table}",
-        sql=REPORTS.table_sql,
-        relations=REPORTS.table_relations,
-        parameters=REPORTS.table_parameters,
+        sql=REPORTS.computed("sql"),
+        relations=REPORTS.computed("relations"),
+        parameters=REPORTS.computed("parameters"),
     script:
         "../workflow_scripts/report_table.py"
 
 
 use rule report_table as report_figure with:
-    input:
-        unpack(REPORTS.figure_inputs),
     output:
-        table=f"{RESULTS}/figures/{{figure}}.json",
+        table=f"{RESULTS}/figures/{{table}}.json",
     log:
-        "logs/report_figure/{figure}.log",
+        "logs/report_figure/{table}.log",
     wildcard_constraints:
-        figure=one_of(REPORTS.figures),
-    params:
-        code=REPORTS.figure_code,
-        numeric=TABLE_LIBRARIES,
-        code_files=REPORTS.figure_files,
-        script="report_table",
-        table="{figure}",
-        sql=REPORTS.figure_sql,
-        relations=REPORTS.figure_relations,
-        parameters=REPORTS.figure_parameters,
+        table=one_of(REPORTS.figures),
 
 
 rule draw_table:
@@ -65,10 +55,10 @@ rule draw_table:
     conda:
         ENVIRONMENT
     params:
-        code=REPORTS.table_drawing_code,
-        code_files=REPORTS.table_layout,
+        code=REPORTS.layout_code,
+        code_files=REPORTS.layout,
         table="{table}",
-        notes=REPORTS.table_notes,
+        notes=REPORTS.computed("notes"),
     script:
         "../workflow_scripts/draw_table.py"
 
@@ -89,13 +79,13 @@ rule draw_figure:
     conda:
         ENVIRONMENT
     params:
-        code=REPORTS.figure_drawing_code,
+        code=REPORTS.form_code,
         numeric=["matplotlib", "numpy", "pillow"],
-        code_files=REPORTS.figure_form_files,
+        code_files=REPORTS.form_files,
         figure="{figure}",
-        form=REPORTS.figure_form,
-        options=REPORTS.figure_options,
-        caption=REPORTS.figure_caption,
+        form=REPORTS.drawn("form"),
+        options=REPORTS.drawn("options"),
+        caption=REPORTS.drawn("caption"),
     script:
         "../workflow_scripts/draw_figure.py"
 

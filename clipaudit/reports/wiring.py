@@ -1,13 +1,13 @@
 """Which files and settings belong to the jobs that make tables, figures and the report."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from clipaudit.config.audits import audits
 from clipaudit.reports.contents import contents
 from clipaudit.reports.figures import ReportFigure
-from clipaudit.reports.specification import Gallery, Relation, ReportTable
+from clipaudit.reports.specification import Gallery, ReportTable
 from clipaudit.steps import paths
 from clipaudit.steps.workflow import code
 from clipaudit.wiring.corpora import CorpusFiles
@@ -63,96 +63,48 @@ class ReportFiles:
         """Return the pointers that no table reads, but that the catalog shall have."""
         return [self.corpora.result(path) for path in self._unread]
 
-    # --- tables -----------------------------------------------------------------------------------
+    # --- tables and figures -----------------------------------------------------------------------
 
-    def table_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return the pointers that a table's SQL reads, by view name."""
-        return self.pointers(self._table(wildcards).inputs)
+    def computed_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
+        """Return the pointers that the SQL of a table, or of a figure's table, reads, by view."""
+        return self.pointers(self._computed(wildcards).inputs)
 
-    def table_files(self, wildcards: Wildcards) -> Paths:
-        """Return the files that make a table: see `table_files`."""
-        return table_files(self._table(wildcards).sql, wildcards.table)
+    def computed_files(self, wildcards: Wildcards) -> Paths:
+        """Return the files that make a table, or a figure's table: see `table_files`."""
+        return table_files(self._computed(wildcards).sql, wildcards.table)
 
-    def table_code(self, wildcards: Wildcards) -> str:
-        """Return the digest of the code that makes a table."""
-        return code("report_table", *self.table_files(wildcards))
+    def computed_code(self, wildcards: Wildcards) -> str:
+        """Return the digest of the code that makes a table, or a figure's table."""
+        return code("report_table", *self.computed_files(wildcards))
 
-    def table_sql(self, wildcards: Wildcards) -> str:
-        """Return the name of a table's SQL."""
-        return self._table(wildcards).sql
+    def computed(self, name: str) -> Callable[[Wildcards], object]:
+        """Return what gives a field of `ReportTable`, of a table or of a figure's table."""
+        return lambda wildcards: getattr(self._computed(wildcards), name)
 
-    def table_relations(self, wildcards: Wildcards) -> Mapping[str, Relation]:
-        """Return the small relations that a table takes from the settings."""
-        return self._table(wildcards).relations
+    def _computed(self, wildcards: Wildcards) -> ReportTable:
+        figure = self.figures.get(wildcards.table)
+        return figure.table if figure else self.tables[wildcards.table]
 
-    def table_parameters(self, wildcards: Wildcards) -> Mapping[str, object]:
-        """Return the parameters of a table's SQL."""
-        return self._table(wildcards).parameters
-
-    def table_layout(self, wildcards: Wildcards) -> Paths:
+    def layout(self, wildcards: Wildcards) -> Paths:
         """Return the code that says how a table looks: its entry of its audit's layouts."""
         audit = wildcards.table.partition("_")[0]
         return [f"clipaudit/{audit}/reports/layouts.py::{wildcards.table}"]
 
-    def table_drawing_code(self, wildcards: Wildcards) -> str:
+    def layout_code(self, wildcards: Wildcards) -> str:
         """Return the digest of the code that draws a table."""
-        return code("draw_table", *self.table_layout(wildcards))
+        return code("draw_table", *self.layout(wildcards))
 
-    def table_notes(self, wildcards: Wildcards) -> Sequence[str]:
-        """Return the sentences below a table's caption."""
-        return self._table(wildcards).notes
-
-    def _table(self, wildcards: Wildcards) -> ReportTable:
-        return self.tables[wildcards.table]
-
-    # --- figures ----------------------------------------------------------------------------------
-
-    def figure_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return the pointers that the SQL of a figure's table reads, by view name."""
-        return self.pointers(self._figure(wildcards).table.inputs)
-
-    def figure_files(self, wildcards: Wildcards) -> Paths:
-        """Return the files that make a figure's table: see `table_files`."""
-        return table_files(self.figure_sql(wildcards), wildcards.figure)
-
-    def figure_code(self, wildcards: Wildcards) -> str:
-        """Return the digest of the code that makes a figure's table."""
-        return code("report_table", *self.figure_files(wildcards))
-
-    def figure_sql(self, wildcards: Wildcards) -> str:
-        """Return the name of the SQL of a figure's table."""
-        return self._figure(wildcards).table.sql
-
-    def figure_relations(self, wildcards: Wildcards) -> Mapping[str, Relation]:
-        """Return the small relations that a figure's table takes from the settings."""
-        return self._figure(wildcards).table.relations
-
-    def figure_parameters(self, wildcards: Wildcards) -> Mapping[str, object]:
-        """Return the parameters of the SQL of a figure's table."""
-        return self._figure(wildcards).table.parameters
-
-    def figure_form(self, wildcards: Wildcards) -> str:
-        """Return the name of the form that a figure is drawn in."""
-        return self._figure(wildcards).form
-
-    def figure_form_files(self, wildcards: Wildcards) -> Paths:
+    def form_files(self, wildcards: Wildcards) -> Paths:
         """Return the code of the form that a figure is drawn in."""
-        return [f"clipaudit/reports/forms/{self.figure_form(wildcards)}.py"]
+        return [f"clipaudit/reports/forms/{self.figures[wildcards.figure].form}.py"]
 
-    def figure_drawing_code(self, wildcards: Wildcards) -> str:
+    def form_code(self, wildcards: Wildcards) -> str:
         """Return the digest of the code that draws a figure."""
-        return code("draw_figure", *self.figure_form_files(wildcards))
+        return code("draw_figure", *self.form_files(wildcards))
 
-    def figure_options(self, wildcards: Wildcards) -> Mapping[str, object]:
-        """Return what a form is told of a figure."""
-        return self._figure(wildcards).options
-
-    def figure_caption(self, wildcards: Wildcards) -> str:
-        """Return the caption of a figure."""
-        return self._figure(wildcards).caption
-
-    def _figure(self, wildcards: Wildcards) -> ReportFigure:
-        return self.figures[wildcards.figure]
+    def drawn(self, name: str) -> Callable[[Wildcards], object]:
+        """Return what gives a field of `ReportFigure`."""
+        return lambda wildcards: getattr(self.figures[wildcards.figure], name)
 
     # --- galleries --------------------------------------------------------------------------------
 

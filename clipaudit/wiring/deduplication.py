@@ -1,5 +1,7 @@
 """Which files and settings belong to the deduplication of a corpus."""
 
+from collections.abc import Callable
+
 from clipaudit.config.deduplication import Deduplication
 from clipaudit.steps import paths
 from clipaudit.wiring.corpora import CorpusFiles
@@ -14,29 +16,10 @@ class DeduplicationFiles:
         self.corpora = corpora
         self.asked = corpora.run.deduplications()
 
-    def clusters(self, wildcards: Wildcards) -> int:
-        """Return how many clusters a corpus is divided into."""
-        return self._settings(wildcards).clusters
-
-    def iterations(self, wildcards: Wildcards) -> int:
-        """Return how often the centroids are improved."""
-        return self._settings(wildcards).iterations
-
-    def samples_per_cluster(self, wildcards: Wildcards) -> int:
-        """Return of how many samples a centroid is learned."""
-        return self._settings(wildcards).samples_per_cluster
-
-    def seed(self, wildcards: Wildcards) -> int:
-        """Return the seed of the clusters."""
-        return self._settings(wildcards).seed
-
-    def removal_rule(self, wildcards: Wildcards) -> str:
-        """Return the rule that says which samples of a cluster are superfluous."""
-        return self._settings(wildcards).rule
-
-    def threshold(self, wildcards: Wildcards) -> float:
-        """Return the similarity above which samples are duplicates."""
-        return self._settings(wildcards).threshold
+    def setting(self, name: str) -> Callable[[Wildcards], object]:
+        """Return what gives a corpus's setting of this name: a field of `Deduplication`."""
+        assert name in Deduplication.model_fields, f"no field of Deduplication: {name}"
+        return lambda wildcards: getattr(self._settings(wildcards), name)
 
     def floor(self, wildcards: Wildcards) -> float | None:
         """Return the similarity below which nobody asks how similar samples are, if there is."""

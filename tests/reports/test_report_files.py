@@ -19,13 +19,13 @@ def files():
 
 def test_every_table_and_figure_has_sql_that_is_there(files):
     for name in files.tables:
-        assert (ROOT / files.table_files(named(table=name))[0]).exists()
+        assert (ROOT / files.computed_files(named(table=name))[0]).exists()
     for name in files.figures:
-        assert (ROOT / files.figure_files(named(figure=name))[0]).exists()
+        assert (ROOT / files.computed_files(named(table=name))[0]).exists()
 
 
 def test_published_values_stand_beside_the_sql_where_there_are_some(files):
-    found = {name: files.table_files(named(table=name)) for name in files.tables}
+    found = {name: files.computed_files(named(table=name)) for name in files.tables}
 
     with_values = {
         name for name, read in found.items() if any("/published/" in path for path in read)
@@ -43,7 +43,7 @@ def test_what_the_report_imports_by_name_counts_as_its_code(audit, module):
 
 
 def test_every_table_has_a_layout_of_its_own(files):
-    drawn = {path for name in files.tables for path in files.table_layout(named(table=name))}
+    drawn = {path for name in files.tables for path in files.layout(named(table=name))}
 
     entries = {
         f"clipaudit/{audit.name}/reports/layouts.py::{name}"
@@ -56,8 +56,8 @@ def test_every_table_has_a_layout_of_its_own(files):
 def test_the_code_of_a_table_has_no_layout_and_that_of_its_drawing_one(files):
     table = named(table="similarity_table1")
 
-    made = code_parts(SCRIPTS / "report_table.py", map(Path, files.table_files(table)))
-    drawn = code_parts(SCRIPTS / "draw_table.py", map(Path, files.table_layout(table)))
+    made = code_parts(SCRIPTS / "report_table.py", map(Path, files.computed_files(table)))
+    drawn = code_parts(SCRIPTS / "draw_table.py", map(Path, files.layout(table)))
 
     assert not [part for part in made if "layout" in part or "rendering" in part]
     assert "module clipaudit.similarity.reports.layouts::similarity_table1" in drawn
@@ -67,7 +67,7 @@ def test_the_code_of_a_table_has_no_layout_and_that_of_its_drawing_one(files):
 def test_the_code_of_a_drawn_figure_has_its_own_form_alone(files):
     figure = named(figure="similarity_fig3")
 
-    drawn = code_parts(SCRIPTS / "draw_figure.py", map(Path, files.figure_form_files(figure)))
+    drawn = code_parts(SCRIPTS / "draw_figure.py", map(Path, files.form_files(figure)))
 
     assert [part for part in drawn if ".forms." in part] == [
         "module clipaudit.reports.forms.curves"
