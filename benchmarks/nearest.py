@@ -137,6 +137,7 @@ def list_contenders(
             device=settings.device,
             block_rows=settings.block_rows,
             block_queries=settings.block_queries,
+            threads=settings.threads,
             tiling=Tiling(**dict(sizes)),
         )
         return both(search)

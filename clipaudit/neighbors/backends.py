@@ -1,9 +1,9 @@
 """The registry of search backends: every one gives the same bytes, they differ in speed only."""
 
-from collections.abc import Callable
+from typing import Unpack
 
 from clipaudit.errors import ConfigError
-from clipaudit.neighbors.interface import Queries, Search
+from clipaudit.neighbors.interface import Queries, Resources, Search
 
 BLOCK_ROWS = 32_768  # train rows multiplied at once; with BLOCK_QUERIES, 64 MB of float16 scores
 BLOCK_QUERIES = 1_024
@@ -37,7 +37,14 @@ def search(
         raise ConfigError(f"backend {backend!r} is not one of {', '.join(sorted(_BACKENDS))}")
     if min(block_rows, block_queries) < 1:
         raise ConfigError(f"block sizes {block_rows} and {block_queries}: both must be 1 or more")
-    return _BACKENDS[backend](queries, k, device, block_rows, block_queries, threads)
+    return _BACKENDS[backend](
+        queries,
+        k,
+        device=device,
+        block_rows=block_rows,
+        block_queries=block_queries,
+        threads=threads,
+    )
 
 
 def quicker_backend(rows: int, queries: int, dimension: int, *, device: str = "cpu") -> str:
@@ -65,85 +72,39 @@ def runs_natively(device: str) -> bool:
     return device == "cpu" and bool(kernels())
 
 
-def _numpy(
-    queries: Queries,
-    k: int,
-    device: str,
-    block_rows: int,
-    block_queries: int,
-    threads: int | None,
-) -> Search:
+def _numpy(queries: Queries, k: int, **resources: Unpack[Resources]) -> Search:
     from clipaudit.neighbors.reference import Reference
 
+    device, columns = resources["device"], resources["block_queries"]
     if device != "cpu":
         raise ConfigError(f"the numpy backend runs on the cpu, not on {device!r}; use torch there")
     cells = 1 << 22  # float64 similarities held at once: 32 MB, and their sorting as much again
-    rows = max(1, min(block_rows, cells // block_queries))
-    return Reference(queries, k, block_rows=rows, block_queries=block_queries)
+    rows = max(1, min(resources["block_rows"], cells // columns))
+    return Reference(queries, k, block_rows=rows, block_queries=columns)
 
 
-def _torch(
-    queries: Queries,
-    k: int,
-    device: str,
-    block_rows: int,
-    block_queries: int,
-    threads: int | None,
-) -> Search:
+def _torch(queries: Queries, k: int, **resources: Unpack[Resources]) -> Search:
     from clipaudit.neighbors.screened import Screened
 
-    return Screened(
-        queries,
-        k,
-        device=device,
-        block_rows=block_rows,
-        block_queries=block_queries,
-        threads=threads,
-    )
+    return Screened(queries, k, **resources)
 
 
-def _native(
-    queries: Queries,
-    k: int,
-    device: str,
-    block_rows: int,
-    block_queries: int,
-    threads: int | None,
-) -> Search:
-    if not runs_natively(device):
-        return _torch(queries, k, device, block_rows, block_queries, threads)
+def _native(queries: Queries, k: int, **resources: Unpack[Resources]) -> Search:
+    if not runs_natively(resources["device"]):
+        return _torch(queries, k, **resources)
     from clipaudit.neighbors.native.search import Native
 
-    return Native(queries, k, threads=threads)
+    return Native(queries, k, threads=resources["threads"])
 
 
-def _triton(
-    queries: Queries,
-    k: int,
-    device: str,
-    block_rows: int,
-    block_queries: int,
-    threads: int | None,
-) -> Search:
+def _triton(queries: Queries, k: int, **resources: Unpack[Resources]) -> Search:
     from clipaudit.neighbors.fused.device import runs_on
 
-    if not runs_on(device):
-        return _torch(queries, k, device, block_rows, block_queries, threads)
+    if not runs_on(resources["device"]):
+        return _torch(queries, k, **resources)
     from clipaudit.neighbors.fused.search import Fused
 
-    return Fused(
-        queries,
-        k,
-        device=device,
-        block_rows=block_rows,
-        block_queries=block_queries,
-        threads=threads,
-    )
+    return Fused(queries, k, **resources)
 
 
-_BACKENDS: dict[str, Callable[[Queries, int, str, int, int, int | None], Search]] = {
-    "native": _native,
-    "numpy": _numpy,
-    "torch": _torch,
-    "triton": _triton,
-}
+_BACKENDS = {"native": _native, "numpy": _numpy, "torch": _torch, "triton": _triton}

@@ -5,6 +5,7 @@ matter. Where too much does, the exact product of all pairs takes the place of s
 """
 
 from abc import ABC, abstractmethod
+from typing import Unpack
 
 import numpy as np
 import torch
@@ -14,7 +15,14 @@ from torch import Tensor
 from clipaudit.neighbors import screening
 from clipaudit.neighbors.best_queries import BestQueries
 from clipaudit.neighbors.columns import Columns
-from clipaudit.neighbors.interface import Queries, RowBest, TopK, check_norms, check_vectors
+from clipaudit.neighbors.interface import (
+    Queries,
+    Resources,
+    RowBest,
+    TopK,
+    check_norms,
+    check_vectors,
+)
 from clipaudit.neighbors.panels import Block, Group, Operands, Panel, dot_products, load
 
 DENSE_ROWS = 1_024  # rows of a float64 tile; with 1,024 queries 8 MB
@@ -29,21 +37,17 @@ class Deciding(ABC):
         queries: Queries,
         k: int,
         precision: screening.Precision,
-        *,
-        device: str,
-        block_rows: int,
-        block_queries: int,
-        threads: int | None,
+        **resources: Unpack[Resources],
     ) -> None:
         """Start with no train samples; only `queries` and `k` show in the output."""
         self._dimension = queries.dimension
         self._k = k
-        self._device = device
-        self._block_rows = block_rows
-        self._threads = threads
+        self._device = resources["device"]
+        self._block_rows = resources["block_rows"]
+        self._threads = resources["threads"]
         self._precision = precision
-        self._queries = Operands(queries, precision, device, block_queries)
-        self._columns = Columns(len(queries.vectors), k, device)
+        self._queries = Operands(queries, precision, self._device, resources["block_queries"])
+        self._columns = Columns(len(queries.vectors), k, self._device)
 
     def rows(
         self, addresses: Int64[np.ndarray, " n"], block: Float16[np.ndarray, "n d"]

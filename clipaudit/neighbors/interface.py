@@ -9,7 +9,7 @@ block size, thread count and backend, and equal similarities are true ties. `Que
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypedDict, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Float16, Float64, Int64
@@ -18,6 +18,15 @@ from clipaudit.corpora.addresses import shard_row
 from clipaudit.errors import InputError
 
 NORM_LIMIT = 4.0  # 4 * 4 < 32, see above; stored embeddings have norm 1
+
+
+class Resources(TypedDict):
+    """How a search runs, which never shows in what it gives: see `backends.search`."""
+
+    device: str
+    block_rows: int
+    block_queries: int
+    threads: int | None
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,8 @@ What lies within the error bound of a decision is scored exactly; what does not 
 too much does (copies of one vector, k near the number of rows), the tile is computed exactly.
 """
 
+from typing import Unpack
+
 import torch
 from jaxtyping import Float64, Int, Int64
 from torch import Tensor
@@ -13,7 +15,7 @@ from torch import Tensor
 from clipaudit.neighbors import screening
 from clipaudit.neighbors.best_queries import BestQueries
 from clipaudit.neighbors.deciding import Deciding
-from clipaudit.neighbors.interface import Queries
+from clipaudit.neighbors.interface import Queries, Resources
 from clipaudit.neighbors.panels import Block, Group, Panel
 from clipaudit.neighbors.tiles import Crowded, Found, Tile, lane_peaks, reaching
 
@@ -28,26 +30,17 @@ class Screened(Deciding):
         queries: Queries,
         k: int,
         *,
-        device: str,
-        block_rows: int,
-        block_queries: int,
-        threads: int | None = None,
         precision: str | None = None,
+        **resources: Unpack[Resources],
     ) -> None:
         """Start with no train samples.
 
         Only `queries` and `k` show in the output. `precision` names one of
         `screening.PRECISIONS`; None takes the fastest of the device.
         """
-        super().__init__(
-            queries,
-            k,
-            screening.PRECISIONS[precision] if precision else screening.fastest(device),
-            device=device,
-            block_rows=block_rows,
-            block_queries=block_queries,
-            threads=threads,
-        )
+        device = resources["device"]
+        chosen = screening.PRECISIONS[precision] if precision else screening.fastest(device)
+        super().__init__(queries, k, chosen, **resources)
         self._memory = torch.empty(0, dtype=self._precision.floating, device=device)
 
     def _search(

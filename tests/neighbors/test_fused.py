@@ -35,7 +35,13 @@ pytestmark = [] if INTERPRETED else pytest.mark.gpu
 
 def fused(queries, k, rows=1000, columns=1000, tiling=None):
     return Fused(
-        queries, k, device=DEVICE, block_rows=rows, block_queries=columns, tiling=tiling or Tiling()
+        queries,
+        k,
+        device=DEVICE,
+        block_rows=rows,
+        block_queries=columns,
+        threads=None,
+        tiling=tiling or Tiling(),
     )
 
 

@@ -56,7 +56,7 @@ def _is_right(device: str) -> bool:
     vectors = rng.choice([-0.0625, 0.0625], size=(500, 256)).astype(np.float16)  # of norm 1
     queries = Queries(vectors[:200], (0, 50, 200), np.arange(200), np.full(200, 0.1))
     addresses, rows = np.arange(300), vectors[200:]
-    fused = Fused(queries, 3, device=device, block_rows=512, block_queries=512)
+    fused = Fused(queries, 3, device=device, block_rows=512, block_queries=512, threads=None)
     reference = Reference(queries, 3, block_rows=512, block_queries=512)
     found = (*astuple(fused.rows(addresses, rows)), *astuple(fused.top()))
     expected = (*astuple(reference.rows(addresses, rows)), *astuple(reference.top()))

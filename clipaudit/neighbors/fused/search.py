@@ -12,6 +12,8 @@ stand in: they will compete themselves. Where the list of pairs overflows, all o
 dropped and fewer rows are tried; down to where the exact product is no dearer.
 """
 
+from typing import Unpack
+
 import torch
 from jaxtyping import Float16, Float64, Int64
 from torch import Tensor
@@ -20,7 +22,7 @@ from torch.nn.functional import pad
 from clipaudit.neighbors.best_queries import BestQueries
 from clipaudit.neighbors.deciding import DENSE_ROWS, EXCESS_ROUNDING, Deciding
 from clipaudit.neighbors.fused.launch import Tiling, find
-from clipaudit.neighbors.interface import Queries
+from clipaudit.neighbors.interface import Queries, Resources
 from clipaudit.neighbors.panels import Block, Group
 from clipaudit.neighbors.screening import Precision
 from clipaudit.neighbors.tiles import Found
@@ -43,26 +45,16 @@ class Fused(Deciding):
         queries: Queries,
         k: int,
         *,
-        device: str,
-        block_rows: int,
-        block_queries: int,
-        threads: int | None = None,
         tiling: Tiling = TILING,
+        **resources: Unpack[Resources],
     ) -> None:
         """Start with no train samples; only `queries` and `k` show in the output."""
-        super().__init__(
-            queries,
-            k,
-            _PRECISION,
-            device=device,
-            block_rows=block_rows,
-            block_queries=block_queries,
-            threads=threads,
-        )
+        super().__init__(queries, k, _PRECISION, **resources)
+        device, block_rows = resources["device"], resources["block_rows"]
         self._tiling = tiling
         self._low = self._padded(self._queries.vectors)
         self._at_once = block_rows  # fewer after an overflow, and more again
-        capacity = min(max(1, block_rows * block_queries // _PLACES), _MOST_PLACES)
+        capacity = min(max(1, block_rows * resources["block_queries"] // _PLACES), _MOST_PLACES)
         self._buffer = torch.empty((3, capacity), dtype=torch.int32, device=device)
 
     def _search(
