@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from clipaudit.cli.options import results_option, store_option
+from clipaudit.cli.options import format_option, results_option, store_option
 from clipaudit.plaindata import Json
 from clipaudit.plaintext import cell as csv_text
 from clipaudit.plaintext import plain
@@ -34,14 +34,7 @@ CSV_COLUMNS = (
 @click.option("--table", "tables", multiple=True, metavar="NAME", help="Compare this table alone.")
 @click.option("--attribute", is_flag=True, help="Compute each cell with one thing changed alone.")
 @click.option("--all", "everything", is_flag=True, help="Print every row, cause and attempt.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "csv"]),
-    default="text",
-    show_default=True,
-    help="How to print; JSON and CSV have every row.",
-)
+@format_option("text", "json", "csv", help="How to print; JSON and CSV have every row.")
 @results_option("Folder of the run's results, where no B is given.", exists=False)
 @store_option()
 def diff(

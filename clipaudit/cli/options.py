@@ -50,6 +50,14 @@ def store_option(
     )
 
 
+def format_option(*forms: str, help: str) -> Decorator:
+    """Add the option that says how an answer is printed: the first of some forms by default."""
+    choice = click.Choice(forms)
+    return click.option(
+        "--format", "form", type=choice, default=forms[0], show_default=True, help=help
+    )
+
+
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clipaudit.cli.options import size
+from clipaudit.cli.options import format_option, size
 from clipaudit.plaintext import plain
 
 if TYPE_CHECKING:
@@ -71,14 +71,7 @@ def _checked_samples(
     help="Profile of the run: threads and GPUs decide what a numeric step gives.",
 )
 @click.option("--jobs", is_flag=True, help="List every job that is not up to date.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print the plan; JSON has every job.",
-)
+@format_option("text", "json", help="How to print the plan; JSON has every job.")
 @click.option(
     "--estimate",
     is_flag=True,

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from clipaudit.cli.options import format_option
+
 
 @click.command()
 @click.option(
@@ -15,7 +17,7 @@ import click
     help="Folder where runs note what they do.",
 )
 @click.option("--follow", is_flag=True, help="Say it again every 5 seconds until the run ends.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@format_option("text", "json", help="How to print the status.")
 def status(runs: Path, follow: bool, form: str) -> None:
     """Show how far the last run is: stages, rate, time left, and what failed.
 

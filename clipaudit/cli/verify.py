@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clipaudit.cli.options import results_option, store_option
+from clipaudit.cli.options import format_option, results_option, store_option
 from clipaudit.errors import InputError, StoreError
 from clipaudit.plaintext import plain
 
@@ -40,14 +40,7 @@ _SHOWN_UNVERIFIABLE = 20  # lines; shards that were moved away are tens of thous
     multiple=True,
     help="The run's settings, for --repair; as given to Snakemake.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print what was found.",
-)
+@format_option("text", "json", help="How to print what was found.")
 @results_option()
 @store_option()
 def verify(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from clipaudit.cli.options import results_option, store_option
+from clipaudit.cli.options import format_option, results_option, store_option
 
 PIPED_WIDTH = 120  # columns where standard output is no terminal
 
@@ -23,14 +23,7 @@ PIPED_WIDTH = 120  # columns where standard output is no terminal
     show_default=True,
     help="Show so many of the rows of each input that entered.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "mermaid"]),
-    default="text",
-    show_default=True,
-    help="How to print the answer.",
-)
+@format_option("text", "json", "mermaid", help="How to print the answer.")
 @click.option("--all", "every", is_flag=True, help="Tell every file, also those that are alike.")
 @click.option("--code", is_flag=True, help="Name the modules and files behind each code digest.")
 @click.option("--sql/--no-sql", default=True, help="Print the SQL in the text, or not.")

@@ -17,6 +17,7 @@ import pyarrow as pa
 import torch
 from jaxtyping import Float32, Float64, Int64
 
+from clipaudit.corpora.statements import is_text
 from clipaudit.embeddings.caption_embedding import caption_features
 from clipaudit.embeddings.embedding import image_features
 from clipaudit.errors import InputError
@@ -142,21 +143,16 @@ def _parsed(text: str | None) -> tuple[Candidates | None, str]:
     if not isinstance(fields, dict):
         return None, "no JSON object"
     captions = fields.get("captions")
-    if not isinstance(captions, list) or not all(map(_is_text, captions)):
+    if not isinstance(captions, list) or not all(map(is_text, captions)):
         return None, f"`captions` is {_short(captions)}, no list of texts"
     if len(captions) < 2:
         return None, f"{len(captions)} candidate captions"
     right, kind = fields.get("right", 0), fields.get("kind")
     if type(right) is not int or not 0 <= right < len(captions):  # True is an int, but no place
         return None, f"`right` is {_short(right)}, no place among {len(captions)} captions"
-    if kind is not None and not _is_text(kind):
+    if kind is not None and not is_text(kind):
         return None, f"`kind` is {_short(kind)}, no text"
     return Candidates(captions, right, kind), ""
-
-
-def _is_text(value: object) -> bool:
-    """Return whether a value is a text that UTF-8 can hold: no half of a surrogate pair."""
-    return isinstance(value, str) and value.encode("utf-8", "replace").decode() == value
 
 
 def _short(value: object) -> str:

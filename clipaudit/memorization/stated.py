@@ -1,9 +1,7 @@
 """The annotator `dataset`: the objects that the JSON of samples states, as COCO does."""
 
-import json
 import logging
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +10,7 @@ import pyarrow as pa
 from jaxtyping import Float32
 
 from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.statements import is_finite, is_text, shown_value, stated_fields
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.memorization.objects import (
     SAME_NUMBER,
@@ -44,9 +43,6 @@ _FORMS = (
     "optional bbox of left, top, width and height and an optional score"
 )
 _MAX_LABEL = 2**31 - 1
-_FLOAT32_MAX = float(np.finfo(np.float32).max)
-
-_HALF_PAIR = re.compile(r"[\ud800-\udfff]")  # cannot be stored as UTF-8
 
 _log = logging.getLogger(__name__)
 
@@ -152,20 +148,15 @@ def _texts(samples: pa.Table) -> Iterator[str | None]:
 
 
 def _entries(text: str | None, place: str) -> list[Any]:
-    if text is None:
-        return []
-    try:
-        fields = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: its JSON cannot be read ({error}): write it anew") from error
-    if not isinstance(fields, dict):
-        raise InputError(f"{place}: its JSON is {_shown(fields)}: make it an object with fields")
+    fields = stated_fields(text, place)
     for field in _FIELDS:
         entries = fields.get(field)
         if isinstance(entries, list):
             return entries
         if entries is not None:
-            raise InputError(f"{place}: {field} is {_shown(entries)}: make it a list of objects")
+            raise InputError(
+                f"{place}: {field} is {shown_value(entries)}: make it a list of objects"
+            )
     return []
 
 
@@ -175,7 +166,7 @@ def _stated(entry: Any, numbers: Mapping[str, list[int]], unlisted: bool, place:
     if not isinstance(fields, dict):
         raise _malformed(place, "an object", entry)
     name = next((fields[key] for key in _NAME_FIELDS if fields.get(key) is not None), None)
-    if name is not None and not _is_name(name):
+    if name is not None and not (is_text(name) and name):
         raise _malformed(place, "a class name", name)
     label = fields.get("category_id")
     if label is None:
@@ -185,11 +176,11 @@ def _stated(entry: Any, numbers: Mapping[str, list[int]], unlisted: bool, place:
     if isinstance(label, bool) or not isinstance(label, int) or not 0 <= label <= _MAX_LABEL:
         raise _malformed(place, "category_id", label)
     score = fields.get("score")
-    if not _is_finite(1.0 if score is None else score):
+    if not is_finite(1.0 if score is None else score):
         raise _malformed(place, "score", score)
     box = fields.get("bbox")
     if box is not None and not (
-        isinstance(box, list) and len(box) == 4 and all(map(_is_finite, box))
+        isinstance(box, list) and len(box) == 4 and all(map(is_finite, box))
     ):
         raise _malformed(place, "bbox", box)
     return _Stated(label, name, 1.0 if score is None else score, box)
@@ -214,30 +205,8 @@ def _listed(name: str, numbers: Mapping[str, list[int]], unlisted: bool, place: 
     return numbers[name][0]
 
 
-def _is_name(value: Any) -> bool:  # noqa: ANN401
-    """Tell whether a value of a JSON is a text; half a surrogate pair, which JSON allows, is none.
-
-    >>> _is_name("zebra"), _is_name(""), _is_name("\\ud800"), _is_name(3)
-    (True, False, False, False)
-    """
-    return isinstance(value, str) and value != "" and not _HALF_PAIR.search(value)
-
-
-def _is_finite(value: Any) -> bool:  # noqa: ANN401
-    """Tell whether a value of a JSON is a number that float32 can hold."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return abs(value) <= _FLOAT32_MAX  # neither nan nor infinite, which Python reads from JSON
-
-
 def _malformed(place: str, what: str, value: Any) -> InputError:  # noqa: ANN401
-    return InputError(f"{place}: {what} is {_shown(value)}: {_FORMS}")
-
-
-def _shown(value: Any) -> str:  # noqa: ANN401
-    """Return a value of a JSON, not too long for a message."""
-    text = json.dumps(value, ensure_ascii=True)
-    return text if len(text) <= 100 else f"{text[:97]}..."
+    return InputError(f"{place}: {what} is {shown_value(value)}: {_FORMS}")
 
 
 def _box_rows(boxes: Sequence[Sequence[float] | None]) -> Float32[np.ndarray, "m 4"]:

@@ -1,14 +1,11 @@
 """The spotter `dataset`: the spans that the JSON of samples states."""
 
-import json
-import math
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
+from clipaudit.corpora.statements import is_finite, is_text, shown_value, stated_fields
 from clipaudit.errors import InputError
 from clipaudit.parrot.spans import Polygon, Span, Word, polygon_fault, spans_table
 
@@ -16,8 +13,6 @@ _FORMS = (
     "a span is an object with a text, a polygon of three corners or more (flat or as pairs) or a "
     "bbox of left, top, width and height, an optional score, and optional words of the same form"
 )
-_FLOAT32_MAX = float(np.finfo(np.float32).max)
-_HALF_PAIR = re.compile(r"[\ud800-\udfff]")  # cannot be stored as UTF-8
 
 
 def read_spans(samples: pa.Table, *, field: str = "spans") -> pa.Table:
@@ -43,21 +38,14 @@ def _rows(samples: pa.Table) -> Iterator[tuple[int, int, str | None]]:
 
 
 def _spans(text: str | None, field: str, place: str) -> list[Span]:
-    if text is None:
-        return []
-    try:
-        fields = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: its JSON cannot be read ({error}): write it anew") from error
-    if not isinstance(fields, dict):
-        raise InputError(f"{place}: its JSON is {_shown(fields)}: make it an object with fields")
+    fields = stated_fields(text, place)
     return [_span(entry, place) for entry in _list(fields.get(field), field, place)]
 
 
 def _span(entry: Any, place: str) -> Span:  # noqa: ANN401
     text, polygon = _text_and_polygon(entry, place)
     score = entry.get("score")
-    if not _is_finite(1.0 if score is None else score):
+    if not is_finite(1.0 if score is None else score):
         raise _malformed(place, "score", score)
     words = entry.get("words")
     if words is not None:
@@ -70,7 +58,7 @@ def _text_and_polygon(entry: Any, place: str) -> tuple[str, Polygon]:  # noqa: A
     if not isinstance(entry, dict):
         raise _malformed(place, "an entry", entry)
     text = entry.get("text")
-    if not isinstance(text, str) or _HALF_PAIR.search(text):
+    if not is_text(text):
         raise _malformed(place, "text", text)
     polygon = entry.get("polygon")
     if polygon is None:
@@ -79,11 +67,11 @@ def _text_and_polygon(entry: Any, place: str) -> tuple[str, Polygon]:  # noqa: A
         if not all(isinstance(corner, list) and len(corner) == 2 for corner in polygon):
             raise _malformed(place, "polygon", polygon)
         polygon = [number for corner in polygon for number in corner]
-    if not isinstance(polygon, list) or not all(map(_is_finite, polygon)):
+    if not isinstance(polygon, list) or not all(map(is_finite, polygon)):
         raise _malformed(place, "polygon", polygon)
     fault = polygon_fault(polygon)
     if fault:
-        raise InputError(f"{place}: the polygon of {_shown(text)} has {fault}: {_FORMS}")
+        raise InputError(f"{place}: the polygon of {shown_value(text)} has {fault}: {_FORMS}")
     return text, tuple(map(float, polygon))
 
 
@@ -93,11 +81,11 @@ def _box_corners(box: Any, place: str) -> Polygon:  # noqa: ANN401
     >>> _box_corners([10, 20, 5, 2], "shard 0, row 0")
     (10.0, 20.0, 15.0, 20.0, 15.0, 22.0, 10.0, 22.0)
     """
-    if not (isinstance(box, list) and len(box) == 4 and all(map(_is_finite, box))):
+    if not (isinstance(box, list) and len(box) == 4 and all(map(is_finite, box))):
         raise _malformed(place, "bbox", box)
     left, top, width, height = map(float, box)
     right, bottom = left + width, top + height
-    if width < 0 or height < 0 or not _is_finite(right) or not _is_finite(bottom):
+    if width < 0 or height < 0 or not is_finite(right) or not is_finite(bottom):
         raise _malformed(place, "bbox", box)
     return (left, top, right, top, right, bottom, left, bottom)
 
@@ -106,22 +94,9 @@ def _list(value: Any, field: str, place: str) -> Sequence[Any]:  # noqa: ANN401
     if value is None:
         return []
     if not isinstance(value, list):
-        raise InputError(f"{place}: {field} is {_shown(value)}: make it a list of objects")
+        raise InputError(f"{place}: {field} is {shown_value(value)}: make it a list of objects")
     return value
 
 
-def _is_finite(value: Any) -> bool:  # noqa: ANN401
-    """Tell whether a value of a JSON is a number that float32 can hold."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return not math.isnan(value) and abs(value) <= _FLOAT32_MAX
-
-
 def _malformed(place: str, what: str, value: Any) -> InputError:  # noqa: ANN401
-    return InputError(f"{place}: {what} is {_shown(value)}: {_FORMS}")
-
-
-def _shown(value: Any) -> str:  # noqa: ANN401
-    """Return a value of a JSON, not too long for a message."""
-    text = json.dumps(value, ensure_ascii=True)
-    return text if len(text) <= 100 else f"{text[:97]}..."
+    return InputError(f"{place}: {what} is {shown_value(value)}: {_FORMS}")

@@ -69,27 +69,20 @@ def _evaluated(run: Settings, audit: Similarity) -> list[str]:
 def accuracies(run: Settings, audit: Similarity, *, small_added: bool) -> ReportTable:
     """Tables 1 and 4: pretrained models, the models of unpruned sets, those of gap-pruned sets."""
     rows = _accuracy_rows(run, audit, small_added=small_added)
-    made_of = _made_of(run, rows)
-    return ReportTable(
-        sql="similarity_table1",
-        inputs={
-            "predictions": _predictions(run, audit, rows),
-            "manifest_rows": manifest_files(run, made_of),
-        },
-        relations={
-            "rows": rows,
-            "members": made_of,
-            "testsets": rows_of_test_sets(run, audit.test_sets),
-        },
-    )
+    return _of_rows(run, audit, "similarity_table1", rows)
 
 
 def core_sets(run: Settings, audit: Similarity, core: CoreSet) -> ReportTable:
     """Table 3: models of core sets beside those of the sets that they were taken from."""
     rows = _numbered(_core_rows(run, audit, core))
+    return _of_rows(run, audit, "similarity_table3", rows)
+
+
+def _of_rows(run: Settings, audit: Similarity, sql: str, rows: list[RelationRow]) -> ReportTable:
+    """Return a table with a row for each of some models, and a column for each test set."""
     made_of = _made_of(run, rows)
     return ReportTable(
-        sql="similarity_table3",
+        sql=sql,
         inputs={
             "predictions": _predictions(run, audit, rows),
             "manifest_rows": manifest_files(run, made_of),

@@ -19,13 +19,12 @@ from clipaudit.errors import ConfigError
 from clipaudit.reports.figures import ReportFigure
 from clipaudit.reports.specification import (
     ReportTable,
-    manifest_files,
-    members,
     prediction_files,
     rows_of_test_sets,
 )
-from clipaudit.similarity.prunings import pruned, web
+from clipaudit.similarity.prunings import web
 from clipaudit.similarity.reports.accuracies import in_grid
+from clipaudit.similarity.reports.neighbors import around_gap
 from clipaudit.similarity.reports.pruning_figures import (
     curves_beside,
     curves_of_queries,
@@ -35,7 +34,6 @@ from clipaudit.similarity.reports.sources import (
     kept_neighbors,
     neighbors_in_web,
     neighbors_of,
-    similarity_files,
     web_title,
 )
 from clipaudit.similarity.settings import Pair, Similarity
@@ -197,30 +195,14 @@ def _pair(run: Settings, audit: Similarity, name: str, pair: Pair) -> dict[str, 
 def _normalized(run: Settings, audit: Similarity) -> ReportFigure:
     """Figure 14: how near train samples lie to the similarity gap."""
     large, small = f"{web_title(run, audit)}, pruned", run.title(audit.small)
-    manifests = {name: pruned(web(audit), f"{name}-pruned") for name in audit.test_sets}
-    made_of = [member for manifest in manifests.values() for member in members(run, manifest)]
-    table = ReportTable(
-        sql="similarity_normalized",
-        inputs={
-            "neighbors": [neighbors_of(audit, audit.small)],
-            "similarities": similarity_files(run, audit, [audit.large, audit.small]),
-            "manifest_rows": manifest_files(run, made_of),
-        },
-        relations={
-            "testsets": rows_of_test_sets(run, audit.test_sets),
-            "members": made_of,
-            "pruned": [
-                {"testset": name, "manifest": manifest} for name, manifest in manifests.items()
-            ],
-        },
-        parameters={
-            "large": audit.large,
-            "small": audit.small,
-            "large_title": large,
-            "small_title": small,
-            "bins": HISTOGRAM_BINS,
-        },
-    )
+    parameters = {
+        "large": audit.large,
+        "small": audit.small,
+        "large_title": large,
+        "small_title": small,
+        "bins": HISTOGRAM_BINS,
+    }
+    table = around_gap(run, audit, "similarity_normalized", parameters)
     return ReportFigure(
         table,
         "histograms",

@@ -3,6 +3,8 @@
 Tables 2, 5, 6 and 7, what deduplication keeps, and the check that gap pruning kept its promise.
 """
 
+from collections.abc import Mapping
+
 from clipaudit.config.deduplication import Deduplication
 from clipaudit.config.manifests import ALL, DEDUPLICATED
 from clipaudit.config.settings import Settings
@@ -50,10 +52,18 @@ def second_encoder(run: Settings, audit: Similarity, second: str) -> ReportTable
 
 def near_gap(run: Settings, audit: Similarity) -> ReportTable:
     """Table 6: train samples just outside the gap, in the pruned large set and in the small one."""
+    titles = {**_corpora(run, audit), "large_title": web_title(run, audit)}
+    return around_gap(run, audit, "similarity_table6", {**titles, "near_gap": audit.near_gap})
+
+
+def around_gap(
+    run: Settings, audit: Similarity, sql: str, parameters: Mapping[str, object]
+) -> ReportTable:
+    """Return a table of the small set's samples, and of those pruned to each test set's gaps."""
     manifests = {name: pruned(web(audit), f"{name}-pruned") for name in audit.test_sets}
     made_of = [member for manifest in manifests.values() for member in members(run, manifest)]
     return ReportTable(
-        sql="similarity_table6",
+        sql=sql,
         inputs={
             "neighbors": [neighbors_of(audit, audit.small)],
             "similarities": similarity_files(run, audit, [audit.large, audit.small]),
@@ -66,11 +76,7 @@ def near_gap(run: Settings, audit: Similarity) -> ReportTable:
                 {"testset": name, "manifest": manifest} for name, manifest in manifests.items()
             ],
         },
-        parameters={
-            **_corpora(run, audit),
-            "large_title": web_title(run, audit),
-            "near_gap": audit.near_gap,
-        },
+        parameters=parameters,
     )
 
 
