@@ -27,7 +27,7 @@ import torch
 from peers import FAISS, Answer, list_peers
 
 from clipaudit.neighbors.backends import BLOCK_QUERIES, BLOCK_ROWS
-from clipaudit.neighbors.interface import Queries, Search
+from clipaudit.neighbors.interface import Queries, Resources, Search
 from clipaudit.neighbors.native.library import kernels
 from clipaudit.neighbors.native.search import Native
 from clipaudit.neighbors.screened import Screened
@@ -110,6 +110,12 @@ def list_contenders(
     """Return what is to be timed, by name and k."""
     gaps = None if settings.gap is None else np.full(len(queries), settings.gap)
     addresses = np.arange(len(rows))
+    resources = Resources(
+        device=settings.device,
+        block_rows=settings.block_rows,
+        block_queries=settings.block_queries,
+        threads=settings.threads,
+    )
 
     def by_native(k: int, kernel: str) -> Answer:
         return both(Native(sets(), k, threads=settings.threads, kernel=kernel))
@@ -118,11 +124,8 @@ def list_contenders(
         search = Screened(
             sets(),
             k,
-            device=settings.device,
-            block_rows=settings.block_rows,
-            block_queries=settings.block_queries,
-            threads=settings.threads,
             precision=None if precision == "fastest" else precision,
+            **resources,
         )
         return both(search)
 
@@ -131,16 +134,7 @@ def list_contenders(
         from clipaudit.neighbors.fused.search import Fused
 
         sizes = zip(("rows", "queries", "warps"), map(int, tiling.split("x")), strict=True)
-        search = Fused(
-            sets(),
-            k,
-            device=settings.device,
-            block_rows=settings.block_rows,
-            block_queries=settings.block_queries,
-            threads=settings.threads,
-            tiling=Tiling(**dict(sizes)),
-        )
-        return both(search)
+        return both(Fused(sets(), k, tiling=Tiling(**dict(sizes)), **resources))
 
     def sets() -> Queries:
         return Queries(queries, (0, len(queries)), np.arange(len(queries)), gaps)

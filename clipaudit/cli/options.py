@@ -1,4 +1,4 @@
-"""What the commands share: the folders that they work on, and how our errors are printed."""
+"""What the commands share: their options, and how errors and numbers of bytes are printed."""
 
 from collections.abc import Callable
 from pathlib import Path

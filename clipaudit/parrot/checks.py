@@ -1,0 +1,60 @@
+"""What the parrot-caption audit asks of the other sections of the settings."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from clipaudit.config.checks import known
+from clipaudit.parrot.curated import curated_sets
+from clipaudit.parrot.settings import Parrot
+
+if TYPE_CHECKING:
+    from clipaudit.config.settings import Settings
+
+
+def check(run: "Settings", audit: Parrot) -> None:
+    """Refuse a parrot-caption audit that the other sections do not fit; raise ValueError."""
+    for name in audit.corpora:
+        known(name, run.corpora, "parrot.corpora", "corpora")
+        if run.corpora[name].is_split:
+            raise ValueError(f"parrot.corpora: {name} is a split; name its corpus")
+        _needs_captions(run, name, "parrot.corpora")
+    for name in audit.inspected:
+        known(name, run.encoders, "parrot.encoder", "encoders")
+    for name in audit.test_sets:
+        known(name, run.corpora, "parrot.test_sets", "corpora")
+        if run.corpora[name].labels is None:
+            raise ValueError(f"corpora.{name}.labels: a test set needs labels")
+    for name in audit.retrieval:
+        known(name, run.corpora, "parrot.retrieval", "corpora")
+        _needs_captions(run, name, "parrot.retrieval")
+    _check_curated_models(run, audit)
+
+
+def _needs_captions(run: "Settings", name: str, where: str) -> None:
+    source = run.corpora[name].captions
+    if source not in ("text", "texts"):
+        raise ValueError(
+            f"{where}: corpora.{name}.captions is {source}; its pictures need captions of their "
+            "own: text or texts"
+        )
+
+
+def _check_curated_models(run: "Settings", audit: Parrot) -> None:
+    settings = audit.curations
+    if settings is None:
+        return
+    sets = curated_sets(settings)
+    evidence = audit.evidence
+    for name in [*settings.recipes, *(evidence.recipes if evidence else [])]:
+        known(name, run.recipes, "parrot.curations.recipes", "recipes")
+    models = {f"{recipe}/{name}" for recipe in settings.recipes for name in sets}
+    for model in settings.grid or []:
+        known(model, models, "parrot.curations.grid", "the models of its recipes and sets")
+    for arm in (evidence.parrot, evidence.clean) if evidence else ():
+        known(arm, sets, "parrot.evidence", "the sets of parrot.curations")
+
+
+def pictured(audit: Parrot) -> Iterator[tuple[str, str]]:
+    """Yield the settings whose corpora must have pictures, with each corpus."""
+    named = {"corpora": audit.corpora, "test_sets": audit.test_sets, "retrieval": audit.retrieval}
+    yield from ((f"parrot.{key}", name) for key, names in named.items() for name in names)
