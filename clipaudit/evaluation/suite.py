@@ -21,7 +21,7 @@ import torch
 from clip_benchmark.metrics import zeroshot_classification, zeroshot_retrieval
 
 from clipaudit.errors import InputError
-from clipaudit.evaluation.evaluation import refuse_faults, unit_rows
+from clipaudit.evaluation.evaluation import all_usable, unit_rows
 from clipaudit.evaluation.suite_folders import (
     TaskSamples,
     read_captions,
@@ -32,10 +32,8 @@ from clipaudit.evaluation.suite_folders import (
 )
 from clipaudit.evaluation.suite_tasks import ACCURACY, RECALL, RETRIEVAL, SuiteTask
 from clipaudit.models.clip import Clip
-from clipaudit.models.pictures import PictureSource
+from clipaudit.models.pictures import Running, decoded
 from clipaudit.models.preparation import evaluation_preparation
-from clipaudit.models.workers import Workers
-from clipaudit.progress import Progress
 
 # One row for each metric of a task, in the order of the constants below.
 METRICS = pa.schema(
@@ -56,29 +54,22 @@ RETRIEVAL_METRICS = (
 _log = logging.getLogger(__name__)
 
 
-def run_task(
-    clip: Clip,
-    task: SuiteTask,
-    folder: Path,
-    *,
-    batch_size: int,
-    workers: int,
-    device: torch.device,
-) -> pa.Table:
+def run_task(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> pa.Table:
     """Return the METRICS of a model on a task, which `available_tasks` has found in `folder`.
 
-    The values depend on the model, the folder, `batch_size` and the device alone. A class that
+    The values depend on the model, the folder, the batch size and the device alone. A class that
     stands twice is two classes, and ties go as torch's argmax and topk go. A diverged model raises
     StepError; InputError is raised for a folder that lacks a file or a shard, for a sample that
     lacks a picture, a label or captions, and for a retrieval set of fewer than ten pictures.
     """
     assert not task.missing, f"{task.name} is skipped: {task.missing}"
     require_kind(task, folder)
+    device = running.device
     clip.model.to(device).eval()
     run = _classify if task.kind == "classification" else _retrieve
     # clip_benchmark hands this name to torch.autocast, which knows no "cuda:1"
     with torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext():
-        values = run(clip, task, folder, batch_size, workers, device)
+        values = run(clip, task, folder, running)
     columns = {
         "task": [task.name] * len(values),
         "metric": list(values),
@@ -88,53 +79,30 @@ def run_task(
     return pa.table(columns, schema=METRICS)
 
 
-def _classify(
-    clip: Clip,
-    task: SuiteTask,
-    folder: Path,
-    batch_size: int,
-    workers: int,
-    device: torch.device,
-) -> Mapping[str, float]:
+def _classify(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> Mapping[str, float]:
     classes, templates = read_names(folder), read_templates(folder)
     samples = read_labels(folder, classes)
-    batches = _Batches(clip, task, samples, torch.tensor, classes, batch_size, workers, device)
+    batches = _Batches(clip, task, samples, torch.tensor, classes, running)
+    model, device = _Checked(clip.model, task.name), running.device.type
     with _logged():
         values = zeroshot_classification.evaluate(
-            _Checked(clip.model, task.name),
-            batches,
-            clip.tokenizer,
-            classes,
-            templates,
-            device.type,
-            amp=False,
+            model, batches, clip.tokenizer, classes, templates, device, amp=False
         )
     return {metric: values[metric] for metric in CLASSIFICATION_METRICS}
 
 
-def _retrieve(
-    clip: Clip,
-    task: SuiteTask,
-    folder: Path,
-    batch_size: int,
-    workers: int,
-    device: torch.device,
-) -> Mapping[str, float]:
+def _retrieve(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> Mapping[str, float]:
     samples = read_captions(folder)
     if len(samples.targets) < max(RECALLS_AT):
         raise InputError(
             f"{folder}: {len(samples.targets)} pictures, recall@{max(RECALLS_AT)} needs "
             f"{max(RECALLS_AT)} or more. Fetch the whole set."
         )
-    batches = _Batches(clip, task, samples, list, [], batch_size, workers, device)
+    batches = _Batches(clip, task, samples, list, [], running)
+    model, device, at = _Checked(clip.model, task.name), running.device.type, list(RECALLS_AT)
     with _logged():
         values = zeroshot_retrieval.evaluate(
-            _Checked(clip.model, task.name),
-            batches,
-            clip.tokenizer,
-            device.type,
-            amp=False,
-            recall_k_list=list(RECALLS_AT),
+            model, batches, clip.tokenizer, device, amp=False, recall_k_list=at
         )
     both = [values[f"{side}_retrieval_recall@1"] for side in ("image", "text")]
     values = {**values, RETRIEVAL: sum(both) / 2}
@@ -154,9 +122,7 @@ class _Batches:
         samples: TaskSamples,
         collate: Callable[[list[Any]], Any],
         classes: list[str],
-        batch_size: int,
-        workers: int,
-        device: torch.device,
+        running: Running,
     ) -> None:
         self.dataset = self  # clip_benchmark asks loader.dataset.classes
         self.classes = classes
@@ -164,23 +130,15 @@ class _Batches:
         self._samples = samples
         self._collate = collate
         self._preparation = evaluation_preparation(clip.preprocessing)
-        self._source = PictureSource(
-            samples.shards, samples.addresses, self._preparation, batch_size=batch_size
-        )
-        self._workers = workers
-        self._device = device
+        self._running = running
 
     def __iter__(self) -> Iterator[tuple[torch.Tensor, Any]]:
-        total = self._source.total
-        progress = Progress(_log, f"evaluating on {self._name}", total=total, unit="images")
-        pinned = self._device.type == "cuda"
-        done = 0
-        for batch in Workers(self._source.batches, workers=self._workers, pinned=pinned):
-            refuse_faults(self._name, batch)
-            images = self._preparation.tensor(batch.pixels, self._device)[: len(batch.rows)]
-            yield images, self._collate(self._samples.targets[done : done + len(batch.rows)])
-            done += len(batch.rows)
-            progress.note(done)
+        preparation, running, samples = self._preparation, self._running, self._samples
+        what = f"evaluating on {self._name}"
+        batches = decoded(samples.shards, samples.addresses, preparation, running, task=what)
+        for own, batch in all_usable(batches, self._name):
+            images = preparation.tensor(batch.pixels, running.device)[: len(batch.rows)]
+            yield images, self._collate(samples.targets[own])
 
 
 class _Checked:
