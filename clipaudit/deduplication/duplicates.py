@@ -17,7 +17,6 @@ order go to the lowest (shard, row), and every threshold is answered at once.
 """
 
 import logging
-from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -95,7 +94,9 @@ def find_duplicates(
                 n, backend=backend, device=device, threads=threads, block_rows=block_rows
             )
         )
-        order = _ORDERS[rule](cluster)
+        order = np.arange(n)  # in file order, or the farthest from the centroid first
+        if rule != "clip-ood":
+            order = np.lexsort((cluster.addresses, cluster.centroid_similarity))
         ranks = np.empty_like(order)
         ranks[order] = np.arange(n)
         compare(cluster, ranks, comparison, held_rows=held_rows)
@@ -103,22 +104,6 @@ def find_duplicates(
         progress.note(cluster.number - clusters.start + 1)
     joined = pa.concat_tables([DUPLICATES.empty_table(), *tables])
     return joined.sort_by([("shard", "ascending"), ("row", "ascending")])
-
-
-def _farthest_first(cluster: Cluster) -> Int64[np.ndarray, " n"]:
-    order: np.ndarray = np.lexsort((cluster.addresses, cluster.centroid_similarity))
-    return order
-
-
-def _in_file_order(cluster: Cluster) -> Int64[np.ndarray, " n"]:
-    return np.arange(len(cluster.addresses))
-
-
-_ORDERS: dict[Rule, Callable[[Cluster], Int64[np.ndarray, " n"]]] = {
-    "semdedup": _farthest_first,
-    "clip-ood": _in_file_order,
-    "paper": _farthest_first,
-}
 
 
 def _table(cluster: Cluster, order: Int64[np.ndarray, " n"], removals: Removals) -> pa.Table:

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Bool, Float16, Float32
 
 from clipaudit.corpora.drops import Drops
+from clipaudit.corpora.vectors import binary_rows
 from clipaudit.models.clip import Clip
 from clipaudit.models.pictures import Fault, PictureBatch, Running, decoded
 from clipaudit.models.preparation import Preparation, evaluation_preparation
@@ -84,7 +85,7 @@ def embedding_rows(
         drops.add(shard, *loss)
     kept = np.array(rows, np.int32)[usable]
     return pa.record_batch(
-        [np.full(len(kept), shard, np.int32), kept, _binary(halves[usable])], schema=schema
+        [np.full(len(kept), shard, np.int32), kept, binary_rows(halves[usable])], schema=schema
     )
 
 
@@ -118,8 +119,3 @@ def unit_halves(
         "" if norm <= MAX_NORM else TOO_LONG if np.isfinite(norm) else NOT_FINITE for norm in norms
     ]
     return halves, norms <= MAX_NORM, reasons
-
-
-def _binary(halves: Float16[np.ndarray, "n d"]) -> pa.Array:
-    data = pa.py_buffer(np.ascontiguousarray(halves).tobytes())
-    return pa.Array.from_buffers(pa.binary(2 * halves.shape[1]), len(halves), [None, data])
