@@ -79,14 +79,6 @@ class CorpusFiles:
 
         return chosen
 
-    def gathered_parts(self, folder: str) -> Chosen:
-        """Return what `all_parts` does, or the list of them where they are many."""
-
-        def chosen(wildcards: Wildcards) -> Paths:
-            return self.gathered(_filled(folder, wildcards))
-
-        return chosen
-
     def pointers_of(self, folder: str) -> Paths:
         """Return the pointers of a folder whose name ends in its corpus, but for manifests."""
         names = folder.split("/")
