@@ -12,6 +12,7 @@ import io
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from clipaudit.evaluation.suite_folders import (
 from clipaudit.evaluation.suite_tasks import ACCURACY, RECALL, RETRIEVAL, SuiteTask
 from clipaudit.models.clip import Clip
 from clipaudit.models.pictures import Running, decoded
-from clipaudit.models.preparation import evaluation_preparation
+from clipaudit.models.preparation import Preparation, evaluation_preparation
 
 # One row for each metric of a task, in the order of the constants below.
 METRICS = pa.schema(
@@ -82,7 +83,8 @@ def run_task(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> pa.
 def _classify(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> Mapping[str, float]:
     classes, templates = read_names(folder), read_templates(folder)
     samples = read_labels(folder, classes)
-    batches = _Batches(clip, task, samples, torch.tensor, classes, running)
+    preparation = evaluation_preparation(clip.preprocessing)
+    batches = _Batches(task.name, preparation, samples, torch.tensor, classes, running)
     model, device = _Checked(clip.model, task.name), running.device.type
     with _logged():
         values = zeroshot_classification.evaluate(
@@ -92,13 +94,13 @@ def _classify(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> Ma
 
 
 def _retrieve(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> Mapping[str, float]:
-    samples = read_captions(folder)
+    samples, preparation = read_captions(folder), evaluation_preparation(clip.preprocessing)
     if len(samples.targets) < max(RECALLS_AT):
         raise InputError(
             f"{folder}: {len(samples.targets)} pictures, recall@{max(RECALLS_AT)} needs "
             f"{max(RECALLS_AT)} or more. Fetch the whole set."
         )
-    batches = _Batches(clip, task, samples, list, [], running)
+    batches = _Batches(task.name, preparation, samples, list, [], running)
     model, device, at = _Checked(clip.model, task.name), running.device.type, list(RECALLS_AT)
     with _logged():
         values = zeroshot_retrieval.evaluate(
@@ -112,50 +114,45 @@ def _retrieve(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> Ma
 # --- what clip_benchmark is given -----------------------------------------------------------------
 
 
+@dataclass
 class _Batches:
     """What clip_benchmark takes for a data loader: pairs of pictures and what is said of them."""
 
-    def __init__(
-        self,
-        clip: Clip,
-        task: SuiteTask,
-        samples: TaskSamples,
-        collate: Callable[[list[Any]], Any],
-        classes: list[str],
-        running: Running,
-    ) -> None:
+    name: str
+    preparation: Preparation
+    samples: TaskSamples
+    collate: Callable[[list[Any]], Any]
+    classes: list[str]
+    running: Running
+
+    def __post_init__(self) -> None:
         self.dataset = self  # clip_benchmark asks loader.dataset.classes
-        self.classes = classes
-        self._name = task.name
-        self._samples = samples
-        self._collate = collate
-        self._preparation = evaluation_preparation(clip.preprocessing)
-        self._running = running
 
     def __iter__(self) -> Iterator[tuple[torch.Tensor, Any]]:
-        preparation, running, samples = self._preparation, self._running, self._samples
-        what = f"evaluating on {self._name}"
-        batches = decoded(samples.shards, samples.addresses, preparation, running, task=what)
-        for own, batch in all_usable(batches, self._name):
-            images = preparation.tensor(batch.pixels, running.device)[: len(batch.rows)]
-            yield images, self._collate(samples.targets[own])
+        samples, what = self.samples, f"evaluating on {self.name}"
+        batches = decoded(
+            samples.shards, samples.addresses, self.preparation, self.running, task=what
+        )
+        for own, batch in all_usable(batches, self.name):
+            images = self.preparation.tensor(batch.pixels, self.running.device)
+            yield images[: len(batch.rows)], self.collate(samples.targets[own])
 
 
+@dataclass
 class _Checked:
     """A model whose embeddings are looked at: clip_benchmark would rank those of a diverged one."""
 
-    def __init__(self, model: torch.nn.Module, place: str) -> None:
-        self._model: Any = model
-        self._place = place
+    model: Any
+    place: str
 
     def encode_image(self, images: torch.Tensor) -> torch.Tensor:
-        return self._usable(self._model.encode_image(images))
+        return self._usable(self.model.encode_image(images))
 
     def encode_text(self, tokens: torch.Tensor) -> torch.Tensor:
-        return self._usable(self._model.encode_text(tokens))
+        return self._usable(self.model.encode_text(tokens))
 
     def _usable(self, features: torch.Tensor) -> torch.Tensor:
-        unit_rows(features.float().cpu().numpy(), self._place)
+        unit_rows(features.float().cpu().numpy(), self.place)
         return features
 
 

@@ -17,6 +17,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,13 +40,12 @@ class _File(NamedTuple):
     opened: int  # ns
 
 
+@dataclass
 class ShardCache:
     """The shards in one folder, at most `limit` bytes; any number of processes may share it."""
 
-    def __init__(self, folder: Path, limit: int) -> None:
-        """Use `folder`, which is made when something is fetched."""
-        self.folder = folder
-        self.limit = limit
+    folder: Path  # which is made when something is fetched
+    limit: int
 
     def opened(self, sha256: str, size: int, download: Download) -> io.FileIO:
         """Open a shard for reading, downloaded if it is not there."""

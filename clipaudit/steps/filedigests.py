@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from clipaudit.errors import InputError, StoreError
@@ -19,12 +20,11 @@ from clipaudit.store.store import file_sha256, replace_text
 _SETTLED_NS = 2_000_000_000  # FAT's grain, the coarsest in use
 
 
+@dataclass
 class FileDigests:
     """The digests of files outside the store, memoized in `directory`."""
 
-    def __init__(self, directory: Path) -> None:
-        """Use `directory`, which is made when the first digest is written."""
-        self.directory = directory
+    directory: Path  # which is made when the first digest is written
 
     def digest(self, path: Path) -> str:
         """Return the SHA-256 of a file's bytes in hex, reading the file only if it changed.

@@ -191,29 +191,19 @@ def _tokenize(tokenizer: Tokenizer, caption: str) -> Tokens:
     return tokenizer([caption])[0]
 
 
+@dataclass
 class TrainingData:
     """The batches of one training process, an epoch at a time."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        sealed: Sealed,
-        paths: Mapping[int, Path],
-        maker: Maker,
-        *,
-        process: int,
-        held: int,
-    ) -> None:
-        """Take the order from `plan`, and hold `held` samples a worker for shuffling.
+    plan: Plan  # the order
+    sealed: Sealed
+    paths: Mapping[int, Path]  # the tar of every shard of the plan
+    maker: Maker
+    process: int
+    held: int  # samples that a worker holds for shuffling
 
-        `paths` has the tar of every shard of the plan.
-        """
-        self.plan = plan
-        self.sealed = sealed
-        self.paths = paths
-        self.maker = maker
-        self.process = process
-        self.held = held
+    def __post_init__(self) -> None:
+        """Begin with the first epoch."""
         self._epoch = multiprocessing.Value("q", 0)  # workers outlive an epoch and must see it
 
     def set_epoch(self, epoch: int) -> None:

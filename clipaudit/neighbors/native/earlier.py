@@ -3,8 +3,8 @@
 import numpy as np
 from jaxtyping import Float16, Float64, Int64
 
-from clipaudit.neighbors.interface import check_norms, check_vectors, vector_norms
-from clipaudit.neighbors.native.handle import CERTAIN, Handle
+from clipaudit.neighbors.interface import check_vectors
+from clipaudit.neighbors.native.handle import Handle
 
 
 def nearest_earlier(
@@ -19,9 +19,5 @@ def nearest_earlier(
     check_vectors(vectors, "vectors of a cluster")
     n = len(vectors)
     handle = Handle(vectors, (0, n), None, 0, threads, kernel)
-    best = handle.rows(n, CERTAIN)
-    if best is None:
-        check_norms(vector_norms(vectors), np.arange(n), "train")
-        best = handle.rows(n, np.inf)
-    assert best is not None
+    best = handle.rows(vectors, np.arange(n))
     return best.similarity[:, 0], best.query[:, 0]

@@ -3,16 +3,9 @@
 import numpy as np
 from jaxtyping import Float16, Int64
 
-from clipaudit.neighbors.interface import (
-    Queries,
-    RowBest,
-    TopK,
-    check_norms,
-    check_vectors,
-    vector_norms,
-)
+from clipaudit.neighbors.interface import Queries, RowBest, TopK, check_vectors
 from clipaudit.neighbors.merging import empty
-from clipaudit.neighbors.native.handle import CERTAIN, Handle, padded
+from clipaudit.neighbors.native.handle import Handle, padded
 
 
 class Native:
@@ -37,12 +30,7 @@ class Native:
         """Return the block's nearest queries, and remember the block for `top`."""
         check_vectors(block, "train block", self._queries.dimension)
         operands = np.ascontiguousarray(addresses), padded(block)
-        best = self._handle.rows(len(block), CERTAIN, *operands)
-        if best is None:
-            check_norms(vector_norms(block), addresses, "train")
-            best = self._handle.rows(len(block), np.inf, *operands)
-        assert best is not None
-        return best
+        return self._handle.rows(block, addresses, *operands)
 
     def top(self) -> TopK:
         """Return each query's nearest train samples among all blocks so far."""
