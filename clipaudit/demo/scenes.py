@@ -71,13 +71,14 @@ def compose(world: GlyphWorld, address: Address) -> Scene:
     plan = world.corpora[address.corpus]
     plants = dice_of(world, address, "plants")
     drawn, place = plants.uniform(), plants.uniform()
-    repeated_row = _repeated_row(plan, address, plants)
+    repeats = plants.chance(plan.repeated_caption_rate) and address.row > 0
+    repeated_row = plants.integer(max(1, address.row))  # drawn whether it repeats or not
     plant = _plant(plan, drawn)
     if isinstance(plant, NearDuplicates):
         return _near_duplicate(world, address, plant, place)
     if isinstance(plant, Copies) and address.row > 0:
         return _copy(world, address, int(place * address.row))
-    if repeated_row is not None:
+    if repeats:
         scene = _drawn_anew(world, address, repeated_row, plants)
     else:
         scene = _fresh(world, address, plant if isinstance(plant, Strangers) else None)
@@ -124,12 +125,6 @@ def _plant(plan: GlyphCorpus, drawn: float) -> NearDuplicates | Copies | Strange
             return plant
         drawn -= plant.rate
     return None
-
-
-def _repeated_row(plan: GlyphCorpus, address: Address, plants: Dice) -> int | None:
-    """Draw whether, and which, earlier row of the shard gives the caption."""
-    repeats, row = plants.chance(plan.repeated_caption_rate), plants.integer(max(1, address.row))
-    return row if repeats and address.row > 0 else None
 
 
 def _near_duplicate(
