@@ -184,14 +184,11 @@ class Store:
             rows = write(path)
             return self.commit(path, rows=rows, schema=schema)
 
-    def put_bytes(self, content: bytes, *, schema: str, rows: int = 0) -> Pointer:
-        """Store `content`."""
-
-        def write(path: Path) -> int:
+    def put_bytes(self, content: bytes, *, schema: str) -> Pointer:
+        """Store `content`, which has no rows."""
+        with self.temporary() as path:
             path.write_bytes(content)
-            return rows
-
-        return self.put(write, schema=schema)
+            return self.commit(path, rows=0, schema=schema)
 
     # --- beside a collection ---------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ training was killed and resumed on the way.
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import open_clip
@@ -126,38 +127,30 @@ def _warn_of_warmup(recipe: Recipe, steps: int) -> None:
         )
 
 
+@dataclass
 class TrainingRun:
     """A training, ready to go: what this process sees of it in which order, and on which device."""
 
-    def __init__(
-        self,
-        sealed: Sealed,
-        paths: Mapping[int, Path],
-        recipe: Recipe | SupervisedRecipe,
-        processes: Processes,
-        device: str,
-        threads: int,
-    ) -> None:
-        """Plan all epochs, set the device up; refuse a plan without steps.
+    sealed: Sealed
+    paths: Mapping[int, Path]  # the tar of every shard that keeps anything
+    recipe: Recipe | SupervisedRecipe
+    processes: Processes
+    device_name: str
+    threads: int
 
-        `paths` has the tar of every shard that keeps anything.
-        """
-        self.device = use_device(device, threads=threads)
+    def __post_init__(self) -> None:
+        """Plan all epochs, set the device up; refuse a plan without steps."""
+        self.device = use_device(self.device_name, threads=self.threads)
         if self.device.type == "cuda":
             torch.set_float32_matmul_precision("high")  # TF32, as open_clip_train does
         self._plan = make_plan(
-            {shard.number: shard.kept for shard in sealed},
-            batch_size=recipe.batch_size,
-            processes=processes.count,
-            workers=recipe.workers,
-            seed=recipe.seed,
+            {shard.number: shard.kept for shard in self.sealed},
+            batch_size=self.recipe.batch_size,
+            processes=self.processes.count,
+            workers=self.recipe.workers,
+            seed=self.recipe.seed,
         )
-        self.steps = steps_of_epochs(self._plan, recipe.epochs)  # of each epoch
-        self._sealed = sealed
-        self._paths = paths
-        self._recipe = recipe
-        self._processes = processes
-        self._threads = threads
+        self.steps = steps_of_epochs(self._plan, self.recipe.epochs)  # of each epoch
 
     def all_epochs(
         self, work: Optimization, maker: Maker, identity: Json, scratch: Path, save_epoch: SaveEpoch
@@ -170,34 +163,34 @@ class TrainingRun:
         done, curves = load_state(scratch, identity=known, work=work)
         if done:
             _log.info("resuming after epoch %d of %d", done, len(self.steps))
-        samples = self._plan.batch_size * self._processes.count  # of a step
+        samples = self._plan.batch_size * self.processes.count  # of a step
         before = sum(self.steps[:done]) * samples
         total = sum(self.steps) * samples
         progress = Progress(_log, "training", total=total, unit="samples", before=before)
         batches = self._batches(maker)
         for epoch in range(done, len(self.steps)):
             # no random state has to be stored: it is a function of the epoch
-            torch.manual_seed(draw(self._recipe.seed, "epoch", epoch, self._processes.rank))
+            torch.manual_seed(draw(self.recipe.seed, "epoch", epoch, self.processes.rank))
             self._epoch(epoch, work, maker.crops.preparation, batches, curves, progress)
-            if self._processes.is_first:
+            if self.processes.is_first:
                 save_epoch(epoch, weights_bytes(work.model))
                 save_state(scratch, identity=known, epochs_done=epoch + 1, work=work, curves=curves)
         return curves.table()
 
     def _identity(self) -> Json:
         return {
-            "recipe": self._recipe.model_dump(mode="json"),
-            "sealed": file_sha256(self._sealed.path),
-            "processes": self._processes.count,
+            "recipe": self.recipe.model_dump(mode="json"),
+            "sealed": file_sha256(self.sealed.path),
+            "processes": self.processes.count,
             "device": self.device.type,
-            "threads": self._threads,
+            "threads": self.threads,
             "torch": torch.__version__,
         }
 
     def _batches(self, maker: Maker) -> Batches:
-        held, rank = self._recipe.shuffle_buffer, self._processes.rank
-        data = TrainingData(self._plan, self._sealed, self._paths, maker, process=rank, held=held)
-        return Batches(data, workers=self._recipe.workers, pinned=self.device.type == "cuda")
+        held, rank = self.recipe.shuffle_buffer, self.processes.rank
+        data = TrainingData(self._plan, self.sealed, self.paths, maker, process=rank, held=held)
+        return Batches(data, workers=self.recipe.workers, pinned=self.device.type == "cuda")
 
     def _epoch(
         self,
@@ -213,9 +206,9 @@ class TrainingRun:
             step = first + done - 1
             images = preparation.tensor(pixels, self.device, layout=work.layout)
             loss, scale, rate = work.step(step, images, targets.to(self.device, non_blocking=True))
-            seen = (step + 1) * self._plan.batch_size * self._processes.count
+            seen = (step + 1) * self._plan.batch_size * self.processes.count
             curves.add(loss, scale, step=step, epoch=epoch, samples_seen=seen, learning_rate=rate)
             if done % STEPS_BETWEEN_FETCHES == 0 or done == count:
                 newest = curves.settle()
-                if self._processes.is_first:
+                if self.processes.is_first:
                     progress.note(seen, f"epoch {epoch + 1}, loss {newest:.4f}")

@@ -2,10 +2,9 @@
 
 Mayilvahanan et al. (https://arxiv.org/abs/2310.09562, App. B.3) train ResNet-18s on pruned
 ImageNets "using standard PyTorch hyperparameter settings": those of pytorch/examples' imagenet,
-which the recipe's defaults are. Samples, their order and their crops come as in a CLIP training,
-and the same recipe, manifest, threads and machine give the same weights, bit for bit, also when
-the training was killed and resumed on the way. Differs from pytorch/examples: what is left of an
-epoch behind its last full batch is not used, and the weights start as timm's do.
+which the recipe's defaults are. All else is as in a CLIP training (`training.run`). Differs from
+pytorch/examples: what is left of an epoch behind its last full batch is not used, and the weights
+start as timm's do.
 """
 
 import os
