@@ -69,7 +69,14 @@ def retrieve_pairs(
     captions = _all_captions(name, shards, samples) if several else _captions(name, samples)
     if not captions:
         return PAIR_RANKS.empty_table()
-    images = _image_embeddings(clip, name, shards, samples, running)
+    preparation = evaluation_preparation(clip.preprocessing)
+    what = f"embedding the pictures of {name}"
+    batches = decoded(shards, samples, preparation, running, task=what, unit="rows")
+    features = (
+        image_features(batch, clip, preparation, running.device)
+        for _, batch in all_usable(batches, name)
+    )
+    images = np.concatenate([_halves(each, name) for each in features])
     texts = _text_embeddings(clip, name, [t for own in captions for t in own], running)
     counts = np.array([len(own) for own in captions], np.int64)
     owner = np.repeat(np.arange(len(captions)), counts)
@@ -196,23 +203,6 @@ def _no_caption(name: str, shard: int, row: int) -> InputError:
 
 
 # --- embeddings -----------------------------------------------------------------------------------
-
-
-def _image_embeddings(
-    clip: Clip,
-    name: str,
-    shards: Sequence[tuple[int, Path]],
-    samples: pa.Table,
-    running: Running,
-) -> Float16[np.ndarray, "n d"]:
-    preparation = evaluation_preparation(clip.preprocessing)
-    what = f"embedding the pictures of {name}"
-    batches = decoded(shards, samples, preparation, running, task=what, unit="rows")
-    features = (
-        image_features(batch, clip, preparation, running.device)
-        for _, batch in all_usable(batches, name)
-    )
-    return np.concatenate([_halves(each, name) for each in features])
 
 
 def _text_embeddings(
