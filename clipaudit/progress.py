@@ -2,12 +2,10 @@
 
 import logging
 import time
-from dataclasses import KW_ONLY, dataclass
 
 SECONDS_BETWEEN_LINES = 10
 
 
-@dataclass
 class Progress:
     """Logs one line every few seconds, and one at the end.
 
@@ -15,31 +13,31 @@ class Progress:
     what was done before this process started and takes no part in the rate.
     """
 
-    log: logging.Logger
-    task: str
-    _: KW_ONLY
-    total: int
-    unit: str
-    before: int = 0
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, log: logging.Logger, task: str, *, total: int, unit: str, before: int = 0
+    ) -> None:
         """Start the clock."""
+        self._log = log
+        self._task = task
+        self._total = total
+        self._unit = unit
+        self._before = before
         self._started = self._logged = time.monotonic()
 
     def note(self, done: int, detail: str = "") -> None:
         """Say that `done` of the total are done; logs it if it is time to."""
         now = time.monotonic()
-        if done < self.total and now - self._logged < SECONDS_BETWEEN_LINES:
+        if done < self._total and now - self._logged < SECONDS_BETWEEN_LINES:
             return
         self._logged = now
-        rate = (done - self.before) / max(now - self._started, 1e-9)
-        left = f"{(self.total - done) / rate:.0f} s left" if rate else "time left unknown"
-        self.log.info(
+        rate = (done - self._before) / max(now - self._started, 1e-9)
+        left = f"{(self._total - done) / rate:.0f} s left" if rate else "time left unknown"
+        self._log.info(
             "%s: %d of %d %s, %.0f/s, %s%s",
-            self.task,
+            self._task,
             done,
-            self.total,
-            self.unit,
+            self._total,
+            self._unit,
             rate,
             left,
             f", {detail}" if detail else "",
