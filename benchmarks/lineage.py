@@ -34,7 +34,7 @@ from clipaudit.lineage.walk import actions_below
 from clipaudit.store.actions import ActionCache
 from clipaudit.store.packing import pack, register_records, write_packed
 from clipaudit.store.placements import Placement, place
-from clipaudit.store.record_tables import packed_folder, record_row, record_table
+from clipaudit.store.record_tables import SCHEMA, packed_folder, record_row
 from clipaudit.store.records import read_record
 from clipaudit.store.store import Pointer, Store, link_object, replace_text
 
@@ -180,11 +180,12 @@ def _write_group(
     name = "2026-01-01T000000-1.json"
     write_packed(
         (
-            record_table(
+            pa.Table.from_pylist(
                 [
                     record_row(key, name, Act(run, number).record(tables))
                     for key, run, number in rows
-                ]
+                ],
+                schema=SCHEMA,
             )
             for rows in chunks
         ),

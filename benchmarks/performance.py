@@ -25,9 +25,8 @@ from peers import FAISS, Answer, list_peers, product_alone
 from scale import write_between_marks
 
 from clipaudit.neighbors.interface import Queries
-from clipaudit.neighbors.native.earlier import nearest_earlier
 from clipaudit.neighbors.native.library import kernels
-from clipaudit.neighbors.native.search import Native
+from clipaudit.neighbors.native.search import Native, nearest_earlier
 
 T = TypeVar("T")
 DIMENSION = 640

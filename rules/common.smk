@@ -17,7 +17,7 @@ from clipaudit.steps.workflow import code, stop_with
 from clipaudit.wiring.corpora import CorpusFiles
 from clipaudit.wiring.deduplication import DeduplicationFiles
 from clipaudit.wiring.models import CLIP_LIBRARIES, ModelFiles
-from clipaudit.wiring.wildcards import one_of
+from clipaudit.wiring.wildcards import one_of, setting_of
 
 DEFAULT_SETTINGS = Path("config/demo.yaml")
 

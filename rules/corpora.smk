@@ -71,8 +71,8 @@ rule split:
     params:
         code=code("split"),
         name="{corpus}",
-        where=CORPORA.split_where,
-        label=CORPORA.split_label,
+        where=setting_of(RUN.corpora, "corpus", "where"),
+        label=setting_of(RUN.corpora, "corpus", "label"),
     script:
         "../workflow_scripts/split.py"
 

@@ -27,7 +27,7 @@ rule train:
         code=code("train"),
         numeric=CLIP_LIBRARIES,
         reads_labels=False,
-        recipe=MODELS.recipe,
+        recipe=setting_of(RUN.recipes, "recipe"),
         architecture=MODELS.recipe_architecture,
     script:
         "../workflow_scripts/train.py"
@@ -53,7 +53,7 @@ rule train_supervised:
         code=code("train_supervised"),
         numeric=[*CLIP_LIBRARIES, "timm"],
         reads_labels=False,
-        recipe=MODELS.supervised_recipe,
+        recipe=setting_of(RUN.supervised_recipes, "recipe"),
     script:
         "../workflow_scripts/train_supervised.py"
 

@@ -20,7 +20,7 @@ rule generate_shard:
         ENVIRONMENT
     params:
         code=code("generate_shard"),
-        world=CORPORA.world,
+        world=setting_of(RUN.worlds, "world"),
     script:
         "../workflow_scripts/generate_shard.py"
 
@@ -38,7 +38,7 @@ rule generate_words:
         ENVIRONMENT
     params:
         code=code("generate_words"),
-        world=CORPORA.world,
+        world=setting_of(RUN.worlds, "world"),
     script:
         "../workflow_scripts/generate_words.py"
 
@@ -58,6 +58,6 @@ rule blur:
         ENVIRONMENT
     params:
         code=code("blur"),
-        settings=CORPORA.blurring,
+        settings=setting_of(CORPORA.blurred, "corpus"),
     script:
         "../workflow_scripts/blur.py"

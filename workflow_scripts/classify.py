@@ -8,6 +8,7 @@ def compute(step: Step) -> None:
     from clipaudit.evaluation.evaluation import PREDICTIONS, evaluate_classifier, read_tasks
     from clipaudit.models.classifiers import ClassifierSettings
     from clipaudit.models.clip import use_device
+    from clipaudit.models.pictures import Running
 
     device = use_device(step.device, threads=step.threads)
     tasks = read_tasks(
@@ -18,10 +19,8 @@ def compute(step: Step) -> None:
     )
     asked = step.settings_as(ClassifierSettings, "model")
     classifier = asked.load(step.files("weights"), classes=len(tasks[0].classes))
-    workers, batch_size = step.resource("workers", 0), step.settings["batch_size"]
-    for name, predictions in evaluate_classifier(
-        classifier, tasks, batch_size=batch_size, workers=workers, device=device
-    ):
+    running = Running(step.settings["batch_size"], step.resource("workers", 0), device)
+    for name, predictions in evaluate_classifier(classifier, tasks, running):
         step.write_table(name, predictions, PREDICTIONS, testset=name)
 
 

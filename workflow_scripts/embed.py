@@ -11,6 +11,7 @@ def compute(step: Step) -> None:
     from clipaudit.embeddings.embedding import embed_images, embeddings_schema
     from clipaudit.models.clip import use_device
     from clipaudit.models.encoders import ModelSettings
+    from clipaudit.models.pictures import Running
 
     device = use_device(step.device, threads=step.threads)
     name, batch_size = step.settings["name"], step.settings["model"]["encoder"]["batch_size"]
@@ -20,10 +21,8 @@ def compute(step: Step) -> None:
         list(zip(step.settings["shards"], step.files("tars"), strict=True)),
         step.table("samples"),
         clip,
+        Running(batch_size, step.resource("workers", 0), device),
         encoder=name,
-        batch_size=batch_size,
-        workers=step.resource("workers", 0),
-        device=device,
         drops=drops,
     )
     schema = embeddings_schema(name, clip.dimension)

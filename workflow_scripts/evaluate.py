@@ -8,6 +8,7 @@ def compute(step: Step) -> None:
     from clipaudit.evaluation.evaluation import PREDICTIONS, evaluate, read_tasks
     from clipaudit.models.clip import use_device
     from clipaudit.models.encoders import ModelSettings
+    from clipaudit.models.pictures import Running
 
     device = use_device(step.device, threads=step.threads)
     tasks = read_tasks(
@@ -17,10 +18,8 @@ def compute(step: Step) -> None:
         lambda name: step.table("samples", corpus=name),
     )
     clip = step.settings_as(ModelSettings, "model").load(step.files("weights"))
-    workers, batch_size = step.resource("workers", 0), step.settings["batch_size"]
-    for name, predictions in evaluate(
-        clip, tasks, batch_size=batch_size, workers=workers, device=device
-    ):
+    running = Running(step.settings["batch_size"], step.resource("workers", 0), device)
+    for name, predictions in evaluate(clip, tasks, running):
         step.write_table(name, predictions, PREDICTIONS, testset=name)
 
 

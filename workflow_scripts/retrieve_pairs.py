@@ -8,6 +8,7 @@ def compute(step: Step) -> None:
     from clipaudit.evaluation.pair_retrieval import PAIR_RANKS, retrieve_pairs
     from clipaudit.models.clip import use_device
     from clipaudit.models.encoders import ModelSettings
+    from clipaudit.models.pictures import Running
 
     device = use_device(step.device, threads=step.threads)
     clip = step.settings_as(ModelSettings, "model").load(step.files("weights"))
@@ -16,10 +17,8 @@ def compute(step: Step) -> None:
         step.settings["corpus"],
         list(enumerate(step.files("tars"))),
         step.table("samples"),
+        Running(step.settings["batch_size"], step.resource("workers", 0), device),
         several=step.settings["several"],
-        batch_size=step.settings["batch_size"],
-        workers=step.resource("workers", 0),
-        device=device,
     )
     step.write_table("ranks", ranks, PAIR_RANKS)
 

@@ -11,6 +11,7 @@ def compute(step: Step) -> None:
     from clipaudit.evaluation.suite_tasks import task_named
     from clipaudit.models.clip import use_device
     from clipaudit.models.encoders import ModelSettings
+    from clipaudit.models.pictures import Running
 
     device = use_device(step.device, threads=step.threads)
     clip = step.settings_as(ModelSettings, "model").load(step.files("weights"))
@@ -18,9 +19,7 @@ def compute(step: Step) -> None:
         clip,
         task_named(step.settings["task"]),
         Path(step.settings["folder"]),
-        batch_size=step.settings["batch_size"],
-        workers=step.resource("workers", 0),
-        device=device,
+        Running(step.settings["batch_size"], step.resource("workers", 0), device),
     )
     step.write_table("metrics", metrics, METRICS)
 

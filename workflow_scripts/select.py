@@ -10,9 +10,11 @@ def compute(step: Step) -> None:
     from clipaudit.evaluation.selection import SELECTIONS, select_captions
     from clipaudit.models.clip import use_device
     from clipaudit.models.encoders import ModelSettings
+    from clipaudit.models.pictures import Running
 
     device = use_device(step.device, threads=step.threads)
     clip = step.settings_as(ModelSettings, "model").load(step.files("weights"))
+    running = Running(step.settings["batch_size"], step.resource("workers", 0), device)
     tars = iter(step.files("tars"))
     for each in step.settings["sets"]:
         selections = select_captions(
@@ -20,9 +22,7 @@ def compute(step: Step) -> None:
             each["corpus"],
             list(enumerate(islice(tars, each["shards"]))),
             step.table("samples", corpus=each["corpus"]),
-            batch_size=step.settings["batch_size"],
-            workers=step.resource("workers", 0),
-            device=device,
+            running,
         )
         step.write_table(each["name"], selections, SELECTIONS, selection=each["name"])
 

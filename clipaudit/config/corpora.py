@@ -150,11 +150,11 @@ class Corpus(Section):
         return self.of is not None
 
     @property
-    def shard_patterns(self) -> tuple[str, ...]:
+    def shard_patterns(self) -> str | list[str]:
         """What its shards are called: its tars, or the files that list its samples; no split's."""
         named = self.metadata.files if self.metadata is not None else self.shards
         assert named is not None, "a corpus that is no split has shards"
-        return (named,) if isinstance(named, str) else tuple(named)
+        return named
 
     @model_validator(mode="after")
     def _one_source(self) -> "Corpus":
@@ -182,20 +182,15 @@ class Corpus(Section):
         return self
 
     @model_validator(mode="after")
-    def _listed_columns(self) -> "Corpus":
-        if self.metadata is None:
-            return self
-        if self.captions in ("text", "texts") and self.metadata.caption is None:
+    def _captions_and_labels(self) -> "Corpus":
+        listed = self.metadata
+        if listed and listed.caption is None and self.captions in ("text", "texts"):
             raise ValueError(
                 f"`captions: {self.captions}` needs `metadata.caption`; write `captions: none` "
                 "where there are none"
             )
-        if self.labels is not None and self.metadata.label is None:
+        if listed and listed.label is None and self.labels is not None:
             raise ValueError("`labels` needs `metadata.label`")
-        return self
-
-    @model_validator(mode="after")
-    def _needs_labels(self) -> "Corpus":
         if self.captions == "class" and self.labels is None:
             raise ValueError("`captions: class` needs `labels`")
         return self

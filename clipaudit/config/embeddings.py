@@ -1,7 +1,5 @@
 """Section of embeddings that others computed, and their checks against the other sections."""
 
-from collections.abc import Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
@@ -48,12 +46,12 @@ class GivenEmbeddings(Section):
     @property
     def array_files(self) -> list[str]:
         """The paths of the arrays."""
-        return _files(self.arrays)
+        return expand_shards(self.arrays)
 
     @property
     def metadata_files(self) -> list[str]:
         """The paths of the metadata, one for each array."""
-        return _files(self.metadata)
+        return expand_shards(self.metadata)
 
     @model_validator(mode="after")
     def _pairs_of_files(self) -> "GivenEmbeddings":
@@ -98,13 +96,3 @@ def check_embeddings(run: "Settings") -> None:
             raise ValueError(
                 f"{where}: embeddings.{first} are of the same corpus and encoder; keep one of them"
             )
-
-
-def _files(patterns: str | Sequence[str]) -> list[str]:
-    return _expanded((patterns,) if isinstance(patterns, str) else tuple(patterns))
-
-
-@cache
-def _expanded(patterns: tuple[str, ...]) -> list[str]:
-    """Expand once: rules ask again for each part."""
-    return expand_shards(patterns)

@@ -4,6 +4,7 @@ import difflib
 import json
 import types
 import typing
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -96,37 +97,7 @@ def check_files(run: Settings, *, root: Path = Path()) -> None:
     if run.without_data:
         return
     missing = [
-        f"corpora.{name}.{'metadata' if corpus.metadata else 'shards'}: {path}"
-        for name, corpus in run.corpora.items()
-        if corpus.world is None and corpus.blurred is None and not corpus.is_split
-        if not run.is_remote(name)
-        for path in run.shards(name)
-        if not (root / path).is_file()
-    ]
-    made = tuple(f"data/{world}/" for world in run.worlds)
-    named = {f"label_sets.{name}.classes": each.classes for name, each in run.label_sets.items()}
-    named |= {
-        f"architectures.{name}.vocabulary": each.vocabulary
-        for name, each in run.architectures.items()
-        if each.vocabulary is not None
-    }
-    named |= {
-        f"corpora.{name}.blurred.detector": corpus.blurred.detector
-        for name, corpus in run.corpora.items()
-        if corpus.blurred is not None and corpus.blurred.detector is not None
-    }
-    for audit, section in run.audits():
-        named |= audit.files(section)
-    missing += [
-        f"{where}: {path}"
-        for where, path in named.items()
-        if not path.startswith(made) and not (root / path).is_file()
-    ]
-    missing += [
-        f"embeddings.{name}: {path}"
-        for name, given in run.embeddings.items()
-        for path in [*given.array_files, *given.metadata_files]
-        if not (root / path).is_file()
+        f"{where}: {path}" for where, path in _files_brought(run) if not (root / path).is_file()
     ]
     missing += [
         f"{where}: {path}"
@@ -141,6 +112,32 @@ def check_files(run: Settings, *, root: Path = Path()) -> None:
             f"{len(missing)} files that the settings name do not exist:\n  {shown}{more}\n"
             "Correct the paths; they are relative to the folder that snakemake runs in."
         )
+
+
+def _files_brought(run: Settings) -> Iterator[tuple[str, str]]:
+    """Yield the files that the user is to bring, each after the setting that names it."""
+    for name, corpus in run.corpora.items():
+        own = corpus.world is None and corpus.blurred is None and not corpus.is_split
+        if own and not run.is_remote(name):
+            where = f"corpora.{name}.{'metadata' if corpus.metadata else 'shards'}"
+            yield from ((where, path) for path in run.shards(name))
+    named: dict[str, str | None] = {}
+    for name, label_set in run.label_sets.items():
+        named[f"label_sets.{name}.classes"] = label_set.classes
+    for name, architecture in run.architectures.items():
+        named[f"architectures.{name}.vocabulary"] = architecture.vocabulary
+    for name, corpus in run.corpora.items():
+        if corpus.blurred is not None:
+            named[f"corpora.{name}.blurred.detector"] = corpus.blurred.detector
+    for audit, section in run.audits():
+        named |= audit.files(section)
+    made = tuple(f"data/{world}/" for world in run.worlds)
+    for where, path in named.items():
+        if path is not None and not path.startswith(made):
+            yield where, path
+    for name, given in run.embeddings.items():
+        for path in [*given.array_files, *given.metadata_files]:
+            yield f"embeddings.{name}", path
 
 
 def json_schema() -> str:

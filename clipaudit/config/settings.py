@@ -1,7 +1,7 @@
 """The settings of one run, and the checks across its sections."""
 
 from collections.abc import Iterator
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 from pydantic import Field, create_model, model_validator
@@ -115,7 +115,7 @@ class Settings(Section):
         They are tars or, without pictures, the files that list samples. A split has those of the
         corpus that it takes samples of.
         """
-        return _expanded(self.corpora[self.source(corpus)].shard_patterns)
+        return expand_shards(self.corpora[self.source(corpus)].shard_patterns)
 
     def is_remote(self, corpus: str) -> bool:
         """Return whether a corpus's shards are named by URL: all of them are, or none."""
@@ -219,9 +219,3 @@ _SECTIONS: dict[str, Any] = {
 WholeSettings = create_model(
     "WholeSettings", __base__=Settings, __doc__=Settings.__doc__, **_SECTIONS
 )
-
-
-@cache
-def _expanded(patterns: tuple[str, ...]) -> list[str]:
-    """Expand once: rules ask again for each of their files."""
-    return expand_shards(patterns)

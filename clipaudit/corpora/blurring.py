@@ -25,7 +25,7 @@ from PIL import Image, ImageFilter
 
 from clipaudit.corpora.faces import Box, FaceFinder
 from clipaudit.corpora.images import open_picture
-from clipaudit.corpora.reasons import DAMAGED, TRUNCATED, Unusable
+from clipaudit.corpora.reasons import DAMAGED, Unusable
 from clipaudit.corpora.shards import IMAGE_EXTENSIONS, open_shard, sample_groups, shown
 from clipaudit.corpora.tarmembers import BLOCK, BrokenTar, TarReader
 from clipaudit.errors import InputError
@@ -43,7 +43,6 @@ _ENCODINGS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 # Also for GIF, which would cut the picture to 256 colours once more.
 _LOSSLESS: tuple[str, dict[str, Any]] = ("PNG", {})
-_PIECE_BYTES = 1 << 20  # copied at once, whole blocks: memory, never results
 _END = bytes(2 * BLOCK)
 _NO_HEADER = b"\xff" * BLOCK  # stands where the source is damaged, so that the index says so here
 
@@ -142,21 +141,6 @@ def _changed_members(
                 yield member.blocks, encoded(face_free, picture.format)
 
 
-class _Copier(TarReader):
-    """A reader that gives a member's data by pieces, however large it claims to be."""
-
-    def pieces(self) -> Iterator[bytes]:
-        """Yield the current member's data and padding, a piece at a time; raises BrokenTar."""
-        while self._pending > 0:
-            padded = -(-self._pending // BLOCK) * BLOCK
-            piece = self._take(min(padded, _PIECE_BYTES))
-            if not piece:
-                raise BrokenTar(TRUNCATED, self._missing(self._pending))
-            yield piece
-            self._pending -= len(piece)
-        self._pending = 0
-
-
 def _copy_members(source: Path, target: BinaryIO, changes: Iterator[tuple[bytes, bytes]]) -> None:
     """Copy a tar with new data for some members, which `changes` names by their header blocks.
 
@@ -165,7 +149,7 @@ def _copy_members(source: Path, target: BinaryIO, changes: Iterator[tuple[bytes,
     change = next(changes, None)
     file, size = open_shard(source)
     with file:
-        tar = _Copier(file, size)
+        tar = TarReader(file, size)
         try:
             while (head := tar.head()) is not None:
                 if change is not None and head.blocks == change[0]:

@@ -66,7 +66,11 @@ class Captioning:
         if self.source == "class":
             label = self.label(members)
             return None if label is None else self.template.replace("{}", self.classes[label])
-        text = _text(members["txt"]) if "txt" in members else _checked(_json_caption(members))
+        text = (
+            _text(members["txt"])
+            if "txt" in members
+            else _checked(json_object(members).get("caption"))
+        )
         return text if text is not None and text.strip() else None
 
     def captions(self, members: Mapping[str, bytes]) -> tuple[str, ...]:
@@ -140,10 +144,6 @@ def _texts(members: Mapping[str, bytes]) -> tuple[str, ...]:
     else:
         raise Unusable(BAD_CAPTION, f"a {type(listed).__name__} where a list should be")
     return tuple(text for text in texts if text.strip())
-
-
-def _json_caption(members: Mapping[str, bytes]) -> object:
-    return json_object(members).get("caption")
 
 
 def _checked(caption: object) -> str | None:

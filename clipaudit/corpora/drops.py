@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -19,26 +20,25 @@ _MAX_DETAIL = 300  # characters: a member name or a library's message may be arb
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # differs between runs
 
 
+@dataclass
 class Drops:
     """Collects the dropped samples of one stage and one part, in the order met."""
 
-    def __init__(self, stage: str) -> None:
-        """Start empty; `stage` is a word such as "index" or "embed"."""
-        self.stage = stage
-        self._rows: list[tuple[int, int, str, str, str, str]] = []
+    stage: str  # a word such as "index" or "embed"
+    rows: list[tuple[int, int, str, str, str, str]] = field(default_factory=list)
 
     def __len__(self) -> int:
         """Return how many samples were dropped."""
-        return len(self._rows)
+        return len(self.rows)
 
     def add(self, shard: int, row: int, key: str, reason: str, detail: str = "") -> None:
         """Note one sample; `detail` is cut short and freed of what changes between runs."""
         detail = _ADDRESS.sub("", detail.encode("utf-8", "backslashreplace").decode("utf-8"))
-        self._rows.append((shard, row, key, self.stage, reason, detail[:_MAX_DETAIL]))
+        self.rows.append((shard, row, key, self.stage, reason, detail[:_MAX_DETAIL]))
 
     def table(self) -> pa.Table:
         """Return the drops as a DROPS table."""
-        return table_of_rows(self._rows, DROPS)
+        return table_of_rows(self.rows, DROPS)
 
 
 def table_of_rows(rows: Iterable[tuple[object, ...]], schema: pa.Schema) -> pa.Table:

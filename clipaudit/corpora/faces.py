@@ -153,8 +153,9 @@ def _yunet(path: Path, threshold: float) -> FaceFinder:
                 _, faces = yunet.detect(np.ascontiguousarray(pixels[:, :, ::-1]))  # OpenCV's BGR
             except cv2.error as error:
                 raise _unreadable(path, "YuNet") from error
-            # a row: left, top, width, height, five landmarks, score
-            found |= {Box(*(float(x) * scale for x in row[:4])) for row in _rows(faces)}
+            # None where there are none; a row: left, top, width, height, five landmarks, score
+            for row in [] if faces is None else faces:
+                found.add(Box(*(float(x) * scale for x in row[:4])))
         return sorted(found)
 
     return find
@@ -169,11 +170,6 @@ def _views(picture: Image.Image) -> list[tuple[UInt8[np.ndarray, "height width 3
         size = [max(1, round(length / scale)) for length in picture.size]
         views.append((np.asarray(picture.resize((size[0], size[1]))), scale))
     return views
-
-
-def _rows(faces: Any) -> Any:  # noqa: ANN401
-    """OpenCV gives None where it finds nothing."""
-    return [] if faces is None else faces
 
 
 def _opencv() -> Any:  # noqa: ANN401

@@ -45,19 +45,18 @@ class Picture(NamedTuple):
     height: int
 
 
-def open_picture(data: bytes, *, max_pixels: int = MAX_PIXELS) -> Picture:
+def open_picture(data: bytes) -> Picture:
     """Decode an image fully; raises Unusable, for absurd sizes before anything is unpacked.
 
     A truncated file is refused; garbage inside a JPEG's entropy-coded data is not always noticed,
-    since such data decodes to some picture. Sizes above twice MAX_PIXELS are refused whatever
-    `max_pixels` says.
+    since such data decodes to some picture.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             with Image.open(io.BytesIO(data), formats=FORMATS) as image:
                 width, height = image.size
-                _refuse_absurd(width, height, max_pixels)
+                _refuse_absurd(width, height)
                 image.load()
                 name = image.format or ""
                 rgb = image.convert("RGB")
@@ -72,10 +71,10 @@ def open_picture(data: bytes, *, max_pixels: int = MAX_PIXELS) -> Picture:
     return Picture(rgb, name.lower(), width, height)
 
 
-def _refuse_absurd(width: int, height: int, max_pixels: int) -> None:
+def _refuse_absurd(width: int, height: int) -> None:
     """Unusable is raised as such: it is an Exception outside of what damaged files raise."""
-    if width * height > max_pixels:
-        problem = f"more than {max_pixels} pixels"
+    if width * height > MAX_PIXELS:
+        problem = f"more than {MAX_PIXELS} pixels"
     elif min(width, height) < MIN_SIDE:
         problem = f"a side below {MIN_SIDE} pixels"
     elif max(width, height) > MAX_ASPECT * min(width, height):

@@ -79,7 +79,7 @@ def list_samples(
 
 def rows_in_file(path: Path) -> int:
     """Return how many rows a Parquet file has; InputError for one that cannot be read."""
-    with _opened(path) as file:
+    with open_parquet(path) as file:
         return int(file.metadata.num_rows)
 
 
@@ -123,7 +123,8 @@ def _metadata(fields: Row) -> str | None:
 # --- reading ----------------------------------------------------------------------------------
 
 
-def _opened(path: Path) -> pq.ParquetFile:
+def open_parquet(path: Path) -> pq.ParquetFile:
+    """Open a file that others wrote; InputError for one that cannot be read."""
     try:
         return pq.ParquetFile(path)
     except (OSError, pa.ArrowException) as error:
@@ -135,7 +136,7 @@ def _batches(path: Path, columns: Json) -> Iterator[tuple[int, pa.Table]]:
     single = [columns[name] for name in (*_TEXTS, "caption", "label")]
     wanted = list(dict.fromkeys([name for name in single if name is not None] + columns["fields"]))
     start = 0
-    with _opened(path) as file:
+    with open_parquet(path) as file:
         has = file.schema_arrow.names
         for name in wanted:
             if name not in has:

@@ -106,15 +106,11 @@ def corpus_to_seal(
             here = found[shards == number]
             _refuse_strange_rows(name, number, here, flags)
             flags[number][here] = True
-    bitmaps = [np.packbits(flag, bitorder="little").tobytes() for flag in flags]
-    return CorpusToSeal(
-        name,
-        captioning,
-        [
-            ShardToSeal(digest, len(flag), bitmap)
-            for digest, flag, bitmap in zip(digests, flags, bitmaps, strict=True)
-        ],
-    )
+    shards = [
+        ShardToSeal(digest, len(flag), np.packbits(flag, bitorder="little").tobytes())
+        for digest, flag in zip(digests, flags, strict=True)
+    ]
+    return CorpusToSeal(name, captioning, shards)
 
 
 def _refuse_strange_rows(

@@ -7,7 +7,9 @@ same tomorrow: wildcards, whose meaning depends on what lies in a folder, are re
 import os.path
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import product
+from math import prod
 
 from clipaudit.errors import ConfigError
 from clipaudit.remote.urls import check_url, is_url
@@ -17,8 +19,10 @@ _BRACES = re.compile(r"\{([^{}]*)\}")
 _RANGE = re.compile(r"(\d+)\.\.(\d+)(?:\.\.(\d+))?", re.ASCII)
 
 
-def expand_shards(patterns: Sequence[str]) -> list[str]:
+def expand_shards(patterns: str | Sequence[str]) -> list[str]:
     """Expand brace patterns, in the order written, the last brace fastest, as a shell does.
+
+    Once: rules ask again for each of their files.
 
     `{00000..00019}`, `{0..100..10}` (a leading zero pads to the longer bound) and `{a,b}` are
     understood. No pattern, a wildcard, a brace that is none of these, or a shard that stands twice
@@ -29,8 +33,11 @@ def expand_shards(patterns: Sequence[str]) -> list[str]:
     ['small/08.tar', 'small/09.tar', 'small/10.tar',
      'large/a-0.tar', 'large/a-1.tar', 'large/b-0.tar', 'large/b-1.tar']
     """
-    if isinstance(patterns, str):
-        patterns = [patterns]
+    return _expanded((patterns,) if isinstance(patterns, str) else tuple(patterns))
+
+
+@cache
+def _expanded(patterns: tuple[str, ...]) -> list[str]:
     shards = [shard for pattern in patterns for shard in _expand(pattern)]
     if not shards:
         raise ConfigError("the list of shards is empty. Name the corpus's tar files.")
@@ -80,9 +87,7 @@ def _expand(pattern: str) -> Iterator[str]:
         [piece] if position % 2 == 0 else _choices(piece, pattern)
         for position, piece in enumerate(pieces)
     ]
-    count = 1
-    for choice in choices:
-        count *= len(choice)
+    count = prod(map(len, choices))
     if count > MAX_SHARDS:
         raise ConfigError(f"shards {pattern!r}: {count} files, the limit is {MAX_SHARDS}.")
     return map("".join, product(*choices))

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from clipaudit.corpora.captions import Captioning, json_object
 from clipaudit.corpora.drops import Drops, table_of_rows
-from clipaudit.corpora.images import MAX_PIXELS, open_picture
+from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.reasons import (
     BAD_LABEL,
     NO_CAPTION,
@@ -50,7 +50,6 @@ def index_shards(
     *,
     needs_caption: bool,
     needs_label: bool,
-    max_pixels: int = MAX_PIXELS,
 ) -> tuple[pa.Table, pa.Table]:
     """Return the SAMPLES and the DROPS of some shards, given with their numbers, in that order.
 
@@ -65,7 +64,7 @@ def index_shards(
         start, kept, dropped = time.monotonic(), len(rows), len(drops)
         for sample in raw_samples(path):
             try:
-                columns = _columns(sample, captioning, needs_caption, needs_label, max_pixels)
+                columns = _columns(sample, captioning, needs_caption, needs_label)
             except Unusable as unusable:
                 drops.add(number, sample.row, sample.key, unusable.reason, unusable.detail)
             else:
@@ -119,11 +118,7 @@ def refuse_long_texts(members: Mapping[str, bytes]) -> None:
 
 
 def _columns(
-    sample: RawSample,
-    captioning: Captioning,
-    needs_caption: bool,
-    needs_label: bool,
-    max_pixels: int,
+    sample: RawSample, captioning: Captioning, needs_caption: bool, needs_label: bool
 ) -> tuple[object, ...]:
     """Return the columns of SAMPLES after the key; raises Unusable."""
     if sample.fault is not None:
@@ -136,7 +131,7 @@ def _columns(
     refuse_long_texts(members)
     fields = json_object(members)
     caption, label = caption_and_label(members, captioning, needs_caption, needs_label)
-    picture = open_picture(image, max_pixels=max_pixels)
+    picture = open_picture(image)
     return (
         stated_uid(fields.get("uid")) or sample_uid(image, caption),
         caption,

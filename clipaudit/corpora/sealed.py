@@ -130,10 +130,6 @@ class Sealed:
             self.corpora = tuple(_corpora(file.read(length)))
         self._records = _PREAMBLE.size + length
 
-    def __len__(self) -> int:
-        """Return the number of shards."""
-        return self.shards
-
     def shard(self, number: int) -> SealedShard:
         """Return one shard; raises InputError for a number that the manifest does not have."""
         if not 0 <= number < self.shards:

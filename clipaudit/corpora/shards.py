@@ -10,6 +10,7 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,19 +63,16 @@ class Member(NamedTuple):
     size: int
 
 
+@dataclass(slots=True)
 class Group:
     """A sample while it is read: its raw name, and the members as blocks of the tar."""
 
-    __slots__ = ("detail", "fault", "members", "name", "row", "size")
-
-    def __init__(self, row: int, name: bytes) -> None:
-        """Start without members and without fault."""
-        self.row = row
-        self.name = name
-        self.members: list[Member] = []
-        self.size = 0
-        self.fault: str | None = None
-        self.detail = ""
+    row: int
+    name: bytes
+    members: list[Member] = field(default_factory=list)
+    size: int = 0
+    fault: str | None = None
+    detail: str = ""
 
     def fail(self, fault: str, detail: str) -> None:
         """Note why the sample cannot be used, unless something already did; forget its data."""

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.samples import SAMPLES
+from clipaudit.corpora.vectors import as_table
 from clipaudit.errors import ConfigError, InputError
 
 # one thread: the order of rows stays; nothing but the samples can be read
@@ -55,10 +56,8 @@ def select_embeddings(
 
     Batches are held one at a time; one without such rows gives an empty table.
     """
-    wanted = sample_addresses(samples)
     for batch in batches:
-        table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
-        yield table.filter(pa.array(np.isin(sample_addresses(table), wanted)))
+        yield select_rows(as_table(batch), samples)
 
 
 def select_rows(table: pa.Table, samples: pa.Table) -> pa.Table:

@@ -9,7 +9,7 @@ is not read, as with `tarfile` and webdataset.
 import io
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from clipaudit.corpora.reasons import DAMAGED, TRUNCATED
@@ -17,7 +17,7 @@ from clipaudit.corpora.reasons import DAMAGED, TRUNCATED
 BLOCK = 512
 _ZERO_BLOCK = bytes(BLOCK)
 _MAX_EXTENSION_BYTES = 1 << 20  # names of 4 kB need no more; refuses to read 10 GB of "long name"
-_SKIP_BYTES = 1 << 20  # read at once when a compressed tar is skipped: memory, never results
+_PIECE_BYTES = 1 << 20  # read at once when a member is skipped or copied: memory, never results
 _ADLER_BASE = 65_521
 
 
@@ -132,15 +132,22 @@ class TarReader:
         padded = self.data()
         return padded[:size], padded
 
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the current member's data and padding, a piece at a time; raises BrokenTar."""
+        while self._pending > 0:
+            padded = -(-self._pending // BLOCK) * BLOCK
+            piece = self._take(min(padded, _PIECE_BYTES))
+            if not piece:
+                raise BrokenTar(TRUNCATED, self._missing(self._pending))
+            yield piece
+            self._pending -= len(piece)
+        self._pending = 0
+
     def _skip(self) -> None:
         padded = -(-self._pending // BLOCK) * BLOCK
         if self._size is None:
-            while self._pending > 0:
-                got = len(self._take(min(padded, _SKIP_BYTES)))
-                if got == 0:
-                    raise BrokenTar(TRUNCATED, self._missing(self._pending))
-                self._pending -= got
-                padded -= got
+            for _ in self.pieces():
+                pass
         elif self._at + self._pending > self._size:
             raise BrokenTar(TRUNCATED, self._missing(self._at + self._pending - self._size))
         else:

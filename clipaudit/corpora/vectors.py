@@ -7,6 +7,7 @@ import pyarrow as pa
 from jaxtyping import Float16
 
 from clipaudit.errors import InputError
+from clipaudit.store.parquet import in_groups
 
 
 def embedding_array(table: pa.Table | pa.RecordBatch, place: str) -> Float16[np.ndarray, "n d"]:
@@ -34,17 +35,19 @@ def _float16_view(chunk: pa.FixedSizeBinaryArray, d: int) -> Float16[np.ndarray,
 
 def in_blocks(blocks: Iterable[pa.Table | pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
     """Yield EMBEDDINGS `rows` rows at a time, at the end fewer: small blocks joined, large cut."""
-    waiting: list[pa.Table] = []
-    held = 0
-    for block in blocks:
-        table = pa.Table.from_batches([block]) if isinstance(block, pa.RecordBatch) else block
-        waiting.append(table.select(["shard", "row", "embedding"]).replace_schema_metadata(None))
-        held += table.num_rows
-        if held >= rows:
-            joined = pa.concat_tables(waiting)
-            whole = held - held % rows
-            yield from (joined.slice(start, rows) for start in range(0, whole, rows))
-            held -= whole
-            waiting = [joined.slice(whole)] if held else []  # an empty slice would hold all rows
-    if held:
-        yield pa.concat_tables(waiting)
+    tables = map(as_table, blocks)
+    columns = ["shard", "row", "embedding"]
+    return in_groups(
+        (table.select(columns).replace_schema_metadata(None) for table in tables), rows
+    )
+
+
+def as_table(block: pa.Table | pa.RecordBatch) -> pa.Table:
+    """Return a batch as a table, and a table as it is."""
+    return pa.Table.from_batches([block]) if isinstance(block, pa.RecordBatch) else block
+
+
+def binary_rows(vectors: Float16[np.ndarray, "n d"]) -> pa.Array:
+    """Return vectors as the column `embedding` stores them."""
+    data = pa.py_buffer(np.ascontiguousarray(vectors).tobytes())
+    return pa.Array.from_buffers(pa.binary(2 * vectors.shape[1]), len(vectors), [None, data])

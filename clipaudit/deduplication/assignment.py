@@ -5,15 +5,16 @@ though the centroids come from a numeric one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Unpack
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float16, Int64
 
 from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
-from clipaudit.corpora.vectors import embedding_array
-from clipaudit.neighbors.backends import BLOCK_QUERIES, BLOCK_ROWS, search
-from clipaudit.neighbors.interface import Queries
+from clipaudit.corpora.vectors import binary_rows, embedding_array
+from clipaudit.neighbors.backends import search
+from clipaudit.neighbors.interface import Queries, Resources
 from clipaudit.store.parquet import GROUP_KEY
 
 ROWS_PER_GROUP = 1_024  # of the stored file: a range of clusters is few of a part's rows
@@ -50,27 +51,16 @@ def assign_clusters(
     batches: Iterable[pa.Table | pa.RecordBatch],
     *,
     backend: str = "torch",
-    device: str = "cpu",
-    block_rows: int = BLOCK_ROWS,
-    block_queries: int = BLOCK_QUERIES,
-    threads: int | None = None,
+    **resources: Unpack[Resources],
 ) -> Iterator[pa.Table]:
     """Yield the CLUSTERED of a part's EMBEDDINGS: every row with its most similar centroid.
 
     Similarity is the exact dot product of float16 centroid and float16 embedding, ties go to the
     lowest cluster. Sorted by (cluster, shard, row), so that a range of clusters is a range of rows:
     the part's embeddings are held once for that, as they are stored. No rows give no table.
-    `backend` and what follows never show, see `backends.search`.
+    `backend` and `resources` never show, see `backends.search`.
     """
-    engine = search(
-        centroids,
-        k=1,
-        backend=backend,
-        device=device,
-        block_rows=block_rows,
-        block_queries=block_queries,
-        threads=threads,
-    )
+    engine = search(centroids, k=1, backend=backend, **resources)
     addresses, clusters, similarities = [], [], []
     vectors: list[np.ndarray] = []
     for batch in batches:
@@ -92,7 +82,7 @@ def assign_clusters(
             "shard": shard,
             "row": row,
             "centroid_similarity": similarity[rows],
-            "embedding": _embeddings(_gather(vectors, rows)),
+            "embedding": binary_rows(_gather(vectors, rows)),
         }
         yield pa.table(columns, schema=clustered_schema(centroids.dimension))
 
@@ -108,8 +98,3 @@ def _gather(
         here = block == number
         gathered[here] = blocks[number][rows[here] - starts[number]]
     return gathered
-
-
-def _embeddings(vectors: Float16[np.ndarray, "m d"]) -> pa.Array:
-    m, d = vectors.shape
-    return pa.Array.from_buffers(pa.binary(2 * d), m, [None, pa.py_buffer(vectors.tobytes())])

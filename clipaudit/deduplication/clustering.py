@@ -15,13 +15,10 @@ from jaxtyping import Float16, Float32, Int64, UInt64
 
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.places import places
-from clipaudit.corpora.vectors import embedding_array
+from clipaudit.corpora.vectors import binary_rows, embedding_array
 from clipaudit.errors import ConfigError, InputError, StepError
 from clipaudit.neighbors.interface import check_norms, vector_norms
 
-CLUSTERS = 50_000  # SemDeDup's, for 440M samples
-ITERATIONS = 100  # SemDeDup's
-SEED = 1234  # SemDeDup's
 ROWS_PER_CLUSTER = 256  # sampled for each: more hardly move a centroid (faiss's own limit)
 STRIP_ROWS = 4_096  # rows widened to float32 at once
 SPARE_ROWS = 65_536  # gathered beyond the sample before it is cut back: memory, never results
@@ -41,9 +38,9 @@ def centroids_schema(dimension: int) -> pa.Schema:
 def train_centroids(
     batches: Iterable[pa.Table | pa.RecordBatch],
     *,
-    clusters: int = CLUSTERS,
-    iterations: int = ITERATIONS,
-    seed: int = SEED,
+    clusters: int,
+    iterations: int,
+    seed: int,
     sample: int,
     threads: int,
 ) -> pa.Table:
@@ -75,7 +72,9 @@ def train_centroids(
         strip = slice(start, start + STRIP_ROWS)
         check_norms(vector_norms(vectors[strip]), addresses[strip], "train")
     found = _spherical_kmeans(vectors, clusters, iterations, seed, threads)
-    return _centroids(_unit_halves(found))
+    halves = _unit_halves(found)
+    columns = [np.arange(clusters, dtype=np.int32), binary_rows(halves)]
+    return pa.table(columns, schema=centroids_schema(halves.shape[1]))
 
 
 class Drawn:
@@ -174,10 +173,3 @@ def _unit_halves(found: Float32[np.ndarray, "k d"]) -> Float16[np.ndarray, "k d"
         )
     halves: np.ndarray = (found / np.where(norms > 0, norms, 1)).astype("<f2")
     return halves
-
-
-def _centroids(halves: Float16[np.ndarray, "k d"]) -> pa.Table:
-    k, d = halves.shape
-    data = pa.py_buffer(np.ascontiguousarray(halves).tobytes())
-    embedding = pa.Array.from_buffers(pa.binary(2 * d), k, [None, data])
-    return pa.table([np.arange(k, dtype=np.int32), embedding], schema=centroids_schema(d))

@@ -17,8 +17,7 @@ order go to the lowest (shard, row), and every threshold is answered at once.
 """
 
 import logging
-from collections.abc import Callable
-from typing import Literal
+from typing import Literal, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +26,7 @@ from jaxtyping import Int64
 from clipaudit.corpora.addresses import shards_and_rows
 from clipaudit.deduplication.clusters import Cluster, Read, read_clusters
 from clipaudit.deduplication.earlier import BLOCK_ROWS, NearestEarlier
-from clipaudit.deduplication.pairs import Comparison, Removals, compare
+from clipaudit.deduplication.pairs import Comparison, Engine, Removals, compare
 from clipaudit.deduplication.spanning import SpanningForest
 from clipaudit.progress import Progress
 
@@ -61,11 +60,9 @@ def find_duplicates(
     *,
     rule: Rule = "semdedup",
     floor: float | None = None,
-    backend: str | None = None,
-    device: str = "cpu",
-    threads: int | None = None,
     block_rows: int = BLOCK_ROWS,
     held_rows: int = HELD_ROWS,
+    **engine: Unpack[Engine],
 ) -> pa.Table:
     """Return the DUPLICATES of a range of clusters, whose CLUSTERED rows `read` gives by part.
 
@@ -73,29 +70,22 @@ def find_duplicates(
     for, give it, since all pairs of a cluster are many. A sample that only pairs at or below it
     would remove never leaves. The other rules do not look at it.
 
-    `backend` (None: what answers sooner), `device` and `threads` are those of `backends.search`;
-    they, both sizes and the cut into parts never show. Memory: a batch of each part, `held_rows`
-    vectors a few times over, and some tens of bytes for each sample of the range. Clusters without
-    samples have no rows.
+    The engine, both sizes and the cut into parts never show. Memory: a batch of each part,
+    `held_rows` vectors a few times over, and some tens of bytes for each sample of the range.
+    Clusters without samples have no rows.
     """
     progress = Progress(_log, "comparing within clusters", total=len(clusters), unit="clusters")
     tables = []
     for cluster in read_clusters(read, clusters, held_rows=held_rows):
         n = len(cluster.addresses)
         comparison: Comparison = (
-            SpanningForest(
-                n,
-                floor=-np.inf if floor is None else floor,
-                backend=backend,
-                device=device,
-                threads=threads,
-            )
+            SpanningForest(n, floor=-np.inf if floor is None else floor, **engine)
             if rule == "paper"
-            else NearestEarlier(
-                n, backend=backend, device=device, threads=threads, block_rows=block_rows
-            )
+            else NearestEarlier(n, block_rows=block_rows, **engine)
         )
-        order = _ORDERS[rule](cluster)
+        order = np.arange(n)  # in file order, or the farthest from the centroid first
+        if rule != "clip-ood":
+            order = np.lexsort((cluster.addresses, cluster.centroid_similarity))
         ranks = np.empty_like(order)
         ranks[order] = np.arange(n)
         compare(cluster, ranks, comparison, held_rows=held_rows)
@@ -103,22 +93,6 @@ def find_duplicates(
         progress.note(cluster.number - clusters.start + 1)
     joined = pa.concat_tables([DUPLICATES.empty_table(), *tables])
     return joined.sort_by([("shard", "ascending"), ("row", "ascending")])
-
-
-def _farthest_first(cluster: Cluster) -> Int64[np.ndarray, " n"]:
-    order: np.ndarray = np.lexsort((cluster.addresses, cluster.centroid_similarity))
-    return order
-
-
-def _in_file_order(cluster: Cluster) -> Int64[np.ndarray, " n"]:
-    return np.arange(len(cluster.addresses))
-
-
-_ORDERS: dict[Rule, Callable[[Cluster], Int64[np.ndarray, " n"]]] = {
-    "semdedup": _farthest_first,
-    "clip-ood": _in_file_order,
-    "paper": _farthest_first,
-}
 
 
 def _table(cluster: Cluster, order: Int64[np.ndarray, " n"], removals: Removals) -> pa.Table:

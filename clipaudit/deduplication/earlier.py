@@ -9,11 +9,12 @@ asks for here.
 """
 
 from collections.abc import Iterable
+from typing import Unpack
 
 import numpy as np
 from jaxtyping import Float16, Float64, Int64
 
-from clipaudit.deduplication.pairs import Ranked, Removals, tiles
+from clipaudit.deduplication.pairs import Engine, Ranked, Removals, tiles
 from clipaudit.neighbors.backends import quicker_backend, runs_natively, search
 from clipaudit.neighbors.interface import Queries
 
@@ -23,26 +24,17 @@ BLOCK_ROWS = 1_024  # rows whose pairs are multiplied in float64: speed, never r
 class NearestEarlier:
     """A `Comparison` that keeps one value a sample; the earliest of equals wins."""
 
-    def __init__(
-        self,
-        n: int,
-        *,
-        backend: str | None = None,
-        device: str = "cpu",
-        threads: int | None = None,
-        block_rows: int = BLOCK_ROWS,
-    ) -> None:
+    def __init__(self, n: int, *, block_rows: int = BLOCK_ROWS, **engine: Unpack[Engine]) -> None:
         """Start before any pair of n samples; only `n` shows in the result.
 
-        `backend`, `device` and `threads` are those of `backends.search`, but that "numpy" is plain
-        tiles here; None takes what answers sooner. Triangles of up to `block_rows` rows are
-        multiplied in float64 where the engine takes none.
+        The backend "numpy" is plain tiles here. Triangles of up to `block_rows` rows are multiplied
+        in float64 where the engine takes none.
         """
         self._similarity = np.full(n, -np.inf)
         self._earlier = np.full(n, -1, dtype=np.int64)
-        self._backend = backend
-        self._device = device
-        self._threads = threads
+        self._backend = engine.get("backend")
+        self._device = engine.get("device", "cpu")
+        self._threads = engine.get("threads")
         self._block_rows = block_rows
 
     def within(self, first: int, vectors: Float16[np.ndarray, "m d"]) -> None:
@@ -50,7 +42,7 @@ class NearestEarlier:
         ranks = np.arange(first, first + len(vectors))
         backend = self._quicker_backend(vectors.shape[1])
         if backend == "native" and runs_natively(self._device):
-            from clipaudit.neighbors.native.earlier import nearest_earlier
+            from clipaudit.neighbors.native.search import nearest_earlier
 
             similarity, earlier = nearest_earlier(vectors, threads=self._threads)
             self._offer(ranks[1:], similarity[1:], earlier[1:] + first)

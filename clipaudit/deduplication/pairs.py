@@ -8,7 +8,7 @@ while these are read again.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypedDict, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float16, Float64, Int64
@@ -19,6 +19,14 @@ from clipaudit.neighbors.interface import check_norms, vector_norms
 TILE_ROWS = 512  # rows and columns multiplied at once in float64, 2 MB: speed, never results
 
 Ranked = tuple[Int64[np.ndarray, " _"], Float16[np.ndarray, "_ d"]]  # ranks and their vectors
+
+
+class Engine(TypedDict, total=False):
+    """By what pairs are compared: see `backends.search`; backend None: what answers sooner."""
+
+    backend: str | None
+    device: str
+    threads: int | None
 
 
 @dataclass(frozen=True, eq=False)

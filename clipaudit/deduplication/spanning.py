@@ -10,11 +10,12 @@ forest again, and a pair that the forest already connects by more similar ones d
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import groupby
+from typing import Unpack
 
 import numpy as np
 from jaxtyping import Float16, Float64, Int, Int64
 
-from clipaudit.deduplication.pairs import Ranked, Removals, tiles
+from clipaudit.deduplication.pairs import Engine, Ranked, Removals, tiles
 from clipaudit.neighbors.backends import SMALL_FOR_TORCH
 
 WAITING_PAIRS = 1 << 18  # pairs that wait for the next reduction: speed and memory, never results
@@ -40,21 +41,18 @@ class SpanningForest:
         n: int,
         *,
         floor: float = -np.inf,
-        backend: str | None = None,
-        device: str = "cpu",
-        threads: int | None = None,
         waiting: int = WAITING_PAIRS,
+        **engine: Unpack[Engine],
     ) -> None:
         """Start before any pair of n samples; only `n` and `floor` show in the result.
 
-        `backend` "numpy" is plain tiles, any other screens on `device`; None takes what answers
-        sooner. `threads` are torch's.
+        The backend "numpy" is plain tiles, any other screens on the device; threads are torch's.
         """
         self._n = n
         self._floor = floor
-        self._backend = backend
-        self._device = device
-        self._threads = threads
+        self._backend = engine.get("backend")
+        self._device = engine.get("device", "cpu")
+        self._threads = engine.get("threads")
         self._patience = max(waiting, 2 * n)  # a forest has up to n - 1
         self._waiting: list[Pairs] = []
         self._held = 0

@@ -29,7 +29,7 @@ SIZES = "a {} {} and a {} {}"
 TRIES = 20  # of one way to shuffle, which may have but few results
 
 Thing = tuple[str, Box]
-Shuffle = Callable[[list[str], list[int], Dice], list[str]]
+Shuffle = Callable[[], list[str]]
 
 
 def candidates_of(
@@ -76,9 +76,17 @@ def shuffles_of(caption: str, names: Sequence[str], dice: Dice) -> list[str]:
     """
     words = caption.split()
     nouns = _noun_places(caption, names)
+    others = [place for place in range(len(words)) if place not in nouns]
+    trigrams = [words[start : start + 3] for start in range(0, len(words), 3)]
+    shuffles: tuple[Shuffle, ...] = (
+        lambda: _permuted(words, nouns, dice),
+        lambda: _permuted(words, others, dice),
+        lambda: [word for trigram in trigrams for word in dice.shuffled(trigram)],
+        lambda: [word for trigram in dice.shuffled(trigrams) for word in trigram],
+    )
     found = [caption]
-    for shuffle in SHUFFLES[: _arrangements(words) - 1]:
-        found.append(_another(shuffle, words, nouns, found, dice))
+    for shuffle in shuffles[: _arrangements(words) - 1]:
+        found.append(_another(shuffle, words, found, dice))
     return found[1:]
 
 
@@ -142,37 +150,15 @@ def _arrangements(words: Sequence[str]) -> int:
     return factorial(len(words)) // prod(map(factorial, Counter(words).values()))
 
 
-def _another(
-    shuffle: Shuffle, words: list[str], nouns: list[int], found: Sequence[str], dice: Dice
-) -> str:
+def _another(shuffle: Shuffle, words: list[str], found: Sequence[str], dice: Dice) -> str:
     """Return an order of the words that was not found yet; there must be one."""
     for _ in range(TRIES):
-        text = " ".join(shuffle(words, nouns, dice))
+        text = " ".join(shuffle())
         if text not in found:
             return text
     while (text := " ".join(dice.shuffled(words))) in found:
         pass
     return text
-
-
-def _nouns(words: list[str], nouns: list[int], dice: Dice) -> list[str]:
-    return _permuted(words, nouns, dice)
-
-
-def _others(words: list[str], nouns: list[int], dice: Dice) -> list[str]:
-    return _permuted(words, [place for place in range(len(words)) if place not in nouns], dice)
-
-
-def _within_trigrams(words: list[str], nouns: list[int], dice: Dice) -> list[str]:
-    return [word for trigram in _trigrams(words) for word in dice.shuffled(trigram)]
-
-
-def _whole_trigrams(words: list[str], nouns: list[int], dice: Dice) -> list[str]:
-    return [word for trigram in dice.shuffled(_trigrams(words)) for word in trigram]
-
-
-def _trigrams(words: list[str]) -> list[list[str]]:
-    return [words[start : start + 3] for start in range(0, len(words), 3)]
 
 
 def _permuted(words: list[str], places: list[int], dice: Dice) -> list[str]:
@@ -181,6 +167,3 @@ def _permuted(words: list[str], places: list[int], dice: Dice) -> list[str]:
     for place, source in zip(places, dice.shuffled(places), strict=True):
         result[place] = words[source]
     return result
-
-
-SHUFFLES: tuple[Shuffle, ...] = (_nouns, _others, _within_trigrams, _whole_trigrams)

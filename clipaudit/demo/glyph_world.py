@@ -10,7 +10,7 @@ from clipaudit.demo.captions import BETWEEN, BY_STYLE, PLAIN
 from clipaudit.demo.dice import Dice
 from clipaudit.demo.glyphs import symbols
 from clipaudit.demo.lettering import word_height, write_word
-from clipaudit.demo.scenes import Address, Scene, all_captions, compose, in_lower_half
+from clipaudit.demo.scenes import Address, Scene, all_captions, compose, dice_of, in_lower_half
 from clipaudit.demo.shard_writer import Sample
 from clipaudit.demo.styles import Picture, Pixels, draw, frame
 
@@ -51,10 +51,6 @@ def sample(world: GlyphWorld, address: Address) -> Sample:
     )
 
 
-def _dice(world: GlyphWorld, address: Address, purpose: str) -> Dice:
-    return Dice(world.kind, world.seed, address.corpus, address.shard, address.row, purpose)
-
-
 def _picture(world: GlyphWorld, address: Address, scene: Scene) -> Picture:
     """Draw the picture at an address; a repetition is its original, slightly changed."""
     original = scene.original(address)
@@ -62,7 +58,7 @@ def _picture(world: GlyphWorld, address: Address, scene: Scene) -> Picture:
         return _drawn(world, address, scene)
     picture = _picture(world, original, compose(world, original))
     shift = _shift(world.corpora[address.corpus], scene)
-    pixels = _slightly_changed(picture.pixels, _dice(world, address, "copy"), shift)
+    pixels = _slightly_changed(picture.pixels, dice_of(world, address, "copy"), shift)
     return Picture(pixels, picture.boxes)
 
 
@@ -76,16 +72,16 @@ def _shift(plan: GlyphCorpus, scene: Scene) -> int:
 def _drawn(world: GlyphWorld, address: Address, scene: Scene) -> Picture:
     """Draw symbols, then the frame, then the word, so that the word stays legible."""
     characters = [symbols()[label].character for label in scene.labels]
-    picture = draw(scene.style, characters, world.side, _dice(world, address, "picture"))
+    picture = draw(scene.style, characters, world.side, dice_of(world, address, "picture"))
     if scene.framed:
-        picture = frame(picture, _dice(world, address, "framing"))
+        picture = frame(picture, dice_of(world, address, "framing"))
     if scene.text is None:
         return picture
     written = world.corpora[address.corpus].written
     lettered = write_word(
         picture.pixels,
         scene.text,
-        _dice(world, address, "lettering"),
+        dice_of(world, address, "lettering"),
         type_size=written.type_size,
         place=written.place,
     )
@@ -126,7 +122,7 @@ def _metadata(
     if plan.further_captions:
         metadata["captions"] = all_captions(world, address, scene)
     if plan.candidates is not None:
-        dice = _dice(world, address, "candidates")
+        dice = dice_of(world, address, "candidates")
         metadata |= candidates_of(plan.candidates, scene, picture.boxes, dice)
     return metadata
 

@@ -99,17 +99,20 @@ def _stroked(character: str, stroke: Stroke, face: str) -> Image.Image:
 
 def _fitted(character: str, face: str) -> Image.Image:
     """Draw a character at the size whose cell fills the square: no resampling, integers only."""
-    left, top, right, bottom = _extent(font(200, face), character)
+    left, top, right, bottom = extent(font(200, face), character)
     fitting = font(200 * SHAPE // max(right - left, bottom - top), face)
-    left, top, right, bottom = _extent(fitting, character)
+    left, top, right, bottom = extent(fitting, character)
     corner = ((BOX - right + left) // 2 - left, (BOX - bottom + top) // 2 - top)
     image = Image.new("L", (BOX, BOX))
     ImageDraw.Draw(image).text(corner, character, font=fitting, fill=255)
     return image
 
 
-def _extent(face: ImageFont.FreeTypeFont, text: str) -> tuple[int, int, int, int]:
-    left, top, right, bottom = (int(edge) for edge in face.getbbox(text))
+def extent(
+    face: ImageFont.FreeTypeFont, text: str, *, stroke: int = 0
+) -> tuple[int, int, int, int]:
+    """Return left, top, right and bottom of a text, with strokes of that width around it."""
+    left, top, right, bottom = map(int, face.getbbox(text, stroke_width=stroke))
     return left, top, right, bottom
 
 

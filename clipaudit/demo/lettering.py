@@ -8,7 +8,7 @@ from jaxtyping import UInt8
 from PIL import Image, ImageDraw
 
 from clipaudit.demo.dice import Dice
-from clipaudit.demo.glyphs import font, symbols
+from clipaudit.demo.glyphs import extent, font, symbols
 
 TYPE_SIZE = 12 / 64  # of the side: OCR reads words of this size (tried at 64 pixels)
 
@@ -54,7 +54,7 @@ def write_word(
     dark = int(pixels.sum(dtype=np.int64)) < 128 * pixels.size
     ink, edge = ((255,) * 3, (0,) * 3) if dark else ((0,) * 3, (255,) * 3)
     size = _fitting_size(word, side, type_size)
-    left, top, right, bottom = _extent(word, size)
+    left, top, right, bottom = extent(font(size), word, stroke=1)
     free_width, free_height = side - 2 * MARGIN - (right - left), side - 2 * MARGIN - (bottom - top)
     x = MARGIN + dice.integer(free_width + 1) - left
     if place == "edges":
@@ -70,18 +70,13 @@ def write_word(
 
 def word_height(word: str, side: int, *, type_size: float = TYPE_SIZE) -> int:
     """Return how many pixels high the letters of a written word are, without their edge."""
-    _, top, _, bottom = font(_fitting_size(word, side, type_size)).getbbox(word)
-    return int(bottom) - int(top)
+    _, top, _, bottom = extent(font(_fitting_size(word, side, type_size)), word)
+    return bottom - top
 
 
 def _fitting_size(word: str, side: int, type_size: float) -> int:
     for size in range(int(side * type_size), SMALLEST_TYPE - 1, -1):
-        left, _, right, _ = _extent(word, size)
+        left, _, right, _ = extent(font(size), word, stroke=1)
         if right - left <= side - 2 * MARGIN:
             return size
     raise ValueError(f"the word {word!r} does not fit into a picture of {side} pixels")
-
-
-def _extent(word: str, size: int) -> tuple[int, int, int, int]:
-    left, top, right, bottom = font(size).getbbox(word, stroke_width=1)
-    return int(left), int(top), int(right), int(bottom)

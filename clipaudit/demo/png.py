@@ -24,12 +24,10 @@ def png_bytes(pixels: UInt8[np.ndarray, "height width 3"]) -> bytes:
     unfiltered = np.zeros((height, 1 + 3 * width), np.uint8)  # each line begins with filter 0
     unfiltered[:, 1:] = pixels.reshape(height, 3 * width)
     header = struct.pack(">IIBBBBB", width, height, 8, TRUE_COLOUR, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + _chunk(b"IHDR", header)
-        + _chunk(b"IDAT", b"\x78\x01" + stored(raw := unfiltered.tobytes()) + _adler(raw))
-        + _chunk(b"IEND", b"")
-    )
+    raw = unfiltered.tobytes()
+    packed = b"\x78\x01" + stored(raw) + struct.pack(">I", zlib.adler32(raw))
+    chunks = (_chunk(b"IHDR", header), _chunk(b"IDAT", packed), _chunk(b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
 def stored(data: bytes) -> bytes:
@@ -45,10 +43,6 @@ def stored(data: bytes) -> bytes:
         last = start + STORED_BLOCK >= len(data)
         blocks.append(struct.pack("<BHH", last, len(block), len(block) ^ 0xFFFF) + block)
     return b"".join(blocks)
-
-
-def _adler(data: bytes) -> bytes:
-    return struct.pack(">I", zlib.adler32(data))
 
 
 def _chunk(kind: bytes, content: bytes) -> bytes:

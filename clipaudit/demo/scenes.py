@@ -69,21 +69,22 @@ class Scene:
 def compose(world: GlyphWorld, address: Address) -> Scene:
     """Return the scene at an address, of a corpus that the world has."""
     plan = world.corpora[address.corpus]
-    plants = _dice(world, address, "plants")
+    plants = dice_of(world, address, "plants")
     drawn, place = plants.uniform(), plants.uniform()
-    repeated_row = _repeated_row(plan, address, plants)
+    repeats = plants.chance(plan.repeated_caption_rate) and address.row > 0
+    repeated_row = plants.integer(max(1, address.row))  # drawn whether it repeats or not
     plant = _plant(plan, drawn)
     if isinstance(plant, NearDuplicates):
         return _near_duplicate(world, address, plant, place)
     if isinstance(plant, Copies) and address.row > 0:
         return _copy(world, address, int(place * address.row))
-    if repeated_row is not None:
+    if repeats:
         scene = _drawn_anew(world, address, repeated_row, plants)
     else:
         scene = _fresh(world, address, plant if isinstance(plant, Strangers) else None)
     if plan.framed is not None:
         chance = plan.framed.chance(in_lower_half=in_lower_half(world, address, scene))
-        scene = replace(scene, framed=_dice(world, address, "frame").chance(chance))
+        scene = replace(scene, framed=dice_of(world, address, "frame").chance(chance))
     if plants.chance(plan.written.rate):
         scene = _with_word(world, address, scene, plan.written)
     return scene
@@ -95,7 +96,7 @@ def all_captions(world: GlyphWorld, address: Address, scene: Scene) -> list[str]
     Each further one begins with another of the drawn symbols, in turn, in words of its own.
     """
     plan, labels = world.corpora[address.corpus], scene.labels
-    dice = _dice(world, address, "further captions")
+    dice = dice_of(world, address, "further captions")
     turns = [turn % len(labels) for turn in range(1, plan.further_captions + 1)]
     named = [_named(plan, labels[turn:] + labels[:turn]) for turn in turns]
     further = [_caption(world, address.corpus, each, scene.style, dice) for each in named]
@@ -112,7 +113,8 @@ def in_lower_half(world: GlyphWorld, address: Address, scene: Scene) -> bool | N
     return label < (ordinary.start + ordinary.stop) // 2 if label in ordinary else None
 
 
-def _dice(world: GlyphWorld, address: Address, purpose: str) -> Dice:
+def dice_of(world: GlyphWorld, address: Address, purpose: str) -> Dice:
+    """Return the draws of one purpose for the sample at an address."""
     return Dice(world.kind, world.seed, address.corpus, address.shard, address.row, purpose)
 
 
@@ -125,17 +127,11 @@ def _plant(plan: GlyphCorpus, drawn: float) -> NearDuplicates | Copies | Strange
     return None
 
 
-def _repeated_row(plan: GlyphCorpus, address: Address, plants: Dice) -> int | None:
-    """Draw whether, and which, earlier row of the shard gives the caption."""
-    repeats, row = plants.chance(plan.repeated_caption_rate), plants.integer(max(1, address.row))
-    return row if repeats and address.row > 0 else None
-
-
 def _near_duplicate(
     world: GlyphWorld, address: Address, plant: NearDuplicates, place: float
 ) -> Scene:
     """Return the scene of a random row of another corpus, with a caption of its own."""
-    dice = _dice(world, address, "near duplicate")
+    dice = dice_of(world, address, "near duplicate")
     row = dice.integer(world.corpora[plant.of].samples_per_shard)
     original = Address(plant.of, int(place * plant.shards), row)
     scene = _retold(world, address, compose(world, original), dice)
@@ -145,7 +141,7 @@ def _near_duplicate(
 def _copy(world: GlyphWorld, address: Address, row: int) -> Scene:
     """Return the scene of an earlier row of the shard, with a caption of its own."""
     earlier = compose(world, replace(address, row=row))
-    scene = _retold(world, address, earlier, _dice(world, address, "copy's caption"))
+    scene = _retold(world, address, earlier, dice_of(world, address, "copy's caption"))
     return replace(scene, copy_of_row=row)
 
 
@@ -178,7 +174,7 @@ def _styles(plan: GlyphCorpus, *, stranger: bool) -> dict[Style, float]:
 def _fresh(world: GlyphWorld, address: Address, strangers: Strangers | None) -> Scene:
     """Return a scene whose first class is the next in turn, so that classes are equally many."""
     plan = world.corpora[address.corpus]
-    dice = _dice(world, address, "scene")
+    dice = dice_of(world, address, "scene")
     classes = range(*strangers.classes) if strangers else plan.ordinary_classes(world.classes)
     style = dice.weighted(_styles(plan, stranger=strangers is not None))
     first = classes[(address.shard * plan.samples_per_shard + address.row) % len(classes)]
@@ -208,7 +204,7 @@ def _with_word(world: GlyphWorld, address: Address, scene: Scene, written: Writt
 
     That is a class of the corpus, so that models trained on it know all words.
     """
-    dice = _dice(world, address, "word")
+    dice = dice_of(world, address, "word")
     repeats, parrots = dice.chance(written.repeats_caption), dice.chance(written.parroting)
     absent = dice.pick(_absent_classes(world, address.corpus, scene))
     if not repeats:

@@ -94,9 +94,3 @@ def _members(sample: Sample) -> Iterator[tuple[str, bytes]]:
     if sample.label is not None:
         yield "cls", str(sample.label).encode()
     yield "json", json.dumps(dict(sample.metadata), sort_keys=True).encode()
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole, or leave it as it was; its folder must exist."""
-    with replaced(path) as part:
-        part.write_bytes(content)

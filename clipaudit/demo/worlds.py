@@ -3,13 +3,16 @@
 A world's module offers `class_names`, `caption_phrases` and `samples`.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from clipaudit.config.worlds import DigitWorld, GlyphWorld
-from clipaudit.demo.shard_writer import Sample, write_files, write_whole
+from clipaudit.demo import digit_world, glyph_world
+from clipaudit.demo.shard_writer import write_files
 from clipaudit.demo.vocabulary import vocabulary_file, words_of
 from clipaudit.errors import ConfigError
+from clipaudit.store.outputs import write_whole
+
+_MODULES = {"glyphs": glyph_world, "digits": digit_world}  # by kind
 
 
 def write_shard(
@@ -25,7 +28,8 @@ def write_shard(
             f"worlds: this world has no corpus `{corpus}`, only {', '.join(sorted(world.corpora))}."
             " Add it under corpora, or correct the name."
         )
-    write_files(_samples(world, corpus, shard), shard, tar, truth)
+    samples = _MODULES[world.kind].samples(world, corpus, shard)
+    write_files(samples, shard, tar, truth)
 
 
 def write_words(world: GlyphWorld | DigitWorld, classes: Path, vocabulary: Path) -> None:
@@ -33,26 +37,7 @@ def write_words(world: GlyphWorld | DigitWorld, classes: Path, vocabulary: Path)
 
     The vocabulary has one token for each word of a class name or of a caption's frame.
     """
-    names, phrases = _words(world)
+    module = _MODULES[world.kind]
+    names, phrases = module.class_names(world), module.caption_phrases(world)
     write_whole(classes, "".join(f"{name}\n" for name in names).encode())
     write_whole(vocabulary, vocabulary_file(words_of([*names, *phrases])))
-
-
-def _samples(world: GlyphWorld | DigitWorld, corpus: str, shard: int) -> Iterator[Sample]:
-    if isinstance(world, GlyphWorld):
-        from clipaudit.demo import glyph_world
-
-        return glyph_world.samples(world, corpus, shard)
-    from clipaudit.demo import digit_world
-
-    return digit_world.samples(world, corpus, shard)
-
-
-def _words(world: GlyphWorld | DigitWorld) -> tuple[list[str], list[str]]:
-    if isinstance(world, GlyphWorld):
-        from clipaudit.demo import glyph_world
-
-        return glyph_world.class_names(world), glyph_world.caption_phrases(world)
-    from clipaudit.demo import digit_world
-
-    return digit_world.class_names(world), digit_world.caption_phrases(world)

@@ -1,8 +1,7 @@
 """Embeddings of captions: unit rows in float16, by any CLIP model.
 
 As the pictures', batches are cut per shard and always full, the end of a shard's last one being
-empty captions: a caption's embedding depends on its shard's rows and the batch size alone, never on
-how shards are put together to parts.
+empty captions.
 """
 
 import logging

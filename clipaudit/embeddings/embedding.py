@@ -4,7 +4,6 @@ The model computes in float32 and its output is scaled to unit length in float32
 float16: these stored numbers are what every later stage compares, exactly.
 """
 
-import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,17 +13,14 @@ import torch
 from jaxtyping import Bool, Float16, Float32
 
 from clipaudit.corpora.drops import Drops
+from clipaudit.corpora.vectors import binary_rows
 from clipaudit.models.clip import Clip
-from clipaudit.models.pictures import Fault, PictureBatch, PictureSource
+from clipaudit.models.pictures import Fault, PictureBatch, Running, decoded
 from clipaudit.models.preparation import Preparation, evaluation_preparation
-from clipaudit.models.workers import Workers
-from clipaudit.progress import Progress
 
 NOT_FINITE = "embedding not finite"
 TOO_LONG = "embedding norm above 4"
 MAX_NORM = 4.0  # up to it, sums of products of float16 numbers are exact in float64
-
-_log = logging.getLogger(__name__)
 
 
 def embeddings_schema(encoder: str, dimension: int) -> pa.Schema:
@@ -43,44 +39,27 @@ def embed_images(
     shards: Sequence[tuple[int, Path]],
     samples: pa.Table,
     clip: Clip,
+    running: Running,
     *,
     encoder: str,
-    batch_size: int,
-    workers: int,
-    device: torch.device,
     drops: Drops,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the EMBEDDINGS of the rows in `samples`, ordered by (shard, row) as these are.
 
     `shards` gives each shard number's tar, ascending. Rows whose picture cannot be decoded, or
     whose embedding is not finite, are added to `drops` instead: rows in `samples` = rows out +
-    drops. The values depend on the model, the shard, `batch_size`, the device class and its
-    threads, but not on `workers` nor on which shards are embedded together.
+    drops. The values depend on the model, the shard, the batch size, the device class and its
+    threads, but not on the workers nor on which shards are embedded together.
     """
     schema = embeddings_schema(encoder, clip.dimension)
     preparation = evaluation_preparation(clip.preprocessing)
-    source = PictureSource(shards, samples, preparation, batch_size=batch_size)
-    clip.model.to(device).eval()
-    progress = Progress(_log, f"embedding with {encoder}", total=source.total, unit="rows")
-    done = 0
-    for batch in Workers(source.batches, workers=workers, pinned=device.type == "cuda"):
-        yield _embed_batch(batch, clip, preparation, device, schema, drops)
-        done += len(batch.rows) + len(batch.faults)
-        progress.note(done)
-
-
-def _embed_batch(
-    batch: PictureBatch,
-    clip: Clip,
-    preparation: Preparation,
-    device: torch.device,
-    schema: pa.Schema,
-    drops: Drops,
-) -> pa.RecordBatch:
-    features = image_features(batch, clip, preparation, device)
-    return embedding_rows(
-        batch.shard, batch.rows, batch.keys, features, schema, drops, faults=batch.faults
-    )
+    clip.model.to(running.device).eval()
+    what = f"embedding with {encoder}"
+    for batch in decoded(shards, samples, preparation, running, task=what, unit="rows"):
+        features = image_features(batch, clip, preparation, running.device)
+        yield embedding_rows(
+            batch.shard, batch.rows, batch.keys, features, schema, drops, faults=batch.faults
+        )
 
 
 def embedding_rows(
@@ -106,7 +85,7 @@ def embedding_rows(
         drops.add(shard, *loss)
     kept = np.array(rows, np.int32)[usable]
     return pa.record_batch(
-        [np.full(len(kept), shard, np.int32), kept, _binary(halves[usable])], schema=schema
+        [np.full(len(kept), shard, np.int32), kept, binary_rows(halves[usable])], schema=schema
     )
 
 
@@ -140,8 +119,3 @@ def unit_halves(
         "" if norm <= MAX_NORM else TOO_LONG if np.isfinite(norm) else NOT_FINITE for norm in norms
     ]
     return halves, norms <= MAX_NORM, reasons
-
-
-def _binary(halves: Float16[np.ndarray, "n d"]) -> pa.Array:
-    data = pa.py_buffer(np.ascontiguousarray(halves).tobytes())
-    return pa.Array.from_buffers(pa.binary(2 * halves.shape[1]), len(halves), [None, data])

@@ -4,8 +4,12 @@ Row n of an array belongs to row n of its Parquet file. What is opened here is c
 rows in both, floating-point matrices of one width, rows of unit length.
 """
 
+import contextlib
+import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +17,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from jaxtyping import Bool, Float32, Int64
 
-from clipaudit.embeddings.arrays import array_header, read_array
+from clipaudit.corpora.listing import open_parquet
 from clipaudit.errors import InputError
 from clipaudit.plaintext import plain
 
+form: Any = np.lib.format  # it has no types
 UNIT_TOLERANCE = 0.01  # of a row's norm; float16 rounds that of a unit row by less than 0.001
 
 Places = Int64[np.ndarray, " n"]
@@ -40,7 +45,7 @@ class EmbeddingFiles:
         self.rows: list[int] = []
         widths: dict[int, Path] = {}
         for path, metadata in self.pairs:
-            shape, dtype = array_header(path, array)
+            shape, dtype = _array_header(path, array)
             if len(shape) != 2 or dtype not in (np.float16, np.float32, np.float64):
                 raise InputError(
                     f"{path}: an array of shape {shape} and type {dtype}, where a floating-point "
@@ -95,7 +100,7 @@ class EmbeddingFiles:
             path, _ = self.pairs[number]
             here = files == number
             if number != self._held[0]:
-                self._held = (int(number), read_array(path, self._array))
+                self._held = (int(number), _read_array(path, self._array))
             features[here] = self._held[1][rows[here]]
             _refuse_lengths(path, rows[here], features[here])
         return features
@@ -147,11 +152,48 @@ def _repeated(places: Places) -> Bool[np.ndarray, " n"]:
 
 
 def _rows_of(path: Path, column: str) -> int:
-    try:
-        file = pq.ParquetFile(path)
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path}: cannot be read as Parquet: {error}. Fetch it again.") from error
+    file = open_parquet(path)
     if column not in file.schema_arrow.names:
         has = ", ".join(plain(name) for name in file.schema_arrow.names)
         raise InputError(f"{path}: no column {column!r}, but {has}. Name one of them.")
     return int(file.metadata.num_rows)
+
+
+# --- arrays of NumPy's: opened without pickles --------------------------------------------------
+
+
+def _array_header(path: Path, array: str | None) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return the shape and type of an array, `.npy` or one of a `.npz`, without reading it."""
+    with _reading(path), contextlib.ExitStack() as opened:
+        if array is None:
+            file: IO[bytes] = opened.enter_context(path.open("rb"))
+        else:
+            held = opened.enter_context(zipfile.ZipFile(path))
+            if f"{array}.npy" not in held.namelist():
+                names = ", ".join(name.removesuffix(".npy") for name in held.namelist())
+                raise InputError(
+                    f"{path}: no array {array!r}, but {plain(names)}. Name one of them."
+                )
+            file = opened.enter_context(held.open(f"{array}.npy"))
+        newer = form.read_magic(file) > (1, 0)
+        read = form.read_array_header_2_0 if newer else form.read_array_header_1_0
+        shape, _, dtype = read(file)
+    return shape, dtype
+
+
+def _read_array(path: Path, array: str | None) -> np.ndarray:
+    """Return an array: mapped from its file, or one of a `.npz`, which is read whole."""
+    with _reading(path):
+        if array is None:
+            return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+        with np.load(path, allow_pickle=False) as held:
+            return np.asarray(held[array])
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        what = str(error).rstrip(".")
+        raise InputError(f"{path}: cannot be read as an array: {what}. Fetch it again.") from error

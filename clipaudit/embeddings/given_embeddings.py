@@ -50,29 +50,14 @@ def take_embeddings(
     schema = embeddings_schema(encoder, given.dimension)
     addressed = np.asarray(samples["shard"])
     for shard in np.unique(addressed):
-        own = np.flatnonzero(addressed == shard)
-        numbers, keys = samples["row"].take(own).to_pylist(), samples["key"].take(own).to_pylist()
-        yield _shard_rows(int(shard), numbers, keys, files[own], rows[own], given, schema, drops)
-
-
-def _shard_rows(
-    shard: int,
-    numbers: Sequence[int],
-    keys: Sequence[str],
-    files: Places,
-    rows: Places,
-    given: EmbeddingFiles,
-    schema: pa.Schema,
-    drops: Drops,
-) -> pa.Table:
-    for at in np.flatnonzero(files < 0):
-        drops.add(shard, numbers[at], keys[at], NOT_GIVEN)
-    has = np.flatnonzero(files >= 0)
-    features = given.read(files[has], rows[has])
-    batch = embedding_rows(
-        shard, [numbers[at] for at in has], [keys[at] for at in has], features, schema, drops
-    )
-    return pa.Table.from_batches([batch])
+        own = addressed == shard
+        for lost in samples.filter(pa.array(own & (files < 0))).select(["row", "key"]).to_pylist():
+            drops.add(int(shard), lost["row"], lost["key"], NOT_GIVEN)
+        has = own & (files >= 0)
+        features = given.read(files[has], rows[has])
+        numbers, keys = (samples.filter(pa.array(has))[name].to_pylist() for name in ("row", "key"))
+        batch = embedding_rows(int(shard), numbers, keys, features, schema, drops)
+        yield pa.Table.from_batches([batch])
 
 
 def _values(samples: pa.Table, join_on: str) -> pa.Array:

@@ -6,8 +6,7 @@ by their number: some of ImageNet's thousand names stand for two classes.
 """
 
 import functools
-import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,11 +21,9 @@ from clipaudit.embeddings.embedding import image_features
 from clipaudit.errors import InputError, StepError
 from clipaudit.models.clip import Clip
 from clipaudit.models.image_classifier import ImageClassifier
-from clipaudit.models.pictures import PictureBatch, PictureSource
+from clipaudit.models.pictures import PictureBatch, Running, decoded
 from clipaudit.models.preparation import Preparation, evaluation_preparation
 from clipaudit.models.tokenizers import Tokenizer
-from clipaudit.models.workers import Workers
-from clipaudit.progress import Progress
 
 TOP = 5  # predicted labels kept for each image
 
@@ -42,8 +39,6 @@ PREDICTIONS = pa.schema(
         pa.field("right_rank", pa.int32(), nullable=False),  # 0: the right class is the first
     ]
 )
-
-_log = logging.getLogger(__name__)
 
 # of the pictures of a batch, their similarities to the classes that can be predicted
 Score = Callable[[PictureBatch], Float32[np.ndarray, "n c"]]
@@ -90,26 +85,20 @@ def read_tasks(
 
 
 def evaluate(
-    clip: Clip,
-    tasks: Sequence[ZeroShotTask],
-    *,
-    batch_size: int,
-    workers: int,
-    device: torch.device,
+    clip: Clip, tasks: Sequence[ZeroShotTask], running: Running
 ) -> Iterator[tuple[str, pa.Table]]:
     """Yield each task's name and its PREDICTIONS, one row a sample, ordered as its samples are.
 
     Prompts that tasks share are embedded once. Ties go to the lowest label. InputError for a label
     that is missing or outside of the task's classes, and for a picture that cannot be decoded.
     """
+    device = running.device
     clip.model.to(device).eval()
     preparation = evaluation_preparation(clip.preprocessing)
 
     @functools.cache
     def embed_class(name: str, templates: tuple[str, ...]) -> Float32[np.ndarray, " d"]:
-        row: Float32[np.ndarray, " d"]
-        row = class_embeddings(clip.model, clip.tokenizer, [name], templates, device=device)[0]
-        return row
+        return class_embedding(clip.model, clip.tokenizer, name, templates, device=device)
 
     def scoring(task: ZeroShotTask, labels: Int32[np.ndarray, " c"]) -> Score:
         templates = tuple(task.templates)
@@ -122,16 +111,11 @@ def evaluate(
         return score
 
     for task in tasks:
-        yield task.name, _predict(task, scoring, preparation, batch_size, workers, device)
+        yield task.name, _predict(task, scoring, preparation, running)
 
 
 def evaluate_classifier(
-    classifier: ImageClassifier,
-    tasks: Sequence[ZeroShotTask],
-    *,
-    batch_size: int,
-    workers: int,
-    device: torch.device,
+    classifier: ImageClassifier, tasks: Sequence[ZeroShotTask], running: Running
 ) -> Iterator[tuple[str, pa.Table]]:
     """Yield what `evaluate` does, by a classifier whose outputs are the classes of every task.
 
@@ -144,6 +128,7 @@ def evaluate_classifier(
                 f"{task.name}: its label set has {len(task.classes)} classes, the classifier has "
                 f"{classifier.classes} outputs. Test it on the classes that it has learned."
             )
+    device = running.device
     model, preparation = classifier.model.to(device).eval(), classifier.preparation
 
     def scoring(task: ZeroShotTask, labels: Int32[np.ndarray, " c"]) -> Score:
@@ -158,52 +143,43 @@ def evaluate_classifier(
         return score
 
     for task in tasks:
-        yield task.name, _predict(task, scoring, preparation, batch_size, workers, device)
+        yield task.name, _predict(task, scoring, preparation, running)
 
 
-def class_embeddings(
+def class_embedding(
     model: torch.nn.Module,
     tokenizer: Tokenizer,
-    classes: Sequence[str],
+    name: str,
     templates: Sequence[str],
     *,
     device: torch.device,
-) -> Float32[np.ndarray, "classes d"]:
-    """Return the unit embedding of each class: the mean over its prompts, one per template.
+) -> Float32[np.ndarray, " d"]:
+    """Return the unit embedding of a class: the mean over its prompts, one per template.
 
-    A class is one forward pass, so its embedding depends on its own prompts alone.
+    It is one forward pass, so it depends on the class's own prompts alone.
     """
-    rows = []
     with torch.inference_mode():
-        for name in classes:
-            prompts = tokenizer([template.replace("{}", name) for template in templates])
-            texts = model.encode_text(prompts.to(device), normalize=True)  # type: ignore[operator]
-            mean = texts.float().mean(dim=0)
-            rows.append((mean / mean.norm()).cpu().numpy())
-    return np.stack(rows)
+        prompts = tokenizer([template.replace("{}", name) for template in templates])
+        texts = model.encode_text(prompts.to(device), normalize=True)  # type: ignore[operator]
+        mean = texts.float().mean(dim=0)
+        return np.asarray((mean / mean.norm()).cpu().numpy())
 
 
 def _predict(
     task: ZeroShotTask,
     scoring: Callable[[ZeroShotTask, Int32[np.ndarray, " c"]], Score],
     preparation: Preparation,
-    batch_size: int,
-    workers: int,
-    device: torch.device,
+    running: Running,
 ) -> pa.Table:
     labels = _task_labels(task)
     right = _right_labels(task, labels)
     score = scoring(task, labels)
-    source = PictureSource(task.shards, task.samples, preparation, batch_size=batch_size)
-    progress = Progress(_log, f"evaluating on {task.name}", total=source.total, unit="images")
-    tables, done = [], 0
-    for batch in Workers(source.batches, workers=workers, pinned=device.type == "cuda"):
-        refuse_faults(task.name, batch)
-        own = right[done : done + len(batch.rows)]
-        tables.append(_prediction_rows(batch, score(batch), labels, own))
-        done += len(batch.rows)
-        progress.note(done)
-    return pa.concat_tables([PREDICTIONS.empty_table(), *tables])
+    tables = [PREDICTIONS.empty_table()]
+    what = f"evaluating on {task.name}"
+    batches = decoded(task.shards, task.samples, preparation, running, task=what)
+    for own, batch in all_usable(batches, task.name):
+        tables.append(_prediction_rows(batch, score(batch), labels, right[own]))
+    return pa.concat_tables(tables)
 
 
 def _task_labels(task: ZeroShotTask) -> Int32[np.ndarray, " c"]:
@@ -232,13 +208,20 @@ def _right_labels(task: ZeroShotTask, labels: Int32[np.ndarray, " c"]) -> Int32[
     return right
 
 
-def refuse_faults(name: str, batch: PictureBatch) -> None:
-    """Raise InputError for the first picture of a batch that cannot be used."""
-    for fault in batch.faults:
-        raise InputError(
-            f"{name}: shard {batch.shard}, row {fault.row}: {fault.reason} ({fault.detail}). "
-            "The shard was changed after indexing: index it again."
-        )
+def all_usable(batches: Iterable[PictureBatch], name: str) -> Iterator[tuple[slice, PictureBatch]]:
+    """Yield the batches of a set's pictures, each with the places of its rows among all.
+
+    Raise InputError for the first picture that cannot be used.
+    """
+    done = 0
+    for batch in batches:
+        for fault in batch.faults:
+            raise InputError(
+                f"{name}: shard {batch.shard}, row {fault.row}: {fault.reason} ({fault.detail}). "
+                "The shard was changed after indexing: index it again."
+            )
+        yield slice(done, done + len(batch.rows)), batch
+        done += len(batch.rows)
 
 
 def unit_rows(features: Float32[np.ndarray, "n d"], place: str) -> Float32[np.ndarray, "n d"]:

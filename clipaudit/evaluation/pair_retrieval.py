@@ -24,11 +24,10 @@ from clipaudit.corpora.shards import raw_samples
 from clipaudit.embeddings.caption_embedding import caption_features
 from clipaudit.embeddings.embedding import image_features
 from clipaudit.errors import InputError
-from clipaudit.evaluation.evaluation import refuse_faults, unit_rows
+from clipaudit.evaluation.evaluation import all_usable, unit_rows
 from clipaudit.models.clip import Clip
-from clipaudit.models.pictures import PictureSource
+from clipaudit.models.pictures import Running, decoded
 from clipaudit.models.preparation import evaluation_preparation
-from clipaudit.models.workers import Workers
 from clipaudit.progress import Progress
 
 # One row for each query: first the pictures, by (shard, row), then the captions, by (shard, row,
@@ -55,28 +54,33 @@ def retrieve_pairs(
     name: str,
     shards: Sequence[tuple[int, Path]],
     samples: pa.Table,
+    running: Running,
     *,
     several: bool,
-    batch_size: int,
-    workers: int,
-    device: torch.device,
 ) -> pa.Table:
     """Return the PAIR_RANKS of a set, whose `samples` (SAMPLES) come sorted by (shard, row).
 
     A sample has one caption, that of `samples`, or, with `several`, all that its JSON's `captions`
-    or the lines of its `.txt` give. The ranks depend on the model, the samples, `batch_size` and
+    or the lines of its `.txt` give. The ranks depend on the model, the samples, the batch size and
     the device alone. No samples give no rows. InputError for a sample without a caption and for a
     picture that cannot be decoded; StepError for a model that has diverged.
     """
-    clip.model.to(device).eval()
+    clip.model.to(running.device).eval()
     captions = _all_captions(name, shards, samples) if several else _captions(name, samples)
     if not captions:
         return PAIR_RANKS.empty_table()
-    images = _image_embeddings(clip, name, shards, samples, batch_size, workers, device)
-    texts = _text_embeddings(clip, name, [t for own in captions for t in own], batch_size, device)
+    preparation = evaluation_preparation(clip.preprocessing)
+    what = f"embedding the pictures of {name}"
+    batches = decoded(shards, samples, preparation, running, task=what, unit="rows")
+    features = (
+        image_features(batch, clip, preparation, running.device)
+        for _, batch in all_usable(batches, name)
+    )
+    images = np.concatenate([_halves(each, name) for each in features])
+    texts = _text_embeddings(clip, name, [t for own in captions for t in own], running)
     counts = np.array([len(own) for own in captions], np.int64)
     owner = np.repeat(np.arange(len(captions)), counts)
-    of_images, of_texts = ranks(images, texts, owner, device=device)
+    of_images, of_texts = ranks(images, texts, owner, device=running.device)
     shard, row = (samples[column].to_numpy() for column in ("shard", "row"))
     numbers = np.concatenate([np.arange(count) for count in counts])
     columns = {
@@ -201,39 +205,18 @@ def _no_caption(name: str, shard: int, row: int) -> InputError:
 # --- embeddings -----------------------------------------------------------------------------------
 
 
-def _image_embeddings(
-    clip: Clip,
-    name: str,
-    shards: Sequence[tuple[int, Path]],
-    samples: pa.Table,
-    batch_size: int,
-    workers: int,
-    device: torch.device,
-) -> Float16[np.ndarray, "n d"]:
-    preparation = evaluation_preparation(clip.preprocessing)
-    source = PictureSource(shards, samples, preparation, batch_size=batch_size)
-    progress = Progress(_log, f"embedding the pictures of {name}", total=source.total, unit="rows")
-    embeddings, done = [], 0
-    for batch in Workers(source.batches, workers=workers, pinned=device.type == "cuda"):
-        refuse_faults(name, batch)
-        embeddings.append(_halves(image_features(batch, clip, preparation, device), name))
-        done += len(batch.rows)
-        progress.note(done)
-    return np.concatenate(embeddings)
-
-
 def _text_embeddings(
-    clip: Clip, name: str, captions: Sequence[str], batch_size: int, device: torch.device
+    clip: Clip, name: str, captions: Sequence[str], running: Running
 ) -> Float16[np.ndarray, "m d"]:
     """Return the embedding of each caption; each distinct one is embedded once, in sorted order."""
     distinct = sorted(set(captions))
     progress = Progress(
         _log, f"embedding the captions of {name}", total=len(distinct), unit="captions"
     )
-    embeddings = []
-    for start in range(0, len(distinct), batch_size):
-        some = distinct[start : start + batch_size]
-        features = caption_features(some, clip, batch_size=batch_size, device=device)
+    embeddings, size = [], running.batch_size
+    for start in range(0, len(distinct), size):
+        some = distinct[start : start + size]
+        features = caption_features(some, clip, batch_size=size, device=running.device)
         embeddings.append(_halves(features, name))
         progress.note(start + len(some))
     places = {caption: at for at, caption in enumerate(distinct)}

@@ -7,26 +7,22 @@ right caption ties with another it counts as not chosen; ARO's code takes the fi
 """
 
 import json
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import torch
 from jaxtyping import Float32, Float64, Int64
 
 from clipaudit.corpora.statements import is_text
 from clipaudit.embeddings.caption_embedding import caption_features
 from clipaudit.embeddings.embedding import image_features
 from clipaudit.errors import InputError
-from clipaudit.evaluation.evaluation import refuse_faults, unit_rows
+from clipaudit.evaluation.evaluation import all_usable, unit_rows
 from clipaudit.models.clip import Clip
-from clipaudit.models.pictures import PictureBatch, PictureSource
+from clipaudit.models.pictures import PictureBatch, Running, decoded
 from clipaudit.models.preparation import evaluation_preparation
-from clipaudit.models.workers import Workers
-from clipaudit.progress import Progress
 
 SELECTIONS = pa.schema(
     [
@@ -43,8 +39,6 @@ SELECTIONS = pa.schema(
     ]
 )
 
-_log = logging.getLogger(__name__)
-
 
 class Candidates(NamedTuple):
     """What a picture may be captioned, and which of it is true."""
@@ -59,10 +53,7 @@ def select_captions(
     name: str,
     shards: Sequence[tuple[int, Path]],
     samples: pa.Table,
-    *,
-    batch_size: int,
-    workers: int,
-    device: torch.device,
+    running: Running,
 ) -> pa.Table:
     """Return the SELECTIONS of a test set, one row a sample, ordered as `samples` (SAMPLES) is.
 
@@ -72,22 +63,19 @@ def select_captions(
     each distinct one once, in full batches of the same size. InputError for a sample without
     candidates and for a picture that cannot be decoded; StepError for a model that has diverged.
     """
-    clip.model.to(device).eval()
+    clip.model.to(running.device).eval()
     candidates = _read_candidates(name, samples)
     preparation = evaluation_preparation(clip.preprocessing)
-    source = PictureSource(shards, samples, preparation, batch_size=batch_size)
-    progress = Progress(_log, f"selecting captions of {name}", total=source.total, unit="images")
-    tables, done = [], 0
-    for batch in Workers(source.batches, workers=workers, pinned=device.type == "cuda"):
-        refuse_faults(name, batch)
-        own = candidates[done : done + len(batch.rows)]
-        images = unit_rows(image_features(batch, clip, preparation, device), name)
+    tables = [SELECTIONS.empty_table()]
+    what = f"selecting captions of {name}"
+    batches = decoded(shards, samples, preparation, running, task=what)
+    for places, batch in all_usable(batches, name):
+        own = candidates[places]
+        images = unit_rows(image_features(batch, clip, preparation, running.device), name)
         captions = [caption for sample in own for caption in sample.captions]
-        texts = _text_embeddings(clip, captions, batch_size, device, name)
+        texts = _text_embeddings(clip, captions, running, name)
         tables.append(_selection_rows(batch, own, images, texts))
-        done += len(batch.rows)
-        progress.note(done)
-    return pa.concat_tables([SELECTIONS.empty_table(), *tables])
+    return pa.concat_tables(tables)
 
 
 def choose(
@@ -160,22 +148,17 @@ def _short(value: object) -> str:
 
 
 def _text_embeddings(
-    clip: Clip, captions: Sequence[str], batch_size: int, device: torch.device, place: str
+    clip: Clip, captions: Sequence[str], running: Running, place: str
 ) -> Float32[np.ndarray, "m d"]:
     """Return the unit embedding of each caption; those of equal captions are exactly equal."""
-    distinct = list(dict.fromkeys(captions))
+    distinct, size = list(dict.fromkeys(captions)), running.batch_size
     batches = [
-        caption_features(
-            distinct[start : start + batch_size], clip, batch_size=batch_size, device=device
-        )
-        for start in range(0, len(distinct), batch_size)
+        caption_features(distinct[at : at + size], clip, batch_size=size, device=running.device)
+        for at in range(0, len(distinct), size)
     ]
     places = {caption: at for at, caption in enumerate(distinct)}
-    embeddings: Float32[np.ndarray, "m d"]
-    embeddings = unit_rows(np.concatenate(batches), place)[
-        [places[caption] for caption in captions]
-    ]
-    return embeddings
+    embeddings = unit_rows(np.concatenate(batches), place)
+    return embeddings[[places[caption] for caption in captions]]
 
 
 def _selection_rows(

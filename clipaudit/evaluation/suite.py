@@ -12,6 +12,7 @@ import io
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import torch
 from clip_benchmark.metrics import zeroshot_classification, zeroshot_retrieval
 
 from clipaudit.errors import InputError
-from clipaudit.evaluation.evaluation import refuse_faults, unit_rows
+from clipaudit.evaluation.evaluation import all_usable, unit_rows
 from clipaudit.evaluation.suite_folders import (
     TaskSamples,
     read_captions,
@@ -32,10 +33,8 @@ from clipaudit.evaluation.suite_folders import (
 )
 from clipaudit.evaluation.suite_tasks import ACCURACY, RECALL, RETRIEVAL, SuiteTask
 from clipaudit.models.clip import Clip
-from clipaudit.models.pictures import PictureSource
-from clipaudit.models.preparation import evaluation_preparation
-from clipaudit.models.workers import Workers
-from clipaudit.progress import Progress
+from clipaudit.models.pictures import Running, decoded
+from clipaudit.models.preparation import Preparation, evaluation_preparation
 
 # One row for each metric of a task, in the order of the constants below.
 METRICS = pa.schema(
@@ -56,29 +55,22 @@ RETRIEVAL_METRICS = (
 _log = logging.getLogger(__name__)
 
 
-def run_task(
-    clip: Clip,
-    task: SuiteTask,
-    folder: Path,
-    *,
-    batch_size: int,
-    workers: int,
-    device: torch.device,
-) -> pa.Table:
+def run_task(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> pa.Table:
     """Return the METRICS of a model on a task, which `available_tasks` has found in `folder`.
 
-    The values depend on the model, the folder, `batch_size` and the device alone. A class that
+    The values depend on the model, the folder, the batch size and the device alone. A class that
     stands twice is two classes, and ties go as torch's argmax and topk go. A diverged model raises
     StepError; InputError is raised for a folder that lacks a file or a shard, for a sample that
     lacks a picture, a label or captions, and for a retrieval set of fewer than ten pictures.
     """
     assert not task.missing, f"{task.name} is skipped: {task.missing}"
     require_kind(task, folder)
+    device = running.device
     clip.model.to(device).eval()
     run = _classify if task.kind == "classification" else _retrieve
     # clip_benchmark hands this name to torch.autocast, which knows no "cuda:1"
     with torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext():
-        values = run(clip, task, folder, batch_size, workers, device)
+        values = run(clip, task, folder, running)
     columns = {
         "task": [task.name] * len(values),
         "metric": list(values),
@@ -88,53 +80,31 @@ def run_task(
     return pa.table(columns, schema=METRICS)
 
 
-def _classify(
-    clip: Clip,
-    task: SuiteTask,
-    folder: Path,
-    batch_size: int,
-    workers: int,
-    device: torch.device,
-) -> Mapping[str, float]:
+def _classify(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> Mapping[str, float]:
     classes, templates = read_names(folder), read_templates(folder)
     samples = read_labels(folder, classes)
-    batches = _Batches(clip, task, samples, torch.tensor, classes, batch_size, workers, device)
+    preparation = evaluation_preparation(clip.preprocessing)
+    batches = _Batches(task.name, preparation, samples, torch.tensor, classes, running)
+    model, device = _Checked(clip.model, task.name), running.device.type
     with _logged():
         values = zeroshot_classification.evaluate(
-            _Checked(clip.model, task.name),
-            batches,
-            clip.tokenizer,
-            classes,
-            templates,
-            device.type,
-            amp=False,
+            model, batches, clip.tokenizer, classes, templates, device, amp=False
         )
     return {metric: values[metric] for metric in CLASSIFICATION_METRICS}
 
 
-def _retrieve(
-    clip: Clip,
-    task: SuiteTask,
-    folder: Path,
-    batch_size: int,
-    workers: int,
-    device: torch.device,
-) -> Mapping[str, float]:
-    samples = read_captions(folder)
+def _retrieve(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> Mapping[str, float]:
+    samples, preparation = read_captions(folder), evaluation_preparation(clip.preprocessing)
     if len(samples.targets) < max(RECALLS_AT):
         raise InputError(
             f"{folder}: {len(samples.targets)} pictures, recall@{max(RECALLS_AT)} needs "
             f"{max(RECALLS_AT)} or more. Fetch the whole set."
         )
-    batches = _Batches(clip, task, samples, list, [], batch_size, workers, device)
+    batches = _Batches(task.name, preparation, samples, list, [], running)
+    model, device, at = _Checked(clip.model, task.name), running.device.type, list(RECALLS_AT)
     with _logged():
         values = zeroshot_retrieval.evaluate(
-            _Checked(clip.model, task.name),
-            batches,
-            clip.tokenizer,
-            device.type,
-            amp=False,
-            recall_k_list=list(RECALLS_AT),
+            model, batches, clip.tokenizer, device, amp=False, recall_k_list=at
         )
     both = [values[f"{side}_retrieval_recall@1"] for side in ("image", "text")]
     values = {**values, RETRIEVAL: sum(both) / 2}
@@ -144,60 +114,45 @@ def _retrieve(
 # --- what clip_benchmark is given -----------------------------------------------------------------
 
 
+@dataclass
 class _Batches:
     """What clip_benchmark takes for a data loader: pairs of pictures and what is said of them."""
 
-    def __init__(
-        self,
-        clip: Clip,
-        task: SuiteTask,
-        samples: TaskSamples,
-        collate: Callable[[list[Any]], Any],
-        classes: list[str],
-        batch_size: int,
-        workers: int,
-        device: torch.device,
-    ) -> None:
+    name: str
+    preparation: Preparation
+    samples: TaskSamples
+    collate: Callable[[list[Any]], Any]
+    classes: list[str]
+    running: Running
+
+    def __post_init__(self) -> None:
         self.dataset = self  # clip_benchmark asks loader.dataset.classes
-        self.classes = classes
-        self._name = task.name
-        self._samples = samples
-        self._collate = collate
-        self._preparation = evaluation_preparation(clip.preprocessing)
-        self._source = PictureSource(
-            samples.shards, samples.addresses, self._preparation, batch_size=batch_size
-        )
-        self._workers = workers
-        self._device = device
 
     def __iter__(self) -> Iterator[tuple[torch.Tensor, Any]]:
-        total = self._source.total
-        progress = Progress(_log, f"evaluating on {self._name}", total=total, unit="images")
-        pinned = self._device.type == "cuda"
-        done = 0
-        for batch in Workers(self._source.batches, workers=self._workers, pinned=pinned):
-            refuse_faults(self._name, batch)
-            images = self._preparation.tensor(batch.pixels, self._device)[: len(batch.rows)]
-            yield images, self._collate(self._samples.targets[done : done + len(batch.rows)])
-            done += len(batch.rows)
-            progress.note(done)
+        samples, what = self.samples, f"evaluating on {self.name}"
+        batches = decoded(
+            samples.shards, samples.addresses, self.preparation, self.running, task=what
+        )
+        for own, batch in all_usable(batches, self.name):
+            images = self.preparation.tensor(batch.pixels, self.running.device)
+            yield images[: len(batch.rows)], self.collate(samples.targets[own])
 
 
+@dataclass
 class _Checked:
     """A model whose embeddings are looked at: clip_benchmark would rank those of a diverged one."""
 
-    def __init__(self, model: torch.nn.Module, place: str) -> None:
-        self._model: Any = model
-        self._place = place
+    model: Any
+    place: str
 
     def encode_image(self, images: torch.Tensor) -> torch.Tensor:
-        return self._usable(self._model.encode_image(images))
+        return self._usable(self.model.encode_image(images))
 
     def encode_text(self, tokens: torch.Tensor) -> torch.Tensor:
-        return self._usable(self._model.encode_text(tokens))
+        return self._usable(self.model.encode_text(tokens))
 
     def _usable(self, features: torch.Tensor) -> torch.Tensor:
-        unit_rows(features.float().cpu().numpy(), self._place)
+        unit_rows(features.float().cpu().numpy(), self.place)
         return features
 
 

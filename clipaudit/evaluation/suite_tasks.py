@@ -25,7 +25,7 @@ RETRIEVAL = "mean_recall@1"  # of pictures and of texts, the mean of the two
 
 @dataclass(frozen=True)
 class SuiteTask:
-    """A task; `name` is DataComp's, `folder` what CLIP_benchmark calls its webdataset.
+    """A task; `name` is DataComp's, `folder` what CLIP_benchmark calls its webdataset if not so.
 
     `missing` says why it cannot be computed here; it is empty where it can be. `main` is the name
     of the main metric, None where DataComp has none and leaves the task out of the average.
@@ -33,16 +33,21 @@ class SuiteTask:
 
     name: str
     title: str
-    folder: str  # CLIP_benchmark: wds/<folder>
     track: Track = "Others"
     main: str | None = ACCURACY
     kind: Kind = "classification"
     missing: str = ""
+    other_folder: str = ""
+
+    @property
+    def folder(self) -> str:
+        """The folder of CLIP_benchmark's webdataset: wds/<folder>."""
+        return self.other_folder or self.name
 
     def folders(self) -> tuple[str, ...]:
         """Return the names of folders that may hold it: CLIP_benchmark's, then DataComp's.
 
-        >>> SuiteTask("vtab/dtd", "Describable Textures", "vtab/dtd").folders()
+        >>> SuiteTask("vtab/dtd", "Describable Textures").folders()
         ('vtab/dtd', 'vtab-dtd', 'wds_vtab-dtd', 'wds_vtab-dtd_test')
         """
         # the two call only CIFAR-10 differently; DataComp has its retrieval sets in no such folders
@@ -62,93 +67,82 @@ _NO_MAIN = "no main metric: DataComp leaves it out of the 38, and of every avera
 
 # in the order of tasklist.yml
 TASKS = (
-    SuiteTask("vtab/caltech101", "Caltech-101", "vtab/caltech101", "VTAB", RECALL),
-    SuiteTask("cifar10", "CIFAR-10", "vtab/cifar10"),
-    SuiteTask("vtab/cifar100", "CIFAR-100", "vtab/cifar100", "VTAB"),
-    SuiteTask("vtab/clevr_count_all", "CLEVR Counts", "vtab/clevr_count_all", "VTAB"),
+    SuiteTask("vtab/caltech101", "Caltech-101", "VTAB", RECALL),
+    SuiteTask("cifar10", "CIFAR-10", other_folder="vtab/cifar10"),
+    SuiteTask("vtab/cifar100", "CIFAR-100", "VTAB"),
+    SuiteTask("vtab/clevr_count_all", "CLEVR Counts", "VTAB"),
+    SuiteTask("vtab/clevr_closest_object_distance", "CLEVR Distance", "VTAB"),
+    SuiteTask("country211", "Country211"),
+    SuiteTask("vtab/dtd", "Describable Textures", "VTAB"),
+    SuiteTask("vtab/eurosat", "EuroSAT", "VTAB"),
+    SuiteTask("fgvc_aircraft", "FGVC Aircraft", main=RECALL),
+    SuiteTask("food101", "Food-101"),
+    SuiteTask("gtsrb", "GTSRB"),
+    SuiteTask("imagenet1k", "ImageNet 1k", "ImageNet"),
+    SuiteTask("imagenet_sketch", "ImageNet Sketch", "ImageNet dist. shifts"),
+    SuiteTask("imagenetv2", "ImageNet v2", "ImageNet dist. shifts"),
+    SuiteTask("imagenet-a", "ImageNet-A", "ImageNet dist. shifts"),
+    SuiteTask("imagenet-o", "ImageNet-O", "ImageNet dist. shifts"),
+    SuiteTask("imagenet-r", "ImageNet-R", "ImageNet dist. shifts"),
+    SuiteTask("vtab/kitti_closest_vehicle_distance", "KITTI Vehicle Distance", "VTAB"),
+    SuiteTask("mnist", "MNIST"),
+    SuiteTask("objectnet", "ObjectNet", "ImageNet dist. shifts"),
+    SuiteTask("vtab/flowers", "Oxford Flowers-102", "VTAB", RECALL),
+    SuiteTask("vtab/pets", "Oxford-IIIT Pet", "VTAB", RECALL),
+    SuiteTask("voc2007", "Pascal VOC 2007"),
+    SuiteTask("vtab/pcam", "PatchCamelyon", "VTAB"),
+    SuiteTask("renderedsst2", "Rendered SST2"),
+    SuiteTask("vtab/resisc45", "RESISC45", "VTAB"),
+    SuiteTask("cars", "Stanford Cars"),
+    SuiteTask("stl10", "STL-10"),
+    SuiteTask("sun397", "SUN397", "VTAB"),
+    SuiteTask("vtab/svhn", "SVHN", "VTAB"),
     SuiteTask(
-        "vtab/clevr_closest_object_distance",
-        "CLEVR Distance",
-        "vtab/clevr_closest_object_distance",
-        "VTAB",
-    ),
-    SuiteTask("country211", "Country211", "country211"),
-    SuiteTask("vtab/dtd", "Describable Textures", "vtab/dtd", "VTAB"),
-    SuiteTask("vtab/eurosat", "EuroSAT", "vtab/eurosat", "VTAB"),
-    SuiteTask("fgvc_aircraft", "FGVC Aircraft", "fgvc_aircraft", main=RECALL),
-    SuiteTask("food101", "Food-101", "food101"),
-    SuiteTask("gtsrb", "GTSRB", "gtsrb"),
-    SuiteTask("imagenet1k", "ImageNet 1k", "imagenet1k", "ImageNet"),
-    SuiteTask("imagenet_sketch", "ImageNet Sketch", "imagenet_sketch", "ImageNet dist. shifts"),
-    SuiteTask("imagenetv2", "ImageNet v2", "imagenetv2", "ImageNet dist. shifts"),
-    SuiteTask("imagenet-a", "ImageNet-A", "imagenet-a", "ImageNet dist. shifts"),
-    SuiteTask("imagenet-o", "ImageNet-O", "imagenet-o", "ImageNet dist. shifts"),
-    SuiteTask("imagenet-r", "ImageNet-R", "imagenet-r", "ImageNet dist. shifts"),
-    SuiteTask(
-        "vtab/kitti_closest_vehicle_distance",
-        "KITTI Vehicle Distance",
-        "vtab/kitti_closest_vehicle_distance",
-        "VTAB",
-    ),
-    SuiteTask("mnist", "MNIST", "mnist"),
-    SuiteTask("objectnet", "ObjectNet", "objectnet", "ImageNet dist. shifts"),
-    SuiteTask("vtab/flowers", "Oxford Flowers-102", "vtab/flowers", "VTAB", RECALL),
-    SuiteTask("vtab/pets", "Oxford-IIIT Pet", "vtab/pets", "VTAB", RECALL),
-    SuiteTask("voc2007", "Pascal VOC 2007", "voc2007"),
-    SuiteTask("vtab/pcam", "PatchCamelyon", "vtab/pcam", "VTAB"),
-    SuiteTask("renderedsst2", "Rendered SST2", "renderedsst2"),
-    SuiteTask("vtab/resisc45", "RESISC45", "vtab/resisc45", "VTAB"),
-    SuiteTask("cars", "Stanford Cars", "cars"),
-    SuiteTask("stl10", "STL-10", "stl10"),
-    SuiteTask("sun397", "SUN397", "sun397", "VTAB"),
-    SuiteTask("vtab/svhn", "SVHN", "vtab/svhn", "VTAB"),
-    SuiteTask("retrieval/flickr30k", "Flickr", "flickr30k", "Retrieval", RETRIEVAL, "retrieval"),
-    SuiteTask(
-        "retrieval/mscoco_2014_5k_test_image_text_retrieval",
-        "MSCOCO",
-        "mscoco_captions",
+        "retrieval/flickr30k",
+        "Flickr",
         "Retrieval",
         RETRIEVAL,
         "retrieval",
+        other_folder="flickr30k",
+    ),
+    SuiteTask(
+        "retrieval/mscoco_2014_5k_test_image_text_retrieval",
+        "MSCOCO",
+        "Retrieval",
+        RETRIEVAL,
+        "retrieval",
+        other_folder="mscoco_captions",
     ),
     SuiteTask(
         "misc/winogavil",
         "WinoGAViL",
-        "winogavil",
         "Retrieval",
         "jaccard_score_10-12",
+        other_folder="winogavil",
         missing=_missing("the Jaccard score of associations"),
     ),
     SuiteTask(
-        "wilds/iwildcam",
-        "iWildCam",
-        "wilds/iwildcam",
-        main="F1-macro_all",
-        missing=_missing("WILDS's macro F1"),
+        "wilds/iwildcam", "iWildCam", main="F1-macro_all", missing=_missing("WILDS's macro F1")
     ),
-    SuiteTask(
-        "wilds/camelyon17",
-        "Camelyon17",
-        "wilds/camelyon17",
-        missing=_missing("WILDS's accuracy"),
-    ),
+    SuiteTask("wilds/camelyon17", "Camelyon17", missing=_missing("WILDS's accuracy")),
     SuiteTask(
         "wilds/fmow",
         "FMoW",
-        "wilds/fmow",
         main="acc_worst_region",
         missing=_missing("WILDS's accuracy of the worst region"),
     ),
     SuiteTask(
         "fairness/dollar_street",
         "Dollar Street",
-        "dollar_street",
         main="acc_top5_wg",
+        other_folder="dollar_street",
         missing=_WORST_GROUP,
     ),
-    SuiteTask("fairness/geode", "GeoDE", "geode", main="acc_wg", missing=_WORST_GROUP),
-    SuiteTask("fairness/fairface", "FairFace", "fairface", main=None, missing=_NO_MAIN),
-    SuiteTask("fairness/utkface", "UTKFace", "utkface", main=None, missing=_NO_MAIN),
+    SuiteTask("fairness/geode", "GeoDE", main="acc_wg", other_folder="geode", missing=_WORST_GROUP),
+    SuiteTask(
+        "fairness/fairface", "FairFace", main=None, other_folder="fairface", missing=_NO_MAIN
+    ),
+    SuiteTask("fairness/utkface", "UTKFace", main=None, other_folder="utkface", missing=_NO_MAIN),
 )
 
 

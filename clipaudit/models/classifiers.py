@@ -54,13 +54,6 @@ def training_preparation(recipe: SupervisedRecipe) -> Preparation:
     return timm_training_preparation(settings, crop_scale=recipe.crop_scale, flip=recipe.flip)
 
 
-def from_recipe(recipe: SupervisedRecipe, path: Path, *, classes: int) -> ImageClassifier:
-    """Return a classifier trained here: the recipe's, with the weights of a safetensors file."""
-    classifier = build(recipe, classes=classes)
-    load_weights(classifier.model, path)
-    return classifier
-
-
 def _require_logits(model: torch.nn.Module, recipe: SupervisedRecipe, classes: int) -> None:
     """Refuse arguments with which timm makes a model that gives no logits for such pictures."""
     side = recipe.image_size
@@ -107,7 +100,9 @@ class ClassifierSettings:
         checkpoint, none for timm's own weights.
         """
         if self.recipe is not None:
-            return from_recipe(self.recipe, weights[0], classes=classes)
+            built = build(self.recipe, classes=classes)
+            load_weights(built.model, weights[0])
+            return built
         assert self.classifier is not None, "a job names a recipe or a classifier"
         settings = self.classifier
         if settings.checkpoint is not None:

@@ -28,7 +28,7 @@ from open_clip.transform import PreprocessCfg, merge_preprocess_dict
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from clipaudit.config.training import Architecture, Encoder
+from clipaudit.config.training import Architecture
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.models.tokenizers import (
     Definition,
@@ -149,23 +149,6 @@ def _assemble(
 
 
 # --- loading --------------------------------------------------------------------------------------
-
-
-def load_encoder(
-    encoder: Encoder, *, architecture: Architecture | None, checkpoint: Path | None
-) -> Clip:
-    """Return the model that `encoder` names.
-
-    `architecture` is the one it refers to; `checkpoint` the safetensors file of a model trained
-    here, when `encoder.model` names one.
-    """
-    if encoder.directory is not None:
-        return from_directory(Path(encoder.directory))
-    assert architecture is not None, "the caller looks the architecture up"
-    if encoder.pretrained is not None:
-        return from_pretrained(architecture, encoder.pretrained)
-    assert checkpoint is not None, "the caller looks the trained model up"
-    return from_checkpoint(architecture, checkpoint)
 
 
 def from_checkpoint(architecture: Architecture, path: Path) -> Clip:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clipaudit.config.training import Architecture, Encoder
-from clipaudit.models.clip import Clip, from_checkpoint, load_encoder
+from clipaudit.models.clip import Clip, from_checkpoint, from_directory, from_pretrained
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,9 @@ class ModelSettings:
 
     def load(self, weights: Sequence[Path]) -> Clip:
         """Return the model; `weights` of one trained here are one safetensors file."""
-        if self.encoder is None:
-            assert self.architecture is not None, "a model trained here has an architecture"
-            return from_checkpoint(self.architecture, weights[0])
-        checkpoint = weights[0] if weights else None
-        return load_encoder(self.encoder, architecture=self.architecture, checkpoint=checkpoint)
+        if self.encoder is not None and self.encoder.directory is not None:
+            return from_directory(Path(self.encoder.directory))
+        assert self.architecture is not None, "any other model has an architecture"
+        if self.encoder is not None and self.encoder.pretrained is not None:
+            return from_pretrained(self.architecture, self.encoder.pretrained)
+        return from_checkpoint(self.architecture, weights[0])

@@ -5,7 +5,9 @@ computes for a picture then depends on its shard and the batch size alone, never
 put together to parts, nor on the number of workers.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +22,19 @@ from clipaudit.corpora.reasons import NO_IMAGE, Unusable
 from clipaudit.corpora.shards import RawSample, first_image, raw_samples
 from clipaudit.errors import InputError
 from clipaudit.models.preparation import Pixels, Preparation
+from clipaudit.models.workers import Workers
+from clipaudit.progress import Progress
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Running:
+    """How pictures go through a model; the number of decoding `workers` never shows."""
+
+    batch_size: int
+    workers: int
+    device: torch.device
 
 
 class Fault(NamedTuple):
@@ -39,6 +54,26 @@ class PictureBatch(NamedTuple):
     keys: list[str]
     pixels: UInt8[torch.Tensor, "batch height width 3"]
     faults: list[Fault]
+
+
+def decoded(
+    shards: Sequence[tuple[int, Path]],
+    samples: pa.Table,
+    preparation: Preparation,
+    running: Running,
+    *,
+    task: str,
+    unit: str = "images",
+) -> Iterator[PictureBatch]:
+    """Yield the batches of `PictureSource`; the log says how far `task` is."""
+    source = PictureSource(shards, samples, preparation, batch_size=running.batch_size)
+    progress = Progress(_log, task, total=source.total, unit=unit)
+    pinned = running.device.type == "cuda"
+    done = 0
+    for batch in Workers(source.batches, workers=running.workers, pinned=pinned):
+        yield batch
+        done += len(batch.rows) + len(batch.faults)
+        progress.note(done)
 
 
 class PictureSource:
@@ -75,22 +110,25 @@ class PictureSource:
         for number, path in self.shards:
             rows = self.rows.get(number)
             if rows is not None:
-                own = _OwnRows(rows, self.batch_size, (worker - first) % workers, workers)
-                yield from self._shard(number, path, own)
-                first += own.batches
+                batch = first + np.arange(len(rows)) // self.batch_size  # of each row
+                own = batch % workers == worker
+                mine = dict(zip(rows[own].tolist(), batch[own].tolist(), strict=True))
+                yield from self._shard(number, path, mine)
+                first += -(-len(rows) // self.batch_size)
 
-    def _shard(self, number: int, path: Path, own: "_OwnRows") -> Iterator[PictureBatch]:
+    def _shard(self, number: int, path: Path, own: dict[int, int]) -> Iterator[PictureBatch]:
+        """Yield the batches of a shard's rows of `own`, which has the batch of each."""
         waiting: list[RawSample] = []
         found = 0
-        for raw in raw_samples(path, own.wants):
+        for raw in raw_samples(path, own.__contains__):
             found += 1
-            if waiting and own.batch(raw.row) != own.batch(waiting[0].row):
+            if waiting and own[raw.row] != own[waiting[0].row]:
                 yield self._batch(number, waiting)
                 waiting = []
             waiting.append(raw)
-        if found != own.count():
+        if found != len(own):
             raise InputError(
-                f"{path}: the index has {own.count()} samples of it that are not all in the file "
+                f"{path}: the index has {len(own)} samples of it that are not all in the file "
                 f"({found} are). It was changed after indexing: index it again."
             )
         if waiting:
@@ -121,34 +159,8 @@ class PictureSource:
         return self.preparation.pixels(open_picture(image).rgb)
 
 
-class _OwnRows:
-    """Which rows of a shard a worker reads: those of each `stride`-th batch, from `start` on."""
-
-    def __init__(self, rows: Int64[np.ndarray, " n"], size: int, start: int, stride: int) -> None:
-        place = np.arange(len(rows)) // size  # of each row, its batch within the shard
-        self.batches = -(-len(rows) // size)
-        own = place % stride == start
-        self._batch: dict[int, int] = dict(
-            zip(rows[own].tolist(), place[own].tolist(), strict=True)
-        )
-
-    def wants(self, row: int) -> bool:
-        return row in self._batch
-
-    def batch(self, row: int) -> int:
-        return self._batch[row]
-
-    def count(self) -> int:
-        return len(self._batch)
-
-
 def _rows_by_shard(samples: pa.Table) -> dict[int, Int64[np.ndarray, " n"]]:
     shard, row = (samples[name].to_numpy().astype(np.int64) for name in ("shard", "row"))
     assert np.all(np.diff(sample_addresses(samples)) > 0), "samples come sorted by (shard, row)"
-    numbers = np.unique(shard)
-    starts = np.searchsorted(shard, numbers).tolist()
-    ends = [*starts[1:], len(row)]
-    return {
-        number: row[start:end]
-        for number, start, end in zip(numbers.tolist(), starts, ends[: len(starts)], strict=True)
-    }
+    numbers, starts = np.unique(shard, return_index=True)
+    return dict(zip(numbers.tolist(), np.split(row, starts)[1:], strict=True))

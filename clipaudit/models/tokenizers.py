@@ -47,10 +47,7 @@ def plain_tokenizer(text: Definition, directory: Path | None) -> Tokenizer:
     if text.get("hf_tokenizer_name"):
         source = str(directory or text["hf_tokenizer_name"])
         mode = text.get("tokenizer_mode")
-        given: Tokenizer = _hugging_face(
-            source, options, context_length=length, tokenizer_mode=mode
-        )
-        return given
+        return _hugging_face(source, options, context_length=length, tokenizer_mode=mode)
     if directory is not None and "bpe_path" in options:
         options["bpe_path"] = str(directory / options["bpe_path"])
     try:

@@ -7,6 +7,12 @@ from clipaudit.neighbors.interface import Queries, Resources, Search
 
 BLOCK_ROWS = 32_768  # train rows multiplied at once; with BLOCK_QUERIES, 64 MB of float16 scores
 BLOCK_QUERIES = 1_024
+_USUAL: Resources = {
+    "device": "cpu",
+    "block_rows": BLOCK_ROWS,
+    "block_queries": BLOCK_QUERIES,
+    "threads": None,
+}
 # Products that NumPy makes in less time than the others need to start: threads, importing torch.
 SMALL_FOR_NATIVE = 10**7
 SMALL_FOR_TORCH = 10**9
@@ -17,10 +23,7 @@ def search(
     *,
     k: int,
     backend: str = "torch",
-    device: str = "cpu",
-    block_rows: int = BLOCK_ROWS,
-    block_queries: int = BLOCK_QUERIES,
-    threads: int | None = None,
+    **resources: Unpack[Resources],
 ) -> Search:
     """Start one pass over train samples against `queries`, keeping each query's k nearest.
 
@@ -35,16 +38,11 @@ def search(
     """
     if backend not in _BACKENDS:
         raise ConfigError(f"backend {backend!r} is not one of {', '.join(sorted(_BACKENDS))}")
-    if min(block_rows, block_queries) < 1:
-        raise ConfigError(f"block sizes {block_rows} and {block_queries}: both must be 1 or more")
-    return _BACKENDS[backend](
-        queries,
-        k,
-        device=device,
-        block_rows=block_rows,
-        block_queries=block_queries,
-        threads=threads,
-    )
+    given: Resources = {**_USUAL, **resources}
+    sizes = given["block_rows"], given["block_queries"]
+    if min(sizes) < 1:
+        raise ConfigError(f"block sizes {sizes[0]} and {sizes[1]}: both must be 1 or more")
+    return _BACKENDS[backend](queries, k, **given)
 
 
 def quicker_backend(rows: int, queries: int, dimension: int, *, device: str = "cpu") -> str:

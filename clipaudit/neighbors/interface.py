@@ -20,7 +20,7 @@ from clipaudit.errors import InputError
 NORM_LIMIT = 4.0  # 4 * 4 < 32, see above; stored embeddings have norm 1
 
 
-class Resources(TypedDict):
+class Resources(TypedDict, total=False):
     """How a search runs, which never shows in what it gives: see `backends.search`."""
 
     device: str

@@ -1,5 +1,7 @@
 """The plain search: blocked float64 products in NumPy. What every other backend must equal."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from jaxtyping import Float16, Float64, Int64
 
@@ -33,41 +35,32 @@ class Reference:
         check_norms(vector_norms(block), addresses, "train")
         shape = (len(block), len(self._queries.starts) - 1)
         best = RowBest(*_nobody(shape), *_nobody(shape))
+        excess = np.zeros(shape)  # strictly above 0 counts
         for start in range(0, len(block), self._block_rows):
             part = slice(start, start + self._block_rows)
             vectors = block[part].astype(np.float64)
-            for group, (first, last) in enumerate(self._queries.sets()):
-                self._rows_and_set(best, part, group, vectors, addresses[part], first, last)
+            for group, panel in self._panels():
+                similarity = vectors @ self._queries.vectors[panel].astype(np.float64).T
+                similarity += 0.0  # (b, w); -0.0 becomes 0.0
+                self._fold(panel, similarity, addresses[part])
+                value, query = best.similarity[part, group], best.query[part, group]
+                _improve(value, query, similarity, similarity, panel.start)
+                if self._queries.gaps is not None:
+                    offers = similarity - self._queries.gaps[panel]
+                    value, query = excess[part, group], best.excess_query[part, group]
+                    rows, beyond = _improve(value, query, offers, similarity, panel.start)
+                    best.excess_similarity[part, group][rows] = beyond
         return best
 
     def top(self) -> TopK:
         """Return each query's nearest train samples among all blocks so far."""
         return TopK(self._top.similarity.copy(), self._top.address.copy())
 
-    def _rows_and_set(
-        self,
-        best: RowBest,
-        part: slice,
-        group: int,
-        vectors: Float64[np.ndarray, "b d"],
-        addresses: Int64[np.ndarray, " b"],
-        first: int,
-        last: int,
-    ) -> None:
-        """Write one set's columns of `best` for the rows `part`; fold these rows into the top."""
-        excess = np.zeros(len(vectors))  # strictly above 0 counts
-        for start in range(first, last, self._block_queries):
-            panel = slice(start, min(start + self._block_queries, last))
-            queries = self._queries.vectors[panel].astype(np.float64)
-            similarity = vectors @ queries.T + 0.0  # (b, w); -0.0 becomes 0.0
-            self._fold(panel, similarity, addresses)
-            _improve(
-                best.similarity[part, group], best.query[part, group], similarity, similarity, start
-            )
-            if self._queries.gaps is not None:
-                value = similarity - self._queries.gaps[panel]
-                better = _improve(excess, best.excess_query[part, group], value, similarity, start)
-                best.excess_similarity[part, group][better[0]] = better[1]
+    def _panels(self) -> Iterator[tuple[int, slice]]:
+        """Yield the queries, some of one set at a time, after the number of their set."""
+        for group, (first, last) in enumerate(self._queries.sets()):
+            for start in range(first, last, self._block_queries):
+                yield group, slice(start, min(start + self._block_queries, last))
 
     def _fold(
         self,

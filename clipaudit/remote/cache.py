@@ -17,6 +17,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,13 +40,12 @@ class _File(NamedTuple):
     opened: int  # ns
 
 
+@dataclass
 class ShardCache:
     """The shards in one folder, at most `limit` bytes; any number of processes may share it."""
 
-    def __init__(self, folder: Path, limit: int) -> None:
-        """Use `folder`, which is made when something is fetched."""
-        self.folder = folder
-        self.limit = limit
+    folder: Path  # which is made when something is fetched
+    limit: int
 
     def opened(self, sha256: str, size: int, download: Download) -> io.FileIO:
         """Open a shard for reading, downloaded if it is not there."""
@@ -53,14 +53,14 @@ class ShardCache:
             file = self._open(sha256, size)
             if file is not None:
                 return file
-            with self._alone(sha256):
+            with self._held(sha256[:2]):
                 if not self._path(sha256).exists():  # else another process fetched it meanwhile
                     return self._fetched(sha256, size, download)[1]
 
     def take(self, name: str, size: int, download: Download) -> str:
         """Download a shard of unknown hash; return its SHA-256. `name` tells it from others."""
         name = hashlib.sha256(name.encode()).hexdigest()
-        with self._alone(name):
+        with self._held(name[:2]):
             sha256, file = self._fetched(name, size, download)
         file.close()
         return sha256
@@ -88,7 +88,7 @@ class ShardCache:
             sha256 = download(file)
             file.flush()
             reader = io.FileIO(part)
-            with self._counting():  # or a count might see neither name
+            with self._held("room"):  # or a count might see neither name
                 os.replace(part, self._path(sha256))
         return sha256, reader
 
@@ -110,7 +110,7 @@ class ShardCache:
                 raise
 
     def _reserved(self, part: Path, size: int) -> io.BufferedWriter | None:
-        with self._counting():
+        with self._held("room"):
             files = sorted(self._files(), key=lambda file: file.opened)
             total = sum(file.bytes for file in files)
             for each in files:
@@ -142,15 +142,9 @@ class ShardCache:
 
     # --- locks ---------------------------------------------------------------------------------
 
-    def _counting(self) -> contextlib.AbstractContextManager[None]:
-        return self._held("room")
-
-    def _alone(self, name: str) -> contextlib.AbstractContextManager[None]:
-        """Few locks for many shards: two shards that share one only wait for each other."""
-        return self._held(name[:2])
-
     @contextlib.contextmanager
     def _held(self, name: str) -> Iterator[None]:
+        """Hold a lock: few for many shards, so that two may wait for each other."""
         try:
             for room in ("shards", "locks"):
                 (self.folder / room).mkdir(parents=True, exist_ok=True)

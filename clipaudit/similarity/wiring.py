@@ -179,7 +179,8 @@ class SimilarityFiles:
         if wildcards.recipe == paths.CLASSIFIER:
             classifier = self.run.classifiers[wildcards.manifest]
             return {"classifier": classifier.model_dump(mode="json"), "recipe": None}
-        return {"classifier": None, "recipe": self.models.supervised_recipe(wildcards)}
+        recipe = self.run.supervised_recipes[wildcards.recipe]
+        return {"classifier": None, "recipe": recipe.model_dump(mode="json")}
 
     def classified_batch_size(self, wildcards: Wildcards) -> int:
         """Return how many images go through a classifier at once."""

@@ -109,11 +109,6 @@ def _module_name(path: Path) -> str:
     return ".".join(parts[start:])
 
 
-def code_modules(script: Path) -> list[str]:
-    """Return the names of the clipaudit modules that `code_digest` covers, sorted."""
-    return sorted(_reachable(script))
-
-
 def _is_plumbing(name: str) -> bool:
     rooms = PLUMBING - {"clipaudit"}
     within = name in PLUMBING or any(name.startswith(f"{room}.") for room in rooms)

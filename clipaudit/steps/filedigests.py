@@ -9,21 +9,22 @@ import hashlib
 import json
 import os
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from clipaudit.errors import InputError, StoreError
 from clipaudit.remote.stubs import find_stub
+from clipaudit.store.store import file_sha256, replace_text
 
 # A file written again within the clock's grain shows the same time: git calls such entries racy.
 _SETTLED_NS = 2_000_000_000  # FAT's grain, the coarsest in use
 
 
+@dataclass
 class FileDigests:
     """The digests of files outside the store, memoized in `directory`."""
 
-    def __init__(self, directory: Path) -> None:
-        """Use `directory`, which is made when the first digest is written."""
-        self.directory = directory
+    directory: Path  # which is made when the first digest is written
 
     def digest(self, path: Path) -> str:
         """Return the SHA-256 of a file's bytes in hex, reading the file only if it changed.
@@ -31,12 +32,20 @@ class FileDigests:
         Raises InputError for a file that is missing, unreadable or written to meanwhile.
         """
         path = Path(os.path.abspath(path))
+        try:
+            return self._digest(path)
+        except OSError as error:
+            raise InputError(
+                f"{path}: the file cannot be read ({error.strerror}). Check the path."
+            ) from error
+
+    def _digest(self, path: Path) -> str:
         state = _state(path)
         record = _read(self._record(path))
         if record.get("state") == state and record.get("settled") is True:
             return str(record["sha256"])
         now = time.time_ns()
-        digest = _sha256(path)
+        digest = file_sha256(path)
         if _state(path) != state:
             raise InputError(f"{path}: the file changed while it was read. Rerun when it is whole.")
         settled = abs(now - state[1]) > _SETTLED_NS
@@ -93,23 +102,8 @@ def _name(path: Path) -> str:
 
 def _state(path: Path) -> list[int]:
     """Size, modification time in ns, inode."""
-    try:
-        stat = os.stat(path)
-    except OSError as error:
-        raise InputError(
-            f"{path}: the file cannot be read ({error.strerror}). Check the path."
-        ) from error
+    stat = os.stat(path)
     return [stat.st_size, stat.st_mtime_ns, stat.st_ino]
-
-
-def _sha256(path: Path) -> str:
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(
-            f"{path}: the file cannot be read ({error.strerror}). Check the path."
-        ) from error
 
 
 def _read(record: Path) -> dict[str, object]:
@@ -126,15 +120,8 @@ def _read(record: Path) -> dict[str, object]:
 
 
 def _write(record: Path, fields: dict[str, object]) -> None:
-    temporary = record.with_name(f".{record.name}.{os.getpid()}.{os.urandom(4).hex()}")
     try:
-        record.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            temporary.write_text(json.dumps(fields, sort_keys=True))
-            temporary.replace(record)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        replace_text(record, json.dumps(fields, sort_keys=True))
     except OSError as error:
         raise StoreError(
             f"{record}: the record cannot be written ({error.strerror}). "

@@ -10,7 +10,7 @@ import gc
 import io
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any
 from clipaudit.config.loading import read_settings
 from clipaudit.errors import ClipauditError, ConfigError, InputError
 from clipaudit.steps.inputs import is_pointer
+from clipaudit.steps.step import named
 from clipaudit.suggestions import did_you_mean
 
 METADATA = Path(".snakemake")
@@ -262,8 +263,8 @@ def _job(job: Any, graph: Any) -> Job:  # noqa: ANN401
         script=params.get("script", job.rule.name),
         wildcards=dict(job.wildcards.items()),
         params=params,
-        inputs=_named(job.input.items()),
-        outputs=_named(job.output.items()),
+        inputs=named(job.input.items()),
+        outputs=named(job.output.items()),
         threads=int(job.threads),
         resources={
             name: value
@@ -296,13 +297,6 @@ def _in_place_of(paths: Sequence[str], lists: Mapping[str, Sequence[str]]) -> Se
     if len(paths) == 1:
         return lists[paths[0]]  # the same for all jobs, held once
     return [member for path in paths for member in lists.get(path, (path,))]
-
-
-def _named(files: Iterable[tuple[str, Any]]) -> dict[str, list[str]]:
-    return {
-        name: [str(value)] if isinstance(value, str) else [str(path) for path in value]
-        for name, value in files
-    }
 
 
 def _cause(reason: Any) -> str:  # noqa: ANN401

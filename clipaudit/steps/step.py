@@ -77,7 +77,7 @@ class Step:
             settings=self.settings,
             inputs={
                 name: self._inputs.described(paths, job.params.get("urls", ()), name=name)
-                for name, paths in self._named(job.input)
+                for name, paths in named(job.input.items()).items()
             },
             environment=environment_of(job.params.get("numeric", ()), job.resources, job.threads),
             reads_labels=job.params.get("reads_labels", True),
@@ -258,8 +258,8 @@ class Step:
         self._take_up()
         with self._allowance.spent(self.key, int(self._job.resources.get("gpu", 0))):
             compute(self)
-        missing = [name for name, _ in self._named(self._job.output) if name not in self._outputs]
-        assert not missing, f"step {self._job.rule} wrote no {missing}"
+        missing = named(self._job.output.items()).keys() - self._outputs.keys()
+        assert not missing, f"step {self._job.rule} wrote no {sorted(missing)}"
         labels = {label for output in self._outputs.values() for label in output.labels}
         renamed = labels & self._wildcards.keys() - set(self._job.params.get("renamed", ()))
         assert not renamed, f"rule {self._job.rule}: its param `renamed` lacks {sorted(renamed)}"
@@ -299,7 +299,7 @@ class Step:
 
     def _output_path(self, name: str) -> Path:
         """Return a declared output's path; `epochs/0000` lies beside the first of them."""
-        declared = {key: paths[0] for key, paths in self._named(self._job.output)}
+        declared = {key: paths[0] for key, paths in named(self._job.output.items()).items()}
         if name in declared:
             return Path(declared[name])
         first = next(iter(declared.values())).removesuffix(".json")
@@ -313,12 +313,6 @@ class Step:
 
     # --- ingredients ---------------------------------------------------------------------------
 
-    def _named(self, files: Any) -> list[tuple[str, list[str]]]:  # noqa: ANN401
-        return [
-            (name, [value] if isinstance(value, str) else list(value))
-            for name, value in files.items()
-        ]
-
     @property
     def _wildcards(self) -> dict[str, str]:
         return dict(self._job.wildcards.items())
@@ -330,6 +324,14 @@ class Step:
 
 
 # --- what decides a job's ingredients, for `clipaudit plan` too ----------------------------------
+
+
+def named(files: Iterable[tuple[str, Any]]) -> dict[str, list[str]]:
+    """Return a job's inputs or outputs by name, a list of paths each."""
+    return {
+        name: [str(value)] if isinstance(value, str) else [str(path) for path in value]
+        for name, value in files
+    }
 
 
 def settings_of(params: Any) -> dict[str, Any]:  # noqa: ANN401

@@ -117,12 +117,11 @@ class Ingredients:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
+@dataclass
 class ActionCache:
     """The records of one store: action key -> outputs."""
 
-    def __init__(self, store: Store) -> None:
-        """Open the cache of `store`."""
-        self.store = store
+    store: Store
 
     def find(self, key: str) -> dict[str, ActionOutput] | None:
         """Return the outputs recorded for `key` if every object is intact, else None.

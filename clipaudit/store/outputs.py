@@ -28,6 +28,12 @@ def replaced(path: Path) -> Iterator[Path]:
         raise
 
 
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file whole, or leave it as it was; its folder must exist."""
+    with replaced(path) as part:
+        part.write_bytes(content)
+
+
 @contextmanager
 def whole_output(path: Path, *, force: bool, mark: str | None = None) -> Iterator[Path]:
     """Give a path to write a file or folder at, which becomes `path` when the block ends.

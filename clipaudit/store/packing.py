@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 
 from clipaudit.errors import InputError, StoreError
 from clipaudit.store.outputs import replaced
+from clipaudit.store.parquet import in_groups
 from clipaudit.store.record_tables import (
     COMMENTS,
     SCHEMA,
@@ -34,7 +35,7 @@ from clipaudit.store.record_tables import (
     packed_folder,
     read_loose,
 )
-from clipaudit.store.store import Store
+from clipaudit.store.store import Store, flush
 
 if TYPE_CHECKING:
     import duckdb
@@ -159,7 +160,7 @@ def write_packed(tables: Iterable[pa.Table], target: Path) -> None:
     before = _identity(target)
     with replaced(target) as path, path.open("wb") as file:
         with pq.ParquetWriter(file, SCHEMA, **_WRITER) as writer:
-            for group in _of_even_size(tables):
+            for group in in_groups(tables, ROWS_PER_GROUP):  # no small ones by repeated packing
                 writer.write_table(group, row_group_size=ROWS_PER_GROUP)
         file.flush()
         os.fsync(file.fileno())
@@ -168,7 +169,7 @@ def write_packed(tables: Iterable[pa.Table], target: Path) -> None:
                 f"{target}: somebody else packs at the same time, so this disk keeps no locks. "
                 "Nothing is lost. Run `clipaudit compact` again, once."
             )
-    _flush_names(target.parent)
+    flush(target.parent)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -177,14 +178,6 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     return status.st_ino, status.st_mtime_ns
-
-
-def _flush_names(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _merged(target: Path, loose: pa.Table) -> Iterator[pa.Table]:
@@ -215,19 +208,6 @@ def _row_groups(path: Path) -> Iterator[pa.Table]:
     with contextlib.suppress(FileNotFoundError), open_packed(path) as file:
         for number in range(file.num_row_groups):
             yield file.read_row_group(number)
-
-
-def _of_even_size(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Cut rows into tables of ROWS_PER_GROUP, so that repeated packing leaves no small groups."""
-    held = SCHEMA.empty_table()
-    for table in tables:
-        held = pa.concat_tables([held, table])
-        whole = held.num_rows - held.num_rows % ROWS_PER_GROUP
-        for start in range(0, whole, ROWS_PER_GROUP):
-            yield held.slice(start, ROWS_PER_GROUP)
-        held = held.slice(whole)
-    if held.num_rows:
-        yield held
 
 
 # --- SQL over all records ----------------------------------------------------------------------

@@ -31,8 +31,8 @@ def write_tables(tables: Iterable[pa.Table], schema: pa.Schema, path: Path) -> i
     rows = 0
     held = int((schema.metadata or {}).get(GROUP_KEY.encode(), ROWS_PER_GROUP))
     with pq.ParquetWriter(path, schema, **_writer_settings(schema)) as writer:
-        for group in _regroup(tables, schema, held):
-            writer.write_table(group, row_group_size=held)
+        for group in in_groups((table.select(schema.names).cast(schema) for table in tables), held):
+            writer.write_table(_canonical(group), row_group_size=held)
             rows += group.num_rows
     return rows
 
@@ -98,23 +98,21 @@ def _writer_settings(schema: pa.Schema) -> dict[str, object]:
     }
 
 
-def _regroup(
-    tables: Iterable[pa.Table], schema: pa.Schema, rows_per_group: int
-) -> Iterable[pa.Table]:
-    """Cut the rows into tables of `rows_per_group`, so that batch sizes leave no trace."""
+def in_groups(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
+    """Yield tables `rows` rows at a time, at the end fewer: small ones joined, large ones cut."""
     waiting: list[pa.Table] = []
     held = 0
     for table in tables:
-        waiting.append(table.select(schema.names).cast(schema))
+        waiting.append(table)
         held += table.num_rows
-        if held >= rows_per_group:
+        if held >= rows:
             joined = pa.concat_tables(waiting)
-            whole = held - held % rows_per_group
-            for start in range(0, whole, rows_per_group):
-                yield _canonical(joined.slice(start, rows_per_group))
-            waiting, held = [joined.slice(whole)], held - whole
+            whole = held - held % rows
+            yield from (joined.slice(start, rows) for start in range(0, whole, rows))
+            held -= whole
+            waiting = [joined.slice(whole)] if held else []  # an empty slice would hold all rows
     if held:
-        yield _canonical(pa.concat_tables(waiting))
+        yield pa.concat_tables(waiting)
 
 
 def _canonical(table: pa.Table) -> pa.Table:

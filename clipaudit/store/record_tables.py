@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clipaudit.errors import StoreError
-from clipaudit.plaindata import Json, Row
+from clipaudit.plaindata import Json
 from clipaudit.store.records import is_record_name
 from clipaudit.store.store import Store
 
@@ -118,9 +118,10 @@ def read_loose(files: Iterable[LooseFile]) -> LooseRows:
             continue
         read.append(file)
         if len(rows) == _ROWS_HELD:
-            tables.append(record_table(rows))
+            tables.append(pa.Table.from_pylist(rows, schema=SCHEMA))
             rows = []
-    return LooseRows(pa.concat_tables([*tables, record_table(rows)]), read, faults)
+    tables.append(pa.Table.from_pylist(rows, schema=SCHEMA))
+    return LooseRows(pa.concat_tables(tables), read, faults)
 
 
 def record_row(action: str, name: str, fields: Json) -> dict[str, Any]:
@@ -149,11 +150,6 @@ def record_row(action: str, name: str, fields: Json) -> dict[str, Any]:
         "environment": _pairs(ingredients["environment"]),
         "record": json.dumps(fields, sort_keys=True, separators=(",", ":")).encode(),
     }
-
-
-def record_table(rows: Sequence[Row]) -> pa.Table:
-    """Return rows of `record_row` as a table of SCHEMA."""
-    return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
 def _pairs(texts: Mapping[str, str]) -> list[tuple[str, str]]:

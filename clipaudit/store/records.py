@@ -101,7 +101,7 @@ def read_records(store: Store, keys: Iterable[str]) -> dict[str, Record]:
     """
     wanted = list(dict.fromkeys(keys))
     # loose first: what a packer moves meanwhile is then in the packed files, or in both
-    loose = _loose(store, wanted)
+    loose = {key: last for key in wanted if (last := _last_loose(_folder(store, key)))}
     packed = _packed(store, wanted)
     found = {}
     for key in wanted:
@@ -112,12 +112,8 @@ def read_records(store: Store, keys: Iterable[str]) -> dict[str, Record]:
     return found
 
 
-def _loose(store: Store, keys: Iterable[str]) -> dict[str, tuple[str, bytes]]:
-    """Return name and text of the last loose file of each action that has one."""
-    return {key: last for key in keys if (last := _last_loose(_folder(store, key)))}
-
-
 def _last_loose(folder: Path) -> tuple[str, bytes] | None:
+    """Return name and text of the last loose file of an action; None where it has none."""
     try:
         names = os.listdir(folder)
     except FileNotFoundError:

@@ -132,7 +132,8 @@ class Store:
         except OSError as error:  # a bad block of a disk, for one
             return Flaw("corrupt", f"the object cannot be read ({error.strerror})")
         if found != pointer.digest:
-            self._forget_seen(pointer.digest)  # or steps would go on trusting its time
+            with contextlib.suppress(OSError):  # or steps would go on trusting its time
+                self._seen_file(pointer.digest).unlink()
             what = f"the content is {found[:12]}... but the name {pointer.digest[:12]}..."
             return Flaw("corrupt", what)
         self._mark_seen(pointer.digest, status.st_mtime_ns)
@@ -171,9 +172,9 @@ class Store:
             return pointer
         target.parent.mkdir(parents=True, exist_ok=True)
         os.chmod(path, 0o444)
-        _flush(path)
+        flush(path)
         os.replace(path, target)
-        _flush(target.parent)
+        flush(target.parent)
         self._mark_seen(digest, status.st_mtime_ns)
         return pointer
 
@@ -183,14 +184,11 @@ class Store:
             rows = write(path)
             return self.commit(path, rows=rows, schema=schema)
 
-    def put_bytes(self, content: bytes, *, schema: str, rows: int = 0) -> Pointer:
-        """Store `content`."""
-
-        def write(path: Path) -> int:
+    def put_bytes(self, content: bytes, *, schema: str) -> Pointer:
+        """Store `content`, which has no rows."""
+        with self.temporary() as path:
             path.write_bytes(content)
-            return rows
-
-        return self.put(write, schema=schema)
+            return self.commit(path, rows=0, schema=schema)
 
     # --- beside a collection ---------------------------------------------------------------------
 
@@ -231,10 +229,6 @@ class Store:
     def _mark_seen(self, digest: str, time_ns: int) -> None:
         with contextlib.suppress(OSError):  # a store for reading only: hashed again next time
             replace_text(self._seen_file(digest), str(time_ns))
-
-    def _forget_seen(self, digest: str) -> None:
-        with contextlib.suppress(OSError):
-            self._seen_file(digest).unlink()
 
 
 def file_sha256(path: Path) -> str:
@@ -284,7 +278,7 @@ def link_object(link: Path, target: Path) -> None:
     os.replace(spare, link)
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
     """Ask the disk to hold what was written to this file, or the names in this folder."""
     handle = os.open(path, os.O_RDONLY)
     try:

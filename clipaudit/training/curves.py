@@ -1,7 +1,6 @@
 """The loss curve of a training as a table: content only, so no clock enters it."""
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -30,19 +29,9 @@ class Curves:
     )
     waiting: list[torch.Tensor] = field(default_factory=list)  # (loss, logit scale) each
 
-    def add(
-        self,
-        *,
-        step: int,
-        epoch: int,
-        samples_seen: int,
-        loss: torch.Tensor,
-        logit_scale: torch.Tensor,
-        learning_rate: float,
-    ) -> None:
-        """Note one step."""
-        row = {"step": step, "epoch": epoch, "samples_seen": samples_seen}
-        for name, value in (row | {"learning_rate": learning_rate}).items():
+    def add(self, loss: torch.Tensor, logit_scale: torch.Tensor, **others: float) -> None:
+        """Note one step: its loss, its logit scale and the other columns of CURVES."""
+        for name, value in others.items():
             self.columns[name].append(value)
         self.waiting.append(torch.stack([loss.detach().float(), logit_scale.detach().float()]))
 
@@ -66,11 +55,6 @@ class Curves:
         return pa.table(self.columns, schema=CURVES)
 
     def state(self) -> dict[str, list[float]]:
-        """Return what `restored` takes, of plain lists."""
+        """Return the columns of all steps, of which `Curves` can be made again."""
         self.settle()
         return self.columns
-
-
-def restored(state: Mapping[str, Sequence[float]]) -> Curves:
-    """Return the curves as they were when `state` was taken."""
-    return Curves({name: list(values) for name, values in state.items()})

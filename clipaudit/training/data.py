@@ -9,14 +9,14 @@ import functools
 import multiprocessing
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+from typing import ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import torch
-from jaxtyping import Int64, UInt8
+from jaxtyping import Shaped, UInt8
 from PIL import Image
 
 from clipaudit.corpora.images import open_picture
@@ -39,7 +39,6 @@ Stated = str | tuple[str, ...] | int  # the caption, all of a corpus with severa
 CaptionChoice = Literal["random", "first"]
 
 T = TypeVar("T")
-B = TypeVar("B", bound=tuple[Any, ...])  # a named tuple: pixels, and what goes with them
 
 
 class Sample(NamedTuple):
@@ -52,10 +51,10 @@ class Sample(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """What a step of a CLIP model takes: uint8 pixels, and token ids."""
+    """What a step takes: uint8 pixels, and token ids or labels."""
 
     pixels: UInt8[torch.Tensor, "n height width 3"]
-    tokens: Int64[torch.Tensor, "n context"]
+    targets: Shaped[torch.Tensor, "n ..."]
 
 
 def kept_samples(path: Path, shard: SealedShard, target: Target = "caption") -> Iterator[Sample]:
@@ -143,37 +142,27 @@ class Crops:
         return picture
 
 
-class BatchMaker(ABC, Generic[B]):
-    """Makes batches of cropped pictures and of what a model is to learn of each."""
+@dataclass
+class Maker(ABC):
+    """Makes cropped pictures and what a model is to learn of each."""
 
-    learns: ClassVar[Target]
     crops: Crops
+    learns: ClassVar[Target]
 
     @abstractmethod
     def target(self, sample: Sample, epoch: int) -> torch.Tensor:
         """Return what goes with the picture in this epoch; the same shape for all samples."""
 
-    @abstractmethod
-    def batch(self, pixels: UInt8[torch.Tensor, "n height width 3"], targets: torch.Tensor) -> B:
-        """Return pictures and targets, stacked, as what a step takes."""
-
 
 @dataclass
-class Maker(BatchMaker[Batch]):
+class CaptionMaker(Maker):
     """Makes pixels and tokens of a sample, the same for the same (seed, epoch, shard, row)."""
 
-    preparation: Preparation
     tokenizer: Tokenizer
     masking: float  # share of the tokens to drop
     end_token: int  # id of the end of text; used only when masking
-    seed: int
     choice: CaptionChoice = "random"  # which of several captions
-    room: int = DECODED_BYTES
     learns: ClassVar[Target] = "caption"
-
-    def __post_init__(self) -> None:
-        """Crop by the same seed."""
-        self.crops = Crops(self.preparation, self.seed, self.room)
 
     def target(self, sample: Sample, epoch: int) -> Tokens:
         """Return the caption's tokens, some of them dropped if the recipe masks.
@@ -187,19 +176,14 @@ class Maker(BatchMaker[Batch]):
         tokens = _tokenize(self.tokenizer, sample.target)
         if self.masking == 0:
             return tokens
-        seed = draw(self.seed, "mask", epoch, sample.shard, sample.row)
+        seed = draw(self.crops.seed, "mask", epoch, sample.shard, sample.row)
         return mask_tokens(tokens, share=self.masking, end=self.end_token, seed=seed)
 
     def _chosen(self, sample: Sample, captions: tuple[str, ...], epoch: int) -> str:
         if self.choice == "first":
             return captions[0]
-        return captions[draw(self.seed, "caption", epoch, sample.shard, sample.row) % len(captions)]
-
-    def batch(
-        self, pixels: UInt8[torch.Tensor, "n height width 3"], targets: torch.Tensor
-    ) -> Batch:
-        """Return pictures and tokens."""
-        return Batch(pixels, targets)
+        drawn = draw(self.crops.seed, "caption", epoch, sample.shard, sample.row)
+        return captions[drawn % len(captions)]
 
 
 @functools.lru_cache(maxsize=TOKENIZED_CAPTIONS)
@@ -207,36 +191,26 @@ def _tokenize(tokenizer: Tokenizer, caption: str) -> Tokens:
     return tokenizer([caption])[0]
 
 
-class TrainingData(Generic[B]):
+@dataclass
+class TrainingData:
     """The batches of one training process, an epoch at a time."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        sealed: Sealed,
-        paths: Mapping[int, Path],
-        maker: BatchMaker[B],
-        *,
-        process: int,
-        held: int,
-    ) -> None:
-        """Take the order from `plan`, and hold `held` samples a worker for shuffling.
+    plan: Plan  # the order
+    sealed: Sealed
+    paths: Mapping[int, Path]  # the tar of every shard of the plan
+    maker: Maker
+    process: int
+    held: int  # samples that a worker holds for shuffling
 
-        `paths` has the tar of every shard of the plan.
-        """
-        self.plan = plan
-        self.sealed = sealed
-        self.paths = paths
-        self.maker = maker
-        self.process = process
-        self.held = held
+    def __post_init__(self) -> None:
+        """Begin with the first epoch."""
         self._epoch = multiprocessing.Value("q", 0)  # workers outlive an epoch and must see it
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the epoch that `batches` gives from now on, in all workers."""
         self._epoch.value = epoch
 
-    def batches(self, worker: int, workers: int) -> Iterator[B]:
+    def batches(self, worker: int, workers: int) -> Iterator[Batch]:
         """Yield the full batches of one worker's stream; the plan knows how many workers it has."""
         epoch = self._epoch.value
         numbers = self.plan.shards(epoch, self.process, worker)
@@ -252,7 +226,8 @@ class TrainingData(Generic[B]):
         for sample in shuffled(samples, held=self.held, seed=seed):
             made.append(self._make(sample, epoch))
             if len(made) == self.plan.batch_size:
-                yield self._batch(made)
+                pixels, targets = zip(*made, strict=True)
+                yield Batch(torch.from_numpy(np.stack(pixels)), torch.stack(targets))
                 made = []
 
     def _make(self, sample: Sample, epoch: int) -> tuple[Pixels, torch.Tensor]:
@@ -260,10 +235,6 @@ class TrainingData(Generic[B]):
             return self.maker.crops.pixels(sample, epoch), self.maker.target(sample, epoch)
         except Unusable as error:
             raise _unusable(self.paths[sample.shard], sample.row, error) from error
-
-    def _batch(self, made: Sequence[tuple[Pixels, torch.Tensor]]) -> B:
-        pixels = torch.from_numpy(np.stack([pixels for pixels, _ in made]))
-        return self.maker.batch(pixels, torch.stack([target for _, target in made]))
 
 
 def _unusable(path: Path, row: int, error: ClipauditError) -> InputError:
@@ -273,15 +244,15 @@ def _unusable(path: Path, row: int, error: ClipauditError) -> InputError:
     )
 
 
-class Batches(Generic[B]):
+class Batches:
     """Gives the steps of each epoch, from decoding processes that live as long as the training."""
 
-    def __init__(self, data: TrainingData[B], *, workers: int, pinned: bool) -> None:
+    def __init__(self, data: TrainingData, *, workers: int, pinned: bool) -> None:
         """Start nothing yet: processes start with the first epoch."""
         self._data = data
         self._workers = Workers(data.batches, workers=workers, pinned=pinned)
 
-    def epoch(self, epoch: int, steps: int) -> Iterator[B]:
+    def epoch(self, epoch: int, steps: int) -> Iterator[Batch]:
         """Yield `steps` batches.
 
         The stream is read to its end even where another process has fewer batches, so that every

@@ -20,7 +20,7 @@ from clipaudit import errors
 from clipaudit.config.training import Architecture, Recipe
 from clipaudit.corpora.sealed import Sealed
 from clipaudit.errors import ClipauditError, StepError
-from clipaudit.store.outputs import replaced
+from clipaudit.store.outputs import write_whole
 from clipaudit.training.run import SaveEpoch, train
 
 SECONDS_BETWEEN_LOOKS = 1.0
@@ -60,7 +60,7 @@ def train_in_processes(
     folder.mkdir(exist_ok=True)
     for old in ("error.json", "curves.arrow"):
         (folder / old).unlink(missing_ok=True)
-    _write(folder / "job.json", json.dumps(job).encode())
+    write_whole(folder / "job.json", json.dumps(job).encode())
     torchrun = ["torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
     command = [sys.executable, "-m", *torchrun, "-m", "clipaudit.training.launch"]
     with subprocess.Popen([*command, str(folder / "job.json")]) as running:
@@ -109,20 +109,14 @@ def run_job(path: Path) -> None:
             scratch=folder.parent,
             device=job["device"],
             threads=job["threads"],
-            save_epoch=lambda epoch, data: _write(folder / f"{epoch:05d}.safetensors", data),
+            save_epoch=lambda epoch, data: write_whole(folder / f"{epoch:05d}.safetensors", data),
         )
     except ClipauditError as error:
         message = {"kind": type(error).__name__, "message": str(error)}
-        _write(folder / "error.json", json.dumps(message).encode())
+        write_whole(folder / "error.json", json.dumps(message).encode())
         sys.exit(1)
     if first:
         feather.write_feather(curves, folder / "curves.arrow", compression="uncompressed")
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file whole: the other side may look at any time."""
-    with replaced(path) as part:
-        part.write_bytes(data)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ class Optimization:
     model: torch.nn.Module  # as it is saved
     optimizer: torch.optim.Optimizer
     schedule: Callable[[int], float]  # sets the learning rate of a step, and returns it
-    scaler: torch.amp.GradScaler | None
+    scaler: torch.amp.GradScaler  # which does nothing where the precision needs none
     loss: Loss
     autocast: Callable[[], Any]
     clip_norm: float | None = None
@@ -54,19 +54,12 @@ class Optimization:
         return loss, scale, rate
 
     def _descend(self, loss: torch.Tensor) -> None:
-        if self.scaler is None:
-            torch.autograd.backward(loss)
-        else:
-            torch.autograd.backward(self.scaler.scale(loss))
+        torch.autograd.backward(self.scaler.scale(loss))
         if self.clip_norm is not None:
-            if self.scaler is not None:
-                self.scaler.unscale_(self.optimizer)
+            self.scaler.unscale_(self.optimizer)
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.clip_norm, norm_type=2.0)
-        if self.scaler is None:
-            self.optimizer.step()
-        else:
-            self.scaler.step(self.optimizer)
-            self.scaler.update()
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
 
 
 def prepare(
@@ -82,7 +75,7 @@ def prepare(
     model.to(device, memory_format=layout).train()  # type: ignore[call-overload]
     assert isinstance(model.logit_scale, torch.nn.Parameter)
     if recipe.logit_scale != "learned":
-        fix_logit_scale(model, recipe.logit_scale)
+        model.logit_scale.requires_grad_(False).fill_(math.log(recipe.logit_scale))
     optimizer = torch.optim.AdamW(
         weight_groups(model, recipe.weight_decay),
         lr=recipe.learning_rate,
@@ -126,9 +119,9 @@ def _overruns_workspace(module: torch.nn.Module) -> bool:
     )
 
 
-def gradient_scaler(precision: str, device: torch.device) -> torch.amp.GradScaler | None:
+def gradient_scaler(precision: str, device: torch.device) -> torch.amp.GradScaler:
     """Return what keeps float16 gradients from vanishing, for the precision that needs it."""
-    return torch.amp.GradScaler(device.type) if precision == "amp" else None
+    return torch.amp.GradScaler(device.type, enabled=precision == "amp")
 
 
 def _contrast(parallel: torch.nn.Module, recipe: Recipe, processes: Processes) -> Loss:
@@ -146,12 +139,6 @@ def _contrast(parallel: torch.nn.Module, recipe: Recipe, processes: Processes) -
         return contrast(**output, output_dict=True)["contrastive_loss"], output["logit_scale"]
 
     return loss
-
-
-def fix_logit_scale(model: torch.nn.Module, scale: float) -> None:
-    """Set the logit scale to `scale` for good: it takes no gradient."""
-    assert isinstance(model.logit_scale, torch.nn.Parameter)
-    model.logit_scale.requires_grad_(False).fill_(math.log(scale))
 
 
 def weight_groups(model: torch.nn.Module, weight_decay: float) -> list[dict[str, Any]]:

@@ -4,13 +4,10 @@ The same recipe, manifest, threads and machine give the same weights, bit for bi
 training was killed and resumed on the way.
 """
 
-import hashlib
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import open_clip
 import pyarrow as pa
@@ -22,11 +19,13 @@ from clipaudit.corpora.sealed import Sealed
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.models.clip import Clip, build, load_weights, use_device, weights_bytes
 from clipaudit.models.preparation import Preparation, training_preparation
+from clipaudit.plaindata import Json
 from clipaudit.progress import Progress
+from clipaudit.store.store import file_sha256
 from clipaudit.training.curves import Curves
-from clipaudit.training.data import B, Batches, BatchMaker, Maker, TrainingData
+from clipaudit.training.data import Batches, CaptionMaker, Crops, Maker, TrainingData
 from clipaudit.training.optimization import Optimization, prepare
-from clipaudit.training.order import Plan, draw, make_plan, steps_of_epochs
+from clipaudit.training.order import draw, make_plan, steps_of_epochs
 from clipaudit.training.processes import Processes, joined
 from clipaudit.training.state import fingerprint, load_state, save_state
 
@@ -65,31 +64,24 @@ def train(
     sealed.require_samples()
     _require_captions(sealed)
     paths = locate_all(sealed, locate)
-    with joined(device) as (processes, own_device), random_state_kept():
-        torch_device = training_device(own_device, threads=threads)
-        plan, steps = plan_epochs(sealed, recipe, processes)
+    with joined(device) as (processes, own_device), torch.random.fork_rng():
+        run = TrainingRun(sealed, paths, recipe, processes, own_device, threads)
         clip = build(architecture, seed=recipe.seed)
         if initial is not None:
             load_weights(clip.model, initial)
         preparation = training_preparation(clip.preprocessing, crop_scale=recipe.crop_scale)
-        maker = _maker(clip, preparation, recipe)
-        run = TrainingRun(
-            plan=plan,
-            steps=steps,
-            work=prepare(
-                clip.model, recipe, steps=sum(steps), processes=processes, device=torch_device
-            ),
-            batches=make_batches(plan, sealed, paths, maker, recipe, processes, torch_device),
-            preparation=preparation,
-            processes=processes,
-            device=torch_device,
-            seed=recipe.seed,
-        )
-        identity = _identity(
-            sealed_path, architecture, recipe, initial, processes, torch_device, threads
-        )
-        _warn_of_warmup(recipe, sum(steps))
-        return run.all_epochs(scratch, identity, save_epoch)
+        maker = _maker(clip, Crops(preparation, recipe.seed), recipe)
+        steps = sum(run.steps)
+        work = prepare(clip.model, recipe, steps=steps, processes=processes, device=run.device)
+        vocabulary = Path(architecture.vocabulary) if architecture.vocabulary else None
+        identity = {
+            "architecture": architecture.model_dump(mode="json"),
+            "vocabulary": file_sha256(vocabulary) if vocabulary else None,
+            "initial": file_sha256(initial) if initial else None,
+            "open_clip": open_clip.__version__,
+        }
+        _warn_of_warmup(recipe, steps)
+        return run.all_epochs(work, maker, identity, scratch, save_epoch)
 
 
 def _require_captions(sealed: Sealed) -> None:
@@ -113,45 +105,7 @@ def locate_all(sealed: Sealed, locate: Callable[[str], Path]) -> dict[int, Path]
     return paths
 
 
-def training_device(name: str, *, threads: int) -> torch.device:
-    """Return the device, set up as `use_device` does, and for training."""
-    device = use_device(name, threads=threads)
-    if device.type == "cuda":
-        torch.set_float32_matmul_precision("high")  # TF32, as open_clip_train does
-    return device
-
-
-def plan_epochs(
-    sealed: Sealed, recipe: Recipe | SupervisedRecipe, processes: Processes
-) -> tuple[Plan, list[int]]:
-    """Return the order of everything, and the steps of each epoch; refuse what has none."""
-    plan = make_plan(
-        {shard.number: shard.kept for shard in sealed},
-        batch_size=recipe.batch_size,
-        processes=processes.count,
-        workers=recipe.workers,
-        seed=recipe.seed,
-    )
-    return plan, steps_of_epochs(plan, recipe.epochs)
-
-
-def make_batches(
-    plan: Plan,
-    sealed: Sealed,
-    paths: Mapping[int, Path],
-    maker: BatchMaker[B],
-    recipe: Recipe | SupervisedRecipe,
-    processes: Processes,
-    device: torch.device,
-) -> Batches[B]:
-    """Return the batches of this process: what `sealed` keeps, in the order of the plan."""
-    data = TrainingData(
-        plan, sealed, paths, maker, process=processes.rank, held=recipe.shuffle_buffer
-    )
-    return Batches(data, workers=recipe.workers, pinned=device.type == "cuda")
-
-
-def _maker(clip: Clip, preparation: Preparation, recipe: Recipe) -> Maker:
+def _maker(clip: Clip, crops: Crops, recipe: Recipe) -> CaptionMaker:
     end = getattr(clip.tokenizer, "eot_token_id", None)
     if recipe.token_masking > 0 and end is None:
         raise ConfigError(
@@ -159,21 +113,8 @@ def _maker(clip: Clip, preparation: Preparation, recipe: Recipe) -> Maker:
             f"({type(clip.tokenizer).__name__}) does not say which token ends a text: masking "
             "works with open_clip's own tokenizer"
         )
-    return Maker(
-        preparation,
-        clip.tokenizer,
-        recipe.token_masking,
-        end or 0,
-        recipe.seed,
-        recipe.caption_choice,
-    )
-
-
-@contextmanager
-def random_state_kept() -> Iterator[None]:
-    """Leave the process's random state as it was: each epoch seeds it anew."""
-    with torch.random.fork_rng():
-        yield
+    masking, choice = recipe.token_masking, recipe.caption_choice
+    return CaptionMaker(crops, clip.tokenizer, masking, end or 0, choice)
 
 
 def _warn_of_warmup(recipe: Recipe, steps: int) -> None:
@@ -186,92 +127,88 @@ def _warn_of_warmup(recipe: Recipe, steps: int) -> None:
         )
 
 
-def _identity(
-    sealed: Path,
-    architecture: Architecture,
-    recipe: Recipe,
-    initial: Path | None,
-    processes: Processes,
-    device: torch.device,
-    threads: int,
-) -> str:
-    vocabulary = Path(architecture.vocabulary) if architecture.vocabulary else None
-    files = {"sealed": sealed, "vocabulary": vocabulary, "initial": initial}
-    return fingerprint(
-        {
-            "architecture": architecture.model_dump(mode="json"),
-            "recipe": recipe.model_dump(mode="json"),
-            "files": {name: file_digest(path) for name, path in files.items()},
-            "processes": processes.count,
-            "device": device.type,
-            "threads": threads,
-            "versions": [torch.__version__, open_clip.__version__],
-        }
-    )
-
-
-def file_digest(path: Path | None) -> str | None:
-    """Return the SHA-256 of a file, None for none."""
-    if path is None:
-        return None
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 @dataclass
 class TrainingRun:
-    """A training, ready to go."""
+    """A training, ready to go: what this process sees of it in which order, and on which device."""
 
-    plan: Plan
-    steps: list[int]  # of each epoch
-    work: Optimization
-    batches: Batches[Any]  # of (pixels, targets)
-    preparation: Preparation
+    sealed: Sealed
+    paths: Mapping[int, Path]  # the tar of every shard that keeps anything
+    recipe: Recipe | SupervisedRecipe
     processes: Processes
-    device: torch.device
-    seed: int
+    device_name: str
+    threads: int
 
-    def all_epochs(self, scratch: Path, identity: str, save_epoch: SaveEpoch) -> pa.Table:
-        """Train the epochs that are not done yet in `scratch`; return the CURVES of all."""
-        done, curves = load_state(scratch, identity=identity, work=self.work)
+    def __post_init__(self) -> None:
+        """Plan all epochs, set the device up; refuse a plan without steps."""
+        self.device = use_device(self.device_name, threads=self.threads)
+        if self.device.type == "cuda":
+            torch.set_float32_matmul_precision("high")  # TF32, as open_clip_train does
+        self._plan = make_plan(
+            {shard.number: shard.kept for shard in self.sealed},
+            batch_size=self.recipe.batch_size,
+            processes=self.processes.count,
+            workers=self.recipe.workers,
+            seed=self.recipe.seed,
+        )
+        self.steps = steps_of_epochs(self._plan, self.recipe.epochs)  # of each epoch
+
+    def all_epochs(
+        self, work: Optimization, maker: Maker, identity: Json, scratch: Path, save_epoch: SaveEpoch
+    ) -> pa.Table:
+        """Train the epochs that are not done yet in `scratch`; return the CURVES of all.
+
+        `identity` is what decides the weights besides recipe, manifest, processes and device.
+        """
+        known = fingerprint({**identity, **self._identity()})
+        done, curves = load_state(scratch, identity=known, work=work)
         if done:
             _log.info("resuming after epoch %d of %d", done, len(self.steps))
-        samples = self.plan.batch_size * self.processes.count  # of a step
+        samples = self._plan.batch_size * self.processes.count  # of a step
         before = sum(self.steps[:done]) * samples
         total = sum(self.steps) * samples
         progress = Progress(_log, "training", total=total, unit="samples", before=before)
+        batches = self._batches(maker)
         for epoch in range(done, len(self.steps)):
             # no random state has to be stored: it is a function of the epoch
-            torch.manual_seed(draw(self.seed, "epoch", epoch, self.processes.rank))
-            self._epoch(epoch, curves, progress)
+            torch.manual_seed(draw(self.recipe.seed, "epoch", epoch, self.processes.rank))
+            self._epoch(epoch, work, maker.crops.preparation, batches, curves, progress)
             if self.processes.is_first:
-                save_epoch(epoch, weights_bytes(self.work.model))
-                save_state(
-                    scratch, identity=identity, epochs_done=epoch + 1, work=self.work, curves=curves
-                )
+                save_epoch(epoch, weights_bytes(work.model))
+                save_state(scratch, identity=known, epochs_done=epoch + 1, work=work, curves=curves)
         return curves.table()
 
-    def _epoch(self, epoch: int, curves: Curves, progress: Progress) -> None:
+    def _identity(self) -> Json:
+        return {
+            "recipe": self.recipe.model_dump(mode="json"),
+            "sealed": file_sha256(self.sealed.path),
+            "processes": self.processes.count,
+            "device": self.device.type,
+            "threads": self.threads,
+            "torch": torch.__version__,
+        }
+
+    def _batches(self, maker: Maker) -> Batches:
+        held, rank = self.recipe.shuffle_buffer, self.processes.rank
+        data = TrainingData(self._plan, self.sealed, self.paths, maker, process=rank, held=held)
+        return Batches(data, workers=self.recipe.workers, pinned=self.device.type == "cuda")
+
+    def _epoch(
+        self,
+        epoch: int,
+        work: Optimization,
+        preparation: Preparation,
+        batches: Batches,
+        curves: Curves,
+        progress: Progress,
+    ) -> None:
         first, count = sum(self.steps[:epoch]), self.steps[epoch]
-        for done, batch in enumerate(self.batches.epoch(epoch, count), start=1):
-            loss, scale, rate = self._step(first + done - 1, batch)
-            seen = (first + done) * self.plan.batch_size * self.processes.count
-            curves.add(
-                step=first + done - 1,
-                epoch=epoch,
-                samples_seen=seen,
-                loss=loss,
-                logit_scale=scale,
-                learning_rate=rate,
-            )
+        for done, (pixels, targets) in enumerate(batches.epoch(epoch, count), start=1):
+            step = first + done - 1
+            images = preparation.tensor(pixels, self.device, layout=work.layout)
+            loss, scale, rate = work.step(step, images, targets.to(self.device, non_blocking=True))
+            seen = (step + 1) * self._plan.batch_size * self.processes.count
+            curves.add(loss, scale, step=step, epoch=epoch, samples_seen=seen, learning_rate=rate)
             if done % STEPS_BETWEEN_FETCHES == 0 or done == count:
                 newest = curves.settle()
                 if self.processes.is_first:
                     progress.note(seen, f"epoch {epoch + 1}, loss {newest:.4f}")
-
-    def _step(
-        self, number: int, batch: tuple[torch.Tensor, torch.Tensor]
-    ) -> tuple[torch.Tensor, torch.Tensor, float]:
-        pixels, targets = batch
-        images = self.preparation.tensor(pixels, self.device, layout=self.work.layout)
-        return self.work.step(number, images, targets.to(self.device, non_blocking=True))

@@ -11,7 +11,7 @@ import torch
 
 from clipaudit.errors import StoreError
 from clipaudit.store.outputs import replaced
-from clipaudit.training.curves import Curves, restored
+from clipaudit.training.curves import Curves
 from clipaudit.training.optimization import Optimization
 
 FILE_NAME = "training.pt"
@@ -32,7 +32,7 @@ def save_state(
         "epochs_done": epochs_done,
         "model": work.model.state_dict(),
         "optimizer": work.optimizer.state_dict(),
-        "scaler": work.scaler.state_dict() if work.scaler else None,
+        "scaler": work.scaler.state_dict(),
         "curves": curves.state(),
     }
     with replaced(scratch / FILE_NAME) as path, path.open("wb") as file:
@@ -54,9 +54,8 @@ def load_state(scratch: Path, *, identity: str, work: Optimization) -> tuple[int
         return 0, Curves()
     work.model.load_state_dict(state["model"])
     work.optimizer.load_state_dict(state["optimizer"])
-    if work.scaler is not None:
-        work.scaler.load_state_dict(state["scaler"])
-    return state["epochs_done"], restored(state["curves"])
+    work.scaler.load_state_dict(state["scaler"])
+    return state["epochs_done"], Curves(state["curves"])
 
 
 def _read(path: Path) -> dict[str, Any]:

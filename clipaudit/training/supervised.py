@@ -2,10 +2,9 @@
 
 Mayilvahanan et al. (https://arxiv.org/abs/2310.09562, App. B.3) train ResNet-18s on pruned
 ImageNets "using standard PyTorch hyperparameter settings": those of pytorch/examples' imagenet,
-which the recipe's defaults are. Samples, their order and their crops come as in a CLIP training,
-and the same recipe, manifest, threads and machine give the same weights, bit for bit, also when
-the training was killed and resumed on the way. Differs from pytorch/examples: what is left of an
-epoch behind its last full batch is not used, and the weights start as timm's do.
+which the recipe's defaults are. All else is as in a CLIP training (`training.run`). Differs from
+pytorch/examples: what is left of an epoch behind its last full batch is not used, and the weights
+start as timm's do.
 """
 
 import os
@@ -13,33 +12,22 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import pyarrow as pa
 import timm
 import torch
-from jaxtyping import Int64, UInt8
+from jaxtyping import Int64
 from open_clip_train.precision import get_autocast
 
 from clipaudit.config.supervised import SupervisedRecipe
 from clipaudit.corpora.sealed import Sealed
 from clipaudit.errors import ConfigError
 from clipaudit.models.classifiers import build, training_preparation
-from clipaudit.models.preparation import Preparation
-from clipaudit.training.data import BatchMaker, Crops, Sample, Target
+from clipaudit.training.data import Crops, Maker, Sample, Target
 from clipaudit.training.optimization import Loss, Optimization, gradient_scaler, memory_layout
 from clipaudit.training.processes import Processes
-from clipaudit.training.run import (
-    SaveEpoch,
-    TrainingRun,
-    file_digest,
-    locate_all,
-    make_batches,
-    plan_epochs,
-    random_state_kept,
-    training_device,
-)
-from clipaudit.training.state import fingerprint
+from clipaudit.training.run import SaveEpoch, TrainingRun, locate_all
 
 
 def train_classifier(
@@ -71,25 +59,13 @@ def train_classifier(
     sealed.require_samples()
     require_labels(sealed, classes=classes)
     paths = locate_all(sealed, locate)
-    with random_state_kept():
-        torch_device = training_device(device, threads=threads)
-        alone = Processes()
-        plan, steps = plan_epochs(sealed, recipe, alone)
-        preparation = training_preparation(recipe)
-        maker = LabelMaker(preparation, recipe.seed)
+    with torch.random.fork_rng():
+        run = TrainingRun(sealed, paths, recipe, Processes(), device, threads)
+        maker = LabelMaker(Crops(training_preparation(recipe), recipe.seed))
         model = build(recipe, classes=classes).model
-        run = TrainingRun(
-            plan=plan,
-            steps=steps,
-            work=_prepare(model, recipe, steps=steps, device=torch_device),
-            batches=make_batches(plan, sealed, paths, maker, recipe, alone, torch_device),
-            preparation=preparation,
-            processes=alone,
-            device=torch_device,
-            seed=recipe.seed,
-        )
-        identity = _identity(sealed_path, recipe, classes, torch_device, threads)
-        return run.all_epochs(scratch, identity, save_epoch)
+        work = _prepare(model, recipe, steps=run.steps, device=run.device)
+        identity = {"classes": classes, "timm": timm.__version__}
+        return run.all_epochs(work, maker, identity, scratch, save_epoch)
 
 
 def _prepare(
@@ -140,50 +116,18 @@ def _cross_entropy(model: torch.nn.Module, device: torch.device) -> Loss:
     return loss
 
 
-def _identity(
-    sealed: Path, recipe: SupervisedRecipe, classes: int, device: torch.device, threads: int
-) -> str:
-    return fingerprint(
-        {
-            "recipe": recipe.model_dump(mode="json"),
-            "classes": classes,
-            "sealed": file_digest(sealed),
-            "device": device.type,
-            "threads": threads,
-            "versions": [torch.__version__, timm.__version__],
-        }
-    )
-
-
 # --- labels ---------------------------------------------------------------------------------------
 
 
-class LabelledBatch(NamedTuple):
-    """What a step of a classifier takes: uint8 pixels, and labels."""
-
-    pixels: UInt8[torch.Tensor, "n height width 3"]
-    labels: Int64[torch.Tensor, " n"]
-
-
-class LabelMaker(BatchMaker[LabelledBatch]):
+class LabelMaker(Maker):
     """Makes pixels and the label of a sample, the same for the same (seed, epoch, shard, row)."""
 
     learns: ClassVar[Target] = "label"
-
-    def __init__(self, preparation: Preparation, seed: int) -> None:
-        """Crop as `preparation` says."""
-        self.crops = Crops(preparation, seed)
 
     def target(self, sample: Sample, epoch: int) -> Int64[torch.Tensor, ""]:
         """Return the label."""
         assert isinstance(sample.target, int), "labels are read for a classifier"
         return torch.tensor(sample.target)
-
-    def batch(
-        self, pixels: UInt8[torch.Tensor, "n height width 3"], targets: torch.Tensor
-    ) -> LabelledBatch:
-        """Return pictures and labels."""
-        return LabelledBatch(pixels, targets)
 
 
 def require_labels(sealed: Sealed, *, classes: int) -> None:

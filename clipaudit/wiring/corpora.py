@@ -79,14 +79,6 @@ class CorpusFiles:
 
         return chosen
 
-    def gathered_parts(self, folder: str) -> Chosen:
-        """Return what `all_parts` does, or the list of them where they are many."""
-
-        def chosen(wildcards: Wildcards) -> Paths:
-            return self.gathered(_filled(folder, wildcards))
-
-        return chosen
-
     def pointers_of(self, folder: str) -> Paths:
         """Return the pointers of a folder whose name ends in its corpus, but for manifests."""
         names = folder.split("/")
@@ -193,15 +185,7 @@ class CorpusFiles:
             "needs_label": settings.labels is not None,
         }
 
-    # --- splits and blurred corpora -------------------------------------------------------------
-
-    def split_where(self, wildcards: Wildcards) -> str | None:
-        """Return the predicate that chooses the samples of a split."""
-        return self.run.corpora[wildcards.corpus].where
-
-    def split_label(self, wildcards: Wildcards) -> str | None:
-        """Return the expression that gives the samples of a split their labels, if it has one."""
-        return self.run.corpora[wildcards.corpus].label
+    # --- blurred corpora ------------------------------------------------------------------------
 
     def unblurred_tar(self, wildcards: Wildcards) -> Paths:
         """Return the shard that a shard of a blurred corpus is made of."""
@@ -211,14 +195,6 @@ class CorpusFiles:
     def face_detector(self, wildcards: Wildcards) -> Paths:
         """Return the file of the detector that finds faces; shards that state them need none."""
         return self.brought(self.blurred[wildcards.corpus].detector)
-
-    def blurring(self, wildcards: Wildcards) -> dict[str, object]:
-        """Return how a corpus is blurred."""
-        return self.blurred[wildcards.corpus].model_dump(mode="json")
-
-    def world(self, wildcards: Wildcards) -> dict[str, object]:
-        """Return the settings of a world that the project makes."""
-        return self.run.worlds[wildcards.world].model_dump(mode="json")
 
     # --- manifests ------------------------------------------------------------------------------
 

@@ -92,10 +92,6 @@ class ModelFiles:
         start = self.run.recipes[wildcards.recipe].start_from
         return [self.trained(f"{start.recipe}/{start.manifest}")] if start else []
 
-    def recipe(self, wildcards: Wildcards) -> dict[str, object]:
-        """Return how a CLIP model is trained."""
-        return self.run.recipes[wildcards.recipe].model_dump(mode="json")
-
     def recipe_architecture(self, wildcards: Wildcards) -> dict[str, object]:
         """Return the architecture that a recipe trains."""
         return self.definition(self.run.recipes[wildcards.recipe].architecture)
@@ -103,10 +99,6 @@ class ModelFiles:
     def recipe_vocabulary(self, wildcards: Wildcards) -> Paths:
         """Return the BPE file of the architecture that a recipe trains, if it brings its own."""
         return self.vocabulary_of(self.run.recipes[wildcards.recipe].architecture)
-
-    def supervised_recipe(self, wildcards: Wildcards) -> dict[str, object]:
-        """Return how a classifier is trained."""
-        return self.run.supervised_recipes[wildcards.recipe].model_dump(mode="json")
 
     # --- test sets ------------------------------------------------------------------------------
 

@@ -1,8 +1,10 @@
 """The wildcards of a job, and what they may match."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol, runtime_checkable
+
+from pydantic import BaseModel
 
 
 @runtime_checkable
@@ -15,6 +17,17 @@ class Wildcards(Protocol):
 
 Paths = list[str]
 Chosen = Callable[[Wildcards], Paths]  # what gives a job's files
+Setting = Callable[[Wildcards], object]
+
+
+def setting_of(section: Mapping[str, BaseModel], wildcard: str, field: str = "") -> Setting:
+    """Return what gives the entry of a section that a job's wildcard names, or a field of it."""
+
+    def chosen(wildcards: Wildcards) -> object:
+        entry = section[getattr(wildcards, wildcard)]
+        return getattr(entry, field) if field else entry.model_dump(mode="json")
+
+    return chosen
 
 
 def one_of(names: Iterable[str]) -> str:

@@ -243,7 +243,7 @@ def test_a_damaged_shard_breaks_off_at_the_same_row(shard):
 
 def test_a_sample_that_is_too_large_is_copied_by_pieces(shard, monkeypatch):
     monkeypatch.setattr("clipaudit.corpora.shards.MAX_SAMPLE_BYTES", 4000)
-    monkeypatch.setattr("clipaudit.corpora.blurring._PIECE_BYTES", 1024)
+    monkeypatch.setattr("clipaudit.corpora.tarmembers._PIECE_BYTES", 1024)
     source = shard(
         [member("0.bin", bytes(range(256)) * 20), *sample("1", image=noise(size=(9, 9)))]
     )

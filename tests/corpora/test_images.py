@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from shardzoo import encode
 
+from clipaudit.corpora import images
 from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.reasons import Unusable
 
@@ -78,9 +79,11 @@ def test_what_is_no_picture_is_corrupt(data):
         ((101, 100), "101 x 100: more than 10000 pixels"),
     ],
 )
-def test_absurd_sizes_are_refused(size, detail):
+def test_absurd_sizes_are_refused(size, detail, monkeypatch):
+    monkeypatch.setattr(images, "MAX_PIXELS", 10_000)
+
     with pytest.raises(Unusable, match=f"absurd image size: {detail}"):
-        open_picture(encode("PNG", size), max_pixels=10_000)
+        open_picture(encode("PNG", size))
 
 
 def bomb(width, height):

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shardzoo import encode, member, sample, tar_bytes
 
+from clipaudit.corpora import images
 from clipaudit.corpora.captions import Captioning
 from clipaudit.corpora.drops import DROPS
 from clipaudit.corpora.samples import SAMPLES, index_shards, sample_uid
@@ -17,13 +18,9 @@ TEXT = Captioning("text")
 CLASSES = Captioning("class", "a photo of a {}", ("cat", "dog"))
 
 
-def index(*paths, captioning=TEXT, needs_caption=True, needs_label=False, **settings):
+def index(*paths, captioning=TEXT, needs_caption=True, needs_label=False):
     return index_shards(
-        list(enumerate(paths)),
-        captioning,
-        needs_caption=needs_caption,
-        needs_label=needs_label,
-        **settings,
+        list(enumerate(paths)), captioning, needs_caption=needs_caption, needs_label=needs_label
     )
 
 
@@ -81,10 +78,11 @@ ZOO = [
 ]
 
 
-def test_every_row_is_a_sample_or_a_drop_with_its_reason(shard):
+def test_every_row_is_a_sample_or_a_drop_with_its_reason(shard, monkeypatch):
+    monkeypatch.setattr(images, "MAX_PIXELS", 100_000)
     path = shard([found for _, members, _ in ZOO for found in members])
 
-    samples, drops = index(path, max_pixels=100_000)
+    samples, drops = index(path)
 
     assert samples["key"].to_pylist() == [key for key, _, reason in ZOO if reason is None]
     assert list(zip(*drops.select(["key", "reason"]).to_pydict().values(), strict=True)) == [

@@ -4,7 +4,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from clipaudit.demo.shard_writer import TRUTH, Sample, write_files, write_whole
+from clipaudit.demo.shard_writer import TRUTH, Sample, write_files
+from clipaudit.store.outputs import write_whole
 
 
 def plain(number, caption="a star"):

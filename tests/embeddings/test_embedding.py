@@ -8,6 +8,7 @@ from tinyclip import index, text_shards, without, write_shard
 
 from clipaudit.corpora.drops import Drops
 from clipaudit.embeddings.embedding import embed_images, embeddings_schema, unit_halves
+from clipaudit.models.pictures import Running
 
 # more workers than cores, which is torch's concern, are what some tests are about
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
@@ -20,16 +21,8 @@ def shards(tmp_path):
 
 def embedded(shards, samples, clip, workers=0, size=4):
     drops = Drops("embed")
-    batches = embed_images(
-        shards,
-        samples,
-        clip,
-        encoder="own",
-        batch_size=size,
-        workers=workers,
-        device=torch.device("cpu"),
-        drops=drops,
-    )
+    running = Running(size, workers, torch.device("cpu"))
+    batches = embed_images(shards, samples, clip, running, encoder="own", drops=drops)
     return pa.Table.from_batches(list(batches), embeddings_schema("own", 16)), drops.table()
 
 

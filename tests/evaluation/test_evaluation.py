@@ -11,13 +11,14 @@ from clipaudit.errors import InputError, StepError
 from clipaudit.evaluation.evaluation import (
     PREDICTIONS,
     ZeroShotTask,
-    class_embeddings,
+    class_embedding,
     class_similarities,
     evaluate,
     evaluate_classifier,
     rank_classes,
 )
 from clipaudit.models.classifiers import ImageClassifier
+from clipaudit.models.pictures import Running
 from clipaudit.models.preparation import Preparation
 
 CLASSES = ["red cat", "green dog", "blue photo", "red cat"]
@@ -32,13 +33,15 @@ def task(tmp_path):
 
 def predicted(clip, *tasks, workers=0, size=4):
     cpu = torch.device("cpu")
-    return dict(evaluate(clip, tasks, batch_size=size, workers=workers, device=cpu))
+    return dict(evaluate(clip, tasks, Running(size, workers, cpu)))
 
 
 def test_class_embeddings_are_open_clips(clip, cpu):
     clip.model.eval()
 
-    found = class_embeddings(clip.model, clip.tokenizer, CLASSES, TEMPLATES, device=cpu)
+    found = [
+        class_embedding(clip.model, clip.tokenizer, name, TEMPLATES, device=cpu) for name in CLASSES
+    ]
 
     stock = open_clip.build_zero_shot_classifier(clip.model, clip.tokenizer, CLASSES, TEMPLATES)
     # a class is one forward pass here, ten are one there: sums round differently
@@ -156,12 +159,8 @@ def classified(task, weights, *tasks, workers=0, size=4):
         (lambda picture: picture.resize((8, 8)),), (0.0,) * 3, (1.0,) * 3, (8, 8)
     )
     classifier = ImageClassifier(Brightness(weights), preparation, len(weights))
-    device = torch.device("cpu")
-    return dict(
-        evaluate_classifier(
-            classifier, [task, *tasks], batch_size=size, workers=workers, device=device
-        )
-    )
+    running = Running(size, workers, torch.device("cpu"))
+    return dict(evaluate_classifier(classifier, [task, *tasks], running))
 
 
 def test_classifier_ranks_by_its_logits(task):

@@ -20,6 +20,7 @@ from clipaudit.evaluation.pair_retrieval import (
     ranks,
     retrieve_pairs,
 )
+from clipaudit.models.pictures import Running
 from clipaudit.models.preparation import evaluation_preparation
 
 CAPTIONS = [["a red cat", "cat"], ["dog"], ["a blue dog", "dog of a cat", "green"], ["a photo"]]
@@ -27,16 +28,8 @@ CAPTIONS = [["a red cat", "cat"], ["dog"], ["a blue dog", "dog of a cat", "green
 
 def retrieved(clip, shards, samples=None, several=False, workers=0, size=4):
     samples = index(shards) if samples is None else samples
-    return retrieve_pairs(
-        clip,
-        "pairs",
-        shards,
-        samples,
-        several=several,
-        batch_size=size,
-        workers=workers,
-        device=torch.device("cpu"),
-    )
+    running = Running(size, workers, torch.device("cpu"))
+    return retrieve_pairs(clip, "pairs", shards, samples, running, several=several)
 
 
 def several_shard(folder, captions=CAPTIONS, number=0, form="txt", pictures=None):

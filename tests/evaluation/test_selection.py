@@ -11,6 +11,7 @@ from tinyclip import index, picture, write_shard
 from clipaudit.corpora.images import open_picture
 from clipaudit.errors import InputError, StepError
 from clipaudit.evaluation.selection import SELECTIONS, choose, select_captions
+from clipaudit.models.pictures import Running
 from clipaudit.models.preparation import evaluation_preparation
 
 TEXTS = ["a red cat", "a cat red", "blue dog of a photo", "dog", "green", "a photo of a"]
@@ -38,10 +39,8 @@ def questions(count, seed=0):
 
 def selected(clip, shards, samples=None, workers=0, size=4):
     samples = index(shards) if samples is None else samples
-    cpu = torch.device("cpu")
-    return select_captions(
-        clip, "aro", shards, samples, batch_size=size, workers=workers, device=cpu
-    )
+    running = Running(size, workers, torch.device("cpu"))
+    return select_captions(clip, "aro", shards, samples, running)
 
 
 def similarities(clip, image, captions):

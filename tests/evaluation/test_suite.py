@@ -10,6 +10,7 @@ from clipaudit.evaluation.evaluation import ZeroShotTask, evaluate
 from clipaudit.evaluation.pair_retrieval import IMAGE_TO_TEXT, TEXT_TO_IMAGE, retrieve_pairs
 from clipaudit.evaluation.suite import CLASSIFICATION_METRICS, METRICS, RETRIEVAL_METRICS, run_task
 from clipaudit.evaluation.suite_tasks import TASKS, available_tasks
+from clipaudit.models.pictures import Running
 
 CLASSES = ["red cat", "green dog", "blue photo", "cat of a dog", "photo", "green"]
 BY_NAME = {task.name: task for task in TASKS}
@@ -53,7 +54,7 @@ def captions_of(count):
 
 
 def run(clip, task, folder, workers=0, size=4):
-    return run_task(clip, task, folder, batch_size=size, workers=workers, device=CPU)
+    return run_task(clip, task, folder, Running(size, workers, CPU))
 
 
 def values(table):
@@ -137,7 +138,7 @@ def test_accuracies_are_those_of_our_own_evaluation(clip, tmp_path):
 
     shards = [(number, folder / "test" / f"{number}.tar") for number in (0, 1)]
     task = ZeroShotTask("set", shards, index(shards), CLASSES, ["a photo of a {}", "a {}"])
-    table = dict(evaluate(clip, [task], batch_size=4, workers=0, device=CPU))["set"]
+    table = dict(evaluate(clip, [task], Running(4, 0, CPU)))["set"]
     ranks, labels = table["right_rank"].to_numpy(), table["label"].to_numpy()
     recalls = [(ranks[labels == label] == 0).mean() for label in range(len(CLASSES))]
     assert found["acc1"] == pytest.approx((ranks == 0).mean())
@@ -167,7 +168,7 @@ def test_class_without_pictures_takes_no_part(clip, tmp_path):
 
 
 def test_nothing_is_printed_and_the_bars_go_to_the_log(clip, tmp_path, capfd, caplog):
-    caplog.set_level(logging.DEBUG, "clipaudit.evaluation.suite")
+    caplog.set_level(logging.DEBUG, "clipaudit")
 
     run(clip, COLOURS, classified_folder(tmp_path / "set"))
 
@@ -192,9 +193,8 @@ def test_recalls_are_those_of_our_own_ranks(clip, tmp_path):
     table = run(clip, PAIRS, folder)
 
     shards = [(number, folder / "test" / f"{number}.tar") for number in (0, 1)]
-    own = retrieve_pairs(
-        clip, "set", shards, index(shards), several=True, batch_size=4, workers=0, device=CPU
-    )
+    running = Running(4, 0, CPU)
+    own = retrieve_pairs(clip, "set", shards, index(shards), running, several=True)
     found = values(table)
     for side, direction in (("text", IMAGE_TO_TEXT), ("image", TEXT_TO_IMAGE)):
         ranks = own.filter(np.array(own["direction"].to_pylist()) == direction)["rank"].to_numpy()

@@ -21,7 +21,6 @@ from clipaudit.errors import ConfigError, InputError
 from clipaudit.models.classifiers import (
     ClassifierSettings,
     build,
-    from_recipe,
     load,
     training_preparation,
 )
@@ -100,11 +99,11 @@ def test_weights_of_a_training_come_back(tmp_path, trained):
     path = tmp_path / "model"
     path.write_bytes(weights_bytes(trained))
 
-    loaded = from_recipe(RECIPE, path, classes=5)
+    loaded = ClassifierSettings(RECIPE, None).load([path], classes=5)
 
     assert torch.equal(logits(loaded.model), logits(trained))
     with pytest.raises(InputError, match=r"fc\.bias: \(7,\) in the model, \(5,\) in the file"):
-        from_recipe(RECIPE, path, classes=7)
+        ClassifierSettings(RECIPE, None).load([path], classes=7)
 
 
 def test_transformer_is_made_for_the_size_of_the_recipe():

@@ -17,11 +17,11 @@ from clipaudit.models.clip import (
     from_checkpoint,
     from_directory,
     from_pretrained,
-    load_encoder,
     load_weights,
     use_device,
     weights_bytes,
 )
+from clipaudit.models.encoders import ModelSettings
 
 VIT = {"image_size": 32, "layers": 1, "width": 16, "head_width": 8, "patch_size": 8}
 
@@ -242,13 +242,9 @@ def test_encoder_names_one_of_three_sources(architecture, clip, tmp_path):
     folder = directory(architecture, clip, tmp_path)
 
     clips = [
-        load_encoder(Encoder(model="base/all"), architecture=architecture, checkpoint=path),
-        load_encoder(
-            Encoder(architecture="tiny", pretrained=str(path)),
-            architecture=architecture,
-            checkpoint=None,
-        ),
-        load_encoder(Encoder(directory=str(folder)), architecture=None, checkpoint=None),
+        ModelSettings(Encoder(model="base/all"), architecture).load([path]),
+        ModelSettings(Encoder(architecture="tiny", pretrained=str(path)), architecture).load([]),
+        ModelSettings(Encoder(directory=str(folder)), None).load([]),
     ]
 
     assert {weights_bytes(each.model) for each in clips} == {weights_bytes(clip.model)}

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clipaudit.errors import InputError
-from clipaudit.neighbors.native.earlier import nearest_earlier
 from clipaudit.neighbors.native.library import kernels
+from clipaudit.neighbors.native.search import nearest_earlier
 
 pytestmark = pytest.mark.skipif(not kernels(), reason="the native search is not compiled here")
 

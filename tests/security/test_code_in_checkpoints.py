@@ -114,7 +114,8 @@ def test_what_we_store_ourselves_is_read_as_safetensors_alone(clip, tmp_path, tr
 def test_the_state_of_a_training_in_a_shared_store_runs_nothing(clip, tmp_path, trace):
     torch.save(Hostile(trace), tmp_path / FILE_NAME)
     optimizer = torch.optim.AdamW(clip.model.parameters())
-    work = Optimization(clip.model, optimizer, float, None, torch.nn.MSELoss(), nullcontext)
+    scaler = torch.amp.GradScaler("cpu", enabled=False)
+    work = Optimization(clip.model, optimizer, float, scaler, torch.nn.MSELoss(), nullcontext)
 
     with pytest.raises(StoreError, match=r"(?s)is damaged .* Delete it"):
         load_state(tmp_path, identity="any", work=work)

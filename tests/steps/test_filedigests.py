@@ -20,8 +20,8 @@ def files(tmp_path):
 def reads(monkeypatch):
     """Count how often a file is read."""
     seen = []
-    read = filedigests._sha256
-    monkeypatch.setattr(filedigests, "_sha256", lambda path: seen.append(path) or read(path))
+    read = filedigests.file_sha256
+    monkeypatch.setattr(filedigests, "file_sha256", lambda path: seen.append(path) or read(path))
     return seen
 
 
@@ -128,7 +128,8 @@ def test_a_record_cut_by_a_crash_is_made_anew(files, tmp_path, reads):
 
 def test_a_file_written_to_meanwhile_is_refused(files, tmp_path, monkeypatch):
     path = write(tmp_path / "a.tar", b"one")
-    monkeypatch.setattr(filedigests, "_sha256", lambda path: write(path, b"longer") and "0" * 64)
+    longer = lambda path: write(path, b"longer") and "0" * 64  # noqa: E731
+    monkeypatch.setattr(filedigests, "file_sha256", longer)
 
     with pytest.raises(InputError, match=r"a.tar: the file changed while it was read"):
         files.digest(path)

@@ -10,7 +10,7 @@ from functools import partial
 import torch
 from torch.nn.functional import cross_entropy
 
-from clipaudit.training.optimization import Optimization, memory_layout
+from clipaudit.training.optimization import Optimization, gradient_scaler, memory_layout
 
 CPU = torch.device("cpu")
 
@@ -39,7 +39,13 @@ def worst_error(channels, stride, steps=3):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     loss = partial(loss_of, model)
     work = Optimization(
-        model, optimizer, lambda number: 0.1, None, loss, nullcontext, layout=layout
+        model,
+        optimizer,
+        lambda number: 0.1,
+        gradient_scaler("fp32", CPU),
+        loss,
+        nullcontext,
+        layout=layout,
     )
     errors = []
     for number in range(steps):

@@ -12,8 +12,10 @@ from clipaudit.corpora.sealed import CorpusToSeal, Sealed, ShardToSeal, seal
 from clipaudit.errors import InputError
 from clipaudit.models.preparation import training_preparation
 from clipaudit.training.data import (
+    DECODED_BYTES,
     Batches,
-    Maker,
+    CaptionMaker,
+    Crops,
     Sample,
     TrainingData,
     kept_samples,
@@ -33,10 +35,11 @@ def corpus(tmp_path):
     return Sealed(file), dict(shards)
 
 
-def make_maker(clip, masking=0.0, seed=0, **settings):
+def make_maker(clip, masking=0.0, seed=0, room=DECODED_BYTES, **settings):
     preparation = training_preparation(clip.preprocessing, crop_scale=(0.5, 1.0))
     end = clip.tokenizer.eot_token_id
-    return Maker(preparation, clip.tokenizer, masking, end, seed, **settings)
+    crops = Crops(preparation, seed, room)
+    return CaptionMaker(crops, clip.tokenizer, masking, end, **settings)
 
 
 def training_data(
@@ -55,7 +58,7 @@ def epochs(data, workers=0, count=2):
 
 
 def flat(batches):
-    return torch.cat([batch.pixels for batch in batches]), torch.cat([b.tokens for b in batches])
+    return torch.cat([batch.pixels for batch in batches]), torch.cat([b.targets for b in batches])
 
 
 def test_kept_samples_are_those_of_the_manifest(corpus):
@@ -107,7 +110,7 @@ def test_decoding_process_and_kept_pictures_change_nothing(corpus, clip, room):
 
     for one, two in zip(itertools.chain(*plain), itertools.chain(*other), strict=True):
         assert torch.equal(one.pixels, two.pixels)
-        assert torch.equal(one.tokens, two.tokens)
+        assert torch.equal(one.targets, two.targets)
 
 
 def test_crop_of_a_sample_depends_on_neither_order_nor_workers(corpus, clip):
@@ -197,7 +200,7 @@ def mixed(tmp_path):
 
 def samples_of(batches):
     """The (pixels, tokens) of an epoch in batches of one, without their order."""
-    return Counter((b.pixels.numpy().tobytes(), tuple(b.tokens[0].tolist())) for b in batches)
+    return Counter((b.pixels.numpy().tobytes(), tuple(b.targets[0].tolist())) for b in batches)
 
 
 def token_rows(clip, captions):
@@ -239,7 +242,7 @@ def test_each_caption_is_drawn_about_equally_often(clip):
 def test_only_corpora_with_one_caption_are_masked(mixed, clip, choice):
     data = training_data(mixed, clip, batch=1, masking=0.9, choice=choice)
 
-    rows = {tuple(b.tokens[0].tolist()) for each in epochs(data) for b in each}
+    rows = {tuple(b.targets[0].tolist()) for each in epochs(data) for b in each}
 
     whole = token_rows(clip, SEVERAL if choice == "random" else SEVERAL[:1])
     masked = rows - whole
@@ -251,7 +254,7 @@ def test_only_corpora_with_one_caption_are_masked(mixed, clip, choice):
 def test_first_of_several_captions_stays_the_first(mixed, clip):
     data = training_data(mixed, clip, batch=1, choice="first", seed=3)
 
-    rows = Counter(tuple(b.tokens[0].tolist()) for each in epochs(data) for b in each)
+    rows = Counter(tuple(b.targets[0].tolist()) for each in epochs(data) for b in each)
 
     assert rows.keys() == token_rows(clip, ["a cat", SEVERAL[0]])
     assert sorted(rows.values()) == [2 * 8, 2 * 10]

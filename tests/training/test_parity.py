@@ -15,7 +15,7 @@ from tinyclip import sealed, text_shards, tiny
 from clipaudit.corpora.sealed import Sealed
 from clipaudit.models.clip import build, use_device, weights_bytes
 from clipaudit.models.preparation import training_preparation
-from clipaudit.training.data import Batches, Maker, TrainingData
+from clipaudit.training.data import Batches, CaptionMaker, Crops, TrainingData
 from clipaudit.training.order import make_plan, steps_of_epochs
 from clipaudit.training.run import train
 
@@ -80,12 +80,12 @@ def our_batches(clip, file, paths, layout):
     kept = {shard.number: shard.kept for shard in manifest}
     plan = make_plan(kept, batch_size=RECIPE.batch_size, processes=1, workers=0, seed=RECIPE.seed)
     preparation = training_preparation(clip.preprocessing, crop_scale=RECIPE.crop_scale)
-    maker = Maker(preparation, clip.tokenizer, 0.0, 0, RECIPE.seed)
+    maker = CaptionMaker(Crops(preparation, RECIPE.seed), clip.tokenizer, 0.0, 0)
     data = TrainingData(plan, manifest, paths, maker, process=0, held=RECIPE.shuffle_buffer)
     batches = Batches(data, workers=0, pinned=False)
     cpu = torch.device("cpu")
     return [
-        [(preparation.tensor(b.pixels, cpu, layout=layout), b.tokens) for b in each]
+        [(preparation.tensor(b.pixels, cpu, layout=layout), b.targets) for b in each]
         for each in itertools.starmap(batches.epoch, enumerate(steps_of_epochs(plan, 3)))
     ]
 

@@ -16,7 +16,7 @@ from clipaudit.errors import ConfigError, InputError, StepError
 from clipaudit.models.classifiers import build, training_preparation
 from clipaudit.models.clip import use_device, weights_bytes
 from clipaudit.training.curves import CURVES
-from clipaudit.training.data import Batches, TrainingData
+from clipaudit.training.data import Batches, Crops, TrainingData
 from clipaudit.training.order import make_plan
 from clipaudit.training.supervised import LabelMaker, train_classifier
 
@@ -168,7 +168,7 @@ def epochs_of(folder, recipe, workers=0):
     paths = dict(enumerate(sorted(folder.glob("*.tar"))))
     kept = {shard.number: shard.kept for shard in manifest}
     plan = make_plan(kept, batch_size=8, processes=1, workers=workers, seed=recipe.seed)
-    maker = LabelMaker(training_preparation(recipe), recipe.seed)
+    maker = LabelMaker(Crops(training_preparation(recipe), recipe.seed))
     data = TrainingData(plan, manifest, paths, maker, process=0, held=recipe.shuffle_buffer)
     batches = Batches(data, workers=workers, pinned=False)
     return [list(batches.epoch(n, plan.steps(n))) for n in range(recipe.epochs)]
@@ -228,7 +228,7 @@ def test_labels_go_with_their_pictures(tmp_path, training):
 
     for batch in epochs_of(tmp_path, RECIPE.model_copy(update={"flip": False}))[0]:
         brightest = batch.pixels.float().mean(dim=(1, 2)).argmax(dim=1)
-        assert torch.equal(batch.labels, brightest)
+        assert torch.equal(batch.targets, brightest)
 
 
 def test_captions_are_not_needed_where_labels_are(tmp_path):

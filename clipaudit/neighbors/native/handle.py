@@ -5,10 +5,10 @@ import os
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float16, Float64
+from jaxtyping import Float16, Float64, Int64
 
 from clipaudit.errors import ConfigError, StepError
-from clipaudit.neighbors.interface import NORM_LIMIT, RowBest
+from clipaudit.neighbors.interface import NORM_LIMIT, RowBest, check_norms, vector_norms
 from clipaudit.neighbors.native.build import LIBRARY
 from clipaudit.neighbors.native.library import find_library
 
@@ -60,12 +60,26 @@ class Handle:
         if getattr(self, "search", None):
             self.library.neighbors_close(self.search)
 
-    def rows(self, n: int, limit: float, *operands: np.ndarray) -> RowBest | None:
-        """Return the answers for n rows; None, and nothing done, if one is longer than `limit`.
+    def rows(
+        self,
+        vectors: Float16[np.ndarray, "n d"],
+        addresses: Int64[np.ndarray, " n"],
+        *operands: np.ndarray,
+    ) -> RowBest:
+        """Return the answers for some rows; InputError if one is too long for exact sums.
 
-        `operands` are the rows' addresses and vectors; without them, for a search of one set that
+        `operands` are the addresses and padded vectors; without them, for a search of one set that
         keeps no rows, every query is a row that meets the queries before it.
         """
+        best = self._rows(len(vectors), CERTAIN, *operands)
+        if best is None:
+            check_norms(vector_norms(vectors), addresses, "train")
+            best = self._rows(len(vectors), np.inf, *operands)
+        assert best is not None
+        return best
+
+    def _rows(self, n: int, limit: float, *operands: np.ndarray) -> RowBest | None:
+        """Return the answers for n rows; None, and nothing done, if one is longer than `limit`."""
         sets = len(self._starts) - 1
         similarity, beyond = np.full((2, n, sets), -np.inf)
         query, crossed = np.full((2, n, sets), -1, dtype=np.int64)

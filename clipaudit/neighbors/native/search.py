@@ -1,18 +1,11 @@
 """The search by the native library: a `Search` whose every decision is that of the reference."""
 
 import numpy as np
-from jaxtyping import Float16, Int64
+from jaxtyping import Float16, Float64, Int64
 
-from clipaudit.neighbors.interface import (
-    Queries,
-    RowBest,
-    TopK,
-    check_norms,
-    check_vectors,
-    vector_norms,
-)
+from clipaudit.neighbors.interface import Queries, RowBest, TopK, check_vectors
 from clipaudit.neighbors.merging import empty
-from clipaudit.neighbors.native.handle import CERTAIN, Handle, padded
+from clipaudit.neighbors.native.handle import Handle, padded
 
 
 class Native:
@@ -37,15 +30,26 @@ class Native:
         """Return the block's nearest queries, and remember the block for `top`."""
         check_vectors(block, "train block", self._queries.dimension)
         operands = np.ascontiguousarray(addresses), padded(block)
-        best = self._handle.rows(len(block), CERTAIN, *operands)
-        if best is None:
-            check_norms(vector_norms(block), addresses, "train")
-            best = self._handle.rows(len(block), np.inf, *operands)
-        assert best is not None
-        return best
+        return self._handle.rows(block, addresses, *operands)
 
     def top(self) -> TopK:
         """Return each query's nearest train samples among all blocks so far."""
         top = empty(len(self._queries.vectors), self._k)
         self._handle.top(top.similarity, top.address)
         return top
+
+
+def nearest_earlier(
+    vectors: Float16[np.ndarray, "n d"], *, threads: int | None = None, kernel: str | None = None
+) -> tuple[Float64[np.ndarray, " n"], Int64[np.ndarray, " n"]]:
+    """Return of every vector the highest similarity to one before it, and the first that has it.
+
+    -inf and -1 for the first of all. `threads` and `kernel` are those of `Native`; neither
+    shows. The vectors are held twice. Vectors too long for exact sums are refused, and named by
+    their number.
+    """
+    check_vectors(vectors, "vectors of a cluster")
+    n = len(vectors)
+    handle = Handle(vectors, (0, n), None, 0, threads, kernel)
+    best = handle.rows(vectors, np.arange(n))
+    return best.similarity[:, 0], best.query[:, 0]
