@@ -8,12 +8,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+
+from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.textpath import TextToPath
 
 from clipaudit.reports.drawing import PALETTE, SMALLEST_POINTS
-
-if TYPE_CHECKING:
-    from matplotlib.font_manager import FontProperties
 
 LINE = 0.13  # from one line of the smallest text to the next
 HINTED = 1.04  # PNGs move letters to whole pixels, so a word may come out a little wider
@@ -114,22 +113,16 @@ def _space() -> float:
 
 @cache
 def _width(text: str, bold: bool) -> float:
-    from matplotlib.textpath import TextToPath
-
     width, _, _ = TextToPath().get_text_width_height_descent(text, _font(bold), False)
     return HINTED * float(width) / 72
 
 
 @cache
 def _characters() -> frozenset[int]:
-    from matplotlib.font_manager import findfont, get_font
-
     fonts = [get_font(findfont(_font(bold))) for bold in (False, True)]
     return frozenset.intersection(*(frozenset(font.get_charmap()) for font in fonts))
 
 
-def _font(bold: bool) -> "FontProperties":
-    from matplotlib.font_manager import FontProperties
-
+def _font(bold: bool) -> FontProperties:
     weight = "bold" if bold else "normal"
     return FontProperties(family="DejaVu Sans", size=SMALLEST_POINTS, weight=weight)

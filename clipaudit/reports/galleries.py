@@ -7,9 +7,10 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
+from matplotlib.figure import Figure
 
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.plaindata import Row
@@ -17,10 +18,6 @@ from clipaudit.reports.drawing import WIDTHS, style
 from clipaudit.reports.gallery_options import NeighborOptions
 from clipaudit.reports.paper import Paper, decoded, shown_text
 from clipaudit.reports.shown_pictures import Pictures
-
-if TYPE_CHECKING:
-    import matplotlib.figure
-
 
 THUMBNAIL = 112  # pixels of the longer side: what a picture of three quarters of an inch shows
 MARGIN, GAP = 0.04, 0.06
@@ -32,9 +29,7 @@ PAGE_HEIGHT = 9.2
 JOIN = 0.36  # between a test picture of the ladder and its neighbour
 
 
-def draw_gallery(
-    table: pa.Table, pictures: Pictures, options: NeighborOptions
-) -> "matplotlib.figure.Figure":
+def draw_gallery(table: pa.Table, pictures: Pictures, options: NeighborOptions) -> Figure:
     """Return the drawing of a GALLERY.
 
     `pictures` holds the image file of every picture of the table, or its uid, which is then shown
@@ -74,9 +69,7 @@ def _rows(table: pa.Table) -> list[dict[str, Any]]:
 # --- the two forms -------------------------------------------------------------------------------
 
 
-def _blocks(
-    rows: Sequence[Row], pictures: Pictures, options: NeighborOptions
-) -> "matplotlib.figure.Figure":
+def _blocks(rows: Sequence[Row], pictures: Pictures, options: NeighborOptions) -> Figure:
     titles = {each.testset: each.title for each in options.testsets}
     sets, columns = options.sets, options.columns
     blocks = [list(block) for _, block in groupby(rows, key=lambda row: row["block"])]
@@ -100,9 +93,7 @@ def _blocks(
     return sheet.paper.figure
 
 
-def _ladder(
-    rows: Sequence[Row], pictures: Pictures, options: NeighborOptions
-) -> "matplotlib.figure.Figure":
+def _ladder(rows: Sequence[Row], pictures: Pictures, options: NeighborOptions) -> Figure:
     (testset,), (searched,) = options.testsets, options.sets
     start = MARGIN + TITLE + GAP
     width = WIDTHS["double"]
@@ -122,7 +113,7 @@ def _ladder(
     return sheet.paper.figure
 
 
-def _empty(options: NeighborOptions) -> "matplotlib.figure.Figure":
+def _empty(options: NeighborOptions) -> Figure:
     """Say that no test picture qualifies: a figure that is asked for is there."""
     titles = ", ".join(each.title for each in options.testsets)
     what = "has a neighbor"

@@ -7,9 +7,11 @@ sample's uid where no picture may be shown.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch, Rectangle
 from PIL import Image
 
 from clipaudit.corpora.images import open_picture
@@ -25,11 +27,6 @@ from clipaudit.reports.flowing import (
     set_in_lines,
     width_of,
 )
-
-if TYPE_CHECKING:
-    import matplotlib.axes
-    import matplotlib.figure
-    from matplotlib.patches import Patch
 
 Lines = Sequence[Sequence[Placed]]
 Point = tuple[float, float]
@@ -64,7 +61,7 @@ class Paper:
         """Open a blank page."""
         self.figure = bare_figure(width, height)
         self.width = width
-        self._axes: matplotlib.axes.Axes = self.figure.add_axes((0, 0, 1, 1))
+        self._axes: Axes = self.figure.add_axes((0, 0, 1, 1))
         self._axes.set_axis_off()
         self._limits = (0, width), (height, 0)
         self._axes.set(xlim=self._limits[0], ylim=self._limits[1])
@@ -87,7 +84,7 @@ class Paper:
             self._uid_box(picture, x, y, side)
         return None
 
-    def frame(self, spot: Spot) -> "Patch":
+    def frame(self, spot: Spot) -> Patch:
         """Draw a faint line around a picture, and return what else can be kept within it."""
         right, bottom = spot.left + spot.width, spot.top + spot.height
         corners = [(spot.left, spot.top), (right, spot.top), (right, bottom), (spot.left, bottom)]
@@ -99,7 +96,7 @@ class Paper:
         colour: str,
         *,
         lines: tuple[float, float],
-        within: "Patch | None" = None,
+        within: Patch | None = None,
     ) -> None:
         """Draw a polygon's outline on a broader white one: it is seen on any picture.
 
@@ -121,8 +118,6 @@ class Paper:
         lines: tuple[float, float],
     ) -> None:
         """Draw an upright box by its upper left corner, as `outline` draws polygons."""
-        from matplotlib.patches import Rectangle
-
         left, top = corner.tolist()
         for line_colour, line in zip(("white", colour), lines, strict=True):
             box = Rectangle(
@@ -169,7 +164,7 @@ class Paper:
         right, bottom = x + side, y + side
         self.line([(x, y), (right, y), (right, bottom), (x, bottom), (x, y)], label=label)
 
-    def _polygon(self, corners: np.ndarray, colour: str, line: float) -> "Patch":
+    def _polygon(self, corners: np.ndarray, colour: str, line: float) -> Patch:
         (patch,) = self._axes.fill(*corners.T, fill=False, edgecolor=colour, linewidth=line)
         return patch
 

@@ -8,11 +8,12 @@ are in inches in print, y grows downwards. Pictures are shrunk, never cut or str
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from matplotlib.figure import Figure
 
 from clipaudit.corpora.addresses import sample_address, sample_addresses
 from clipaudit.memorization.examples import MODELS
@@ -23,10 +24,6 @@ from clipaudit.reports.galleries import decimals
 from clipaudit.reports.gallery_options import ShownSet
 from clipaudit.reports.paper import Lines, Paper, Spot, decoded, in_lines, shown_text
 from clipaudit.reports.shown_pictures import Pictures
-
-if TYPE_CHECKING:
-    import matplotlib.figure
-
 
 FALSE_COLOUR, TRUE_COLOUR = SERIES_COLOURS[:2]  # blue and a reddish orange
 TRUE, FALSE, MISSED = "✓", "✗", "·"
@@ -45,7 +42,7 @@ def draw_memorized(
     boxes: pa.Table,
     pictures: Pictures,
     public: ShownSet,
-) -> "matplotlib.figure.Figure":
+) -> Figure:
     """Return the drawing of EXAMPLES, EXAMPLE_NEIGHBORS and EXAMPLE_BOXES, a block an example.
 
     `public` is the set of the public pictures. `pictures` holds the image file of every picture of
@@ -158,9 +155,7 @@ def _grouped(rows: Iterable[Row], key: str) -> dict[Any, list[Row]]:
 WIDTH = WIDTHS["double"]
 
 
-def _drawn(
-    blocks: Sequence[_Block], pictures: Pictures, public: ShownSet
-) -> "matplotlib.figure.Figure":
+def _drawn(blocks: Sequence[_Block], pictures: Pictures, public: ShownSet) -> Figure:
     boxed = any(block.boxes and isinstance(pictures[_own_key(block)], bytes) for block in blocks)
     legend = _legend(blocks[0].own["k"], public.title, boxed=boxed)
     heads = [_head(number, block) for number, block in enumerate(blocks, start=1)]
@@ -270,7 +265,7 @@ def _address(row: Row, shard: str, number: str) -> int:
     return sample_address(int(row[shard]), int(row[number]))
 
 
-def _empty(public: ShownSet) -> "matplotlib.figure.Figure":
+def _empty(public: ShownSet) -> Figure:
     """Say that there is no example: a figure that is asked for is there."""
     text = (
         f"No record: by no caption does the model that was trained on it find more objects in "
