@@ -6,8 +6,7 @@ from pathlib import Path
 
 from clipaudit.config.audits import audits
 from clipaudit.reports.contents import contents
-from clipaudit.reports.figures import ReportFigure
-from clipaudit.reports.specification import Gallery, ReportTable
+from clipaudit.reports.specification import Gallery, ReportFigure, ReportTable
 from clipaudit.steps import paths
 from clipaudit.steps.workflow import code
 from clipaudit.wiring.corpora import CorpusFiles

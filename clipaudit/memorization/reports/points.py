@@ -72,14 +72,6 @@ def point_title(point: Point) -> str:
     return f"{_FAMILIES[point.family]} {point_value(point)}".strip()
 
 
-def public_rows(run: Settings, audit: Memorization) -> list[RelationRow]:
-    """Return the relation `publics`: position, public, title."""
-    return [
-        {"position": position, "public": public, "title": run.title(public)}
-        for position, public in enumerate(audit.publics)
-    ]
-
-
 def gap_files(run: Settings, audit: Memorization) -> list[str]:
     """Return the metrics of all points in the grid, by public set; labels `public`, `point`."""
     asked = asked_points(run, audit)

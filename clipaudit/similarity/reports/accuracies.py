@@ -4,7 +4,7 @@ Tables 1, 3 and 4, the evidence over seeds, and effective robustness. A model is
 recipe and the manifest that it was trained on; where the grid leaves a model out, its row stays.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from clipaudit.config.manifests import ALL, size_label
 from clipaudit.config.pictures import can_train, pictured
@@ -12,10 +12,12 @@ from clipaudit.config.settings import Settings
 from clipaudit.reports.specification import (
     RelationRow,
     ReportTable,
+    corpus_rows,
+    encoder_title,
     manifest_files,
     members,
+    numbered,
     prediction_files,
-    rows_of_test_sets,
 )
 from clipaudit.similarity.checks import can_show_evidence
 from clipaudit.similarity.prunings import (
@@ -74,7 +76,7 @@ def accuracies(run: Settings, audit: Similarity, *, small_added: bool) -> Report
 
 def core_sets(run: Settings, audit: Similarity, core: CoreSet) -> ReportTable:
     """Table 3: models of core sets beside those of the sets that they were taken from."""
-    rows = _numbered(_core_rows(run, audit, core))
+    rows = numbered(_core_rows(run, audit, core))
     return _of_rows(run, audit, "similarity_table3", rows)
 
 
@@ -90,7 +92,7 @@ def _of_rows(run: Settings, audit: Similarity, sql: str, rows: list[RelationRow]
         relations={
             "rows": rows,
             "members": made_of,
-            "testsets": rows_of_test_sets(run, audit.test_sets),
+            "testsets": corpus_rows(run, "testset", audit.test_sets),
         },
     )
 
@@ -110,7 +112,7 @@ def _accuracy_rows(run: Settings, audit: Similarity, *, small_added: bool) -> li
         rows.append(_row(run, audit, what, pruned(start, what), baseline=start))
     if not small_added:
         rows += _classifier_rows(run, audit)
-    return _numbered(rows)
+    return numbered(rows)
 
 
 def _core_rows(run: Settings, audit: Similarity, core: CoreSet) -> list[RelationRow]:
@@ -137,7 +139,7 @@ def _core_rows(run: Settings, audit: Similarity, core: CoreSet) -> list[Relation
 
 def _pretrained_rows(run: Settings, audit: Similarity) -> list[RelationRow]:
     return [
-        _row(run, audit, run.encoders[name].title or name, name, recipe=PRETRAINED)
+        _row(run, audit, encoder_title(run, name), name, recipe=PRETRAINED)
         for name in audit.pretrained
     ]
 
@@ -173,10 +175,6 @@ def _row(
         "indent": baseline is not None,
         "in_grid": in_grid(run, audit, recipe, manifest),
     }
-
-
-def _numbered(rows: Iterable[RelationRow]) -> list[RelationRow]:
-    return [{"position": position, **row} for position, row in enumerate(rows)]
 
 
 def _made_of(run: Settings, rows: Sequence[Mapping[str, object]]) -> list[RelationRow]:
@@ -221,7 +219,7 @@ def evidence_of_pruning(run: Settings, audit: Similarity, evidence: Evidence) ->
     return ReportTable(
         sql="similarity_evidence",
         inputs={"predictions": _arm_predictions(run, audit, arms)},
-        relations={"arms": arms, "testsets": rows_of_test_sets(run, audit.test_sets)},
+        relations={"arms": arms, "testsets": corpus_rows(run, "testset", audit.test_sets)},
         parameters={"reference": evidence.reference, "t": _quantile(evidence)},
     )
 
@@ -232,7 +230,7 @@ def evidence_of_orders(run: Settings, audit: Similarity, evidence: Evidence) -> 
     return ReportTable(
         sql="similarity_evidence_orders",
         inputs={"predictions": _arm_predictions(run, audit, arms)},
-        relations={"arms": arms, "testsets": rows_of_test_sets(run, audit.test_sets)},
+        relations={"arms": arms, "testsets": corpus_rows(run, "testset", audit.test_sets)},
         parameters={"t": _quantile(evidence)},
     )
 
@@ -304,7 +302,7 @@ def robustness(run: Settings, audit: Similarity, settings: Robustness) -> Report
                 for number, point in enumerate(settings.points, start=1)
                 for name, accuracy in point.items()
             ],
-            "testsets": rows_of_test_sets(run, audit.test_sets),
+            "testsets": corpus_rows(run, "testset", audit.test_sets),
         },
         parameters={"reference": settings.reference},
     )

@@ -16,11 +16,13 @@ from dataclasses import replace
 from clipaudit.config.pictures import left_out, pictured
 from clipaudit.config.settings import Settings
 from clipaudit.errors import ConfigError
-from clipaudit.reports.figures import ReportFigure
 from clipaudit.reports.specification import (
+    ReportFigure,
     ReportTable,
+    corpus_rows,
+    encoder_title,
     prediction_files,
-    rows_of_test_sets,
+    titled,
 )
 from clipaudit.similarity.prunings import web
 from clipaudit.similarity.reports.accuracies import in_grid
@@ -106,7 +108,7 @@ def _histograms(run: Settings, audit: Similarity, test_sets: Sequence[str]) -> R
 
 def _encoders(run: Settings, audit: Similarity, second: str) -> ReportFigure:
     """Figure 13: the similarity of test images to the small set under two encoders."""
-    titles = [run.encoders[name].title or name for name in (audit.encoder, second)]
+    titles = [encoder_title(run, name) for name in (audit.encoder, second)]
     return _two_histograms(
         run,
         audit.test_sets,
@@ -131,11 +133,8 @@ def _two_histograms(
         sql="similarity_histograms",
         inputs={"first_neighbors": [first], "second_neighbors": [second]},
         relations={
-            "testsets": rows_of_test_sets(run, test_sets),
-            "series": [
-                {"position": position, "series": name, "title": title}
-                for position, (name, title) in enumerate(series)
-            ],
+            "testsets": corpus_rows(run, "testset", test_sets),
+            "series": titled("series", series),
         },
         parameters={"bins": HISTOGRAM_BINS},
     )
@@ -156,7 +155,7 @@ def _correlations(
             "neighbors": [neighbors or neighbors_in_web(audit)],
             "predictions": prediction_files(models, pictured(run, test_sets)),
         },
-        relations={"testsets": rows_of_test_sets(run, test_sets)},
+        relations={"testsets": corpus_rows(run, "testset", test_sets)},
         parameters={"bins": ACCURACY_BINS},
     )
     return ReportFigure(

@@ -10,7 +10,7 @@ from typing import Literal
 
 from clipaudit.config.settings import Settings
 from clipaudit.reports.gallery_options import NeighborOptions, ShownSet, ShownTestSet
-from clipaudit.reports.specification import Gallery, gallery_of
+from clipaudit.reports.specification import Gallery, gallery_of, part_files
 from clipaudit.similarity.reports.sources import (
     kept_neighbors,
     neighbors_in_web,
@@ -18,7 +18,6 @@ from clipaudit.similarity.reports.sources import (
     web_title,
 )
 from clipaudit.similarity.settings import Similarity
-from clipaudit.steps import paths
 
 OVERVIEW_SETS, OVERVIEW_QUERIES = 3, 2  # Figure 1: test sets, and pictures of each
 LADDER = 8  # test pictures of Figure 2
@@ -131,11 +130,7 @@ def _gallery(
     )
     inputs = {
         "neighbors": [each.neighbors for each in sets],
-        "embeddings": [
-            paths.embeddings(audit.encoder, corpus, part)
-            for corpus in searched
-            for part in run.parts(corpus)
-        ],
+        "embeddings": part_files(run, f"embeddings/{audit.encoder}", searched),
     }
     shown = [*names, *searched]
     return gallery_of(run, shown, options=options, inputs=inputs, caption=caption)

@@ -8,12 +8,19 @@ from collections.abc import Mapping
 from clipaudit.config.deduplication import Deduplication
 from clipaudit.config.manifests import ALL, DEDUPLICATED
 from clipaudit.config.settings import Settings
-from clipaudit.reports.specification import ReportTable, manifest_files, members, rows_of_test_sets
+from clipaudit.reports.specification import (
+    ReportTable,
+    corpus_rows,
+    encoder_title,
+    manifest_files,
+    members,
+    numbered,
+    part_files,
+)
 from clipaudit.similarity.prunings import base, kept_searches, large_prunings, pruned, web
 from clipaudit.similarity.reports.sources import (
     kept_neighbors,
     neighbors_of,
-    similarity_files,
     web_title,
 )
 from clipaudit.similarity.settings import Similarity
@@ -25,7 +32,7 @@ def near_duplicates(run: Settings, audit: Similarity) -> ReportTable:
     return ReportTable(
         sql="similarity_table2",
         inputs={"neighbors": _neighbors_of_both(audit)},
-        relations={"testsets": rows_of_test_sets(run, audit.test_sets)},
+        relations={"testsets": corpus_rows(run, "testset", audit.test_sets)},
         parameters={
             **_corpora(run, audit),
             "large_title": run.title(audit.large),
@@ -36,12 +43,12 @@ def near_duplicates(run: Settings, audit: Similarity) -> ReportTable:
 
 def second_encoder(run: Settings, audit: Similarity, second: str) -> ReportTable:
     """Table 5: similarity to the small set under two encoders."""
-    titles = [run.encoders[name].title or name for name in (audit.encoder, second)]
+    titles = [encoder_title(run, name) for name in (audit.encoder, second)]
     files = [neighbors_of(audit, audit.small, name) for name in (audit.encoder, second)]
     return ReportTable(
         sql="similarity_table5",
         inputs={"neighbors": list(dict.fromkeys(files))},
-        relations={"testsets": rows_of_test_sets(run, audit.test_sets)},
+        relations={"testsets": corpus_rows(run, "testset", audit.test_sets)},
         parameters={
             "encoder": audit.encoder,
             "second_encoder": second,
@@ -66,11 +73,13 @@ def around_gap(
         sql=sql,
         inputs={
             "neighbors": [neighbors_of(audit, audit.small)],
-            "similarities": similarity_files(run, audit, [audit.large, audit.small]),
+            "similarities": part_files(
+                run, f"similarities/{audit.encoder}", [audit.large, audit.small]
+            ),
             "manifest_rows": manifest_files(run, made_of),
         },
         relations={
-            "testsets": rows_of_test_sets(run, audit.test_sets),
+            "testsets": corpus_rows(run, "testset", audit.test_sets),
             "members": made_of,
             "pruned": [
                 {"testset": name, "manifest": manifest} for name, manifest in manifests.items()
@@ -92,10 +101,8 @@ def nearer(run: Settings, audit: Similarity) -> ReportTable:
         sql="similarity_table7",
         inputs={"neighbors": _neighbors_of_both(audit), "kept_neighbors": searched},
         relations={
-            "testsets": rows_of_test_sets(run, audit.test_sets),
-            "train_sets": [
-                {"position": position, **each} for position, each in enumerate(train_sets)
-            ],
+            "testsets": corpus_rows(run, "testset", audit.test_sets),
+            "train_sets": numbered(train_sets),
         },
         parameters=_corpora(run, audit),
     )
@@ -131,7 +138,7 @@ def gap_check(run: Settings, audit: Similarity) -> ReportTable:
                 for position, name in enumerate(prunings)
                 for test_set in searches[name].test_sets
             ],
-            "testsets": rows_of_test_sets(run, audit.test_sets),
+            "testsets": corpus_rows(run, "testset", audit.test_sets),
         },
     )
 

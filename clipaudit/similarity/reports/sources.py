@@ -1,21 +1,10 @@
 """Where the numbers of the similarity audit's tables lie; paths are relative to results/."""
 
-from collections.abc import Sequence
-
 from clipaudit.config.manifests import ALL
 from clipaudit.config.settings import Settings
 from clipaudit.similarity.prunings import base
 from clipaudit.similarity.settings import Similarity
 from clipaudit.steps import paths
-
-
-def similarity_files(run: Settings, audit: Similarity, corpora: Sequence[str]) -> list[str]:
-    """Return the similarities of corpora to the test sets, by part."""
-    return [
-        paths.similarities(audit.encoder, corpus, part)
-        for corpus in corpora
-        for part in run.parts(corpus)
-    ]
 
 
 def neighbors_of(audit: Similarity, corpus: str, encoder: str | None = None) -> str:
