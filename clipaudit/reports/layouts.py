@@ -51,6 +51,11 @@ class Listing:
     fields: Mapping[str, Cell]
 
 
+def cell(form: Callable[..., str], *columns: str, missing: str = "", **options: object) -> Cell:
+    """Return what prints columns of a row in a form, and `missing` where that says nothing."""
+    return lambda row: form(*(row[column] for column in columns), **options) or missing
+
+
 def count(value: int | None) -> str:
     """Return a count in groups of three, or nothing for None.
 

@@ -9,6 +9,7 @@ from clipaudit.reports.layouts import (
     Layout,
     Line,
     Listing,
+    cell,
     count,
     interval,
     number,
@@ -126,8 +127,8 @@ _TASKS: Mapping[str, Cell] = {
 _SYNC: Mapping[str, Cell] = {"Sync. S": _beside("sync")}
 _SCORE: Mapping[str, Cell] = {"Avg. S": _beside("avg_score")}
 _TRAINING: Mapping[str, Cell] = {
-    "Samples": lambda row: count(row["samples"]) or MISSING,
-    "Final loss": lambda row: number(row["final_loss"], digits=DIGITS) or MISSING,
+    "Samples": cell(count, "samples", missing=MISSING),
+    "Final loss": cell(number, "final_loss", digits=DIGITS, missing=MISSING),
 }
 
 _ACCURACY = "IN: zero-shot accuracy on the test set that stands for ImageNet"
@@ -191,9 +192,9 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         corner="Caption [co-embedded words] (corpus; shard, row)",
         name=_parrot,
         fields={
-            "CoTR, %": lambda row: percent(row["rate"], digits=1),
-            "Score": lambda row: score(row["score"]),
-            "RSC": lambda row: score(row["rsc"], sign=True) or MISSING,
+            "CoTR, %": cell(percent, "rate", digits=1),
+            "Score": cell(score, "score"),
+            "RSC": cell(score, "rsc", sign=True, missing=MISSING),
         },
     ),
     "parrot_table9": Layout(
@@ -209,7 +210,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         column="measure",
         lines=(
             Line("", lambda row: _score(row, "value") or MISSING),
-            Line("pictures", lambda row: count(row["pictures"])),
+            Line("pictures", cell(count, "pictures")),
             Line("in the paper", lambda row: _score(row, "published_value")),
         ),
     ),
@@ -222,15 +223,15 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         corner="Corpus, height",
         name=lambda row: f"{row['corpus_title']}, {row['height_title']}",
         fields={
-            "Pictures": lambda row: count(row["pictures"]),
-            "W/ text": lambda row: count(row["words"]),
-            "W/ text, spotted": lambda row: count(row["with_spans"]),
+            "Pictures": cell(count, "pictures"),
+            "W/ text": cell(count, "words"),
+            "W/ text, spotted": cell(count, "with_spans"),
             "Read, %": _recall,
-            "Words spotted": lambda row: count(row["spotted"]),
-            "Right, %": lambda row: percent(row["precision"], digits=1) or MISSING,
-            "CoTR, %": lambda row: percent(row["truth_rate"]) or MISSING,
-            "CoTR, spotted, %": lambda row: percent(row["spotted_rate"]) or MISSING,
-            "Same CoTR, %": lambda row: percent(row["equal_rates"], digits=1) or MISSING,
+            "Words spotted": cell(count, "spotted"),
+            "Right, %": cell(percent, "precision", digits=1, missing=MISSING),
+            "CoTR, %": cell(percent, "truth_rate", missing=MISSING),
+            "CoTR, spotted, %": cell(percent, "spotted_rate", missing=MISSING),
+            "Same CoTR, %": cell(percent, "equal_rates", digits=1, missing=MISSING),
             "False alarms (spans)": _alarms,
         },
     ),
@@ -245,11 +246,11 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         row="title",
         column="measure",
         lines=(
-            Line("", lambda row: difference(row["difference"]) or MISSING),
+            Line("", cell(difference, "difference", missing=MISSING)),
             Line("95 % interval", _bounds),
             Line("seeds of this sign", _agreeing),
-            Line("trained on the parroting set", lambda row: number(row["parrot"], digits=DIGITS)),
-            Line("trained on the other set", lambda row: number(row["clean"], digits=DIGITS)),
+            Line("trained on the parroting set", cell(number, "parrot", digits=DIGITS)),
+            Line("trained on the other set", cell(number, "clean", digits=DIGITS)),
         ),
     ),
     "parrot_suite": Layout(
@@ -260,7 +261,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         row="title",
         column="encoder",
         row_note=_skipped,
-        lines=(Line("", lambda row: number(row["value"], digits=DIGITS) or MISSING),),
+        lines=(Line("", cell(number, "value", digits=DIGITS, missing=MISSING)),),
     ),
     "parrot_table10": _ablation(f"{_TEXT} The smallest size, beside the paper's models of CC12M."),
     "parrot_table11": _ablation(_COTR + _LARGEST),

@@ -8,6 +8,7 @@ from clipaudit.reports.layouts import (
     Layout,
     Line,
     Listing,
+    cell,
     count,
     interval,
     number,
@@ -57,25 +58,22 @@ def _line_note(row: Row) -> str:
 
 
 _ACCURACY = (
-    Line("", lambda row: percent(row["accuracy"]) or MISSING, _size),
-    Line("95 % interval", lambda row: interval(row["accuracy_low"], row["accuracy_high"])),
-    Line("in the paper", lambda row: percent(row["published_accuracy"]), _published_size),
+    Line("", cell(percent, "accuracy", missing=MISSING), _size),
+    Line("95 % interval", cell(interval, "accuracy_low", "accuracy_high")),
+    Line("in the paper", cell(percent, "published_accuracy"), _published_size),
 )
 
 _CHANGE = (
-    Line("relative change, %", lambda row: percent(row["relative_change"], digits=1, sign=True)),
+    Line("relative change, %", cell(percent, "relative_change", digits=1, sign=True)),
     Line(
         "change, 95 % interval",
-        lambda row: interval(row["relative_change_low"], row["relative_change_high"], sign=True),
+        cell(interval, "relative_change_low", "relative_change_high", sign=True),
     ),
-    Line(
-        "change in the paper",
-        lambda row: percent(row["published_relative_change"], digits=1, sign=True),
-    ),
+    Line("change in the paper", cell(percent, "published_relative_change", digits=1, sign=True)),
 )
 
 _MEASURES = (
-    Line("", _measure, lambda row: count(row["images"])),
+    Line("", _measure, cell(count, "images")),
     Line("95 % interval", _measure_interval),
 )
 
@@ -96,10 +94,10 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         corner="Threshold",
         name=lambda row: f"{row['threshold']:g}{', chosen' if row['is_chosen'] else ''}",
         fields={
-            "Samples": lambda row: count(row["samples"]),
-            "Kept": lambda row: count(row["kept"]),
-            "Removed": lambda row: count(row["removed"]),
-            "Removed, %": lambda row: percent(row["removed_share"]) or MISSING,
+            "Samples": cell(count, "samples"),
+            "Kept": cell(count, "kept"),
+            "Removed": cell(count, "removed"),
+            "Removed, %": cell(percent, "removed_share", missing=MISSING),
         },
     ),
     "similarity_evidence": Layout(
@@ -130,11 +128,11 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         name=lambda row: row["search"],
         fields={
             "Test set": lambda row: row["testset_title"],
-            "Images": lambda row: count(row["images"]),
-            "Below the gap": lambda row: count(row["below"]),
-            "At the gap": lambda row: count(row["ties"]),
-            "Above the gap": lambda row: count(row["above"]),
-            "Nothing kept": lambda row: count(row["without_neighbor"]),
+            "Images": cell(count, "images"),
+            "Below the gap": cell(count, "below"),
+            "At the gap": cell(count, "ties"),
+            "Above the gap": cell(count, "above"),
+            "Nothing kept": cell(count, "without_neighbor"),
         },
     ),
     "similarity_robustness": Layout(
@@ -148,17 +146,11 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         column="testset",
         head_note=_line_note,
         lines=(
-            Line("", lambda row: percent(row["accuracy"]) or MISSING),
-            Line("expected", lambda row: percent(row["expected_accuracy"])),
-            Line(
-                "effective robustness",
-                lambda row: percent(row["effective_robustness"], sign=True),
-            ),
-            Line("in the paper", lambda row: percent(row["published_accuracy"])),
-            Line(
-                "expected in the paper",
-                lambda row: percent(row["published_expected_accuracy"], digits=0),
-            ),
+            Line("", cell(percent, "accuracy", missing=MISSING)),
+            Line("expected", cell(percent, "expected_accuracy")),
+            Line("effective robustness", cell(percent, "effective_robustness", sign=True)),
+            Line("in the paper", cell(percent, "published_accuracy")),
+            Line("expected in the paper", cell(percent, "published_expected_accuracy", digits=0)),
         ),
     ),
     "similarity_table1": Layout(
@@ -180,12 +172,12 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         row="testset_title",
         column="corpus",
         lines=(
-            Line("", lambda row: count(row["near_duplicates"]), lambda row: count(row["images"])),
+            Line("", cell(count, "near_duplicates"), cell(count, "images")),
             Line("share, % (95 % interval)", _share),
             Line(
                 "in the paper",
-                lambda row: count(row["published_near_duplicates"]),
-                lambda row: count(row["published_images"]),
+                cell(count, "published_near_duplicates"),
+                cell(count, "published_images"),
             ),
         ),
     ),
@@ -222,13 +214,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         lead="Images",
         row="testset_title",
         column="encoders",
-        lines=(
-            Line(
-                "",
-                lambda row: number(row["correlation"]) or MISSING,
-                lambda row: count(row["images"]),
-            ),
-        ),
+        lines=(Line("", cell(number, "correlation", missing=MISSING), cell(count, "images")),),
     ),
     "similarity_table6": Layout(
         caption="Train samples near the similarity gap: those whose normalized similarity exceeds "
@@ -238,12 +224,12 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         row="testset_title",
         column="corpus",
         lines=(
-            Line("", lambda row: count(row["near_gap"])),
+            Line("", cell(count, "near_gap")),
             Line(
                 "without a normalized similarity (gap of 0 or less)",
                 lambda row: count(row["not_normalized"] or None),
             ),
-            Line("in the paper", lambda row: count(row["published_near_gap"])),
+            Line("in the paper", cell(count, "published_near_gap")),
         ),
     ),
     "similarity_table7": Layout(
@@ -254,21 +240,10 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         row="testset_title",
         column="corpus",
         lines=(
-            Line(
-                "",
-                lambda row: percent(row["share"]) or MISSING,
-                lambda row: count(row["images"]),
-            ),
-            Line(
-                "95 % interval",
-                lambda row: interval(row["share_low"], row["share_high"], digits=2),
-            ),
+            Line("", cell(percent, "share", missing=MISSING), cell(count, "images")),
+            Line("95 % interval", cell(interval, "share_low", "share_high", digits=2)),
             Line("equally near, images", lambda row: count(row["ties"] or None)),
-            Line(
-                "in the paper",
-                lambda row: percent(row["published_share"]),
-                lambda row: count(row["published_images"]),
-            ),
+            Line("in the paper", cell(percent, "published_share"), cell(count, "published_images")),
         ),
     ),
 }
