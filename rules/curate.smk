@@ -66,9 +66,9 @@ if PARROT.audit.curations is not None:
                 ENVIRONMENT
             params:
                 code=code("pass_candidates"),
-                curation=PARROT.candidates(),
-                held_out=PARROT.all_held_out(),
-                aesthetics_field=PARROT.candidates_aesthetics_field(),
+                curation=PARROT.curation,
+                held_out=PARROT.held_out,
+                aesthetics_field=PARROT.aesthetics_field,
             script:
                 "../workflow_scripts/pass_candidates.py"
 

@@ -12,6 +12,7 @@ from clipaudit.reports.layouts import (
     cell,
     count,
     interval,
+    measured,
     number,
     percent,
 )
@@ -58,13 +59,6 @@ def _parrot(row: Row) -> str:
     return f"{row['position'] + 1}. {_cut(row['caption'])} [{_cut(row['co_words'])}] ({address})"
 
 
-def _recall(row: Row) -> str:
-    if row["recall"] is None:
-        return MISSING
-    bounds = interval(row["recall_low"], row["recall_high"])
-    return f"{percent(row['recall'], digits=1)} {bounds}"
-
-
 def _alarms(row: Row) -> str:
     if row["false_pictures"] is None:
         return MISSING
@@ -96,19 +90,9 @@ def _samples(row: Row) -> str:
     return f"{own} ({paper})" if paper else own
 
 
-def difference(value: float | None) -> str:
-    """Return a difference with its sign, or nothing for None.
-
-    >>> difference(0.0123), difference(-0.5), difference(0.0)
-    ('+0.012', '\\u22120.500', '0.000')
-    """
-    return number(value, digits=DIGITS, sign=True)
-
-
 def _bounds(row: Row) -> str:
-    if row["difference_low"] is None or row["difference_high"] is None:
-        return ""
-    return f"[{difference(row['difference_low'])}, {difference(row['difference_high'])}]"
+    low, high = row["difference_low"], row["difference_high"]
+    return interval(low, high, form=number, digits=DIGITS, sign=True)
 
 
 def _agreeing(row: Row) -> str:
@@ -226,7 +210,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
             "Pictures": cell(count, "pictures"),
             "W/ text": cell(count, "words"),
             "W/ text, spotted": cell(count, "with_spans"),
-            "Read, %": _recall,
+            "Read, %": lambda row: measured(row, "recall") or MISSING,
             "Words spotted": cell(count, "spotted"),
             "Right, %": cell(percent, "precision", digits=1, missing=MISSING),
             "CoTR, %": cell(percent, "truth_rate", missing=MISSING),
@@ -246,7 +230,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         row="title",
         column="measure",
         lines=(
-            Line("", cell(difference, "difference", missing=MISSING)),
+            Line("", cell(number, "difference", digits=DIGITS, sign=True, missing=MISSING)),
             Line("95 % interval", _bounds),
             Line("seeds of this sign", _agreeing),
             Line("trained on the parroting set", cell(number, "parrot", digits=DIGITS)),

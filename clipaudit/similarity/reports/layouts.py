@@ -11,6 +11,7 @@ from clipaudit.reports.layouts import (
     cell,
     count,
     interval,
+    measured,
     number,
     percent,
 )
@@ -18,22 +19,10 @@ from clipaudit.reports.layouts import (
 _DIFFERENCES = ("effect", "excess", "near_effect", "rand_effect")  # measures that may be negative
 
 
-def _size(row: Row) -> str:
-    if row.get("removed") is None:
-        return count(row["size"]) or MISSING
-    return count(-row["removed"])
-
-
-def _published_size(row: Row) -> str:
-    if row.get("published_removed") is None:
-        return count(row["published_size"])
-    return count(-row["published_removed"])
-
-
-def _share(row: Row) -> str:
-    if row["share"] is None:
-        return ""
-    return f"{percent(row['share'])} {interval(row['share_low'], row['share_high'], digits=2)}"
+def _size(row: Row, kind: str = "") -> str:
+    """Return how many samples there are, or how many were removed, as a negative number."""
+    removed = row.get(f"{kind}removed")
+    return count(row[f"{kind}size"] if removed is None else -removed)
 
 
 def _measure(row: Row) -> str:
@@ -58,9 +47,9 @@ def _line_note(row: Row) -> str:
 
 
 _ACCURACY = (
-    Line("", cell(percent, "accuracy", missing=MISSING), _size),
+    Line("", cell(percent, "accuracy", missing=MISSING), lambda row: _size(row) or MISSING),
     Line("95 % interval", cell(interval, "accuracy_low", "accuracy_high")),
-    Line("in the paper", cell(percent, "published_accuracy"), _published_size),
+    Line("in the paper", cell(percent, "published_accuracy"), lambda row: _size(row, "published_")),
 )
 
 _CHANGE = (
@@ -173,7 +162,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         column="corpus",
         lines=(
             Line("", cell(count, "near_duplicates"), cell(count, "images")),
-            Line("share, % (95 % interval)", _share),
+            Line("share, % (95 % interval)", lambda row: measured(row, "share", digits=2)),
             Line(
                 "in the paper",
                 cell(count, "published_near_duplicates"),
