@@ -23,7 +23,7 @@ wildcard_constraints:
 rule draw_lots:
     """The lot of every sample of a part: equal for duplicates, a function of their content."""
     input:
-        samples=MEMORIZATION.part_samples,
+        samples=f"{RESULTS}/samples/{{source}}/{{part}}.json",
         base=MEMORIZATION.base,
     output:
         lots=f"{RESULTS}/lots/{{source}}/{{part}}.json",
@@ -51,7 +51,7 @@ rule allot:
         ENVIRONMENT
     params:
         code=code("allot"),
-        place=MEMORIZATION.place,
+        place="memorization.sources.{source}",
         sizes=MEMORIZATION.sizes,
     script:
         "../workflow_scripts/allot.py"
@@ -60,7 +60,7 @@ rule allot:
 rule draw:
     """The samples of a part that are drawn for any set, overlaps included."""
     input:
-        samples=MEMORIZATION.part_samples,
+        samples=f"{RESULTS}/samples/{{source}}/{{part}}.json",
         allotment=f"{RESULTS}/allotments/{{source}}.json",
     output:
         drawn=f"{RESULTS}/drawn/{{source}}/{{part}}.json",

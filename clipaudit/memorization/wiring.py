@@ -43,11 +43,6 @@ class MemorizationFiles:
         found = paths.manifest(source, start(self.audit, source), wildcards.part)
         return [self.corpora.result(found)]
 
-    def part_samples(self, wildcards: Wildcards) -> Paths:
-        """Return the samples of a part of a source."""
-        found = paths.of_part("samples", wildcards.source, wildcards.part)
-        return [self.corpora.result(found)]
-
     def shard_numbers(self, wildcards: Wildcards) -> list[int]:
         """Return the numbers of the shards of a part of a source."""
         return self.corpora.numbers_of_part(wildcards.source, wildcards.part)
@@ -77,10 +72,6 @@ class MemorizationFiles:
         """Return how much of a source each of its sets takes."""
         return dict(self.audit.sources[_source(wildcards)].drawn())
 
-    def place(self, wildcards: Wildcards) -> str:
-        """Return where the settings speak of a source."""
-        return f"memorization.sources.{wildcards.source}"
-
     def set_and_size(self, wildcards: Wildcards) -> dict[str, object]:
         """Return which set a manifest of a source holds, and how much of it."""
         name, size = self.sets[wildcards.corpus][wildcards.set]
@@ -97,19 +88,6 @@ class MemorizationFiles:
         ]
 
     # --- models -----------------------------------------------------------------------------------
-
-    def public_samples(self, wildcards: Wildcards) -> Paths:
-        """Return the samples of a public set."""
-        public = wildcards.public
-        return self.corpora.by_part(f"samples/{public}.public", public)
-
-    def public_embeddings(self, wildcards: Wildcards) -> Paths:
-        """Return the embeddings of a public set, or the list of many."""
-        return self.corpora.gathered(f"embeddings/{wildcards.encoder}/{wildcards.public}.public")
-
-    def public_objects(self, wildcards: Wildcards) -> Paths:
-        """Return the objects of a public set's pictures, or the list of many."""
-        return self.corpora.gathered(f"objects/{wildcards.public}.drawn")
 
     def point_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
         """Return what the metrics of a point are made from."""

@@ -127,11 +127,6 @@ class ParrotFiles:
             "heldout": self._heldout_cuts(curated, corpus),
         }
 
-    def heldout_manifests(self, wildcards: Wildcards) -> Paths:
-        """Return the manifests of the held-out sets of a part."""
-        found = (paths.manifest(wildcards.corpus, name, wildcards.part) for name in HELDOUT)
-        return [self.corpora.result(path) for path in found]
-
     def _folders(self, curated: str, corpus: str) -> dict[str, str]:
         """Return the folders whose tables a set is chosen by."""
         folders = {"base": f"manifests/{corpus}/all", "matches": f"matches/{corpus}"}
