@@ -120,12 +120,12 @@ def most_memorized(
     chosen = _chosen(_candidates(recalls, records, k, examples), material.samples, examples)
     places = sample_addresses(chosen)
     truths = _rows_at(material.truths, places)
-    retrieved = {model: _rows_at(material.retrieved[model], places) for model in MODELS}
+    by_rank = [(name, "ascending") for name in ("shard", "row", "rank")]
     near = {
-        model: table.filter(pc.less(table["rank"], k)).sort_by(
-            [(name, "ascending") for name in ("shard", "row", "rank")]
-        )
-        for model, table in retrieved.items()
+        model: _rows_at(material.retrieved[model], places)
+        .filter(pc.field("rank") < k)
+        .sort_by(by_rank)
+        for model in MODELS
     }
     shown = [sample_addresses(table, "public_shard", "public_row") for table in near.values()]
     public = _rows_at(material.public, np.unique(np.concatenate(shown)))

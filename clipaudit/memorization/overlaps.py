@@ -190,8 +190,8 @@ def _by_address(own: pa.Table) -> pa.Table:
     return own.take(np.argsort(sample_addresses(own)))
 
 
-def _set_numbers(table: pa.Table, column: str = "set") -> Int64[np.ndarray, " n"]:
-    numbers = pc.index_in(table[column], value_set=pa.array(SETS))
+def _set_numbers(table: pa.Table) -> Int64[np.ndarray, " n"]:
+    numbers = pc.index_in(table["set"], value_set=pa.array(SETS))
     assert numbers.null_count == 0, "a set that is none of SETS"
     sets: np.ndarray = numbers.to_numpy().astype(np.int64)
     return sets

@@ -148,7 +148,7 @@ class _Block:
         for word in words:
             if lines and self._fits_beside(longer := f"{lines[-1]} {word}"):
                 lines[-1] = longer
-            elif self._fits_beside(word) and self._fits_below(len(lines)):
+            elif self._fits_beside(word) and (len(lines) + 1) * self.pitch <= self.room:
                 lines.append(word)
             else:
                 return None
@@ -191,9 +191,6 @@ class _Block:
             return False
         left, _, right, _ = self._box(line)
         return right - left <= self.room
-
-    def _fits_below(self, lines: int) -> bool:
-        return (lines + 1) * self.pitch <= self.room
 
     def _height(self, lines: Sequence[str]) -> int:
         if not lines:

@@ -8,6 +8,7 @@ from end to end: the published code reads null, nan, None and NA as missing numb
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from tempfile import TemporaryDirectory
 from typing import Literal
 
@@ -144,12 +145,6 @@ def _co_embedded_runs(
 
 def _runs(words: Sequence[str], co: set[str]) -> Iterator[list[str]]:
     """Yield the longest runs of words that are all in `co`."""
-    run: list[str] = []
-    for word in words:
-        if word in co:
-            run.append(word)
-        elif run:
-            yield run
-            run = []
-    if run:
-        yield run
+    for is_inside, run in groupby(words, key=co.__contains__):
+        if is_inside:
+            yield list(run)

@@ -29,12 +29,7 @@ class Word:
     bold: bool = False
 
 
-@dataclass(frozen=True)
-class Placed:
-    """A word and where it begins, from the left end of its line."""
-
-    x: float
-    word: Word
+Placed = tuple[float, Word]  # where a word begins, from the left end of its line
 
 
 def words_of(text: str, colour: str = PALETTE["text"]) -> list[Word]:
@@ -96,7 +91,7 @@ def _broken(words: Iterable[Word], width: float) -> list[list[Placed]]:
         if not lines or x + own > width:
             lines.append([])
             x = 0.0
-        lines[-1].append(Placed(x, word))
+        lines[-1].append((x, word))
         x += own + _space()
     return lines
 

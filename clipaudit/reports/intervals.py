@@ -131,7 +131,9 @@ def register_structs(
     """Give SQL a function of Arrow columns, which returns `structs` of these fields."""
     kind = f"struct({', '.join(f'{field} double' for field in fields)})"
     # nulls SPECIAL: else DuckDB forbids them in the answer
-    connection.create_function(name, function, [*parameters], kind, type=ARROW, null_handling=SPECIAL)
+    connection.create_function(
+        name, function, [*parameters], kind, type=ARROW, null_handling=SPECIAL
+    )
 
 
 def structs(values: Float64[np.ndarray, "n fields"], fields: Sequence[str]) -> pa.Array:

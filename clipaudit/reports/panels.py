@@ -79,6 +79,12 @@ def write_note(axes: Axes, text: str, place: Literal["middle", "left", "right"] 
     axes.text(s=text, transform=axes.transAxes, color=PALETTE["quiet"], **where)
 
 
+def write_above(axes: Axes, text: str, **look: object) -> None:
+    """Write a text in the upper right corner of a panel."""
+    where: dict[str, Any] = {"ha": "right", "va": "top", **look}
+    axes.text(0.97, 0.95, text, transform=axes.transAxes, **where)
+
+
 def title_groups(axes: Axes, titles: Sequence[str]) -> None:
     """Write titles below groups side by side, where they are few: else they would collide."""
     shown = titles if len(titles) <= TITLED else []

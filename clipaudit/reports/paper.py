@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch
 from PIL import Image
 
 from clipaudit.corpora.images import open_picture
@@ -108,23 +108,6 @@ class Paper:
             if within is not None:
                 patch.set_clip_path(within)
 
-    def box(
-        self,
-        corner: np.ndarray,
-        width: float,
-        height: float,
-        colour: str,
-        *,
-        lines: tuple[float, float],
-    ) -> None:
-        """Draw an upright box by its upper left corner, as `outline` draws polygons."""
-        left, top = corner.tolist()
-        for line_colour, line in zip(("white", colour), lines, strict=True):
-            box = Rectangle(
-                (left, top), width, height, fill=False, edgecolor=line_colour, linewidth=line
-            )
-            self._axes.add_patch(box)
-
     def _image(self, image: Image.Image, x: float, y: float, side: float, pixels: int) -> Spot:
         inch = side / max(image.size)
         width, height = (inch * size for size in image.size)
@@ -202,8 +185,8 @@ class Paper:
     def lines(self, x: float, y: float, lines: Lines) -> float:
         """Write lines, the first below y, and return where the last ends."""
         for number, line in enumerate(lines):
-            for placed in line:
-                self._word(x + placed.x, y + number * LINE, placed.word)
+            for at, word in line:
+                self._word(x + at, y + number * LINE, word)
         return y + len(lines) * LINE
 
     def centred(self, x: float, y: float, side: float, words: Sequence[Word]) -> None:

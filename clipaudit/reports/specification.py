@@ -142,6 +142,13 @@ def part_files(run: Settings, folder: str, corpora: Sequence[str], suffix: str =
     ]
 
 
+def encoder_files(
+    run: Settings, folder: str, encoders: Sequence[str], corpora: Sequence[str]
+) -> list[str]:
+    """Return the parts of each corpus by each encoder: `<folder>/<encoder>/<corpus>/<part>`."""
+    return [path for each in encoders for path in part_files(run, f"{folder}/{each}", corpora)]
+
+
 def prediction_files(models: Iterable[tuple[str, str]], test_sets: Sequence[str]) -> list[str]:
     """Return the predictions of models, each (recipe, manifest), on some test sets."""
     return once(

@@ -5,10 +5,9 @@ picture holds are orange and others blue; a sign before each says the same witho
 are in inches in print, y grows downwards. Pictures are shrunk, never cut or stretched.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +21,7 @@ from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, WIDTHS, style
 from clipaudit.reports.flowing import LINE, Word, set_in_lines, words_of
 from clipaudit.reports.galleries import decimals
 from clipaudit.reports.gallery_options import ShownSet
+from clipaudit.reports.panels import by
 from clipaudit.reports.paper import Lines, Paper, Spot, decoded, in_lines, shown_text
 from clipaudit.reports.shown_pictures import Pictures
 
@@ -130,24 +130,16 @@ def _name(row: Row) -> str:
 def _blocks(labels: pa.Table, neighbors: pa.Table, boxes: pa.Table) -> list[_Block]:
     """Return the examples by rank."""
     of_label, of_neighbor, of_box = (
-        _grouped(table.to_pylist(), "rank") for table in (labels, neighbors, boxes)
+        by(table.to_pylist(), "rank") for table in (labels, neighbors, boxes)
     )
     return [
         _Block(
-            _grouped(rows, "model"),
-            _grouped(of_neighbor.get(rank, []), "model"),
+            by(rows, "model"),
+            by(of_neighbor.get(rank, []), "model"),
             of_box.get(rank, []),
         )
         for rank, rows in of_label.items()
     ]
-
-
-def _grouped(rows: Iterable[Row], key: str) -> dict[Any, list[Row]]:
-    """Return rows by the value of a column, the values in their first order."""
-    found: dict[Any, list[Row]] = {}
-    for row in rows:
-        found.setdefault(row[key], []).append(row)
-    return found
 
 
 # --- the layout ----------------------------------------------------------------------------------
@@ -215,8 +207,9 @@ def _bands(
 def _box(paper: Paper, spot: Spot, box: Row) -> None:
     """Draw a box, given in pixels, in a picture."""
     corner = spot.on_paper(np.array([box["left"], box["top"]]))
-    width, height = spot.inch * box["width"], spot.inch * box["height"]
-    paper.box(corner, width, height, TRUE_COLOUR, lines=(2.4, 1.2))
+    size = spot.inch * np.array([box["width"], box["height"]])
+    corners = corner + size * np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    paper.outline(corners, TRUE_COLOUR, lines=(2.4, 1.2))
 
 
 def _counts(near: Row) -> list[Word]:

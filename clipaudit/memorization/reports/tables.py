@@ -9,11 +9,9 @@ from clipaudit.memorization.reports.layouts import LISTED
 from clipaudit.memorization.reports.points import (
     TARGETS,
     all_points,
-    curve_files,
-    gap_files,
+    asked_points,
     point_rows,
     point_title,
-    utility_files,
 )
 from clipaudit.memorization.settings import Memorization
 from clipaudit.reports.contents import SampleNumbers, sample_numbers
@@ -22,6 +20,7 @@ from clipaudit.reports.specification import (
     ReportTable,
     corpus_rows,
     numbered,
+    once,
     part_files,
     titled,
 )
@@ -109,13 +108,18 @@ def overlaps(run: Settings, audit: Memorization) -> ReportTable:
 
 def gaps(run: Settings, audit: Memorization) -> ReportTable:
     """The population metrics at every point of the grid, the null control among them."""
-    utility = audit.utility[:1]
+    utility, asked = audit.utility[:1], asked_points(run, audit)
+    models = [(point, trained) for point in asked for trained in TRAINED]
     return ReportTable(
         sql="memorization_gaps",
         inputs={
-            "gaps": gap_files(run, audit),
-            "curves": curve_files(run, audit),
-            "utility": utility_files(run, audit, utility),
+            "gaps": [paths.gaps(public, point.name) for public in audit.publics for point in asked],
+            "curves": once(paths.curves(each.recipe, each.manifest(by)) for each, by in models),
+            "utility": once(
+                paths.utility(point.encoder(trained), test_set)
+                for point, trained in models
+                for test_set in utility
+            ),
         },
         relations={
             "publics": corpus_rows(run, "public", audit.publics),
@@ -149,18 +153,17 @@ def evidence(run: Settings, audit: Memorization) -> ReportTable:
         for position, asked in enumerate(zip(*seeds.values(), strict=True))
         for seed, point in zip(seeds, asked, strict=True)
     ]
-    curves = [
-        paths.curves(str(row["recipe"]), str(row[f"manifest_{trained}"]))
-        for row in rows
-        for trained in TRAINED
-    ]
     return ReportTable(
         sql="memorization_evidence",
         inputs={
             "gaps": [
                 paths.gaps(public, str(row["point"])) for public in audit.publics for row in rows
             ],
-            "curves": list(dict.fromkeys(curves)),
+            "curves": once(
+                paths.curves(str(row["recipe"]), str(row[f"manifest_{trained}"]))
+                for row in rows
+                for trained in TRAINED
+            ),
         },
         relations={
             "publics": corpus_rows(run, "public", audit.publics),

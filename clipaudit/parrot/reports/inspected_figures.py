@@ -18,6 +18,7 @@ from clipaudit.reports.layouts import short_count
 from clipaudit.reports.specification import (
     ReportFigure,
     ReportTable,
+    encoder_files,
     encoder_title,
     numbered,
     part_files,
@@ -78,11 +79,7 @@ def _top_pairs(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
     table = ReportTable(
         sql="parrot_fig1",
         inputs={
-            "scores": [
-                path
-                for encoder in audit.inspected
-                for path in part_files(run, f"caption_scores/{encoder}", [corpus])
-            ],
+            "scores": encoder_files(run, "caption_scores", audit.inspected, [corpus]),
             "matches": part_files(run, "matches", [corpus]),
         },
         relations={
@@ -180,11 +177,7 @@ def _heldout(run: Settings, audit: Parrot, settings: Curations) -> ReportFigure:
     table = ReportTable(
         sql="parrot_fig7",
         inputs={
-            "scores": [
-                path
-                for encoder in encoders
-                for path in part_files(run, f"heldout_scores/{encoder}", [corpus])
-            ],
+            "scores": encoder_files(run, "heldout_scores", encoders, [corpus]),
             "heldout": [
                 paths.manifest(corpus, name, part) for name in HELDOUT for part in run.parts(corpus)
             ],

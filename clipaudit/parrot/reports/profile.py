@@ -11,6 +11,7 @@ from clipaudit.reports.specification import (
     RelationRow,
     ReportTable,
     corpus_rows,
+    encoder_files,
     encoder_title,
     numbered,
     part_files,
@@ -130,13 +131,7 @@ def mean_scores(run: Settings, audit: Parrot) -> ReportTable:
     """Table 9: mean scores of pictures before and after text is erased."""
     return ReportTable(
         sql="parrot_table9",
-        inputs={
-            "scores": [
-                path
-                for encoder in audit.inspected
-                for path in part_files(run, f"caption_scores/{encoder}", audit.corpora)
-            ]
-        },
+        inputs={"scores": encoder_files(run, "caption_scores", audit.inspected, audit.corpora)},
         relations={
             "models": numbered(
                 {

@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from clipaudit.plaindata import Row, Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, WIDTHS, bare_figure, style
 from clipaudit.reports.layouts import short_count
-from clipaudit.reports.panels import BELOW, by, write_legend, write_note
+from clipaudit.reports.panels import BELOW, by, write_above, write_legend, write_note
 
 
 class _Scale(NamedTuple):
@@ -170,14 +170,8 @@ def _write_notes(axes: Axes, panel: Rows, options: Mapping[str, str]) -> None:
     if not panel:
         write_note(axes, options.get("empty", "no records"))
     elif "alone" in options and all(row["is_default"] for row in panel):
-        axes.text(
-            *(0.97, 0.95, textwrap.fill(options["alone"], _BESIDE)),
-            transform=axes.transAxes,
-            color=PALETTE["quiet"],
-            fontsize=7,
-            ha="right",
-            va="top",
-        )
+        note = textwrap.fill(options["alone"], _BESIDE)
+        write_above(axes, note, color=PALETTE["quiet"], fontsize=7)
 
 
 def _label_panel(

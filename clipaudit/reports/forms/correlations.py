@@ -61,7 +61,8 @@ def _draw_set(axes: Axes, place: int, shift: float, bins: Rows) -> Line2D:
         np.array([100 * row[name] for row in filled])
         for name in ("accuracy", "accuracy_low", "accuracy_high")
     )
-    middles = [_middle(row, shift) for row in filled]
+    left, right = (np.array([row[name] for row in filled]) for name in ("bin_low", "bin_high"))
+    middles = (left + right) / 2 + shift * (right - left)
     margins = np.maximum([accuracy - low, high - accuracy], 0)
     axes.errorbar(
         middles,
@@ -77,11 +78,6 @@ def _draw_set(axes: Axes, place: int, shift: float, bins: Rows) -> Line2D:
         chance = 0.5 * (1 + np.tanh(0.5 * logits))  # the logistic function, without overflow
         axes.plot(x, 100 * chance, linestyle=line, **look)
     return Line2D([], [], marker=marker, linestyle=line, label=_label(bins[0]), **look)
-
-
-def _middle(row: Row, shift: float) -> float:
-    low, high = float(row["bin_low"]), float(row["bin_high"])
-    return (low + high) / 2 + shift * (high - low)
 
 
 def _label(row: Row) -> str:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from clipaudit.plaindata import Row, Rows
 from clipaudit.reports.drawing import SERIES_COLOURS, style
 from clipaudit.reports.layouts import number, short_count
-from clipaudit.reports.panels import by, finish, new_panels, write_note
+from clipaudit.reports.panels import by, finish, new_panels, write_above, write_note
 
 _LOOKS: Mapping[str, Mapping[str, Any]] = {
     "target": {"color": SERIES_COLOURS[1], "linestyle": "-"},
@@ -67,12 +67,7 @@ def _draw_panel(axes: Axes, panel: Rows) -> dict[str, Any]:
         (handles[model],) = axes.step(recall, share, where="pre", label=label, **_LOOKS[model])
     if len(stairs) == len(_LOOKS):
         _shade(axes, *stairs.values())
-    axes.text(
-        *(0.97, 0.95, f"AUCG = {number(panel[0]['aucg'], digits=3)}"),
-        transform=axes.transAxes,
-        ha="right",
-        va="top",
-    )
+    write_above(axes, f"AUCG = {number(panel[0]['aucg'], digits=3)}")
     return handles
 
 

@@ -30,7 +30,7 @@ from clipaudit.similarity.prunings import (
     web,
     with_small,
 )
-from clipaudit.similarity.reports.sources import web_title
+from clipaudit.similarity.reports.neighbors import web_title
 from clipaudit.similarity.settings import CoreSet, Evidence, Robustness, Similarity
 from clipaudit.steps.paths import CLASSIFIER, PRETRAINED
 
@@ -215,30 +215,33 @@ def evidence_models(audit: Similarity) -> set[Model]:
 
 def evidence_of_pruning(run: Settings, audit: Similarity, evidence: Evidence) -> ReportTable:
     """The effect of pruning over several seeds, against a random set of the same size."""
-    arms = _arms(audit, evidence)
-    return ReportTable(
-        sql="similarity_evidence",
-        inputs={"predictions": _arm_predictions(run, audit, arms)},
-        relations={"arms": arms, "testsets": corpus_rows(run, "testset", audit.test_sets)},
-        parameters={"reference": evidence.reference, "t": _quantile(evidence)},
-    )
+    arms, reference = _arms(audit, evidence), {"reference": evidence.reference}
+    return _evidence(run, audit, evidence, "similarity_evidence", arms, reference)
 
 
 def evidence_of_orders(run: Settings, audit: Similarity, evidence: Evidence) -> ReportTable:
     """Near-, rand- and far-pruning by one size over several seeds."""
     arms = _order_arms(audit, evidence)
-    return ReportTable(
-        sql="similarity_evidence_orders",
-        inputs={"predictions": _arm_predictions(run, audit, arms)},
-        relations={"arms": arms, "testsets": corpus_rows(run, "testset", audit.test_sets)},
-        parameters={"t": _quantile(evidence)},
-    )
+    return _evidence(run, audit, evidence, "similarity_evidence_orders", arms, {})
 
 
-def _quantile(evidence: Evidence) -> float:
+def _evidence(
+    run: Settings,
+    audit: Similarity,
+    evidence: Evidence,
+    sql: str,
+    arms: list[RelationRow],
+    parameters: Mapping[str, object],
+) -> ReportTable:
     from clipaudit.reports.intervals import student_quantile  # scipy: not for every planning
 
-    return student_quantile(len(evidence.recipes) - 1)
+    models = [(str(arm["recipe"]), str(arm["manifest"])) for arm in arms]
+    return ReportTable(
+        sql=sql,
+        inputs={"predictions": prediction_files(models, _evaluated(run, audit))},
+        relations={"arms": arms, "testsets": corpus_rows(run, "testset", audit.test_sets)},
+        parameters={**parameters, "t": student_quantile(len(evidence.recipes) - 1)},
+    )
 
 
 def _arms(audit: Similarity, evidence: Evidence) -> list[RelationRow]:
@@ -268,13 +271,6 @@ def _order_arms(audit: Similarity, evidence: Evidence) -> list[RelationRow]:
         for recipe in evidence.recipes
         for order, what in prunings.items()
     ]
-
-
-def _arm_predictions(
-    run: Settings, audit: Similarity, arms: Sequence[Mapping[str, object]]
-) -> list[str]:
-    models = [(str(arm["recipe"]), str(arm["manifest"])) for arm in arms]
-    return prediction_files(models, _evaluated(run, audit))
 
 
 # --- effective robustness ------------------------------------------------------------------------

@@ -26,19 +26,14 @@ from clipaudit.reports.specification import (
 )
 from clipaudit.similarity.prunings import web
 from clipaudit.similarity.reports.accuracies import in_grid
-from clipaudit.similarity.reports.neighbors import around_gap
+from clipaudit.similarity.reports.neighbors import around_gap, neighbors_in_web, web_title
 from clipaudit.similarity.reports.pruning_figures import (
     curves_beside,
     curves_of_queries,
     curves_of_sets,
 )
-from clipaudit.similarity.reports.sources import (
-    kept_neighbors,
-    neighbors_in_web,
-    neighbors_of,
-    web_title,
-)
 from clipaudit.similarity.settings import Pair, Similarity
+from clipaudit.steps import paths
 
 FIRST = 3  # test sets of Figures 3 (left) and 4; the rest are Figure 6's
 ACCURACY_BINS = 20  # per unit of similarity: bins of 0.05, the paper's
@@ -98,8 +93,8 @@ def _histograms(run: Settings, audit: Similarity, test_sets: Sequence[str]) -> R
     return _two_histograms(
         run,
         test_sets,
-        neighbors_of(audit, audit.large),
-        neighbors_of(audit, audit.small),
+        paths.neighbors(audit.encoder, audit.large),
+        paths.neighbors(audit.encoder, audit.small),
         [("large", run.title(audit.large)), ("small", run.title(audit.small))],
         f"Similarity of test images to their nearest images in {run.title(audit.large)} and in "
         f"{run.title(audit.small)}.",
@@ -112,8 +107,8 @@ def _encoders(run: Settings, audit: Similarity, second: str) -> ReportFigure:
     return _two_histograms(
         run,
         audit.test_sets,
-        neighbors_of(audit, audit.small),
-        neighbors_of(audit, audit.small, second),
+        paths.neighbors(audit.encoder, audit.small),
+        paths.neighbors(second, audit.small),
         [("encoder", titles[0]), ("second_encoder", titles[1])],
         f"Similarity of test images to their nearest images in {run.title(audit.small)} under two "
         "encoders.",
@@ -175,13 +170,13 @@ def _correlations(
 def _pair(run: Settings, audit: Similarity, name: str, pair: Pair) -> dict[str, ReportFigure]:
     """Figures 11 and 12: another small set and test set compared with the large set."""
     search = f"pair-{name}"
-    in_web = kept_neighbors(audit, search, audit.large)
+    in_web = paths.kept_neighbors(audit.encoder, search, audit.large)
     test, large, small = run.title(pair.test), web_title(run, audit), run.title(pair.small)
     histograms = _two_histograms(
         run,
         [pair.test],
         in_web,
-        kept_neighbors(audit, search, pair.small),
+        paths.kept_neighbors(audit.encoder, search, pair.small),
         [("large", large), ("small", small)],
         f"Similarity of {test} to the nearest images in {large} and in {small}.",
     )

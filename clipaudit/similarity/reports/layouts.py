@@ -33,10 +33,6 @@ def _measure_interval(row: Row) -> str:
     return interval(row["value_low"], row["value_high"], sign=row["measure"] in _DIFFERENCES)
 
 
-def _grid_note(row: Row) -> str:
-    return "" if row["in_grid"] else ", not in this grid"
-
-
 def _line_note(row: Row) -> str:
     """Say how many models a robustness line goes through, where there is one."""
     if row["is_reference"]:
@@ -61,11 +57,6 @@ _CHANGE = (
     Line("change in the paper", cell(percent, "published_relative_change", digits=1, sign=True)),
 )
 
-_MEASURES = (
-    Line("", _measure, cell(count, "images")),
-    Line("95 % interval", _measure_interval),
-)
-
 _GRID_NOTE = " Not in this grid: no such model was asked for."
 
 _ACCURACY_NOTE = (
@@ -74,6 +65,29 @@ _ACCURACY_NOTE = (
     "number of samples removed. Intervals are exact for accuracies and a bootstrap over the test "
     "images, paired with the unpruned data set, for relative changes." + _GRID_NOTE
 )
+
+
+def _accuracies(caption: str, lines: tuple[Line, ...]) -> Layout:
+    """Return a table of models' accuracies, a column for each test set."""
+    return Layout(
+        caption,
+        corner="Dataset",
+        lead="Size",
+        row="dataset",
+        column="testset",
+        row_note=lambda row: "" if row["in_grid"] else ", not in this grid",
+        lines=lines,
+    )
+
+
+def _over_seeds(caption: str) -> Layout:
+    """Return a table of what was measured over seeds, a row for each test set."""
+    lines = (
+        Line("", _measure, cell(count, "images")),
+        Line("95 % interval", _measure_interval),
+    )
+    return Layout(caption, "Test set", "testset_title", "measure", lines, lead="Images")
+
 
 LAYOUTS: Mapping[str, Layout | Listing] = {
     "similarity_deduplication": Listing(
@@ -89,26 +103,16 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
             "Removed, %": cell(percent, "removed_share", missing=MISSING),
         },
     ),
-    "similarity_evidence": Layout(
-        caption="What pruning to the gap of one test set costs: mean top-1 accuracy (%) over seeds "
+    "similarity_evidence": _over_seeds(
+        "What pruning to the gap of one test set costs: mean top-1 accuracy (%) over seeds "
         "of models trained on the pruned set and on a random set of the same size, and their "
         "difference, also less the difference on the reference test set. Student's 95 % intervals "
         "over seeds.",
-        corner="Test set",
-        lead="Images",
-        row="testset_title",
-        column="measure",
-        lines=_MEASURES,
     ),
-    "similarity_evidence_orders": Layout(
-        caption="What near-, rand- and far-pruning by the same number of samples cost: mean top-1 "
+    "similarity_evidence_orders": _over_seeds(
+        "What near-, rand- and far-pruning by the same number of samples cost: mean top-1 "
         "accuracy (%) over seeds, near and far being by similarity to one test set, and the "
         "differences, taken seed by seed. Student's 95 % intervals over seeds.",
-        corner="Test set",
-        lead="Images",
-        row="testset_title",
-        column="measure",
-        lines=_MEASURES,
     ),
     "similarity_gap_check": Listing(
         caption="After gap pruning: how similar the nearest kept sample of the large set is to "
@@ -142,15 +146,10 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
             Line("expected in the paper", cell(percent, "published_expected_accuracy", digits=0)),
         ),
     ),
-    "similarity_table1": Layout(
-        caption="Corrected zero-shot accuracy (top-1, %), the small set added to the large one. "
+    "similarity_table1": _accuracies(
+        "Corrected zero-shot accuracy (top-1, %), the small set added to the large one. "
         + _ACCURACY_NOTE,
-        corner="Dataset",
-        lead="Size",
-        row="dataset",
-        column="testset",
-        row_note=_grid_note,
-        lines=(*_ACCURACY, *_CHANGE),
+        (*_ACCURACY, *_CHANGE),
     ),
     "similarity_table2": Layout(
         caption="Test images with a near duplicate in the train sets: an image at a distance "
@@ -170,30 +169,20 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
             ),
         ),
     ),
-    "similarity_table3": Layout(
-        caption="Zero-shot accuracy (top-1, %) of models trained on core sets of equal size. "
+    "similarity_table3": _accuracies(
+        "Zero-shot accuracy (top-1, %) of models trained on core sets of equal size. "
         "\N{LEFT SINGLE QUOTATION MARK}X-far-pruned\N{RIGHT SINGLE QUOTATION MARK} keeps the "
         "samples most similar to the test images of X, "
         "\N{LEFT SINGLE QUOTATION MARK}all\N{RIGHT SINGLE QUOTATION MARK} being all test sets at "
         "once; SemDeDup keeps as many by deduplication alone. The average is over test sets; "
         "intervals are exact." + _GRID_NOTE,
-        corner="Dataset",
-        lead="Size",
-        row="dataset",
-        column="testset",
-        row_note=_grid_note,
-        lines=_ACCURACY,
+        _ACCURACY,
     ),
-    "similarity_table4": Layout(
-        caption="Corrected zero-shot accuracy (top-1, %), the small set not added. Classifiers "
+    "similarity_table4": _accuracies(
+        "Corrected zero-shot accuracy (top-1, %), the small set not added. Classifiers "
         "trained on labels, where there are some, come last, on the test sets that have their "
         "classes. " + _ACCURACY_NOTE,
-        corner="Dataset",
-        lead="Size",
-        row="dataset",
-        column="testset",
-        row_note=_grid_note,
-        lines=(*_ACCURACY, *_CHANGE),
+        (*_ACCURACY, *_CHANGE),
     ),
     "similarity_table5": Layout(
         caption="Spearman's rank correlation, over the images of each test set, between their "

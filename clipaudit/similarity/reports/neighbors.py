@@ -18,11 +18,6 @@ from clipaudit.reports.specification import (
     part_files,
 )
 from clipaudit.similarity.prunings import base, kept_searches, large_prunings, pruned, web
-from clipaudit.similarity.reports.sources import (
-    kept_neighbors,
-    neighbors_of,
-    web_title,
-)
 from clipaudit.similarity.settings import Similarity
 from clipaudit.steps import paths
 
@@ -44,7 +39,7 @@ def near_duplicates(run: Settings, audit: Similarity) -> ReportTable:
 def second_encoder(run: Settings, audit: Similarity, second: str) -> ReportTable:
     """Table 5: similarity to the small set under two encoders."""
     titles = [encoder_title(run, name) for name in (audit.encoder, second)]
-    files = [neighbors_of(audit, audit.small, name) for name in (audit.encoder, second)]
+    files = [paths.neighbors(name, audit.small) for name in (audit.encoder, second)]
     return ReportTable(
         sql="similarity_table5",
         inputs={"neighbors": list(dict.fromkeys(files))},
@@ -72,7 +67,7 @@ def around_gap(
     return ReportTable(
         sql=sql,
         inputs={
-            "neighbors": [neighbors_of(audit, audit.small)],
+            "neighbors": [paths.neighbors(audit.encoder, audit.small)],
             "similarities": part_files(
                 run, f"similarities/{audit.encoder}", [audit.large, audit.small]
             ),
@@ -96,7 +91,7 @@ def nearer(run: Settings, audit: Similarity) -> ReportTable:
     if base(audit) == DEDUPLICATED:
         title = web_title(run, audit)
         train_sets.append({"corpus": web(audit), "title": title, "search": DEDUPLICATED})
-        searched.append(kept_neighbors(audit, DEDUPLICATED, audit.large))
+        searched.append(paths.kept_neighbors(audit.encoder, DEDUPLICATED, audit.large))
     return ReportTable(
         sql="similarity_table7",
         inputs={"neighbors": _neighbors_of_both(audit), "kept_neighbors": searched},
@@ -129,8 +124,10 @@ def gap_check(run: Settings, audit: Similarity) -> ReportTable:
     return ReportTable(
         sql="similarity_gap_check",
         inputs={
-            "neighbors": [neighbors_of(audit, audit.small)],
-            "kept_neighbors": [kept_neighbors(audit, name, audit.large) for name in prunings],
+            "neighbors": [paths.neighbors(audit.encoder, audit.small)],
+            "kept_neighbors": [
+                paths.kept_neighbors(audit.encoder, name, audit.large) for name in prunings
+            ],
         },
         relations={
             "searches": [
@@ -143,8 +140,26 @@ def gap_check(run: Settings, audit: Similarity) -> ReportTable:
     )
 
 
+# --- the set that prunings start from -------------------------------------------------------------
+
+
+def neighbors_in_web(audit: Similarity) -> str:
+    """Return the nearest samples in the set that prunings start from (LAION-200M)."""
+    if base(audit) == ALL:
+        return paths.neighbors(audit.encoder, audit.large)
+    return paths.kept_neighbors(audit.encoder, base(audit), audit.large)
+
+
+def web_title(run: Settings, audit: Similarity) -> str:
+    """Return what tables call the set that prunings start from."""
+    title = run.title(audit.large)
+    if audit.deduplication is None:
+        return title
+    return audit.deduplication.title or f"{title}, deduplicated"
+
+
 def _neighbors_of_both(audit: Similarity) -> list[str]:
-    return [neighbors_of(audit, corpus) for corpus in (audit.large, audit.small)]
+    return [paths.neighbors(audit.encoder, corpus) for corpus in (audit.large, audit.small)]
 
 
 def _corpora(run: Settings, audit: Similarity) -> dict[str, object]:

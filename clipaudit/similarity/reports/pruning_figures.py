@@ -13,7 +13,7 @@ from clipaudit.config.settings import Settings
 from clipaudit.reports.specification import ReportFigure, ReportTable, manifest_files, members, once
 from clipaudit.similarity.prunings import pruned, web
 from clipaudit.similarity.reports.accuracies import classified, in_grid
-from clipaudit.similarity.reports.sources import web_title
+from clipaudit.similarity.reports.neighbors import web_title
 from clipaudit.similarity.settings import NearFar, Similarity, Supervised
 from clipaudit.steps import paths
 
