@@ -64,7 +64,8 @@ def detect_objects(
     done = bare = 0
     for batch in Workers(source.batches, workers=workers, pinned=device.type == "cuda"):
         stored = np.array([sizes[batch.shard, row] for row in batch.rows], np.int64).reshape(-1, 2)
-        table = _detect_batch(batch, stored, detector, preparation, threshold, device, drops)
+        finite, found = _run(batch, stored, detector, preparation, threshold, device)
+        table = _batch_objects(batch, stored, finite, found, drops)
         yield table
         done += len(batch.rows) + len(batch.faults)
         bare += pictures_without_objects(table)
@@ -72,16 +73,14 @@ def detect_objects(
     _log.info("%d of %d pictures show no object above %g", bare, done, threshold)
 
 
-def _detect_batch(
+def _batch_objects(
     batch: PictureBatch,
     sizes: Int64[np.ndarray, "n 2"],
-    detector: Detector,
-    preparation: Preparation,
-    threshold: float,
-    device: torch.device,
+    finite: Bool[np.ndarray, " n"],
+    found: Sequence[dict[str, torch.Tensor]],
     drops: Drops,
 ) -> pa.Table:
-    finite, found = _run(batch, sizes, detector, preparation, threshold, device)
+    """Return the OBJECTS of a batch, from what `_run` gave; add its losses to `drops`."""
     losses = [(fault.row, fault.key, fault.reason, fault.detail) for fault in batch.faults]
     losses += [(batch.rows[at], batch.keys[at], NOT_FINITE, "") for at in np.flatnonzero(~finite)]
     for loss in sorted(losses):

@@ -130,7 +130,9 @@ def most_memorized(
     shown = [sample_addresses(table, "public_shard", "public_row") for table in near.values()]
     public = _rows_at(material.public, np.unique(np.concatenate(shown)))
     labels = {model: sample_labels(near[model], truths, public, chosen, k=k) for model in MODELS}
-    names = _names(material.vocabulary)
+    # most parts repeat what others say
+    every = pa.concat_tables(material.vocabulary).group_by(["label", "name"], use_threads=False)
+    names = merged_vocabulary([every.aggregate([])])
     return Examples(
         _labels_table(chosen, labels, names, shards, k),
         _neighbors_table(places, near, truths, public),
@@ -311,9 +313,3 @@ def _boxes_table(places: Int64[np.ndarray, " n"], truths: pa.Table) -> pa.Table:
 def _ranks(places: Int64[np.ndarray, " n"], addresses: Int64[np.ndarray, " m"]) -> pa.Array:
     """Return the place in the list of each address's example."""
     return pc.index_in(pa.array(addresses), pa.array(places))
-
-
-def _names(vocabularies: Iterable[pa.Table]) -> pa.Table:
-    """Return one VOCABULARY of all; most parts repeat what others say."""
-    every = pa.concat_tables(vocabularies).group_by(["label", "name"], use_threads=False)
-    return merged_vocabulary([every.aggregate([])])

@@ -21,7 +21,7 @@ class ReportFiles:
         self.corpora, self.run = corpora, corpora.run
         self.tables: dict[str, ReportTable] = {}
         self.figures: dict[str, ReportFigure] = {}
-        self._galleries: dict[str, dict[str, Gallery]] = {}
+        self._galleries: dict[str, Gallery] = {}
         unread: list[str] = []
         for audit, _ in self.run.audits():
             reported = contents(audit)
@@ -29,15 +29,12 @@ class ReportFiles:
                 self.tables |= tables(self.run)
             for figures in reported.figures:
                 self.figures |= figures(self.run)
-            self._galleries[audit.name] = dict(reported.galleries(self.run))
+            self._galleries |= reported.galleries(self.run)
             unread += reported.unread(self.run)
-        self._every_gallery = {
-            name: gallery for each in self._galleries.values() for name, gallery in each.items()
-        }
 
         # pointers of all that the enabled audits have, and the forms of it that people read
         self.table_pointers = self._results(map(paths.table, self.tables))
-        names = [*self.figures, *self._every_gallery]
+        names = [*self.figures, *self._galleries]
         self.figure_pointers = self._results(map(paths.figure, names))
         self.drawn_tables = self._results(map(paths.drawn_table, self.tables))
         self.drawn_figures = self._results(map(paths.drawn_figure, self.figures))
@@ -46,7 +43,8 @@ class ReportFiles:
 
     def galleries(self, audit: str) -> Mapping[str, Gallery]:
         """Return the galleries of an audit that is on."""
-        return self._galleries[audit]
+        every = self._galleries.items()
+        return {name: gallery for name, gallery in every if name.startswith(f"{audit}_")}
 
     # --- tables and figures -----------------------------------------------------------------------
 
@@ -95,14 +93,14 @@ class ReportFiles:
 
     def gallery_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
         """Return the pointers that a gallery is made from, and the tars if it shows pictures."""
-        gallery = self._every_gallery[wildcards.figure]
+        gallery = self._galleries[wildcards.figure]
         pointers = self.pointers(gallery.inputs)
         tars = self.corpora.tars(gallery.shown)
         return {**pointers, "tars": tars} if tars else pointers
 
     def gallery(self, name: str) -> Callable[[Wildcards], object]:
         """Return what gives a field of `Gallery`, as plain data."""
-        return lambda wildcards: asdict(self._every_gallery[wildcards.figure])[name]
+        return lambda wildcards: asdict(self._galleries[wildcards.figure])[name]
 
     def pointers(self, inputs: Mapping[str, Sequence[str]]) -> dict[str, Paths]:
         """Return pointers, relative to results/, as the rules name them."""

@@ -1,8 +1,7 @@
 """The most memorized samples as a picture: what each model finds by the caption of a picture.
 
 Jayaraman et al., NeurIPS 2024, Figures 1, 11 and 12. As there, labels that the sample's own
-picture holds are orange and others blue; a sign before each says the same without colour. Measures
-are in inches in print, y grows downwards. Pictures are shrunk, never cut or stretched.
+picture holds are orange and others blue; a sign before each says the same without colour.
 """
 
 from collections.abc import Mapping, Sequence
@@ -189,7 +188,11 @@ def _bands(
             address = _address(near, "public_shard", "public_row")
             paper.picture(decoded(pictures[public, address]), x, top, side)
             paper.centred(x, top + side, side, [Word(f"{near['similarity']:.{places}f}")])
-            paper.centred(x, top + side + LINE, side, _counts(near))
+            counts = [
+                Word(f"{TRUE}{len(near['true_labels'])}", TRUE_COLOUR),
+                Word(f"{FALSE}{len(near['false_labels'])}", FALSE_COLOUR),
+            ]
+            paper.centred(x, top + side + LINE, side, counts)
         title = in_lines(
             [Word(word.text, bold=True) for word in words_of(block.title(model))],
             WIDTH - MARGIN - words,
@@ -210,12 +213,6 @@ def _box(paper: Paper, spot: Spot, box: Row) -> None:
     size = spot.inch * np.array([box["width"], box["height"]])
     corners = corner + size * np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
     paper.outline(corners, TRUE_COLOUR, lines=(2.4, 1.2))
-
-
-def _counts(near: Row) -> list[Word]:
-    """Say how many true and false labels a public picture shows."""
-    true, false = len(near["true_labels"]), len(near["false_labels"])
-    return [Word(f"{TRUE}{true}", TRUE_COLOUR), Word(f"{FALSE}{false}", FALSE_COLOUR)]
 
 
 def _legend(k: int, title: str, *, boxed: bool) -> Lines:

@@ -1,6 +1,7 @@
 """How the tables of the parrot-caption audit look in print: headings, captions, lines."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from clipaudit.plaindata import Row
 from clipaudit.reports.layouts import (
@@ -68,12 +69,14 @@ def _alarms(row: Row) -> str:
 # --- trained models ------------------------------------------------------------------------------
 
 
-def _beside(column: str) -> Cell:
+_rounded = partial(number, digits=DIGITS)
+
+
+def _beside(column: str, form: Callable[..., str] = _rounded) -> Cell:
     """Return what prints a number, and the paper's in brackets where it has one."""
 
     def cell(row: Row) -> str:
-        own = number(row[column], digits=DIGITS) or MISSING
-        paper = number(row[f"published_{column}"], digits=DIGITS)
+        own, paper = form(row[column]) or MISSING, form(row[f"published_{column}"])
         return f"{own} ({paper})" if paper else own
 
     return cell
@@ -85,18 +88,9 @@ def _average(row: Row) -> str:
     return f"{average}, n = {row['tasks']}" if row["tasks"] else average
 
 
-def _samples(row: Row) -> str:
-    own, paper = count(row["samples"]) or MISSING, count(row["published_samples"])
-    return f"{own} ({paper})" if paper else own
-
-
 def _bounds(row: Row) -> str:
     low, high = row["difference_low"], row["difference_high"]
     return interval(low, high, form=number, digits=DIGITS, sign=True)
-
-
-def _agreeing(row: Row) -> str:
-    return f"{row['same_sign']} of {row['seeds']}" if row["seeds"] else ""
 
 
 def _skipped(row: Row) -> str:
@@ -232,7 +226,10 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         lines=(
             Line("", cell(number, "difference", digits=DIGITS, sign=True, missing=MISSING)),
             Line("95 % interval", _bounds),
-            Line("seeds of this sign", _agreeing),
+            Line(
+                "seeds of this sign",
+                lambda row: f"{row['same_sign']} of {row['seeds']}" if row["seeds"] else "",
+            ),
             Line("trained on the parroting set", cell(number, "parrot", digits=DIGITS)),
             Line("trained on the other set", cell(number, "clean", digits=DIGITS)),
         ),
@@ -268,7 +265,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         corner="Model",
         name=lambda row: row["title"],
         fields={
-            "Samples": _samples,
+            "Samples": _beside("samples", count),
             "Sync. S, mean": _beside("sync_mean"),
             "Sync. S, std": _beside("sync_std"),
             "ImageNet": _beside("imagenet"),

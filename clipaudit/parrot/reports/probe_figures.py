@@ -50,7 +50,14 @@ def probe_figures(run: Settings) -> dict[str, ReportFigure]:
     audit = run.section(Parrot)
     if audit is None:
         return {}
-    found = _vocabularies(run, audit)
+    found = {}
+    if 1 in audit.probe.lengths:
+        found["fig5a"] = _tails(run, audit)
+        found["fig5b"] = _ranges(run, audit, "frequency", 1)
+        found["fig5c"] = _ranges(run, audit, "length", 1)
+        found["fig10"] = _words(run, audit)
+    if 2 in audit.probe.lengths:
+        found["fig5d"] = _ranges(run, audit, "length", 2)
     if (settings := audit.curations) is not None:
         smallest, *larger = sorted(set(settings.sizes))
         if 1 in audit.probe.lengths:
@@ -64,19 +71,6 @@ def probe_figures(run: Settings) -> dict[str, ReportFigure]:
 
 
 # --- the vocabularies and the probe --------------------------------------------------------------
-
-
-def _vocabularies(run: Settings, audit: Parrot) -> dict[str, ReportFigure]:
-    """Figures 5 and 10: what pretrained models make of the vocabularies."""
-    found = {}
-    if 1 in audit.probe.lengths:
-        found["fig5a"] = _tails(run, audit)
-        found["fig5b"] = _ranges(run, audit, "frequency", 1)
-        found["fig5c"] = _ranges(run, audit, "length", 1)
-        found["fig10"] = _words(run, audit)
-    if 2 in audit.probe.lengths:
-        found["fig5d"] = _ranges(run, audit, "length", 2)
-    return found
 
 
 def _tails(run: Settings, audit: Parrot) -> ReportFigure:

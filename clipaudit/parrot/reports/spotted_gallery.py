@@ -2,7 +2,6 @@
 
 Lin et al., ECCV 2024, Figures 1, 2, 8, 14 and 15: https://arxiv.org/abs/2312.14232. What the
 caption says too is orange, other spotted text blue; in captions the words are bold besides.
-Measures are in inches in print, y grows downwards.
 """
 
 from collections.abc import Mapping, Sequence

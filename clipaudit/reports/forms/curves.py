@@ -44,11 +44,7 @@ class _Point:
     y: float
     low: float
     high: float
-
-    @property
-    def is_baseline(self) -> bool:
-        """Whether this is the unpruned model."""
-        return bool(self.row["manifest"] == self.row["baseline"])
+    is_baseline: bool  # the unpruned model
 
 
 @style()
@@ -94,7 +90,8 @@ def _points(rows: Sequence[Row], x: str, y: str, scale: float) -> list[_Point]:
         if row[x] is not None and row[y] is not None:
             bounds = (row[f"{y}_low"], row[f"{y}_high"])
             low, high = (np.nan if bound is None else 100 * bound for bound in bounds)
-            points.append(_Point(row, scale * row[x], 100 * row[y], low, high))
+            is_baseline = row["manifest"] == row["baseline"]
+            points.append(_Point(row, scale * row[x], 100 * row[y], low, high, is_baseline))
     return sorted(points, key=lambda point: point.x)
 
 

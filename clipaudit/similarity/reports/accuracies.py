@@ -58,11 +58,7 @@ def in_grid(run: Settings, audit: Similarity, recipe: str, manifest: str) -> boo
 def classified(run: Settings, audit: Similarity) -> list[str]:
     """Return the test sets with the classes of the small set: those that classifiers know."""
     labels = run.corpora[audit.small].labels
-    return [name for name in _evaluated(run, audit) if run.corpora[name].labels == labels]
-
-
-def _evaluated(run: Settings, audit: Similarity) -> list[str]:
-    return pictured(run, audit.test_sets)
+    return [name for name in pictured(run, audit.test_sets) if run.corpora[name].labels == labels]
 
 
 # --- Tables 1, 3 and 4 ---------------------------------------------------------------------------
@@ -82,7 +78,8 @@ def core_sets(run: Settings, audit: Similarity, core: CoreSet) -> ReportTable:
 
 def _of_rows(run: Settings, audit: Similarity, sql: str, rows: list[RelationRow]) -> ReportTable:
     """Return a table with a row for each of some models, and a column for each test set."""
-    made_of = _made_of(run, rows)
+    trained = [row for row in rows if row["recipe"] not in (PRETRAINED, CLASSIFIER)]
+    made_of = [member for row in trained for member in members(run, str(row["manifest"]))]
     return ReportTable(
         sql=sql,
         inputs={
@@ -126,14 +123,8 @@ def _core_rows(run: Settings, audit: Similarity, core: CoreSet) -> list[Relation
         dataset = f"{name}-far-pruned ({titles[manifest]})"
         rows.append(_row(run, audit, dataset, pruned(manifest, f"{name}-far-{CORE}")))
     if core.semdedup:
-        rows.append(
-            _row(
-                run,
-                audit,
-                f"SemDeDup ({run.title(audit.large)})",
-                pruned(audit.large, f"semdedup-{CORE}"),
-            )
-        )
+        dataset = f"SemDeDup ({run.title(audit.large)})"
+        rows.append(_row(run, audit, dataset, pruned(audit.large, f"semdedup-{CORE}")))
     return rows
 
 
@@ -177,14 +168,6 @@ def _row(
     }
 
 
-def _made_of(run: Settings, rows: Sequence[Mapping[str, object]]) -> list[RelationRow]:
-    """Return the relation `members` of the rows whose manifest is one of this run."""
-    manifests = [
-        str(row["manifest"]) for row in rows if row["recipe"] not in (PRETRAINED, CLASSIFIER)
-    ]
-    return [member for manifest in manifests for member in members(run, manifest)]
-
-
 def _predictions(
     run: Settings, audit: Similarity, rows: Sequence[Mapping[str, object]]
 ) -> list[str]:
@@ -196,7 +179,7 @@ def _predictions(
         for recipe, manifest in shown
         for path in prediction_files(
             [(recipe, manifest)],
-            classified(run, audit) if recipe in by_labels else _evaluated(run, audit),
+            classified(run, audit) if recipe in by_labels else pictured(run, audit.test_sets),
         )
     ]
 
@@ -238,7 +221,7 @@ def _evidence(
     models = [(str(arm["recipe"]), str(arm["manifest"])) for arm in arms]
     return ReportTable(
         sql=sql,
-        inputs={"predictions": prediction_files(models, _evaluated(run, audit))},
+        inputs={"predictions": prediction_files(models, pictured(run, audit.test_sets))},
         relations={"arms": arms, "testsets": corpus_rows(run, "testset", audit.test_sets)},
         parameters={**parameters, "t": student_quantile(len(evidence.recipes) - 1)},
     )
