@@ -32,15 +32,15 @@ onstart:
 rule all_figures:
     """Every figure of the enabled audits."""
     input:
-        REPORTS.figure_pointers(),
-        REPORTS.drawn_figures(),
+        REPORTS.figure_pointers,
+        REPORTS.drawn_figures,
 
 
 rule all_tables:
     """Every table of the enabled audits, and the catalog."""
     default_target: True
     input:
-        REPORTS.table_pointers(),
-        REPORTS.drawn_tables(),
+        REPORTS.table_pointers,
+        REPORTS.drawn_tables,
         BESIDES,
         f"{RESULTS}/audit.duckdb",

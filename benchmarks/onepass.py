@@ -29,6 +29,7 @@ import pyarrow.parquet as pq
 
 from clipaudit.ahead import one_ahead
 from clipaudit.corpora.vectors import embedding_array
+from clipaudit.neighbors.backends import search
 from clipaudit.similarity.nearest import SIMILARITIES, PartSearch, QuerySets, query_sets
 from clipaudit.store.parquet import BATCH_ROWS, read_batches, write_tables
 
@@ -143,9 +144,8 @@ def load(path: Path) -> None:
 
 def start(settings: argparse.Namespace, sets: QuerySets) -> PartSearch:
     """Return a search that has seen no rows."""
-    return PartSearch(
-        sets, k=settings.k, backend="native", block_rows=BATCH_ROWS, threads=settings.threads
-    )
+    how = {"backend": "native", "block_rows": BATCH_ROWS, "threads": settings.threads}
+    return PartSearch(sets, search(sets.queries, k=settings.k, **how), block_rows=BATCH_ROWS)
 
 
 def search_rows(search: PartSearch, batches: Batches) -> list[pa.Table]:

@@ -7,6 +7,8 @@ heldout_scores/<encoder>/<corpus>/ by part; tasks/<encoder>/<test set>.json;
 pair_ranks/<encoder>/<corpus>.json; suite/<encoder>/<task>.json; task_results/<encoder>.json.
 """
 
+from clipaudit.parrot.curated import HELDOUT
+
 if PARROT.audit.curations is not None:
 
     rule cut_curation:
@@ -66,9 +68,9 @@ if PARROT.audit.curations is not None:
                 ENVIRONMENT
             params:
                 code=code("pass_candidates"),
-                curation=PARROT.candidates(),
-                held_out=PARROT.all_held_out(),
-                aesthetics_field=PARROT.candidates_aesthetics_field(),
+                curation=PARROT.curation,
+                held_out=PARROT.held_out,
+                aesthetics_field=PARROT.aesthetics_field,
             script:
                 "../workflow_scripts/pass_candidates.py"
 
@@ -90,7 +92,10 @@ if PARROT.audit.curations is not None:
         """The samples of a part that are held out of all sets."""
         input:
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
-            manifests=PARROT.heldout_manifests,
+            manifests=[
+                f"{RESULTS}/manifests/{{corpus}}/{name}/{{part}}.json"
+                for name in HELDOUT
+            ],
         output:
             samples=f"{RESULTS}/heldout/{{corpus}}/{{part}}.json",
         log:

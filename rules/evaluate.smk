@@ -104,9 +104,9 @@ rule report_gallery:
     params:
         code=code("report_gallery"),
         numeric=["matplotlib", "pillow"],
-        options=REPORTS.gallery_options,
-        sources=REPORTS.gallery_sources,
+        options=REPORTS.gallery("options"),
+        sources=REPORTS.gallery("sources"),
         name="{figure}",
-        caption=REPORTS.gallery_caption,
+        caption=REPORTS.gallery("caption"),
     script:
         "../workflow_scripts/report_gallery.py"

@@ -81,7 +81,7 @@ rule embed_captions:
 rule order_public:
     """The place of every public image by uid, which decides between equally similar ones."""
     input:
-        samples=MEMORIZATION.public_samples,
+        samples=CORPORA.all_parts("samples/{public}.public"),
     output:
         order=f"{RESULTS}/public_order/{{public}}.json",
     log:
@@ -98,7 +98,7 @@ rule retrieve:
     """The public images nearest to the captions of a part."""
     input:
         captions=f"{RESULTS}/caption_embeddings/{{encoder}}/{{source}}.records/{{part}}.json",
-        public=MEMORIZATION.public_embeddings,
+        public=CORPORA.gathered_parts("embeddings/{encoder}/{public}.public"),
         order=f"{RESULTS}/public_order/{{public}}.json",
     output:
         retrieved=f"{RESULTS}/retrieved/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
@@ -121,7 +121,7 @@ rule recall:
         retrieved=f"{RESULTS}/retrieved/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
         records=f"{RESULTS}/samples/{{source}}.records/{{part}}.json",
         truths=f"{RESULTS}/objects/{{source}}.drawn/{{part}}.json",
-        public=MEMORIZATION.public_objects,
+        public=CORPORA.gathered_parts("objects/{public}.drawn"),
     output:
         recalls=f"{RESULTS}/recalls/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
     log:
@@ -258,9 +258,9 @@ rule report_memorized:
     params:
         code=code("report_memorized"),
         numeric=["matplotlib", "pillow"],
-        options=REPORTS.gallery_options,
-        sources=REPORTS.gallery_sources,
+        options=REPORTS.gallery("options"),
+        sources=REPORTS.gallery("sources"),
         name="{figure}",
-        caption=REPORTS.gallery_caption,
+        caption=REPORTS.gallery("caption"),
     script:
         "../workflow_scripts/report_memorized.py"

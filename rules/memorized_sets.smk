@@ -23,8 +23,8 @@ wildcard_constraints:
 rule draw_lots:
     """The lot of every sample of a part: equal for duplicates, a function of their content."""
     input:
-        samples=MEMORIZATION.part_samples,
-        base=MEMORIZATION.source_base,
+        samples=f"{RESULTS}/samples/{{source}}/{{part}}.json",
+        base=MEMORIZATION.base,
     output:
         lots=f"{RESULTS}/lots/{{source}}/{{part}}.json",
     log:
@@ -33,7 +33,7 @@ rule draw_lots:
         ENVIRONMENT
     params:
         code=code("draw_lots"),
-        group=MEMORIZATION.source_group,
+        group=MEMORIZATION.group,
         seed=MEMORIZATION.audit.seed,
     script:
         "../workflow_scripts/draw_lots.py"
@@ -51,8 +51,8 @@ rule allot:
         ENVIRONMENT
     params:
         code=code("allot"),
-        place=MEMORIZATION.place,
-        sizes=MEMORIZATION.source_sizes,
+        place="memorization.sources.{source}",
+        sizes=MEMORIZATION.sizes,
     script:
         "../workflow_scripts/allot.py"
 
@@ -60,7 +60,7 @@ rule allot:
 rule draw:
     """The samples of a part that are drawn for any set, overlaps included."""
     input:
-        samples=MEMORIZATION.part_samples,
+        samples=f"{RESULTS}/samples/{{source}}/{{part}}.json",
         allotment=f"{RESULTS}/allotments/{{source}}.json",
     output:
         drawn=f"{RESULTS}/drawn/{{source}}/{{part}}.json",
@@ -160,7 +160,7 @@ rule set_samples:
 rule set_manifest:
     """The manifest of a set, or of its first samples: every other row says why it is not in."""
     input:
-        base=MEMORIZATION.corpus_base,
+        base=MEMORIZATION.base,
         allotment=f"{RESULTS}/allotments/{{corpus}}.json",
         overlaps=f"{RESULTS}/overlaps/{{corpus}}/{{part}}.json",
     output:
@@ -175,8 +175,8 @@ rule set_manifest:
         code=code("set_manifest"),
         shards=CORPORA.shard_numbers,
         chosen=MEMORIZATION.set_and_size,
-        drawn=MEMORIZATION.corpus_sizes,
-        group=MEMORIZATION.corpus_group,
+        drawn=MEMORIZATION.sizes,
+        group=MEMORIZATION.group,
         source="{corpus}",
     script:
         "../workflow_scripts/set_manifest.py"

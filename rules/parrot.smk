@@ -187,9 +187,9 @@ rule report_spotted:
     params:
         code=code("report_spotted"),
         numeric=["matplotlib", "pillow", "opencv-python-headless"],
-        options=REPORTS.gallery_options,
-        sources=REPORTS.gallery_sources,
+        options=REPORTS.gallery("options"),
+        sources=REPORTS.gallery("sources"),
         name="{figure}",
-        caption=REPORTS.gallery_caption,
+        caption=REPORTS.gallery("caption"),
     script:
         "../workflow_scripts/report_spotted.py"

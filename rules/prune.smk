@@ -9,8 +9,10 @@ the others (near, far, rand, random-as, semdedup) by a cut through an order: cut
 rule gap:
     """The manifest without the samples nearer to a test sample than the small set is."""
     input:
-        base=SIMILARITY.base,
-        similarities=SIMILARITY.part_similarities,
+        base=f"{RESULTS}/manifests/{{corpus}}/{{base}}/{{part}}.json",
+        similarities=(
+            f"{RESULTS}/similarities/{SIMILARITY.audit.encoder}/{{corpus}}/{{part}}.json"
+        ),
     output:
         manifest=f"{RESULTS}/manifests/{{corpus}}/{{base}}.{{pruning}}-pruned/{{part}}.json",
     log:
@@ -20,7 +22,7 @@ rule gap:
     params:
         code=code("gap"),
         renamed=["pruning"],  # a label that is not the wildcard
-        pruning=SIMILARITY.gap_pruning,
+        pruning="{base}.{pruning}-pruned",
         test_sets=SIMILARITY.gap_test_sets,
     script:
         "../workflow_scripts/gap.py"
@@ -40,7 +42,7 @@ rule cut:
         mem_mb=memory(32),
     params:
         code=code("cut"),
-        name=SIMILARITY.cut_name,
+        name="{corpus}, {base}.{pruning}",
         order=SIMILARITY.cut_order,
         size=SIMILARITY.cut_size,
         shards=SIMILARITY.cut_shards,
@@ -52,7 +54,7 @@ rule prune_at_cut:
     """The manifest of a part without the samples that a cut takes away."""
     input:
         unpack(SIMILARITY.pruned_at_cut_inputs),
-        base=SIMILARITY.base,
+        base=f"{RESULTS}/manifests/{{corpus}}/{{base}}/{{part}}.json",
         cut=f"{RESULTS}/cuts/{{corpus}}/{{base}}.{{pruning}}.json",
     output:
         manifest=f"{RESULTS}/manifests/{{corpus}}/{{base}}.{{pruning}}/{{part}}.json",
@@ -65,7 +67,7 @@ rule prune_at_cut:
     params:
         code=code("prune_at_cut"),
         renamed=["pruning"],  # a label that is not the wildcard
-        pruning=SIMILARITY.cut_pruning,
+        pruning="{base}.{pruning}",
         order=SIMILARITY.cut_order,
         shards=CORPORA.shard_numbers,
     script:

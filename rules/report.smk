@@ -93,8 +93,8 @@ rule draw_figure:
 rule catalog:
     """results/audit.duckdb: every table of the run as a view."""
     input:
-        tables=REPORTS.table_pointers(),
-        unread=REPORTS.unread_pointers(),
+        tables=REPORTS.table_pointers,
+        unread=REPORTS.unread_pointers,
     output:
         catalog=f"{RESULTS}/audit.duckdb",
     log:

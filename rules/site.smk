@@ -8,9 +8,9 @@ Makes: report/, a folder of pages that opens from disk, without a server or a ne
 rule report:
     """results/report: what the audits say, each number with what it was made of."""
     input:
-        tables=REPORTS.table_pointers(),
-        figures=REPORTS.figure_pointers(),
-        drawn=[*REPORTS.drawn_tables(), *REPORTS.drawn_figures()],
+        tables=REPORTS.table_pointers,
+        figures=REPORTS.figure_pointers,
+        drawn=[*REPORTS.drawn_tables, *REPORTS.drawn_figures],
         catalog=f"{RESULTS}/audit.duckdb",
     output:
         report=report(

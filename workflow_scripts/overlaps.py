@@ -5,11 +5,12 @@ from clipaudit.steps.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Compare uids, captions and, where there are embeddings, pictures."""
+    from functools import partial
     from itertools import zip_longest
 
     from clipaudit.memorization.drawn_parts import DrawnPart, overlaps_of_part
     from clipaudit.memorization.overlaps import OVERLAPS
-    from clipaudit.neighbors.backends import quicker_backend
+    from clipaudit.neighbors.backends import quicker_backend, search
 
     files = (step.labelled(name) for name in ("drawn", "samples", "embeddings"))
     parts = [
@@ -26,14 +27,9 @@ def compute(step: Step) -> None:
     own = next(part for part in parts if (part.source, part.part) == wanted)
     about = 512  # dimensions of an embedding, as most CLIP models have
     quicker = quicker_backend(step.rows("embeddings"), step.rows("own"), about, device=step.device)
-    found = overlaps_of_part(
-        own,
-        parts,
-        distance=step.settings["distance"],
-        backend=step.resource("backend", quicker),
-        device=step.device,
-        threads=step.threads,
-    )
+    backend = step.resource("backend", quicker)
+    start = partial(search, k=1, backend=backend, device=step.device, threads=step.threads)
+    found = overlaps_of_part(own, parts, distance=step.settings["distance"], start=start)
     step.write_table("overlaps", found, OVERLAPS)
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from clipaudit.steps.workflow import Step, run_step
 
 if TYPE_CHECKING:
-    from clipaudit.parrot.example_texts import SamplesAndSpans
+    import pyarrow as pa
+
     from clipaudit.parrot.examples import ScoredPart
 
 
@@ -22,16 +23,12 @@ def parts(step: Step, words: str) -> "Iterator[ScoredPart]":
         yield ScoredPart(file.labels["corpus"], *tables)
 
 
-def samples_and_spans(step: Step, corpus: str, shards: set[int]) -> "SamplesAndSpans":
-    """Return the samples and spans of some shards."""
+def of_shards(step: Step, name: str, corpus: str, shards: set[int]) -> "Iterator[pa.Table]":
+    """Yield the rows of an input for some shards of a corpus."""
     from clipaudit.corpora.lookup import rows_of_shards
-    from clipaudit.parrot.example_texts import SamplesAndSpans
 
-    samples, spans = (
-        [file.path for file in step.labelled(name) if file.labels["corpus"] == corpus]
-        for name in ("samples", "spans")
-    )
-    return SamplesAndSpans(rows_of_shards(samples, shards), rows_of_shards(spans, shards))
+    files = [file.path for file in step.labelled(name) if file.labels["corpus"] == corpus]
+    yield from rows_of_shards(files, shards)
 
 
 def compute(step: Step) -> None:
@@ -52,11 +49,15 @@ def compute(step: Step) -> None:
     picked = pick_examples(
         parts(step, words), options.lists, corpora=options.corpora, tokenization=words
     )
-    known = {
-        corpus: samples_and_spans(step, corpus, set(shards_and_rows(addresses)[0].tolist()))
+    shards = {
+        corpus: set(shards_and_rows(addresses)[0].tolist())
         for corpus, addresses in example_addresses(picked).items()
     }
-    table, texts = describe_examples(picked, known, tokenization=words)
+    samples, spans = (
+        {corpus: of_shards(step, name, corpus, own) for corpus, own in shards.items()}
+        for name in ("samples", "spans")
+    )
+    table, texts = describe_examples(picked, samples, spans, tokenization=words)
     wanted = {
         corpus: addresses.tolist()
         for corpus, addresses in example_addresses(table, donors=False).items()

@@ -7,20 +7,21 @@ def compute(step: Step) -> None:
     """Search the public set; resources say how, and never show in the table."""
     from clipaudit.memorization.recall import RETRIEVED
     from clipaudit.memorization.retrieval import caption_queries, retrieve
-    from clipaudit.neighbors.backends import quicker_backend
+    from clipaudit.neighbors.backends import quicker_backend, search
 
     queries = caption_queries(step.table("captions"))
     quicker = quicker_backend(step.rows("public"), *queries.vectors.shape, device=step.device)
-    retrieved = retrieve(
+    block_rows = step.resource("block_rows", 32_768)
+    engine = search(
         queries,
-        step.batches("public"),
-        step.table("order"),
-        neighbors=step.settings["neighbors"],
+        k=step.settings["neighbors"],
         backend=step.resource("backend", quicker),
         device=step.device,
-        block_rows=step.resource("block_rows", 32_768),
+        block_rows=block_rows,
         threads=step.threads,
     )
+    public, order = step.batches("public"), step.table("order")
+    retrieved = retrieve(engine, queries, public, order, block_rows=block_rows)
     step.write_table("retrieved", retrieved, RETRIEVED)
 
 

@@ -1,11 +1,7 @@
 """The declaration of the memorization audit."""
 
-from typing import TYPE_CHECKING
-
 from clipaudit.config.audits import Audit
-from clipaudit.config.corpora import Corpus
 from clipaudit.config.deduplication import Deduplication
-from clipaudit.config.training import Encoder, Recipe
 from clipaudit.memorization.checks import check, pictured
 from clipaudit.memorization.points import (
     derived_corpora,
@@ -14,25 +10,6 @@ from clipaudit.memorization.points import (
     set_manifests,
 )
 from clipaudit.memorization.settings import Memorization
-
-if TYPE_CHECKING:
-    from clipaudit.config.settings import Settings
-
-
-def _manifests(run: "Settings", audit: Memorization) -> dict[str, dict[str, str]]:
-    return set_manifests(audit, run.recipes[audit.recipe])
-
-
-def _corpora(run: "Settings", audit: Memorization) -> dict[str, Corpus]:
-    return derived_corpora(audit, run.corpora)
-
-
-def _recipes(run: "Settings", audit: Memorization) -> dict[str, Recipe]:
-    return derived_recipes(audit, run.recipes)
-
-
-def _encoders(run: "Settings", audit: Memorization) -> dict[str, Encoder]:
-    return derived_encoders(audit, run.recipes)
 
 
 def _deduplications(audit: Memorization) -> dict[str, tuple[Deduplication, str]]:
@@ -49,11 +26,11 @@ AUDIT = Audit(
     question="Does the model remember objects of its training images?",
     section=Memorization,
     check=check,
-    manifests=_manifests,
+    manifests=lambda run, audit: set_manifests(audit, run.recipes[audit.recipe]),
     pictured=pictured,
-    derived_corpora=_corpora,
-    derived_recipes=_recipes,
-    derived_encoders=_encoders,
+    derived_corpora=lambda run, audit: derived_corpora(audit, run.corpora),
+    derived_recipes=lambda run, audit: derived_recipes(audit, run.recipes),
+    derived_encoders=lambda run, audit: derived_encoders(audit, run.recipes),
     deduplications=_deduplications,
     draws_sets=True,
 )

@@ -54,15 +54,18 @@ def detect_objects(
     `samples` = rows out + drops. The values depend on the detector, the shard, `batch_size`, the
     device class and its threads, but not on `workers` nor on which shards come together.
     """
-    sizes = _sizes_by_shard(samples)
+    addresses = zip(samples["shard"].to_pylist(), samples["row"].to_pylist(), strict=True)
+    sides = zip(samples["height"].to_pylist(), samples["width"].to_pylist(), strict=True)
+    sizes = dict(zip(addresses, sides, strict=True))
     preparation = _preparation(detector, longest_side)
     source = PictureSource(shards, samples, preparation, batch_size=batch_size)
     detector.model.to(device).eval()
     progress = Progress(_log, "detecting objects", total=source.total, unit="rows")
     done = bare = 0
     for batch in Workers(source.batches, workers=workers, pinned=device.type == "cuda"):
-        stored = np.array([sizes[batch.shard][row] for row in batch.rows], np.int64).reshape(-1, 2)
-        table = _detect_batch(batch, stored, detector, preparation, threshold, device, drops)
+        stored = np.array([sizes[batch.shard, row] for row in batch.rows], np.int64).reshape(-1, 2)
+        finite, found = _run(batch, stored, detector, preparation, threshold, device)
+        table = _batch_objects(batch, stored, finite, found, drops)
         yield table
         done += len(batch.rows) + len(batch.faults)
         bare += pictures_without_objects(table)
@@ -70,16 +73,14 @@ def detect_objects(
     _log.info("%d of %d pictures show no object above %g", bare, done, threshold)
 
 
-def _detect_batch(
+def _batch_objects(
     batch: PictureBatch,
     sizes: Int64[np.ndarray, "n 2"],
-    detector: Detector,
-    preparation: Preparation,
-    threshold: float,
-    device: torch.device,
+    finite: Bool[np.ndarray, " n"],
+    found: Sequence[dict[str, torch.Tensor]],
     drops: Drops,
 ) -> pa.Table:
-    finite, found = _run(batch, sizes, detector, preparation, threshold, device)
+    """Return the OBJECTS of a batch, from what `_run` gave; add its losses to `drops`."""
     losses = [(fault.row, fault.key, fault.reason, fault.detail) for fault in batch.faults]
     losses += [(batch.rows[at], batch.keys[at], NOT_FINITE, "") for at in np.flatnonzero(~finite)]
     for loss in sorted(losses):
@@ -155,38 +156,30 @@ def _whole_sums() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class _Fit:
-    """Resizes a picture to the longer side, and pads it at the right and at the bottom."""
+class _Square:
+    """Stretches a picture to a square, or fits it, padded at the right and at the bottom."""
 
     side: int
     filter: Image.Resampling
+    pads: bool
 
     def __call__(self, picture: Image.Image) -> Image.Image:
+        if not self.pads:
+            return picture.resize((self.side, self.side), self.filter)
         fitted = Image.new("RGB", (self.side, self.side))
         height, width = _fitted(np.array([picture.height, picture.width]), self.side).tolist()
         fitted.paste(picture.resize((width, height), self.filter))
         return fitted
 
 
-@dataclass(frozen=True)
-class _Stretch:
-    """Resizes a picture to the square."""
-
-    side: int
-    filter: Image.Resampling
-
-    def __call__(self, picture: Image.Image) -> Image.Image:
-        return picture.resize((self.side, self.side), self.filter)
-
-
 def _preparation(detector: Detector, side: int) -> Preparation:
     processor = detector.processor
-    step = _Fit if detector.takes_padding else _Stretch
     resample = Image.Resampling(int(getattr(processor, "resample", Image.Resampling.BILINEAR)))
+    square = _Square(side, resample, pads=detector.takes_padding)
     mean, deviation = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
     if processor.do_normalize:
         mean, deviation = tuple(processor.image_mean), tuple(processor.image_std)
-    return Preparation((step(side, resample),), mean, deviation, (side, side))
+    return Preparation((square,), mean, deviation, (side, side))
 
 
 def _fitted(sizes: Int64[np.ndarray, "*n 2"], side: int) -> Int64[np.ndarray, "*n 2"]:
@@ -226,12 +219,3 @@ def _inside(
 def _joined(parts: Sequence[torch.Tensor], shape: tuple[int, ...], dtype: type) -> np.ndarray:
     empty: np.ndarray = np.zeros((0, *shape), dtype)
     return np.concatenate([empty, *(part.numpy().astype(dtype) for part in parts)])
-
-
-def _sizes_by_shard(samples: pa.Table) -> dict[int, dict[int, tuple[int, int]]]:
-    """Return the stored pictures' height and width by shard and row."""
-    sizes: dict[int, dict[int, tuple[int, int]]] = {}
-    columns = (samples[name].to_pylist() for name in ("shard", "row", "height", "width"))
-    for shard, row, height, width in zip(*columns, strict=True):
-        sizes.setdefault(shard, {})[row] = (height, width)
-    return sizes

@@ -13,6 +13,7 @@ from clipaudit.corpora.splits import select_rows
 from clipaudit.memorization.allotment import SETS
 from clipaudit.memorization.membership import add_sets
 from clipaudit.memorization.overlaps import OVERLAPS, near_duplicates, shared_keys
+from clipaudit.neighbors.interface import Queries, Search
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,12 @@ def overlaps_of_part(
     parts: Sequence[DrawnPart],
     *,
     distance: float,
-    backend: str = "torch",
-    device: str = "cpu",
-    threads: int | None = None,
+    start: Callable[[Queries], Search],
 ) -> pa.Table:
     """Return the OVERLAPS of the members of `own` with those of all `parts`, itself among them.
 
-    By uid and by caption; where the parts have embeddings, also by `distance` between pictures.
+    By uid and by caption; where the parts have embeddings, also by `distance` between pictures, for
+    which `start` starts searches as for `near_duplicates`.
     """
     found = shared_keys(_keys(own), ((part.source, _keys(part)) for part in parts))
     if own.embeddings is None or not len(own.members()):
@@ -51,9 +51,7 @@ def overlaps_of_part(
         for source in sources
         for name in SETS
     ]
-    near = near_duplicates(
-        pictures, others, distance=distance, backend=backend, device=device, threads=threads
-    )
+    near = near_duplicates(pictures, others, distance=distance, start=start)
     both = pa.concat_tables([found, near])  # those by similarity come last: the order of HOWS
     return both.take(np.argsort(sample_addresses(both), kind="stable")).cast(OVERLAPS)
 

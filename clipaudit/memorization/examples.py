@@ -120,17 +120,19 @@ def most_memorized(
     chosen = _chosen(_candidates(recalls, records, k, examples), material.samples, examples)
     places = sample_addresses(chosen)
     truths = _rows_at(material.truths, places)
-    retrieved = {model: _rows_at(material.retrieved[model], places) for model in MODELS}
+    by_rank = [(name, "ascending") for name in ("shard", "row", "rank")]
     near = {
-        model: table.filter(pc.less(table["rank"], k)).sort_by(
-            [(name, "ascending") for name in ("shard", "row", "rank")]
-        )
-        for model, table in retrieved.items()
+        model: _rows_at(material.retrieved[model], places)
+        .filter(pc.field("rank") < k)
+        .sort_by(by_rank)
+        for model in MODELS
     }
     shown = [sample_addresses(table, "public_shard", "public_row") for table in near.values()]
     public = _rows_at(material.public, np.unique(np.concatenate(shown)))
     labels = {model: sample_labels(near[model], truths, public, chosen, k=k) for model in MODELS}
-    names = _names(material.vocabulary)
+    # most parts repeat what others say
+    every = pa.concat_tables(material.vocabulary).group_by(["label", "name"], use_threads=False)
+    names = merged_vocabulary([every.aggregate([])])
     return Examples(
         _labels_table(chosen, labels, names, shards, k),
         _neighbors_table(places, near, truths, public),
@@ -311,9 +313,3 @@ def _boxes_table(places: Int64[np.ndarray, " n"], truths: pa.Table) -> pa.Table:
 def _ranks(places: Int64[np.ndarray, " n"], addresses: Int64[np.ndarray, " m"]) -> pa.Array:
     """Return the place in the list of each address's example."""
     return pc.index_in(pa.array(addresses), pa.array(places))
-
-
-def _names(vocabularies: Iterable[pa.Table]) -> pa.Table:
-    """Return one VOCABULARY of all; most parts repeat what others say."""
-    every = pa.concat_tables(vocabularies).group_by(["label", "name"], use_threads=False)
-    return merged_vocabulary([every.aggregate([])])

@@ -150,18 +150,6 @@ def _mean_statistic(
     return Statistic(mean_ratio(differences, denominators), counts, mean, terms)
 
 
-def _precision_statistic(kept: Pairs) -> Statistic:
-    return _mean_statistic(_precision_signs(kept), np.ones_like(kept.truths))
-
-
-def _recall_statistic(kept: Pairs) -> Statistic:
-    return _mean_statistic(_recall_signs(kept), np.ones_like(kept.truths))
-
-
-def _area_statistic(kept: Pairs) -> Statistic:
-    return _mean_statistic(kept.target_correct - kept.reference_correct, kept.truths)
-
-
 def _histogram_statistic(kept: Pairs) -> Statistic:
     """Return the published code's area; a kind is a pair of recalls, of target and reference."""
     models = [
@@ -216,9 +204,9 @@ def _binned_mean(
 
 
 _STATISTICS: Mapping[str, Callable[[Pairs], Statistic]] = {
-    "ppg": _precision_statistic,
-    "prg": _recall_statistic,
-    "aucg": _area_statistic,
+    "ppg": lambda kept: _mean_statistic(_precision_signs(kept), np.ones_like(kept.truths)),
+    "prg": lambda kept: _mean_statistic(_recall_signs(kept), np.ones_like(kept.truths)),
+    "aucg": lambda kept: _mean_statistic(kept.target_correct - kept.reference_correct, kept.truths),
     "aucg_histogram": _histogram_statistic,
 }
 

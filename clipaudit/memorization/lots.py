@@ -38,7 +38,12 @@ def draw_lots(samples: pa.Table, base: pa.Table, *, group: Group, seed: int) -> 
     kept = base.filter(base["kept"])
     pool = samples.filter(pa.array(np.isin(sample_addresses(samples), sample_addresses(kept))))
     if pool[group].null_count:
-        _refuse_null(pool, group)
+        without = pool.filter(pool[group].is_null())
+        raise InputError(
+            f"shard {without['shard'][0]}, row {without['row'][0]}: it has no {group}, as "
+            f"{len(without)} of {len(pool)} samples of these shards. Samples without a {group} "
+            f"cannot be grouped by it: index the corpus with captions needed, or group by uid."
+        )
     prefix = seed.to_bytes(8, "big") + _TAGS[group]
     names = pool[group].cast(pa.binary()).to_pylist()
     lots = b"".join(hashlib.sha256(prefix + name).digest()[:16] for name in names)
@@ -50,12 +55,3 @@ def draw_lots(samples: pa.Table, base: pa.Table, *, group: Group, seed: int) -> 
         "low": halves[:, 1],
     }
     return pa.table(columns, schema=LOTS)
-
-
-def _refuse_null(pool: pa.Table, group: Group) -> None:
-    without = pool.filter(pool[group].is_null())
-    raise InputError(
-        f"shard {without['shard'][0]}, row {without['row'][0]}: it has no {group}, as "
-        f"{len(without)} of {len(pool)} samples of these shards. Samples without a {group} cannot "
-        f"be grouped by it: index the corpus with captions needed, or group by uid."
-    )

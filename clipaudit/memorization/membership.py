@@ -1,12 +1,11 @@
 """Membership: who is in a set in the end, and as a manifest, why each other sample is not."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from jaxtyping import Bool, Int64
+from jaxtyping import Bool
 
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.drops import Drops
@@ -43,8 +42,7 @@ def members(samples: pa.Table, allotted: pa.Table, leaving: pa.Table) -> pa.Tabl
     of their corpus, has no row. Rows of samples of other parts change nothing in either.
     """
     standing = allotted.filter(pc.is_null(allotted["duplicate_shard"]))
-    gone = np.isin(sample_addresses(standing), sample_addresses(leaving))
-    standing = standing.filter(pa.array(~gone))
+    standing = without_overlaps(standing, leaving)
     found = _find(samples, standing)
     inside, chosen = samples.filter(found.is_valid()), standing.take(found.drop_null())
     columns = {name: inside[name] for name in ("shard", "row", "uid")}
@@ -124,13 +122,13 @@ def manifest_of_set(
         ),
         (pc.invert(own["within"]), BEYOND_SIZE),
     ]
-    state = np.select([_is_true(holds) for holds, _ in reasons], range(5), 5)
+    state = np.select([pc.fill_null(holds, False).to_numpy() for holds, _ in reasons], range(5), 5)
     repeats, overlaps = pa.array(state == 1), pa.array(state == 3)
     here = pc.and_(overlaps, pc.equal(other["other_corpus"], corpus))
     columns = {
         "shard": base["shard"],
         "row": base["row"],
-        "reason": _choose(state, [reason for _, reason in reasons]),
+        "reason": pc.choose(pa.array(state, mask=state == 5), *(reason for _, reason in reasons)),
         "similarity": pc.if_else(overlaps, other["similarity"], None),
     }
     for name in ("shard", "row"):
@@ -158,16 +156,3 @@ def _first_overlaps(leaving: pa.Table) -> pa.Table:
 
 def _join(*words: pa.ChunkedArray | str) -> pa.ChunkedArray:
     return pc.binary_join_element_wise(*words, "")
-
-
-def _is_true(holds: pa.ChunkedArray) -> Bool[np.ndarray, " n"]:
-    values: np.ndarray = pc.fill_null(holds, False).to_numpy()
-    return values
-
-
-def _choose(
-    state: Int64[np.ndarray, " n"], reasons: Sequence[pa.ChunkedArray | str]
-) -> pa.ChunkedArray:
-    """Return each sample's reason by its number; null beyond the last."""
-    cases = pc.make_struct(*[pa.array(state == number) for number in range(len(reasons))])
-    return pc.case_when(cases, *reasons)

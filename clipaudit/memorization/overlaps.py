@@ -6,7 +6,7 @@ in the later set (a, b, public, holdout) leaves, also when the earlier one leave
 check of all pairs tells who leaves, and a second one afterwards finds none.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +16,8 @@ from jaxtyping import Int, Int64
 from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
 from clipaudit.corpora.vectors import embedding_array, in_blocks
 from clipaudit.memorization.allotment import SETS
-from clipaudit.neighbors.backends import BLOCK_ROWS, search
-from clipaudit.neighbors.interface import Queries
+from clipaudit.neighbors.backends import BLOCK_ROWS
+from clipaudit.neighbors.interface import Queries, Search
 
 HOWS = ("uid", "caption", "near duplicate")
 
@@ -68,9 +68,7 @@ def near_duplicates(
     others: Iterable[tuple[str, str, Iterable[pa.Table | pa.RecordBatch]]],
     *,
     distance: float,
-    backend: str = "torch",
-    device: str = "cpu",
-    threads: int | None = None,
+    start: Callable[[Queries], Search],
     block_rows: int = BLOCK_ROWS,
 ) -> pa.Table:
     """Return the OVERLAPS of the samples `own` by similarity: 1 - similarity < `distance`, strict.
@@ -79,8 +77,8 @@ def near_duplicates(
     the EMBEDDINGS of that corpus's samples in the set, in blocks; entries for which no sample is
     in a later set are not read. Few entries of many rows are quicker than many of few. The other
     sample that a row names is the most similar, then the lowest by (shard, row), set and corpus
-    name. The order of rows, blocks and entries never shows, nor do `backend`, `device`, `threads`
-    and `block_rows`, which are those of `backends.search`. No samples or no others give no rows.
+    name. `start` starts a search for the one nearest to each query. The order of rows, blocks and
+    entries never shows, nor does how the search runs. No samples or no others give no rows.
     """
     own = _by_address(own)
     sets, addresses = _set_numbers(own), sample_addresses(own)
@@ -91,14 +89,7 @@ def near_duplicates(
         later = np.flatnonzero(sets > number)
         if not len(later):
             continue
-        engine = search(
-            Queries(vectors[later], (0, len(later)), addresses[later]),
-            k=1,
-            backend=backend,
-            device=device,
-            block_rows=block_rows,
-            threads=threads,
-        )
+        engine = start(Queries(vectors[later], (0, len(later)), addresses[later]))
         for block in in_blocks(blocks, block_rows):
             engine.rows(sample_addresses(block), embedding_array(block, f"{corpus}, set {name}"))
         top = engine.top()
@@ -190,8 +181,8 @@ def _by_address(own: pa.Table) -> pa.Table:
     return own.take(np.argsort(sample_addresses(own)))
 
 
-def _set_numbers(table: pa.Table, column: str = "set") -> Int64[np.ndarray, " n"]:
-    numbers = pc.index_in(table[column], value_set=pa.array(SETS))
+def _set_numbers(table: pa.Table) -> Int64[np.ndarray, " n"]:
+    numbers = pc.index_in(table["set"], value_set=pa.array(SETS))
     assert numbers.null_count == 0, "a set that is none of SETS"
     sets: np.ndarray = numbers.to_numpy().astype(np.int64)
     return sets

@@ -142,16 +142,13 @@ def set_manifests(audit: Memorization, recipe: Recipe) -> dict[str, dict[str, st
     """
     return {
         point.manifest(trained): {
-            name: point.manifest(trained) if _has_size(audit, name, point) else f"set-{trained}"
-            for name in audit.trained_on
+            name: point.manifest(trained) if point.size in source.sizes else f"set-{trained}"
+            for name, source in audit.sources.items()
+            if source.train is not None
         }
         for point in points(audit, recipe)
         for trained in TRAINED
     }
-
-
-def _has_size(audit: Memorization, source: str, point: Point) -> bool:
-    return point.size is not None and point.size in audit.sources[source].sizes
 
 
 def set_sizes(audit: Memorization, source: str) -> dict[str, tuple[str, Share | None]]:

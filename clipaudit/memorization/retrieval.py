@@ -16,8 +16,8 @@ from clipaudit.corpora.addresses import sample_addresses, shard_row, shards_and_
 from clipaudit.corpora.vectors import embedding_array
 from clipaudit.errors import InputError
 from clipaudit.memorization.recall import RETRIEVED
-from clipaudit.neighbors.backends import BLOCK_ROWS, search
-from clipaudit.neighbors.interface import Queries
+from clipaudit.neighbors.backends import BLOCK_ROWS
+from clipaudit.neighbors.interface import Queries, Search
 
 # One row for each public image, by (shard, row).
 PUBLIC_ORDER = pa.schema(
@@ -49,36 +49,26 @@ def caption_queries(captions: pa.Table) -> Queries:
 
 
 def retrieve(
+    engine: Search,
     queries: Queries,
     public: Iterable[pa.Table | pa.RecordBatch],
     order: pa.Table,
     *,
-    neighbors: int,
-    backend: str = "torch",
-    device: str = "cpu",
     block_rows: int = BLOCK_ROWS,
-    threads: int | None = None,
 ) -> pa.Table:
     """Return RETRIEVED: of each caption the nearest among the public images' EMBEDDINGS.
 
-    Similarity falls, ties by uid, through `order`; with fewer images than `neighbors` all are
-    listed. `public` is read once, a block at a time, in any order and cut. No captions and no
-    images give no rows. An image that `order` lacks raises InputError.
+    `engine` has just been started to search for k neighbours of `queries`. Similarity falls, ties
+    by uid, through `order`; with fewer images than k all are listed. `public` is read once, a block
+    at a time, in any order and cut. No captions and no images give no rows. An image that `order`
+    lacks raises InputError.
     """
-    found = search(
-        queries,
-        k=neighbors,
-        backend=backend,
-        device=device,
-        block_rows=block_rows,
-        threads=threads,
-    )
     known, places = sample_addresses(order), order["place"].to_numpy()
     for block in public:
         for start in range(0, len(block), block_rows):
             rows = block.slice(start, block_rows)
-            found.rows(_places(rows, known, places), embedding_array(rows, "public images"))
-    top = found.top()
+            engine.rows(_places(rows, known, places), embedding_array(rows, "public images"))
+    top = engine.top()
     query, rank = np.nonzero(top.address >= 0)
     by_place = np.empty(len(known), dtype=np.int64)
     by_place[places] = known

@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,7 +78,10 @@ def objects_of_dataset(
     assert np.all(np.diff(sample_addresses(samples)) > 0), "samples come sorted by (shard, row)"
     owners, stated = [], []
     first_named: dict[int, tuple[str, str]] = {}  # of each label, its name and who says so first
-    for at, text in enumerate(_texts(samples)):
+    # a chunk's worth of texts in memory at a time
+    batches = samples.select(["metadata"]).to_batches(max_chunksize=1024)
+    texts = (text for batch in batches for text in batch.column(0).to_pylist())
+    for at, text in enumerate(texts):
         place = f"shard {shards[at]}, row {rows[at]}"
         for entry in _entries(text, place):
             found = _stated(entry, numbers, names is None, place)
@@ -139,12 +142,6 @@ def _note_name(
 
 
 # --- a sample's JSON ------------------------------------------------------------------------------
-
-
-def _texts(samples: pa.Table) -> Iterator[str | None]:
-    """Yield the JSON texts, a chunk's worth of them in memory at a time."""
-    for batch in samples.select(["metadata"]).to_batches(max_chunksize=1024):
-        yield from batch.column(0).to_pylist()
 
 
 def _entries(text: str | None, place: str) -> list[Any]:

@@ -37,20 +37,10 @@ class MemorizationFiles:
 
     # --- sets -------------------------------------------------------------------------------------
 
-    def source_base(self, wildcards: Wildcards) -> Paths:
+    def base(self, wildcards: Wildcards) -> Paths:
         """Return the manifest of a part that the sets of a source are drawn from."""
-        return self._base(wildcards.source, wildcards.part)
-
-    def corpus_base(self, wildcards: Wildcards) -> Paths:
-        """Return the same where the source is called its corpus, as in every manifest."""
-        return self._base(wildcards.corpus, wildcards.part)
-
-    def _base(self, source: str, part: str) -> Paths:
-        return [self.corpora.result(paths.manifest(source, start(self.audit, source), part))]
-
-    def part_samples(self, wildcards: Wildcards) -> Paths:
-        """Return the samples of a part of a source."""
-        found = paths.of_part("samples", wildcards.source, wildcards.part)
+        source = _source(wildcards)
+        found = paths.manifest(source, start(self.audit, source), wildcards.part)
         return [self.corpora.result(found)]
 
     def shard_numbers(self, wildcards: Wildcards) -> list[int]:
@@ -73,28 +63,14 @@ class MemorizationFiles:
             return []
         return self.gathered_of_sources(f"embeddings/{self.audit.encoder}", ".drawn")
 
-    def source_group(self, wildcards: Wildcards) -> str:
+    def group(self, wildcards: Wildcards) -> str:
         """Return what makes samples of a source one: their caption, or nothing but equality."""
-        return self._group(wildcards.source)
+        duplicates = self.audit.sources[_source(wildcards)].duplicates
+        return "caption" if duplicates == "caption" else "uid"
 
-    def corpus_group(self, wildcards: Wildcards) -> str:
-        """Return the same where the source is called its corpus."""
-        return self._group(wildcards.corpus)
-
-    def _group(self, source: str) -> str:
-        return "caption" if self.audit.sources[source].duplicates == "caption" else "uid"
-
-    def source_sizes(self, wildcards: Wildcards) -> dict[str, object]:
+    def sizes(self, wildcards: Wildcards) -> dict[str, object]:
         """Return how much of a source each of its sets takes."""
-        return dict(self.audit.sources[wildcards.source].drawn())
-
-    def corpus_sizes(self, wildcards: Wildcards) -> dict[str, object]:
-        """Return the same where the source is called its corpus."""
-        return dict(self.audit.sources[wildcards.corpus].drawn())
-
-    def place(self, wildcards: Wildcards) -> str:
-        """Return where the settings speak of a source."""
-        return f"memorization.sources.{wildcards.source}"
+        return dict(self.audit.sources[_source(wildcards)].drawn())
 
     def set_and_size(self, wildcards: Wildcards) -> dict[str, object]:
         """Return which set a manifest of a source holds, and how much of it."""
@@ -112,19 +88,6 @@ class MemorizationFiles:
         ]
 
     # --- models -----------------------------------------------------------------------------------
-
-    def public_samples(self, wildcards: Wildcards) -> Paths:
-        """Return the samples of a public set."""
-        public = wildcards.public
-        return self.corpora.by_part(f"samples/{public}.public", public)
-
-    def public_embeddings(self, wildcards: Wildcards) -> Paths:
-        """Return the embeddings of a public set, or the list of many."""
-        return self.corpora.gathered(f"embeddings/{wildcards.encoder}/{wildcards.public}.public")
-
-    def public_objects(self, wildcards: Wildcards) -> Paths:
-        """Return the objects of a public set's pictures, or the list of many."""
-        return self.corpora.gathered(f"objects/{wildcards.public}.drawn")
 
     def point_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
         """Return what the metrics of a point are made from."""
@@ -199,3 +162,9 @@ class MemorizationFiles:
             {"name": name, "corpus": each.corpus, "shards": len(self.run.shards(each.corpus))}
             for name, each in self.audit.selections.items()
         ]
+
+
+def _source(wildcards: Wildcards) -> str:
+    """Return the source of a job; rules that make manifests call it their corpus, as all do."""
+    source: str = getattr(wildcards, "source", "")
+    return source or wildcards.corpus

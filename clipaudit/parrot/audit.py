@@ -1,24 +1,10 @@
 """The declaration of the parrot-caption audit."""
 
-from typing import TYPE_CHECKING
-
 from clipaudit.config.audits import Audit
 from clipaudit.config.deduplication import Deduplication
-from clipaudit.config.training import Encoder
 from clipaudit.parrot.checks import check, pictured
 from clipaudit.parrot.curated import curated_manifests, derived_model_encoders
 from clipaudit.parrot.settings import Parrot
-
-if TYPE_CHECKING:
-    from clipaudit.config.settings import Settings
-
-
-def _manifests(_: "Settings", audit: Parrot) -> dict[str, dict[str, str]]:
-    return curated_manifests(audit)
-
-
-def _encoders(_: "Settings", audit: Parrot) -> dict[str, Encoder]:
-    return derived_model_encoders(audit)
 
 
 def _deduplications(audit: Parrot) -> dict[str, tuple[Deduplication, str]]:
@@ -42,9 +28,9 @@ AUDIT = Audit(
     question="Do the captions merely spell the text in the image?",
     section=Parrot,
     check=check,
-    manifests=_manifests,
+    manifests=lambda _, audit: curated_manifests(audit),
     pictured=pictured,
-    derived_encoders=_encoders,
+    derived_encoders=lambda _, audit: derived_model_encoders(audit),
     deduplications=_deduplications,
     files=_files,
     folders=_folders,

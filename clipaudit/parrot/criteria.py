@@ -133,13 +133,17 @@ def refusals(curation: Curation, part: CuratedPart) -> list[Refusal]:
         found.append((np.isnan(rate), NO_CAPTION))
         found += _outside(curation, rate)
     if curation.kind in ("rsa", "rsc", "debiased"):
-        scores = _needed(part.scores, curation)
-        raw = _column(part.base, scores, "raw")
+        if part.scores is None:  # nobody scored them: must not pass for "none has a score"
+            raise InputError(
+                f"curation {curation.name}: a part came without scores, and {curation.kind} asks "
+                "for them; score the captions of this corpus first"
+            )
+        raw = _column(part.base, part.scores, "raw")
         found.append((np.isnan(raw), NOT_SCORED))
         if curation.kind == "debiased":
             found += _outside(curation, raw) + _blemishes(curation, part)
         else:
-            erased = _column(part.base, scores, {"rsa": "all", "rsc": "co"}[curation.kind])
+            erased = _column(part.base, part.scores, {"rsa": "all", "rsc": "co"}[curation.kind])
             missing = {"rsa": NOT_SCORED, "rsc": NO_CO_EMBEDDED}[curation.kind]
             found.append((np.isnan(erased), missing))
             found += _outside(curation, raw - erased)
@@ -179,15 +183,6 @@ def _measure(curation: Curation) -> str:
 
 def _number(value: float) -> str:
     return np.format_float_positional(value, trim="-")
-
-
-def _needed(scores: pa.Table | None, curation: Curation) -> pa.Table:
-    if scores is None:  # that nobody scored the samples must not pass for "none has a score"
-        raise InputError(
-            f"curation {curation.name}: a part came without scores, and {curation.kind} asks for "
-            "them; score the captions of this corpus first"
-        )
-    return scores
 
 
 def _column(base: pa.Table, table: pa.Table, name: str) -> Float64[np.ndarray, " n"]:

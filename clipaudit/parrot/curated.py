@@ -71,27 +71,19 @@ def _relative(kind: Literal["rsa", "rsc"], thresholds: Sequence[float]) -> list[
         return []
     first, title = thresholds[0], kind.upper()
     lowest = Curation(f"{kind}-below-{first:g}", kind, kind, f"{title} < {first:.1f}", below=first)
-    return [
-        lowest,
-        *(
-            Curation(f"{kind}-{bound:g}", kind, kind, f"{title} ≥ {bound:.1f}", at_least=bound)
-            for bound in thresholds
-        ),
+    others = [
+        Curation(f"{kind}-{bound:g}", kind, kind, f"{title} ≥ {bound:.1f}", at_least=bound)
+        for bound in thresholds
     ]
+    return [lowest, *others]
 
 
 def heldout(settings: Curations) -> dict[str, Curation]:
     """Return the curations of the two held-out sets."""
-    clean, parrot = HELDOUT
+    (clean, parrot), rsc = HELDOUT, settings.parrot_rsc
     return {
         clean: Curation(clean, "heldout", "without-text", "w/o emb. text"),
-        parrot: Curation(
-            parrot,
-            "heldout",
-            "rsc",
-            f"RSC > {settings.parrot_rsc:g}",
-            above=settings.parrot_rsc,
-        ),
+        parrot: Curation(parrot, "heldout", "rsc", f"RSC > {rsc:g}", above=rsc),
     }
 
 

@@ -1,7 +1,6 @@
 """What drawing has to know of the pictures that galleries show: their captions and their spans."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -29,14 +28,6 @@ EXAMPLE_TEXTS = pa.schema(
 )
 
 
-@dataclass(frozen=True, eq=False)
-class SamplesAndSpans:
-    """What is known of the pictures of a corpus, each table in pieces that are read once."""
-
-    samples: Iterable[pa.Table]  # SAMPLES of the examples and their donors at least
-    spans: Iterable[pa.Table]  # SPANS, likewise
-
-
 def example_addresses(
     picked: pa.Table, *, donors: bool = True
 ) -> dict[str, Int64[np.ndarray, " n"]]:
@@ -51,29 +42,34 @@ def example_addresses(
 
 
 def describe_examples(
-    picked: pa.Table, material: Mapping[str, SamplesAndSpans], *, tokenization: Tokenization
+    picked: pa.Table,
+    samples: Mapping[str, Iterable[pa.Table]],
+    spans: Mapping[str, Iterable[pa.Table]],
+    *,
+    tokenization: Tokenization,
 ) -> tuple[pa.Table, pa.Table]:
     """Return SPOTTED_EXAMPLES of what `pick_examples` gave, and the EXAMPLE_TEXTS of it.
 
-    `material` is by corpus. A picture that it lacks is a StoreError.
+    SAMPLES and SPANS of the examples and their donors at least are given by corpus, in pieces that
+    are read once. A picture that they lack is a StoreError.
     """
     texts = [EXAMPLE_TEXTS.empty_table()]
     captions: dict[tuple[str, int], str | None] = {}
     for corpus, addresses in sorted(example_addresses(picked).items()):
-        samples = _rows_at(material[corpus].samples, addresses, f"{corpus}: samples")
-        spans = _rows_at(material[corpus].spans, addresses, f"{corpus}: spans")
-        columns = {name: samples[name] for name in ("shard", "row", "width", "height")}
-        columns |= {"corpus": pa.repeat(corpus, len(samples)), "spans": spans["spans"]}
+        own = _rows_at(samples[corpus], addresses, f"{corpus}: samples")
+        spotted = _rows_at(spans[corpus], addresses, f"{corpus}: spans")
+        columns = {name: own[name] for name in ("shard", "row", "width", "height")}
+        columns |= {"corpus": pa.repeat(corpus, len(own)), "spans": spotted["spans"]}
         texts.append(pa.table([columns[name] for name in EXAMPLE_TEXTS.names], EXAMPLE_TEXTS))
-        keys = [(corpus, address) for address in sample_addresses(samples).tolist()]
-        captions |= dict(zip(keys, samples["caption"].to_pylist(), strict=True))
+        keys = [(corpus, address) for address in sample_addresses(own).tolist()]
+        captions |= dict(zip(keys, own["caption"].to_pylist(), strict=True))
     rows = picked.to_pylist()
     for row in rows:
         caption = captions[row["corpus"], sample_address(row["shard"], row["row"])]
         assert caption is not None, "a caption is scored"
-        own = dict.fromkeys(tokens(caption, tokenization))
+        words = dict.fromkeys(tokens(caption, tokenization))
         co_words = set(row["co_words"])
-        row |= {"caption": caption, "co_words": " ".join(word for word in own if word in co_words)}
+        row |= {"caption": caption, "co_words": " ".join(w for w in words if w in co_words)}
     return pa.Table.from_pylist(rows, SPOTTED_EXAMPLES), pa.concat_tables(texts)
 
 

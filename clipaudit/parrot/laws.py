@@ -8,17 +8,11 @@ from clipaudit.lineage.planning.scaling import (
     EACH_SAMPLE,
     SUMMED,
     Law,
-    Reading,
     all_rows,
     lloyd,
     one,
     rows,
 )
-
-
-def _picture_clusters(reading: Reading) -> float:
-    return lloyd(reading.settings["clusters"], all_rows(reading))
-
 
 LAWS: Mapping[str, Law] = {
     "retrieve_pairs": Law(
@@ -32,7 +26,7 @@ LAWS: Mapping[str, Law] = {
     "compare_spotted": Law(rows("matches"), "samples", "each sample by itself"),
     "score_captions": EACH_SAMPLE,
     "fit_clusters": Law(
-        _picture_clusters,
+        lambda reading: lloyd(reading.settings["clusters"], all_rows(reading)),
         "distances",
         "k-means on a sample, after a PCA of it: as centroids",
         gives_else=one,

@@ -65,7 +65,9 @@ def match(
     Raise ConfigError for a threshold outside 0 < threshold <= 1, StoreError for a picture that
     `samples` lacks and for a sample or picture that occurs twice.
     """
-    threshold = _fraction(fuzzy_threshold)
+    if not 0 < fuzzy_threshold <= 1:  # so that NaN is refused too
+        raise ConfigError(f"fuzzy threshold {fuzzy_threshold}: give a number above 0 and at most 1")
+    threshold = Fraction(repr(float(fuzzy_threshold)))  # 0.8 is 4/5, unlike the float
     addresses, order = sorted_places(spans, "spans")
     captions = _captions(samples, addresses)
     texts = list(span_texts(spans))
@@ -135,13 +137,6 @@ def _captions(samples: pa.Table, addresses: Int64[np.ndarray, " n"]) -> list[str
         )
     captions = samples["caption"].to_pylist()
     return [captions[place] for place in order[places]]
-
-
-def _fraction(threshold: float) -> Fraction:
-    """Return the threshold as the number that it is written as: 0.8 is 4/5, unlike the float."""
-    if not 0 < threshold <= 1:  # so that NaN is refused too
-        raise ConfigError(f"fuzzy threshold {threshold}: give a number above 0 and at most 1")
-    return Fraction(repr(float(threshold)))
 
 
 def _row(caption: str | None, texts: list[str], threshold: Fraction) -> Iterator[object]:

@@ -8,17 +8,20 @@ prompt around it; of one longer than the model's context the tokenizer takes the
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import torch
-from jaxtyping import Float32, UInt8
+from jaxtyping import UInt8
 from PIL import Image
 
 from clipaudit.embeddings.caption_embedding import caption_features
+from clipaudit.embeddings.embedding import image_features
 from clipaudit.evaluation.evaluation import unit_rows
 from clipaudit.models.clip import Clip
+from clipaudit.models.pictures import PictureBatch
 from clipaudit.models.preparation import Preparation, evaluation_preparation
 from clipaudit.models.workers import Workers
 from clipaudit.parrot.synthetic import Style, Typeface, colour, ink, layout
@@ -54,28 +57,17 @@ class ProbeBatch(NamedTuple):
     pixels: UInt8[torch.Tensor, "grams styles height width 3"]
 
 
+@dataclass(frozen=True, eq=False)
 class ProbeSource:
     """Draws the pictures of GRAMS, each text once for all styles, a full batch at a time."""
 
-    def __init__(
-        self,
-        grams: pa.Table,
-        typeface: Typeface,
-        preparation: Preparation,
-        *,
-        side: int,
-        type_size: int,
-        styles: Sequence[Style],
-        batch_size: int,
-    ) -> None:
-        """Keep what is to be drawn; a batch has at most `batch_size` pictures, but one gram."""
-        self.grams = grams.select(["gram", "frequency"]).combine_chunks()
-        self.typeface = typeface
-        self.preparation = preparation
-        self.side = side
-        self.type_size = type_size
-        self.styles = tuple(styles)
-        self.batch_grams = max(1, batch_size // len(self.styles))
+    grams: pa.Table
+    typeface: Typeface
+    preparation: Preparation
+    side: int
+    type_size: int
+    styles: Sequence[Style]
+    batch_grams: int
 
     def batches(self, worker: int, workers: int) -> Iterator[ProbeBatch]:
         """Yield one worker's batches: each n-th."""
@@ -123,13 +115,13 @@ def probe(
     clip.model.to(device).eval()
     preparation = evaluation_preparation(clip.preprocessing)
     source = ProbeSource(
-        grams,
+        grams.select(["gram", "frequency"]).combine_chunks(),
         typeface,
         preparation,
-        side=side,
-        type_size=type_size,
-        styles=styles,
-        batch_size=batch_size,
+        side,
+        type_size,
+        styles,
+        batch_grams=max(1, batch_size // len(styles)),
     )
     progress = Progress(_log, "probing with synthetic pictures", total=len(grams), unit="grams")
     done, notes = 0, Counter[str]()
@@ -152,7 +144,9 @@ def _notes(batch: ProbeBatch, type_size: int) -> Counter[str]:
 def _probe_rows(
     batch: ProbeBatch, source: ProbeSource, clip: Clip, device: torch.device
 ) -> pa.Table:
-    features = _picture_features(batch, source.preparation, clip, device)
+    rows = list(range(len(batch.grams) * len(source.styles)))
+    pictures = PictureBatch(0, rows, [], batch.pixels.flatten(0, 1), [])
+    features = image_features(pictures, clip, source.preparation, device)
     images = unit_rows(features, PLACE).reshape(len(batch.grams), len(source.styles), -1)
     texts = caption_features(batch.grams, clip, batch_size=source.batch_grams, device=device)
     products = images.astype(np.float64) * unit_rows(texts, PLACE)[:, None]  # (grams, styles, d)
@@ -166,13 +160,3 @@ def _probe_rows(
     }
     columns |= dict(zip(LAYOUT_COLUMNS, layouts.T, strict=True))
     return pa.table(columns, schema=PROBES)
-
-
-def _picture_features(
-    batch: ProbeBatch, preparation: Preparation, clip: Clip, device: torch.device
-) -> Float32[np.ndarray, "n d"]:
-    with torch.inference_mode():
-        images = preparation.tensor(batch.pixels.flatten(0, 1), device)
-        features = clip.model.encode_image(images)  # type: ignore[operator]
-        rows = len(batch.grams) * batch.pixels.shape[1]
-        return np.asarray(features[:rows].float().cpu().numpy())

@@ -87,13 +87,10 @@ def spans_table(rows: Iterable[tuple[int, int, Sequence[Span]]]) -> pa.Table:
     Numbers are rounded to float32. No rows give an empty table. A polygon that `polygon_fault`
     refuses is a bug of the spotter and raises ValueError.
     """
-    shards, numbers, lists = [], [], []
-    for shard, row, spans in rows:
-        shards.append(shard)
-        numbers.append(row)
-        lists.append(spans)
-    columns = [pa.array(shards, pa.int32()), pa.array(numbers, pa.int32()), span_array(lists)]
-    table = pa.Table.from_arrays(columns, schema=SPANS)
+    rows = list(rows)
+    addresses = [pa.array([row[at] for row in rows], pa.int32()) for at in (0, 1)]
+    spans = span_array(row[2] for row in rows)
+    table = pa.Table.from_arrays([*addresses, spans], schema=SPANS)
     assert np.all(np.diff(sample_addresses(table)) > 0), "pictures come sorted by (shard, row)"
     return table
 

@@ -15,7 +15,6 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -36,14 +35,9 @@ _GROUP_ROWS = 4096  # of a row group: what is read for the sake of one row
 _HELD_PICTURES = 1000  # read before a file is written: a minute's work that a kill can lose
 _BROKEN = (OSError, pa.ArrowException)  # what a file that cannot be read raises
 
+Place = tuple[Path, int]  # a row of a file of the memory
+
 _log = logging.getLogger(__name__)
-
-
-class Place(NamedTuple):
-    """A row of a file of the memory."""
-
-    path: Path
-    row: int
 
 
 def memory_folder(root: Path, recipe: Mapping[str, object]) -> Path:
@@ -71,10 +65,6 @@ class SpotMemory:
 
     # --- reading -------------------------------------------------------------------------------
 
-    def find(self, digests: set[str]) -> dict[str, list[Span]]:
-        """Return the spans of those pictures that are known."""
-        return self.read(self.locate(digests))
-
     def locate(self, digests: set[str]) -> dict[str, Place]:
         """Return where known pictures stand, reading the column of digests of every file.
 
@@ -94,14 +84,14 @@ class SpotMemory:
                 continue
             rows = np.flatnonzero(pc.is_in(column, wanted).to_numpy())
             for row, digest in zip(rows.tolist(), column.take(rows).to_pylist(), strict=True):
-                found.setdefault(digest.hex(), Place(path, row))
+                found.setdefault(digest.hex(), (path, row))
         return found
 
     def read(self, places: Mapping[str, Place]) -> dict[str, list[Span]]:
         """Return the spans at these places, of those that can still be read."""
         rows: dict[Path, list[tuple[int, str]]] = {}
-        for digest, place in places.items():
-            rows.setdefault(place.path, []).append((place.row, digest))
+        for digest, (path, row) in places.items():
+            rows.setdefault(path, []).append((row, digest))
         found: dict[str, list[Span]] = {}
         for path in sorted(rows):
             try:

@@ -55,16 +55,12 @@ def _rows(
         own = set() if word is None else set(tokens(word, "words"))
         found = None if word is None else bool(own) and own <= spotted
         right = len(own & spotted)
-        truth_rate = _rate(caption, own)
+        words = set(tokens(caption or "", "words"))
+        truth_rate = len(words & own) / len(words) if words else None
         yield (
             *(shard, row, word, height, found),
             *(len(texts), len(spotted), right, truth_rate, rate),
         )
-
-
-def _rate(caption: str | None, written: set[str]) -> float | None:
-    words = set(tokens(caption or "", "words"))
-    return len(words & written) / len(words) if words else None
 
 
 def _rows_of(table: pa.Table, spans: pa.Table, name: str) -> pa.Table:

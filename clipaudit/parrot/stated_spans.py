@@ -1,6 +1,6 @@
 """The spotter `dataset`: the spans that the JSON of samples states."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -25,16 +25,13 @@ def read_spans(samples: pa.Table, *, field: str = "spans") -> pa.Table:
     absent. A sample without JSON, or without the field, shows no text. Raises InputError for
     anything else.
     """
+    # a chunk's worth of texts in memory at a time
+    batches = samples.select(["shard", "row", "metadata"]).to_batches(max_chunksize=1024)
     return spans_table(
         (shard, row, _spans(text, field, f"shard {shard}, row {row}"))
-        for shard, row, text in _rows(samples)
+        for batch in batches
+        for shard, row, text in zip(*(each.to_pylist() for each in batch.columns), strict=True)
     )
-
-
-def _rows(samples: pa.Table) -> Iterator[tuple[int, int, str | None]]:
-    """Yield shard, row and JSON text, a chunk's worth of them in memory at a time."""
-    for batch in samples.select(["shard", "row", "metadata"]).to_batches(max_chunksize=1024):
-        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def _spans(text: str | None, field: str, place: str) -> list[Span]:

@@ -114,7 +114,9 @@ def ink(placed: Layout, typeface: Typeface, *, side: int = 224) -> Mask:
     inside = page.crop(page.getbbox() or (0, 0, 1, 1))
     canvas = Image.new("L", (side, side))
     # a lone character wider than the picture loses both its ends
-    inside = _middle(inside, min(inside.width, room), min(inside.height, room))
+    width, height = min(inside.width, room), min(inside.height, room)
+    left, top = (inside.width - width) // 2, (inside.height - height) // 2
+    inside = inside.crop((left, top, left + width, top + height))
     canvas.paste(inside, ((side - inside.width) // 2, (side - inside.height) // 2))
     return np.asarray(canvas)
 
@@ -148,7 +150,7 @@ class _Block:
         for word in words:
             if lines and self._fits_beside(longer := f"{lines[-1]} {word}"):
                 lines[-1] = longer
-            elif self._fits_beside(word) and self._fits_below(len(lines)):
+            elif self._fits_beside(word) and (len(lines) + 1) * self.pitch <= self.room:
                 lines.append(word)
             else:
                 return None
@@ -192,9 +194,6 @@ class _Block:
         left, _, right, _ = self._box(line)
         return right - left <= self.room
 
-    def _fits_below(self, lines: int) -> bool:
-        return (lines + 1) * self.pitch <= self.room
-
     def _height(self, lines: Sequence[str]) -> int:
         if not lines:
             return 0
@@ -217,11 +216,6 @@ class _Block:
         """Return left, top, right and bottom of what holds the line's ink and its advance."""
         left, top, right, bottom = self.font.getbbox(line)
         return floor(left), floor(top), ceil(right), ceil(bottom)
-
-
-def _middle(image: Image.Image, width: int, height: int) -> Image.Image:
-    left, top = (image.width - width) // 2, (image.height - height) // 2
-    return image.crop((left, top, left + width, top + height))
 
 
 @lru_cache(FONTS_KEPT)

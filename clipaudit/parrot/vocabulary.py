@@ -8,6 +8,7 @@ from end to end: the published code reads null, nan, None and NA as missing numb
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from tempfile import TemporaryDirectory
 from typing import Literal
 
@@ -32,6 +33,12 @@ GRAMS = pa.schema(
 
 MEMORY = "2GiB"  # held by a merge; what is more goes to a temporary folder. Memory, never results
 
+_DUCKDB: dict[str, str | bool | int | float | list[str]] = {  # reads what is registered alone
+    "threads": 1,
+    "enable_external_access": False,
+    "python_enable_replacements": False,
+    "memory_limit": MEMORY,
+}
 _ROWS_AT_ONCE = 65_536  # of a table that is merged
 _MERGE = """
 select gram, sum(frequency)::bigint as frequency
@@ -93,7 +100,10 @@ def merge_grams(tables: Iterable[pa.Table], *, most: int) -> pa.Table:
         for table in tables
         for batch in table.select(GRAMS.names).cast(GRAMS).to_batches(max_chunksize=_ROWS_AT_ONCE)
     )
-    with TemporaryDirectory(prefix="clipaudit-grams-") as folder, _connection(folder) as connection:
+    with (
+        TemporaryDirectory(prefix="clipaudit-grams-") as folder,
+        duckdb.connect(config={**_DUCKDB, "temp_directory": folder}) as connection,
+    ):
         connection.register("grams", pa.RecordBatchReader.from_batches(GRAMS, batches))
         try:
             merged = connection.sql(_MERGE, params={"most": most}).to_arrow_table()
@@ -103,19 +113,6 @@ def merge_grams(tables: Iterable[pa.Table], *, most: int) -> pa.Table:
                 "`clipaudit verify`; or the temporary folder is full: point TMPDIR to a larger one."
             ) from error
     return merged.cast(GRAMS).combine_chunks()
-
-
-def _connection(folder: str) -> duckdb.DuckDBPyConnection:
-    """Return a database of one thread that reads nothing but what is registered."""
-    return duckdb.connect(
-        config={
-            "threads": 1,
-            "enable_external_access": False,
-            "python_enable_replacements": False,
-            "memory_limit": MEMORY,
-            "temp_directory": folder,
-        }
-    )
 
 
 def _grams(run: Sequence[str], n: int) -> Iterator[str]:
@@ -144,12 +141,6 @@ def _co_embedded_runs(
 
 def _runs(words: Sequence[str], co: set[str]) -> Iterator[list[str]]:
     """Yield the longest runs of words that are all in `co`."""
-    run: list[str] = []
-    for word in words:
-        if word in co:
-            run.append(word)
-        elif run:
-            yield run
-            run = []
-    if run:
-        yield run
+    for is_inside, run in groupby(words, key=co.__contains__):
+        if is_inside:
+            yield list(run)

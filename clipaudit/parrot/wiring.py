@@ -76,27 +76,17 @@ class ParrotFiles:
 
     def curation(self, wildcards: Wildcards) -> dict[str, object]:
         """Return what decides who is in a set."""
-        return curation_settings(self.audit, wildcards.curated)
+        return curation_settings(self.audit, _curated(wildcards))
 
     def held_out(self, wildcards: Wildcards) -> list[dict[str, object]]:
         """Return what decides who is in the sets that a set leaves out; those leave out none."""
-        return [] if wildcards.curated in HELDOUT else self.all_held_out()
-
-    def all_held_out(self) -> list[dict[str, object]]:
-        """Return what decides who is in the sets that are held out of all others."""
+        if _curated(wildcards) in HELDOUT:
+            return []
         return [curation_settings(self.audit, name) for name in HELDOUT]
-
-    def candidates(self) -> dict[str, object]:
-        """Return what decides who may be in the debiased subset, but for repetitions."""
-        return curation_settings(self.audit, DEBIASED)
 
     def aesthetics_field(self, wildcards: Wildcards) -> str | None:
         """Return the field of the samples' JSON with the score that a set asks for, if it does."""
-        return self._aesthetics_field(wildcards.curated)
-
-    def candidates_aesthetics_field(self) -> str | None:
-        """Return that field of the debiased subset."""
-        return self._aesthetics_field(DEBIASED)
+        return self._aesthetics_field(_curated(wildcards))
 
     def _aesthetics_field(self, curated: str) -> str | None:
         if curation_settings(self.audit, curated)["aesthetics_above"] is None:
@@ -122,26 +112,17 @@ class ParrotFiles:
 
     def curate_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
         """Return what the manifest of a part of a set is made from."""
-        curated, corpus = wildcards.curated, wildcards.corpus
-        return {
-            **self._part_inputs(curated, corpus, wildcards.part),
-            **self._candidate_duplicates(curated, corpus),
-        }
+        duplicates = self._candidate_duplicates(wildcards.curated, wildcards.corpus)
+        return {**self.candidate_inputs(wildcards), **duplicates}
 
     def candidate_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return what the candidates of a part are picked by."""
-        return self._part_inputs(DEBIASED, wildcards.corpus, wildcards.part)
-
-    def heldout_manifests(self, wildcards: Wildcards) -> Paths:
-        """Return the manifests of the held-out sets of a part."""
-        found = (paths.manifest(wildcards.corpus, name, wildcards.part) for name in HELDOUT)
-        return [self.corpora.result(path) for path in found]
-
-    def _part_inputs(self, curated: str, corpus: str, part: str) -> dict[str, Paths]:
+        """Return what a part of a set is picked by, but for repetitions."""
+        curated, corpus = _curated(wildcards), wildcards.corpus
+        folders = self._folders(curated, corpus)
         return {
             **{
-                name: [self.corpora.result(f"{folder}/{part}.json")]
-                for name, folder in self._folders(curated, corpus).items()
+                name: [self.corpora.result(f"{folder}/{wildcards.part}.json")]
+                for name, folder in folders.items()
             },
             "heldout": self._heldout_cuts(curated, corpus),
         }
@@ -198,3 +179,9 @@ class ParrotFiles:
     def task_result_relations(self, wildcards: Wildcards) -> Mapping[str, Relation]:
         """Return the tasks that a model's numbers are of."""
         return task_result_table(self.run, wildcards.encoder).relations
+
+
+def _curated(wildcards: Wildcards) -> str:
+    """Return the set of a job; that of rules that name none is the debiased subset."""
+    curated: str = getattr(wildcards, "curated", DEBIASED)
+    return curated

@@ -7,8 +7,7 @@ from typing import Any
 from clipaudit.config.audits import Audit, audits, said_by
 from clipaudit.config.settings import Settings
 from clipaudit.reports.answers import Answer, Tables
-from clipaudit.reports.figures import ReportFigure
-from clipaudit.reports.specification import Gallery, ReportTable
+from clipaudit.reports.specification import Gallery, ReportFigure, ReportTable
 
 
 @dataclass(frozen=True)
@@ -25,14 +24,6 @@ class SampleNumbers:
     parameters: Mapping[str, object] = field(default_factory=dict)
 
 
-def _no_pointers(_: Settings) -> Sequence[str]:
-    return []
-
-
-def _no_numbers(_: Settings, __: Sequence[str]) -> SampleNumbers:
-    return SampleNumbers()
-
-
 @dataclass(frozen=True)
 class Contents:
     """The tables, figures and galleries that settings ask for; each function gives some by name.
@@ -46,8 +37,8 @@ class Contents:
     figures: Sequence[Callable[[Settings], Mapping[str, ReportFigure]]]
     galleries: Callable[[Settings], Mapping[str, Gallery]]
     answer: Callable[[Tables], Answer]
-    unread: Callable[[Settings], Sequence[str]] = _no_pointers
-    sample_numbers: Callable[[Settings, Sequence[str]], SampleNumbers] = _no_numbers
+    unread: Callable[[Settings], Sequence[str]] = lambda _: ()
+    sample_numbers: Callable[[Settings, Sequence[str]], SampleNumbers] = lambda *_: SampleNumbers()
 
 
 def contents(audit: Audit[Any]) -> Contents:

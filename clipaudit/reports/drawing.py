@@ -2,19 +2,20 @@
 
 Colours are those of Okabe and Ito (https://jfly.uni-koeln.de/color/), which people with any
 colour vision tell apart. One meaning has one colour in all figures. Widths are those of a column
-and of a page in print, and no text is set smaller than what is legible there. matplotlib is
-imported where it is used, its global state is left as it was.
+and of a page in print, and no text is set smaller than what is legible there. matplotlib's global
+state is left as it was.
 """
 
 import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+import matplotlib
 import numpy as np
-
-if TYPE_CHECKING:
-    import matplotlib.figure
+from cycler import cycler
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 Width = Literal["single", "double"]
 
@@ -98,9 +99,6 @@ def style() -> Iterator[None]:
     Decorate every function that draws with `@style()`: much of a style is read when a line or a
     text is made.
     """
-    import matplotlib
-    from cycler import cycler
-
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)
@@ -116,7 +114,7 @@ def new_figure(
     height: float | None = None,
     share_x: bool | Literal["row", "col"] = False,
     share_y: bool | Literal["row", "col"] = False,
-) -> tuple["matplotlib.figure.Figure", np.ndarray]:
+) -> tuple[Figure, np.ndarray]:
     """Return a figure and its axes, always an array of rows x columns, spaced to fit their labels.
 
     `height` is in inches; without it a panel is four fifths as high as it is wide. To be called
@@ -129,16 +127,13 @@ def new_figure(
     return figure, axes
 
 
-def bare_figure(width: float, height: float) -> "matplotlib.figure.Figure":
+def bare_figure(width: float, height: float) -> Figure:
     """Return a figure without axes, of a size in inches. To be called within `style()`."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
     assert matplotlib.rcParams["svg.hashsalt"] == _STYLE["svg.hashsalt"], "drawn outside style()"
     return Figure(figsize=(width, height), dpi=100)
 
 
-def figure_bytes(figure: "matplotlib.figure.Figure") -> tuple[bytes, bytes]:
+def figure_bytes(figure: Figure) -> tuple[bytes, bytes]:
     """Return the figure as SVG and as PNG; equal figures give equal bytes, in any process.
 
     No date and no versions are written. Refuses text below SMALLEST_POINTS: a bug of ours.
@@ -153,10 +148,8 @@ def figure_bytes(figure: "matplotlib.figure.Figure") -> tuple[bytes, bytes]:
     return svg.getvalue(), png.getvalue()
 
 
-def text_sizes(figure: "matplotlib.figure.Figure") -> list[tuple[float, str]]:
+def text_sizes(figure: Figure) -> list[tuple[float, str]]:
     """Return the size in points of every visible text of the figure, with the text."""
-    from matplotlib.text import Text
-
     with style():
         figure.draw_without_rendering()  # tick labels are written when drawn
         texts = figure.findobj(Text)

@@ -6,16 +6,21 @@ order of their points: they are sorted first. Coefficients are rounded to digits
 NumPy disputes.
 """
 
+from collections.abc import Callable
+
 import duckdb
 import numpy as np
 import pyarrow as pa
-from duckdb.func import ARROW, SPECIAL
 from jaxtyping import Bool, Float64
+
+from clipaudit.reports.intervals import register_structs, structs
 
 DIGITS = 9  # significant ones of a coefficient: more than any figure shows
 STEPS = 100  # of Newton's method; some ten are needed, more only close to separation
 TOLERANCE = 1e-11  # of the last step, relative to the coefficients
 NOISE = 1e-10  # relative, of a sum of losses: it is no reason to halve a step
+
+_LINE = ("intercept", "slope")
 
 # Ranks are doubled, so that the mean rank of tied values is an integer, too; sums are hugeint, so
 # one rounding decides: that of the final fraction. Null where either side does not vary.
@@ -152,27 +157,25 @@ def register_fits(connection: duckdb.DuckDBPyConnection) -> None:
 
     # DuckDB reads the number of arguments off the signature.
     def logistic(similarity: pa.ChunkedArray, correct: pa.ChunkedArray) -> pa.Array:
-        pairs = zip(similarity.to_pylist(), correct.to_pylist(), strict=True)
-        return _structs([logistic_fit(*_points(x, y, np.bool_)) for x, y in pairs])
+        return _fitted(logistic_fit, similarity, correct, np.bool_)
 
     def line(x_lists: pa.ChunkedArray, y_lists: pa.ChunkedArray) -> pa.Array:
-        pairs = zip(x_lists.to_pylist(), y_lists.to_pylist(), strict=True)
-        return _structs([line_fit(*_points(x, y, np.float64)) for x, y in pairs])
+        return _fitted(line_fit, x_lists, y_lists, np.float64)
 
-    fit = "struct(intercept double, slope double)"
-    # nulls SPECIAL: else DuckDB forbids them in the answer
-    connection.create_function(
-        "logistic_fit",
-        logistic,
-        ["double[]", "boolean[]"],
-        fit,
-        type=ARROW,
-        null_handling=SPECIAL,
-    )
-    connection.create_function(
-        "line_fit", line, ["double[]", "double[]"], fit, type=ARROW, null_handling=SPECIAL
-    )
+    register_structs(connection, "logistic_fit", logistic, ["double[]", "boolean[]"], _LINE)
+    register_structs(connection, "line_fit", line, ["double[]", "double[]"], _LINE)
     connection.execute(_MACROS)
+
+
+def _fitted(
+    fit: Callable[..., tuple[float, float]],
+    x_lists: pa.ChunkedArray,
+    y_lists: pa.ChunkedArray,
+    kind: type[np.generic],
+) -> pa.Array:
+    pairs = zip(x_lists.to_pylist(), y_lists.to_pylist(), strict=True)
+    fits = [fit(*_points(x, y, kind)) for x, y in pairs]
+    return structs(np.array(fits, np.float64).reshape(-1, 2), _LINE)
 
 
 def _points(
@@ -185,11 +188,3 @@ def _points(
         np.array([pair[0] for pair in known], np.float64),
         np.array([pair[1] for pair in known], kind),
     )
-
-
-def _structs(fits: list[tuple[float, float]]) -> pa.Array:
-    """Return fits as structs (intercept, slope), null where they are NaN."""
-    values = np.array(fits, np.float64).reshape(len(fits), 2)
-    unknown = pa.array(np.isnan(values).any(axis=1))
-    columns = [pa.array(column) for column in values.T]
-    return pa.StructArray.from_arrays(columns, names=["intercept", "slope"], mask=unknown)

@@ -8,12 +8,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+
+from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.textpath import TextToPath
 
 from clipaudit.reports.drawing import PALETTE, SMALLEST_POINTS
-
-if TYPE_CHECKING:
-    from matplotlib.font_manager import FontProperties
 
 LINE = 0.13  # from one line of the smallest text to the next
 HINTED = 1.04  # PNGs move letters to whole pixels, so a word may come out a little wider
@@ -30,12 +29,7 @@ class Word:
     bold: bool = False
 
 
-@dataclass(frozen=True)
-class Placed:
-    """A word and where it begins, from the left end of its line."""
-
-    x: float
-    word: Word
+Placed = tuple[float, Word]  # where a word begins, from the left end of its line
 
 
 def words_of(text: str, colour: str = PALETTE["text"]) -> list[Word]:
@@ -97,7 +91,7 @@ def _broken(words: Iterable[Word], width: float) -> list[list[Placed]]:
         if not lines or x + own > width:
             lines.append([])
             x = 0.0
-        lines[-1].append(Placed(x, word))
+        lines[-1].append((x, word))
         x += own + _space()
     return lines
 
@@ -114,22 +108,16 @@ def _space() -> float:
 
 @cache
 def _width(text: str, bold: bool) -> float:
-    from matplotlib.textpath import TextToPath
-
     width, _, _ = TextToPath().get_text_width_height_descent(text, _font(bold), False)
     return HINTED * float(width) / 72
 
 
 @cache
 def _characters() -> frozenset[int]:
-    from matplotlib.font_manager import findfont, get_font
-
     fonts = [get_font(findfont(_font(bold))) for bold in (False, True)]
     return frozenset.intersection(*(frozenset(font.get_charmap()) for font in fonts))
 
 
-def _font(bold: bool) -> "FontProperties":
-    from matplotlib.font_manager import FontProperties
-
+def _font(bold: bool) -> FontProperties:
     weight = "bold" if bold else "normal"
     return FontProperties(family="DejaVu Sans", size=SMALLEST_POINTS, weight=weight)

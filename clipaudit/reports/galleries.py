@@ -1,15 +1,12 @@
-"""Galleries: test pictures, and beside each the pictures nearest to it.
-
-Measures are in inches in print, y grows downwards. Pictures are shrunk, never cut or stretched.
-"""
+"""Galleries: test pictures, and beside each the pictures nearest to it, on `paper`."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
+from matplotlib.figure import Figure
 
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.plaindata import Row
@@ -17,10 +14,6 @@ from clipaudit.reports.drawing import WIDTHS, style
 from clipaudit.reports.gallery_options import NeighborOptions
 from clipaudit.reports.paper import Paper, decoded, shown_text
 from clipaudit.reports.shown_pictures import Pictures
-
-if TYPE_CHECKING:
-    import matplotlib.figure
-
 
 THUMBNAIL = 112  # pixels of the longer side: what a picture of three quarters of an inch shows
 MARGIN, GAP = 0.04, 0.06
@@ -32,9 +25,7 @@ PAGE_HEIGHT = 9.2
 JOIN = 0.36  # between a test picture of the ladder and its neighbour
 
 
-def draw_gallery(
-    table: pa.Table, pictures: Pictures, options: NeighborOptions
-) -> "matplotlib.figure.Figure":
+def draw_gallery(table: pa.Table, pictures: Pictures, options: NeighborOptions) -> Figure:
     """Return the drawing of a GALLERY.
 
     `pictures` holds the image file of every picture of the table, or its uid, which is then shown
@@ -74,35 +65,46 @@ def _rows(table: pa.Table) -> list[dict[str, Any]]:
 # --- the two forms -------------------------------------------------------------------------------
 
 
-def _blocks(
-    rows: Sequence[Row], pictures: Pictures, options: NeighborOptions
-) -> "matplotlib.figure.Figure":
-    titles = {each.testset: each.title for each in options.testsets}
+def _blocks(rows: Sequence[Row], pictures: Pictures, options: NeighborOptions) -> Figure:
+    titles = {each.corpus: each.title for each in options.testsets}
     sets, columns = options.sets, options.columns
     blocks = [list(block) for _, block in groupby(rows, key=lambda row: row["block"])]
-    layout = _Layout(len(blocks), len(sets), columns)
-    sheet = _Sheet(layout.width, layout.height, pictures, layout.side)
+    side = _side(len(blocks), len(sets), columns)
+    across, down = side + GAP, side + LINE + GAP  # from one picture to the next
+    strip = max(QUERY, side)
+    title = MARGIN + strip + 2 * GAP
+    first = title + TITLE
+    # a block: its rows, or its test picture above two lines
+    block_height = max(len(sets) * down, side + 2 * LINE)
+    tops = [MARGIN + number * (block_height + 2 * GAP) for number in range(len(blocks) + 1)]
+    width, height = first + columns * across - GAP + MARGIN, tops[-1] - 2 * GAP + MARGIN
+    sheet = _Sheet(width, height, pictures, side)
     places = decimals([values for block in blocks for values in _values(block)])
-    for number, block in enumerate(blocks):
-        top = layout.block(number)
-        if number:
+    for top, block in zip(tops, blocks, strict=False):
+        if top > MARGIN:
             sheet.paper.rule(top - GAP, MARGIN)
-        query = block[0]
-        at = top + (layout.block_height - layout.side - 2 * LINE) / 2
-        sheet.picture(query["query"], layout.query, at)
-        sheet.below(layout.query, at, titles[query["testset"]])
+        query, x = block[0], MARGIN + (strip - side) / 2
+        at = top + (block_height - side - 2 * LINE) / 2
+        sheet.picture(query["query"], x, at)
+        sheet.below(x, at, titles[query["testset"]])
         for position, each in enumerate(sets):
-            sheet.title(layout.title, layout.row(number, position), each.title)
+            sheet.title(title, top + position * down, each.title)
         for row in block:
-            x, y = layout.column(row["place"]), layout.row(number, row["set_position"])
+            x, y = first + row["place"] * across, top + row["set_position"] * down
             sheet.picture(row["neighbor"], x, y)
             sheet.below(x, y, f"{row['similarity']:.{places}f}")
     return sheet.paper.figure
 
 
-def _ladder(
-    rows: Sequence[Row], pictures: Pictures, options: NeighborOptions
-) -> "matplotlib.figure.Figure":
+def _side(blocks: int, sets: int, columns: int) -> float:
+    """Return the side of a picture: what fits the page, both ways, within its bounds."""
+    wide = WIDTHS["double"] - 2 * MARGIN - QUERY - TITLE - (columns + 1) * GAP
+    high = (PAGE_HEIGHT - 2 * MARGIN) / blocks - 2 * GAP
+    fitting = min(wide / columns, high / sets - LINE - GAP)
+    return min(max(fitting, SMALLEST), LARGEST)
+
+
+def _ladder(rows: Sequence[Row], pictures: Pictures, options: NeighborOptions) -> Figure:
     (testset,), (searched,) = options.testsets, options.sets
     start = MARGIN + TITLE + GAP
     width = WIDTHS["double"]
@@ -122,7 +124,7 @@ def _ladder(
     return sheet.paper.figure
 
 
-def _empty(options: NeighborOptions) -> "matplotlib.figure.Figure":
+def _empty(options: NeighborOptions) -> Figure:
     """Say that no test picture qualifies: a figure that is asked for is there."""
     titles = ", ".join(each.title for each in options.testsets)
     what = "has a neighbor"
@@ -139,53 +141,6 @@ def _values(block: Sequence[Row]) -> Iterator[list[float]]:
     """Yield the similarities of each row of pictures."""
     for _, shown in groupby(block, key=lambda row: row["set_position"]):
         yield [row["similarity"] for row in shown]
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """Where the pictures of the form `rows` lie."""
-
-    blocks: int
-    sets: int
-    columns: int
-
-    @property
-    def side(self) -> float:
-        """Return the side of a picture: what fits the page, both ways, within its bounds."""
-        wide = WIDTHS["double"] - 2 * MARGIN - QUERY - TITLE - (self.columns + 1) * GAP
-        high = (PAGE_HEIGHT - 2 * MARGIN) / self.blocks - 2 * GAP
-        fitting = min(wide / self.columns, high / self.sets - LINE - GAP)
-        return min(max(fitting, SMALLEST), LARGEST)
-
-    @property
-    def query(self) -> float:
-        return MARGIN + (max(QUERY, self.side) - self.side) / 2
-
-    @property
-    def title(self) -> float:
-        return MARGIN + max(QUERY, self.side) + 2 * GAP
-
-    def column(self, place: int) -> float:
-        return self.title + TITLE + place * (self.side + GAP)
-
-    @property
-    def width(self) -> float:
-        return self.column(self.columns) - GAP + MARGIN
-
-    @property
-    def block_height(self) -> float:
-        """Return the height of a block: its rows, or its test picture above two lines."""
-        return max(self.sets * (self.side + LINE + GAP), self.side + 2 * LINE)
-
-    def block(self, number: int) -> float:
-        return MARGIN + number * (self.block_height + 2 * GAP)
-
-    def row(self, block: int, position: int) -> float:
-        return self.block(block) + position * (self.side + LINE + GAP)
-
-    @property
-    def height(self) -> float:
-        return self.block(self.blocks) - 2 * GAP + MARGIN
 
 
 # --- what is put on paper ------------------------------------------------------------------------

@@ -25,18 +25,10 @@ class Sources:
 
 @dataclass(frozen=True)
 class ShownSet:
-    """A corpus, or a set of some of its samples, and what it is called."""
+    """A corpus, such as a test set, or a set of some of its samples, and what it is called."""
 
     title: str
     corpus: str
-
-
-@dataclass(frozen=True)
-class ShownTestSet:
-    """A test set, and what it is called."""
-
-    testset: str
-    title: str
 
 
 @dataclass(frozen=True)
@@ -49,7 +41,7 @@ class NeighborOptions:
     """
 
     form: Literal["rows", "ladder"]
-    testsets: tuple[ShownTestSet, ...]
+    testsets: tuple[ShownSet, ...]
     sets: tuple[ShownSet, ...]
     count: int
     columns: int

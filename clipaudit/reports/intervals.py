@@ -6,6 +6,8 @@ A relative change compares two models on the same images, so images are resample
 right - so resampling the images is a multinomial draw of the four counts.
 """
 
+from collections.abc import Callable, Sequence
+
 import duckdb
 import numpy as np
 import pyarrow as pa
@@ -15,6 +17,7 @@ from jaxtyping import Float64, Int64
 CONFIDENCE = 0.95
 DRAWS = 10_000  # a 2.5 % quantile then rests on 250 draws: steady to the digits that are printed
 SEED = 2310_09562  # any number does; this is the similarity paper's
+_BOUNDS = ("low", "high")
 DECIMALS = 12  # far past use, and short of the last bits, in which builds of scipy may differ
 
 
@@ -103,7 +106,7 @@ def register_intervals(connection: duckdb.DuckDBPyConnection) -> None:
 
     # DuckDB reads the number of arguments off the signature, hence not one wrapper for both.
     def exact(successes: pa.ChunkedArray, trials: pa.ChunkedArray) -> pa.Array:
-        return _structs(exact_interval(*_counts(successes, trials)))
+        return structs(exact_interval(*_counts(successes, trials)), _BOUNDS)
 
     def change(
         kept: pa.ChunkedArray,
@@ -111,21 +114,33 @@ def register_intervals(connection: duckdb.DuckDBPyConnection) -> None:
         gained: pa.ChunkedArray,
         neither: pa.ChunkedArray,
     ) -> pa.Array:
-        return _structs(relative_change_interval(*_counts(kept, lost, gained, neither)))
+        counts = _counts(kept, lost, gained, neither)
+        return structs(relative_change_interval(*counts), _BOUNDS)
 
-    interval = "struct(low double, high double)"
+    register_structs(connection, "exact_interval", exact, ["bigint"] * 2, _BOUNDS)
+    register_structs(connection, "relative_change_interval", change, ["bigint"] * 4, _BOUNDS)
+
+
+def register_structs(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    function: Callable[..., pa.Array],
+    parameters: Sequence[str],
+    fields: Sequence[str],
+) -> None:
+    """Give SQL a function of Arrow columns, which returns `structs` of these fields."""
+    kind = f"struct({', '.join(f'{field} double' for field in fields)})"
     # nulls SPECIAL: else DuckDB forbids them in the answer
     connection.create_function(
-        "exact_interval", exact, ["bigint"] * 2, interval, type=ARROW, null_handling=SPECIAL
+        name, function, [*parameters], kind, type=ARROW, null_handling=SPECIAL
     )
-    connection.create_function(
-        "relative_change_interval",
-        change,
-        ["bigint"] * 4,
-        interval,
-        type=ARROW,
-        null_handling=SPECIAL,
-    )
+
+
+def structs(values: Float64[np.ndarray, "n fields"], fields: Sequence[str]) -> pa.Array:
+    """Return rows of numbers as structs, null where one of them is NaN."""
+    unknown = pa.array(np.isnan(values).any(axis=1))
+    columns = [pa.array(column) for column in values.T]
+    return pa.StructArray.from_arrays(columns, names=list(fields), mask=unknown)
 
 
 def _counts(*columns: pa.ChunkedArray) -> Int64[np.ndarray, "columns n"]:
@@ -134,10 +149,3 @@ def _counts(*columns: pa.ChunkedArray) -> Int64[np.ndarray, "columns n"]:
     counts = np.stack([np.asarray(column.fill_null(0), dtype=np.int64) for column in columns])
     counts[:, ~known] = 0
     return counts
-
-
-def _structs(bounds: Float64[np.ndarray, "n 2"]) -> pa.Array:
-    """Return bounds as structs (low, high), null where they are NaN."""
-    low, high = (pa.array(bound) for bound in bounds.T)
-    unknown = pa.array(np.isnan(bounds).any(axis=1))
-    return pa.StructArray.from_arrays([low, high], names=["low", "high"], mask=unknown)

@@ -51,6 +51,11 @@ class Listing:
     fields: Mapping[str, Cell]
 
 
+def cell(form: Callable[..., str], *columns: str, missing: str = "", **options: object) -> Cell:
+    """Return what prints columns of a row in a form, and `missing` where that says nothing."""
+    return lambda row: form(*(row[column] for column in columns), **options) or missing
+
+
 def count(value: int | None) -> str:
     """Return a count in groups of three, or nothing for None.
 
@@ -95,13 +100,30 @@ def number(value: float | None, *, digits: int = 2, sign: bool = False) -> str:
     return text.lstrip("+-") if is_zero else text.replace("-", MINUS)
 
 
-def interval(low: float | None, high: float | None, *, digits: int = 1, sign: bool = False) -> str:
-    """Return the bounds of fractions in percent, or nothing where there are none.
+def interval(
+    low: float | None,
+    high: float | None,
+    *,
+    form: Callable[..., str] = percent,
+    digits: int = 1,
+    sign: bool = False,
+) -> str:
+    """Return bounds, of fractions in percent, or nothing where there are none.
 
-    >>> interval(0.4166, 0.479)
-    '[41.7, 47.9]'
+    >>> interval(0.4166, 0.479), interval(0.4166, 0.479, form=number, digits=2)
+    ('[41.7, 47.9]', '[0.42, 0.48]')
     """
     if low is None or high is None:
         return ""
-    bounds = [percent(bound, digits=digits, sign=sign) for bound in (low, high)]
+    bounds = [form(bound, digits=digits, sign=sign) for bound in (low, high)]
     return f"[{', '.join(bounds)}]"
+
+
+def measured(row: Row, column: str, *, digits: int = 1, sign: bool = False, unit: str = "") -> str:
+    """Return a fraction in percent, and the interval of `<column>_low` to `<column>_high`.
+
+    Nothing for None; without bounds the fraction alone.
+    """
+    value = percent(row[column], digits=digits, sign=sign)
+    bounds = interval(row[f"{column}_low"], row[f"{column}_high"], digits=digits, sign=sign)
+    return f"{value}{unit} {bounds}".strip() if value else ""

@@ -4,32 +4,36 @@ empty one says."""
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import PALETTE, WIDTHS, new_figure
-
-if TYPE_CHECKING:
-    import matplotlib.axes
-    import matplotlib.figure
 
 COLUMNS = 3  # panels beside each other at most; four stand two by two
 BELOW = 0.6  # inches, for axis titles and a legend of two lines
 X_CHARACTERS = 33  # of an axis title in one line, below one of three panels
 Y_CHARACTERS = 24  # beside a panel
+TITLED = 30  # groups side by side: with more, their titles would run into each other
 _STEPS = (1, 2, 5, 10)  # between the numbers of an axis, times a power of ten
 
 
-def new_panels(
-    n: int, *, height: float
-) -> tuple["matplotlib.figure.Figure", list["matplotlib.axes.Axes"]]:
+def by(rows: Rows, column: str) -> dict[Any, Rows]:
+    """Return the rows of each value of a column, in the order of the values."""
+    values = sorted({row[column] for row in rows})
+    return {value: [row for row in rows if row[column] == value] for value in values}
+
+
+def new_panels(n: int, *, height: float) -> tuple[Figure, list[Axes]]:
     """Return a figure with n panels, row by row; one is as wide as a column of text, more a page.
 
     `height` is that of a panel, in inches; axis titles and legend come on top. Panels share their
     horizontal axis, whose numbers stand below the lowest panel of each column. To be called within
     `style()`.
     """
-    from matplotlib.ticker import MaxNLocator
-
     assert n > 0, "a figure has a panel"
     columns = 2 if n == 4 else min(n, COLUMNS)
     rows = math.ceil(n / columns)
@@ -51,7 +55,7 @@ def new_panels(
     return figure, axes[:n]
 
 
-def label_axes(axes: Sequence["matplotlib.axes.Axes"], x_label: str, y_label: str) -> None:
+def label_axes(axes: Sequence[Axes], x_label: str, y_label: str) -> None:
     """Write the titles of the axes: below the lowest panel of each column, beside each row."""
     columns = axes[0].get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
     characters = X_CHARACTERS * COLUMNS // max(2, columns)
@@ -61,9 +65,7 @@ def label_axes(axes: Sequence["matplotlib.axes.Axes"], x_label: str, y_label: st
         first.set_ylabel(textwrap.fill(y_label, Y_CHARACTERS))
 
 
-def write_note(
-    axes: "matplotlib.axes.Axes", text: str, place: Literal["middle", "left", "right"] = "middle"
-) -> None:
+def write_note(axes: Axes, text: str, place: Literal["middle", "left", "right"] = "middle") -> None:
     """Say what a panel does not show: in its middle, or in a lower corner beside what it shows.
 
     With the note in its middle the panel is empty. It then has no numbers on its vertical axis:
@@ -77,13 +79,42 @@ def write_note(
     axes.text(s=text, transform=axes.transAxes, color=PALETTE["quiet"], **where)
 
 
-def hide_x_numbers(axes: Sequence["matplotlib.axes.Axes"]) -> None:
+def write_above(axes: Axes, text: str, **look: object) -> None:
+    """Write a text in the upper right corner of a panel."""
+    where: dict[str, Any] = {"ha": "right", "va": "top", **look}
+    axes.text(0.97, 0.95, text, transform=axes.transAxes, **where)
+
+
+def title_groups(axes: Axes, titles: Sequence[str]) -> None:
+    """Write titles below groups side by side, where they are few: else they would collide."""
+    shown = titles if len(titles) <= TITLED else []
+    axes.set_xticks(range(len(shown)), shown)
+    axes.set_xlim(-0.6, max(1, len(titles)) - 0.4)
+    axes.tick_params(bottom=False)
+
+
+def hide_x_numbers(axes: Sequence[Axes]) -> None:
     """Leave the horizontal axis, which panels share, without numbers: there is nothing on it."""
     for each in axes:
         each.tick_params(bottom=False, labelbottom=False)
 
 
-def write_legend(figure: "matplotlib.figure.Figure", handles: Sequence[Any]) -> None:
+def finish(
+    figure: Figure,
+    axes: Sequence[Axes],
+    titles: tuple[str, str],
+    handles: Sequence[Any],
+    *,
+    bare: bool,
+) -> None:
+    """Write the titles of both axes, and the legend; `bare`: nothing is on the horizontal one."""
+    if bare:
+        hide_x_numbers(axes)
+    label_axes(axes, *titles)
+    write_legend(figure, handles)
+
+
+def write_legend(figure: Figure, handles: Sequence[Any]) -> None:
     """Explain the handles, each labelled, below all panels; no handles, no legend."""
     if handles:
         columns = min(len(handles), 2 if figure.get_figwidth() == WIDTHS["single"] else 4)

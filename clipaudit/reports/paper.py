@@ -7,9 +7,11 @@ sample's uid where no picture may be shown.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
 from PIL import Image
 
 from clipaudit.corpora.images import open_picture
@@ -25,11 +27,6 @@ from clipaudit.reports.flowing import (
     set_in_lines,
     width_of,
 )
-
-if TYPE_CHECKING:
-    import matplotlib.axes
-    import matplotlib.figure
-    from matplotlib.patches import Patch
 
 Lines = Sequence[Sequence[Placed]]
 Point = tuple[float, float]
@@ -64,7 +61,7 @@ class Paper:
         """Open a blank page."""
         self.figure = bare_figure(width, height)
         self.width = width
-        self._axes: matplotlib.axes.Axes = self.figure.add_axes((0, 0, 1, 1))
+        self._axes: Axes = self.figure.add_axes((0, 0, 1, 1))
         self._axes.set_axis_off()
         self._limits = (0, width), (height, 0)
         self._axes.set(xlim=self._limits[0], ylim=self._limits[1])
@@ -87,7 +84,7 @@ class Paper:
             self._uid_box(picture, x, y, side)
         return None
 
-    def frame(self, spot: Spot) -> "Patch":
+    def frame(self, spot: Spot) -> Patch:
         """Draw a faint line around a picture, and return what else can be kept within it."""
         right, bottom = spot.left + spot.width, spot.top + spot.height
         corners = [(spot.left, spot.top), (right, spot.top), (right, bottom), (spot.left, bottom)]
@@ -99,7 +96,7 @@ class Paper:
         colour: str,
         *,
         lines: tuple[float, float],
-        within: "Patch | None" = None,
+        within: Patch | None = None,
     ) -> None:
         """Draw a polygon's outline on a broader white one: it is seen on any picture.
 
@@ -110,25 +107,6 @@ class Paper:
             patch = self._polygon(corners, line_colour, line)
             if within is not None:
                 patch.set_clip_path(within)
-
-    def box(
-        self,
-        corner: np.ndarray,
-        width: float,
-        height: float,
-        colour: str,
-        *,
-        lines: tuple[float, float],
-    ) -> None:
-        """Draw an upright box by its upper left corner, as `outline` draws polygons."""
-        from matplotlib.patches import Rectangle
-
-        left, top = corner.tolist()
-        for line_colour, line in zip(("white", colour), lines, strict=True):
-            box = Rectangle(
-                (left, top), width, height, fill=False, edgecolor=line_colour, linewidth=line
-            )
-            self._axes.add_patch(box)
 
     def _image(self, image: Image.Image, x: float, y: float, side: float, pixels: int) -> Spot:
         inch = side / max(image.size)
@@ -169,7 +147,7 @@ class Paper:
         right, bottom = x + side, y + side
         self.line([(x, y), (right, y), (right, bottom), (x, bottom), (x, y)], label=label)
 
-    def _polygon(self, corners: np.ndarray, colour: str, line: float) -> "Patch":
+    def _polygon(self, corners: np.ndarray, colour: str, line: float) -> Patch:
         (patch,) = self._axes.fill(*corners.T, fill=False, edgecolor=colour, linewidth=line)
         return patch
 
@@ -207,8 +185,8 @@ class Paper:
     def lines(self, x: float, y: float, lines: Lines) -> float:
         """Write lines, the first below y, and return where the last ends."""
         for number, line in enumerate(lines):
-            for placed in line:
-                self._word(x + placed.x, y + number * LINE, placed.word)
+            for at, word in line:
+                self._word(x + at, y + number * LINE, word)
         return y + len(lines) * LINE
 
     def centred(self, x: float, y: float, side: float, words: Sequence[Word]) -> None:

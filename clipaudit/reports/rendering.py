@@ -58,15 +58,6 @@ def layouts(table: str) -> Mapping[str, Layout | Listing]:
     return found
 
 
-def figure_markdown(name: str, caption: str) -> str:
-    """Return a figure as Markdown: the picture of that name beside the text, and its caption.
-
-    >>> figure_markdown("similarity_fig3", "Accuracy by size.")
-    '![similarity_fig3](similarity_fig3.png)\\n\\nAccuracy by size.\\n'
-    """
-    return f"![{name}]({name}.png)\n\n{caption}\n"
-
-
 def to_csv(table: pa.Table) -> str:
     r"""Return `table` as CSV (RFC 4180, with a header): numbers unrounded, nulls empty.
 

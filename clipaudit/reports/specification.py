@@ -36,6 +36,19 @@ class ReportTable:
 
 
 @dataclass(frozen=True)
+class ReportFigure:
+    """A figure: its table, and the form that it is drawn in, a module of `reports/forms/`.
+
+    `options` go to the drawing; the caption says what is seen, for who prints the figure.
+    """
+
+    table: ReportTable
+    form: str
+    caption: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Gallery:
     """A figure of pictures, which are looked up in the shards.
 
@@ -83,12 +96,24 @@ def _no_pictures(titles: Sequence[str]) -> str:
     )
 
 
-def rows_of_test_sets(run: Settings, names: Sequence[str]) -> list[dict[str, object]]:
-    """Return the relation `testsets`: position, testset, title."""
-    return [
-        {"position": position, "testset": name, "title": run.title(name)}
-        for position, name in enumerate(names)
-    ]
+def numbered(rows: Iterable[Mapping[str, object]]) -> list[RelationRow]:
+    """Return the rows of a relation, each behind its `position`, from 0."""
+    return [{"position": position, **row} for position, row in enumerate(rows)]
+
+
+def titled(column: str, titles: Iterable[tuple[str, str]]) -> list[RelationRow]:
+    """Return a relation of names and their titles: position, `column`, title."""
+    return numbered({column: name, "title": title} for name, title in titles)
+
+
+def corpus_rows(run: Settings, column: str, names: Iterable[str]) -> list[RelationRow]:
+    """Return a relation of corpora, such as `testsets`: position, `column`, title."""
+    return titled(column, ((name, run.title(name)) for name in names))
+
+
+def encoder_title(run: Settings, name: str) -> str:
+    """Return what tables and figures call an encoder."""
+    return run.encoders[name].title or name
 
 
 def members(run: Settings, manifest: str) -> list[dict[str, object]]:
@@ -115,6 +140,13 @@ def part_files(run: Settings, folder: str, corpora: Sequence[str], suffix: str =
         for corpus in corpora
         for part in run.parts(corpus)
     ]
+
+
+def encoder_files(
+    run: Settings, folder: str, encoders: Sequence[str], corpora: Sequence[str]
+) -> list[str]:
+    """Return the parts of each corpus by each encoder: `<folder>/<encoder>/<corpus>/<part>`."""
+    return [path for each in encoders for path in part_files(run, f"{folder}/{each}", corpora)]
 
 
 def prediction_files(models: Iterable[tuple[str, str]], test_sets: Sequence[str]) -> list[str]:

@@ -76,7 +76,9 @@ def report_table(
         register_intervals(connection)
         register_fits(connection)
         connection.execute("create schema empty; use empty")
-        connection.execute(_empty_views(sql))
+        empty_views = report_file("sql", f"{sql.partition('_')[0]}_empty_views.sql")
+        if empty_views.is_file():
+            connection.execute(empty_views.read_text("utf-8"))
         connection.execute("use main")
         try:
             for name, source in views.items():
@@ -134,12 +136,6 @@ def _register(
                 f"The view `{name}` has no file, so its columns are unknown. "
                 "Give an empty Arrow table that has them."
             ) from error
-
-
-def _empty_views(sql: str) -> str:
-    """Return what makes a table of no rows for each view of an audit that may have none."""
-    path = report_file("sql", f"{sql.partition('_')[0]}_empty_views.sql")
-    return path.read_text("utf-8") if path.is_file() else ""
 
 
 def _labelled_dataset(name: str, files: Sequence[LabelledFile]) -> ds.Dataset:

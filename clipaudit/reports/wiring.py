@@ -1,13 +1,12 @@
 """Which files and settings belong to the jobs that make tables, figures and the report."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from clipaudit.config.audits import audits
 from clipaudit.reports.contents import contents
-from clipaudit.reports.figures import ReportFigure
-from clipaudit.reports.specification import Gallery, ReportTable
+from clipaudit.reports.specification import Gallery, ReportFigure, ReportTable
 from clipaudit.steps import paths
 from clipaudit.steps.workflow import code
 from clipaudit.wiring.corpora import CorpusFiles
@@ -22,46 +21,30 @@ class ReportFiles:
         self.corpora, self.run = corpora, corpora.run
         self.tables: dict[str, ReportTable] = {}
         self.figures: dict[str, ReportFigure] = {}
-        self._galleries: dict[str, dict[str, Gallery]] = {}
-        self._unread: list[str] = []
+        self._galleries: dict[str, Gallery] = {}
+        unread: list[str] = []
         for audit, _ in self.run.audits():
             reported = contents(audit)
             for tables in reported.tables:
                 self.tables |= tables(self.run)
             for figures in reported.figures:
                 self.figures |= figures(self.run)
-            self._galleries[audit.name] = dict(reported.galleries(self.run))
-            self._unread += reported.unread(self.run)
-        self._every_gallery = {
-            name: gallery for each in self._galleries.values() for name, gallery in each.items()
-        }
+            self._galleries |= reported.galleries(self.run)
+            unread += reported.unread(self.run)
+
+        # pointers of all that the enabled audits have, and the forms of it that people read
+        self.table_pointers = self._results(map(paths.table, self.tables))
+        names = [*self.figures, *self._galleries]
+        self.figure_pointers = self._results(map(paths.figure, names))
+        self.drawn_tables = self._results(map(paths.drawn_table, self.tables))
+        self.drawn_figures = self._results(map(paths.drawn_figure, self.figures))
+        # what no table reads, but the catalog shall have
+        self.unread_pointers = self._results(unread)
 
     def galleries(self, audit: str) -> Mapping[str, Gallery]:
         """Return the galleries of an audit that is on."""
-        return self._galleries[audit]
-
-    # --- what is asked for ------------------------------------------------------------------------
-
-    def table_pointers(self) -> Paths:
-        """Return the pointers of all tables of the enabled audits."""
-        return [self.corpora.result(paths.table(name)) for name in self.tables]
-
-    def figure_pointers(self) -> Paths:
-        """Return the pointers of all figures of the enabled audits."""
-        names = [*self.figures, *self._every_gallery]
-        return [self.corpora.result(paths.figure(name)) for name in names]
-
-    def drawn_tables(self) -> Paths:
-        """Return the pointers of the forms of all tables that people read."""
-        return [self.corpora.result(paths.drawn_table(name)) for name in self.tables]
-
-    def drawn_figures(self) -> Paths:
-        """Return the pointers of the forms of all figures that people read."""
-        return [self.corpora.result(paths.drawn_figure(name)) for name in self.figures]
-
-    def unread_pointers(self) -> Paths:
-        """Return the pointers that no table reads, but that the catalog shall have."""
-        return [self.corpora.result(path) for path in self._unread]
+        every = self._galleries.items()
+        return {name: gallery for name, gallery in every if name.startswith(f"{audit}_")}
 
     # --- tables and figures -----------------------------------------------------------------------
 
@@ -110,31 +93,21 @@ class ReportFiles:
 
     def gallery_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
         """Return the pointers that a gallery is made from, and the tars if it shows pictures."""
-        gallery = self._gallery(wildcards)
+        gallery = self._galleries[wildcards.figure]
         pointers = self.pointers(gallery.inputs)
         tars = self.corpora.tars(gallery.shown)
         return {**pointers, "tars": tars} if tars else pointers
 
-    def gallery_options(self, wildcards: Wildcards) -> Mapping[str, object]:
-        """Return what picking and drawing need to know of a gallery."""
-        return asdict(self._gallery(wildcards).options)
-
-    def gallery_sources(self, wildcards: Wildcards) -> Mapping[str, object]:
-        """Return where the pictures of a gallery come from."""
-        return asdict(self._gallery(wildcards).sources)
-
-    def gallery_caption(self, wildcards: Wildcards) -> str:
-        """Return the caption of a gallery."""
-        return self._gallery(wildcards).caption
-
-    def _gallery(self, wildcards: Wildcards) -> Gallery:
-        return self._every_gallery[wildcards.figure]
+    def gallery(self, name: str) -> Callable[[Wildcards], object]:
+        """Return what gives a field of `Gallery`, as plain data."""
+        return lambda wildcards: asdict(self._galleries[wildcards.figure])[name]
 
     def pointers(self, inputs: Mapping[str, Sequence[str]]) -> dict[str, Paths]:
         """Return pointers, relative to results/, as the rules name them."""
-        return {
-            view: [self.corpora.result(path) for path in named] for view, named in inputs.items()
-        }
+        return {view: self._results(named) for view, named in inputs.items()}
+
+    def _results(self, named: Iterable[str]) -> Paths:
+        return [self.corpora.result(path) for path in named]
 
 
 def audit_files(*names: str) -> Paths:

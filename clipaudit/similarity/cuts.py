@@ -73,15 +73,9 @@ def find_cut(
         key, address = _sample_at(before - 1, blocks, _EVERY, _DIGITS, counts, bucket_rows)
     if order.kind == "semdedup" and key == REPEATS_NONE:
         _refuse_unrepeated(name, blocks, eligible, stay)
-    shard, row = (None, None) if address is None else shard_row(address)
-    columns = {
-        "key": key,
-        "shard": shard,
-        "row": row,
-        "eligible": eligible,
-        "kept": stay,
-    }
-    return pa.Table.from_pylist([columns], schema=CUT)
+    place = (None, None) if address is None else shard_row(address)
+    row = dict(zip(CUT.names, (key, *place, eligible, stay), strict=True))
+    return pa.Table.from_pylist([row], schema=CUT)
 
 
 def prune_at_cut(order: Order, base: pa.Table, embedded: pa.Table, cut: pa.Table) -> pa.Table:

@@ -7,6 +7,7 @@ pictures is not the same picture again and again.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from clipaudit.corpora.addresses import sample_addresses, shard_row, shards_and_
 from clipaudit.corpora.places import places
 from clipaudit.corpora.vectors import embedding_array
 from clipaudit.errors import InputError
+from clipaudit.plaindata import Row
 from clipaudit.reports.gallery_options import NeighborOptions
 
 # One row per neighbour shown, by (block, set_position, place).
@@ -46,15 +48,6 @@ class Query(NamedTuple):
 
     testset: str
     address: int
-
-
-class Shown(NamedTuple):
-    """A neighbour that is shown: its place in NEIGHBORS' ranks, and how many were left out."""
-
-    rank: int
-    address: int
-    similarity: float
-    omitted_before: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +112,9 @@ def queries_of(sets: Sequence[SearchedSet], options: NeighborOptions) -> list[Qu
     far = None if other is None else sets[other].neighbors
     count, seed = options.count, options.seed
     picked = [
-        pick_ladder(near, each.testset, count=count)
+        pick_ladder(near, each.corpus, count=count)
         if options.form == "ladder"
-        else pick_queries(near, each.testset, count=count, seed=seed, nearer_than=far)
+        else pick_queries(near, each.corpus, count=count, seed=seed, nearer_than=far)
         for each in options.testsets
     ]
     return [query for queries in picked for query in queries]
@@ -174,26 +167,26 @@ def pick_neighbors(
     *,
     columns: int,
     near_duplicate_distance: float,
-) -> list[Shown]:
+) -> list[Row]:
     """Return up to `columns` neighbours of one test sample, the most similar first.
 
-    `neighbors` are its NEIGHBORS by rank. One is left out if 1 - its similarity to one that is
+    `neighbors` are its NEIGHBORS by rank, and what is returned are rows of it, with their `place`
+    and `omitted_before` as in GALLERY. One is left out if 1 - its similarity to one that is
     shown lies below `near_duplicate_distance`; similarities are exact dot products of `vectors`,
     by address.
     """
-    shown: list[Shown] = []
+    shown: list[Row] = []
     kept: list[Float64[np.ndarray, " d"]] = []
     omitted = 0
-    ranks, similarities = neighbors["rank"].to_pylist(), neighbors["similarity"].to_pylist()
     addresses = sample_addresses(neighbors).tolist()
-    for rank, address, similarity in zip(ranks, addresses, similarities, strict=True):
+    for row, address in zip(neighbors.to_pylist(), addresses, strict=True):
         if len(shown) == columns:
             break
         vector = vectors[address].astype(np.float64)
         if any(1 - float(vector @ other) < near_duplicate_distance for other in kept):
             omitted += 1
             continue
-        shown.append(Shown(rank, address, similarity, omitted))
+        shown.append({**row, "place": len(shown), "omitted_before": omitted})
         kept.append(vector)
         omitted = 0
     return shown
@@ -224,40 +217,19 @@ def gallery(
     `vectors` are the embeddings of `neighbor_addresses`, by corpus. A query without neighbours in
     a set has no rows there.
     """
-    rows = []
-    for position, each in enumerate(sets):
-        for block, (query, own) in enumerate(
-            zip(queries, candidates(each.neighbors, queries), strict=True)
-        ):
-            shown = pick_neighbors(
-                own,
-                vectors[each.corpus],
-                columns=options.columns,
-                near_duplicate_distance=options.near_duplicate_distance,
-            )
-            head = (
-                block,
-                query.testset,
-                *shard_row(query.address),
-                position,
-                each.title,
-                each.corpus,
-            )
-            rows += [
-                (
-                    *head,
-                    place,
-                    one.rank,
-                    *shard_row(one.address),
-                    one.similarity,
-                    one.omitted_before,
-                )
-                for place, one in enumerate(shown)
-            ]
-    rows.sort()  # by block, then set, then place: no two agree in these
-    return pa.Table.from_pylist(
-        [dict(zip(GALLERY.names, row, strict=True)) for row in rows], GALLERY
-    )
+    rows = [
+        {**row, "block": block, "set_position": position, "set": each.title, "corpus": each.corpus}
+        for position, each in enumerate(sets)
+        for block, own in enumerate(candidates(each.neighbors, queries))
+        for row in pick_neighbors(
+            own,
+            vectors[each.corpus],
+            columns=options.columns,
+            near_duplicate_distance=options.near_duplicate_distance,
+        )
+    ]
+    rows.sort(key=itemgetter("block", "set_position", "place"))
+    return pa.Table.from_pylist(rows, GALLERY)
 
 
 def gallery_addresses(table: pa.Table) -> dict[str, set[int]]:

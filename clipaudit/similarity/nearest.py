@@ -16,8 +16,8 @@ from jaxtyping import Float64, Int, Int64
 from clipaudit.corpora.addresses import sample_addresses, shard_row, shards_and_rows
 from clipaudit.corpora.vectors import embedding_array, in_blocks
 from clipaudit.errors import InputError
-from clipaudit.neighbors.backends import BLOCK_QUERIES, BLOCK_ROWS, search
-from clipaudit.neighbors.interface import Queries, RowBest
+from clipaudit.neighbors.backends import BLOCK_ROWS
+from clipaudit.neighbors.interface import Queries, RowBest, Search
 
 _TESTSET = pa.dictionary(pa.int32(), pa.string())
 
@@ -89,30 +89,15 @@ def query_sets(embeddings: Mapping[str, pa.Table], gaps: pa.Table | None = None)
 class PartSearch:
     """One pass over a part of a train corpus: SIMILARITIES while it runs, NEIGHBORS at its end."""
 
-    def __init__(
-        self,
-        sets: QuerySets,
-        *,
-        k: int,
-        backend: str = "torch",
-        device: str = "cpu",
-        block_rows: int = BLOCK_ROWS,
-        block_queries: int = BLOCK_QUERIES,
-        threads: int | None = None,
-    ) -> None:
-        """Start before the first sample; only `sets` and `k` show in the tables, see `search`."""
+    def __init__(self, sets: QuerySets, engine: Search, *, block_rows: int = BLOCK_ROWS) -> None:
+        """Start before the first sample: `engine` searches for the queries of `sets`.
+
+        Of it only its number k of neighbours shows in the tables, and `block_rows` never.
+        """
         self._sets = sets
         self._block_rows = block_rows
         self._last = -1  # the highest address so far
-        self._search = search(
-            sets.queries,
-            k=k,
-            backend=backend,
-            device=device,
-            block_rows=block_rows,
-            block_queries=block_queries,
-            threads=threads,
-        )
+        self._search = engine
 
     def similarities(self, blocks: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[pa.Table]:
         """Yield the SIMILARITIES of EMBEDDINGS that come in blocks, sorted by (shard, row).
@@ -146,8 +131,9 @@ class PartSearch:
         )
 
     def _check_order(self, addresses: Int64[np.ndarray, " n"]) -> None:
-        if np.any(np.diff(addresses, prepend=self._last) <= 0):
-            place = int(np.argmax(np.diff(addresses, prepend=self._last) <= 0))
+        wrong = np.flatnonzero(np.diff(addresses, prepend=self._last) <= 0)
+        if len(wrong):
+            place = int(wrong[0])
             before = addresses[place - 1] if place else self._last
             raise InputError(
                 f"train samples (shard, row) {shard_row(int(before))} and then "

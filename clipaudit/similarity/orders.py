@@ -88,7 +88,8 @@ def order_samples(order: Order, base: pa.Table, embedded: pa.Table) -> Ordered:
     if order.kind == "rand":
         source, keys = _drawn(embedded, order.seed)
     elif order.kind == "semdedup":
-        source, keys = _duplicates(embedded)
+        scores = pc.fill_null(embedded["similarity"], -np.inf).to_numpy()
+        source, keys = np.arange(len(scores)), falling(scores)
     else:
         source, keys = _nearest(embedded, order.test_sets)
     addresses = sample_addresses(embedded)[source]
@@ -118,11 +119,6 @@ def _drawn(embedded: pa.Table, seed: int) -> _Read:
     _, source = np.unique(sample_addresses(embedded), return_index=True)
     shards, rows = (embedded[name].to_numpy()[source] for name in ("shard", "row"))
     return source, ~places(shards, rows, seed=seed)
-
-
-def _duplicates(duplicates: pa.Table) -> _Read:
-    scores = pc.fill_null(duplicates["similarity"], -np.inf).to_numpy()
-    return np.arange(len(scores)), falling(scores)
 
 
 def _nearest(similarities: pa.Table, test_sets: Sequence[str]) -> _Read:

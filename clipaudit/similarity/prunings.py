@@ -141,10 +141,12 @@ def similarity_manifests(audit: Similarity) -> dict[str, dict[str, str]]:
     large, small = audit.large, audit.small
     found = {web(audit): {large: base(audit)}}
     prunings = large_prunings(audit)
+    # random controls stand beside gap-pruned sets, also with the small set
+    likes = [name for name in prunings.cuts if name.partition(".")[2].startswith("random-as-")]
     for name in bases(audit):
         added = {small: ALL} if name == with_small(audit) else {}
         found[name] = {large: base(audit), **added}
-        for pruning in [*prunings.gaps, *_likes(prunings)]:
+        for pruning in [*prunings.gaps, *likes]:
             found[pruned(name, pruning.partition(".")[2])] = {large: pruning, **added}
     for pruning in prunings.gaps | prunings.cuts:
         start, _, what = pruning.partition(".")
@@ -153,11 +155,6 @@ def similarity_manifests(audit: Similarity) -> dict[str, dict[str, str]]:
     for pruning in small_prunings(audit).cuts:
         found[pruned(small, pruning.partition(".")[2])] = {small: pruning}
     return found
-
-
-def _likes(prunings: Prunings) -> list[str]:
-    """Return the random controls of gap-pruned sets: they stand beside these with the small set."""
-    return [name for name in prunings.cuts if name.partition(".")[2].startswith("random-as-")]
 
 
 # --- searches among kept samples -----------------------------------------------------------------

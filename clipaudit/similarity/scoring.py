@@ -62,18 +62,12 @@ def score_near_duplicates(run: Settings) -> list[Score]:
     with duckdb.connect() as connection:
         connection.read_parquet(str(neighbors)).create_view("neighbors")
         connection.read_parquet(truth).create_view("truth")
-        return [
-            Score(test_set, *_one_row(connection, test_set, audit.near_duplicate_distance))
-            for test_set in audit.test_sets
-        ]
-
-
-def _one_row(
-    connection: duckdb.DuckDBPyConnection, test_set: str, distance: float
-) -> tuple[int, int, int]:
-    named = {"testset": test_set, "distance": distance}
-    planted, found, besides = connection.execute(FOUND, named).fetchall()[0]
-    return planted, found, besides
+        scores = []
+        for name in audit.test_sets:
+            named = {"testset": name, "distance": audit.near_duplicate_distance}
+            (counts,) = connection.execute(FOUND, named).fetchall()
+            scores.append(Score(name, *counts))
+        return scores
 
 
 def main(settings: Path) -> None:

@@ -69,30 +69,10 @@ class SimilarityFiles:
 
     # --- prunings ---------------------------------------------------------------------------------
 
-    def base(self, wildcards: Wildcards) -> Paths:
-        """Return the manifest of a part that a pruning starts from."""
-        found = paths.manifest(wildcards.corpus, wildcards.base, wildcards.part)
-        return [self.corpora.result(found)]
-
-    def part_similarities(self, wildcards: Wildcards) -> Paths:
-        """Return how similar the samples of a part are to the test sets."""
-        return self._similarities(wildcards.corpus, [wildcards.part])
-
-    def gap_pruning(self, wildcards: Wildcards) -> str:
-        """Return the name of a pruning to gaps."""
-        return f"{wildcards.base}.{wildcards.pruning}-pruned"
-
     def gap_test_sets(self, wildcards: Wildcards) -> list[str]:
         """Return the test sets to whose gaps a pruning prunes."""
-        return list(prunings(self.audit, wildcards.corpus).gaps[self.gap_pruning(wildcards)])
-
-    def cut_pruning(self, wildcards: Wildcards) -> str:
-        """Return the name of a pruning by a cut through an order."""
-        return f"{wildcards.base}.{wildcards.pruning}"
-
-    def cut_name(self, wildcards: Wildcards) -> str:
-        """Return what errors call a cut."""
-        return f"{wildcards.corpus}, {self.cut_pruning(wildcards)}"
+        pruning = f"{wildcards.base}.{wildcards.pruning}-pruned"
+        return list(prunings(self.audit, wildcards.corpus).gaps[pruning])
 
     def cut_order(self, wildcards: Wildcards) -> dict[str, object]:
         """Return the order that a cut goes through."""
@@ -123,16 +103,14 @@ class SimilarityFiles:
         return self._ordered_by(wildcards, [wildcards.part])
 
     def _cut(self, wildcards: Wildcards) -> Cut:
-        return prunings(self.audit, wildcards.corpus).cuts[self.cut_pruning(wildcards)]
+        pruning = f"{wildcards.base}.{wildcards.pruning}"
+        return prunings(self.audit, wildcards.corpus).cuts[pruning]
 
     def _ordered_by(self, wildcards: Wildcards, parts: Sequence[str]) -> dict[str, Paths]:
         if self._cut(wildcards).order == "semdedup":
             return {"duplicates": self._deduplication.duplicates(wildcards)}
-        return {"similarities": self._similarities(wildcards.corpus, parts)}
-
-    def _similarities(self, corpus: str, parts: Sequence[str]) -> Paths:
-        found = (paths.similarities(self.audit.encoder, corpus, part) for part in parts)
-        return [self.corpora.result(path) for path in found]
+        named = (paths.similarities(self.audit.encoder, wildcards.corpus, each) for each in parts)
+        return {"similarities": [self.corpora.result(path) for path in named]}
 
     # --- evaluation -------------------------------------------------------------------------------
 

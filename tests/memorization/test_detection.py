@@ -17,7 +17,7 @@ from clipaudit.corpora.drops import Drops
 from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.shards import first_image, raw_samples
 from clipaudit.errors import InputError
-from clipaudit.memorization.detection import _Fit, _whole_sums, detect_objects
+from clipaudit.memorization.detection import _Square, _whole_sums, detect_objects
 from clipaudit.memorization.detectors import Detector, checkpoint_folder, load_detector
 from clipaudit.memorization.objects import OBJECTS
 
@@ -285,7 +285,7 @@ def test_no_samples_give_no_rows(shards, detector):
 
 def test_pictures_of_any_shape_are_fitted_to_the_longer_side():
     for size, fitted in [((80, 20), (40, 10)), ((20, 80), (10, 40)), ((400, 1), (40, 1))]:
-        square = _Fit(40, Image.Resampling.BILINEAR)(Image.new("RGB", size, "white"))
+        square = _Square(40, Image.Resampling.BILINEAR, pads=True)(Image.new("RGB", size, "white"))
 
         assert square.size == (40, 40)
         assert square.getbbox() == (0, 0, *fitted)

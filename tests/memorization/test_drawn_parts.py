@@ -1,9 +1,14 @@
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from clipaudit.memorization.drawn_parts import DrawnPart, overlaps_of_part
 from clipaudit.memorization.membership import MEMBERS, without_overlaps
+from clipaudit.neighbors.backends import search
+
+NUMPY = partial(search, k=1, backend="numpy")
 
 # row, set, uid, caption, picture (a direction)
 WEB = [
@@ -38,7 +43,7 @@ def part(source, rows, *, pictures=True):
 
 
 def found(own, parts):
-    table = overlaps_of_part(own, parts, distance=0.01, backend="numpy")
+    table = overlaps_of_part(own, parts, distance=0.01, start=NUMPY)
     names = ["row", "how", "other_corpus", "other_row", "other_set"]
     return [tuple(row[name] for name in names) for row in table.to_pylist()]
 
@@ -66,7 +71,7 @@ def test_without_embeddings_pictures_are_not_compared():
 def test_nothing_is_left_when_those_have_left(parts):
     kept = []
     for each, rows in zip(parts, (WEB, COCO), strict=True):
-        overlaps = overlaps_of_part(each, parts, distance=0.01, backend="numpy")
+        overlaps = overlaps_of_part(each, parts, distance=0.01, start=NUMPY)
         stay = without_overlaps(each.members(), overlaps)["row"].to_pylist()
         kept.append(part(each.source, [row for row in rows if row[0] in stay]))
 

@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -10,6 +12,9 @@ from clipaudit.memorization.overlaps import (
     near_duplicates,
     shared_keys,
 )
+from clipaudit.neighbors.backends import search
+
+NUMPY = partial(search, k=1, backend="numpy")
 
 KEYS = pa.schema(
     [
@@ -171,7 +176,7 @@ def plain_near(own, tables, distance):
 
 @pytest.mark.parametrize("distance", [0.25, 0.3, 0.75])
 def test_near_duplicates_equal_their_definition(pool, distance):
-    found = near_duplicates(pool["pool"], entries(pool), distance=distance, backend="numpy")
+    found = near_duplicates(pool["pool"], entries(pool), distance=distance, start=NUMPY)
 
     assert found.schema == OVERLAPS
     assert rows(found) == plain_near(pool["pool"], pool, distance)
@@ -180,11 +185,13 @@ def test_near_duplicates_equal_their_definition(pool, distance):
 
 @pytest.mark.parametrize("engine", [{"block_rows": 1}, {"backend": "torch", "threads": 1}])
 def test_backend_blocks_and_order_never_show(pool, engine):
-    expected = near_duplicates(pool["coco"], entries(pool), distance=0.6, backend="numpy")
+    blocks = {name: size for name, size in engine.items() if name == "block_rows"}
+    started = {"start": partial(search, k=1, **{"backend": "numpy"} | engine), **blocks}
+    expected = near_duplicates(pool["coco"], entries(pool), distance=0.6, start=NUMPY)
     turned = pool["coco"].take(np.random.default_rng(0).permutation(30))
     others = [*entries(pool, blocks=7)][::-1]
 
-    found = near_duplicates(turned, others, distance=0.6, **{"backend": "numpy"} | engine)
+    found = near_duplicates(turned, others, distance=0.6, **started)
 
     assert found == expected
     assert len(found)
@@ -194,7 +201,7 @@ def test_at_the_distance_is_not_near():
     own = embeddings([[0.5, 0.5, 0.5, 0.5], [0.5, 0.5, 0.5, 0.0]], ["b", "b"])
     others = [("pool", "a", [embeddings([[0.5, 0.5, 0.5, 0.5]], shard=1)])]
 
-    found = near_duplicates(own, others, distance=0.25, backend="numpy")
+    found = near_duplicates(own, others, distance=0.25, start=NUMPY)
 
     assert rows(found) == [(0, 0, "b", "near duplicate", "pool", 1, 0, "a", 1.0)]
 
@@ -207,7 +214,7 @@ def test_sets_that_meet_no_later_one_are_not_read():
     own = embeddings([[1.0, 0.0]], ["b"])
 
     found = near_duplicates(
-        own, [("pool", "b", unread()), ("pool", "public", unread())], distance=1
+        own, [("pool", "b", unread()), ("pool", "public", unread())], distance=1, start=NUMPY
     )
 
     assert found == OVERLAPS.empty_table()
@@ -218,6 +225,6 @@ def test_no_samples_and_no_others_are_not_near(blocks):
     own = embeddings([[1.0, 0.0]], ["b"])
 
     for some in (own, own.slice(0, 0)):
-        found = near_duplicates(some, [("pool", "a", blocks)], distance=1, backend="numpy")
+        found = near_duplicates(some, [("pool", "a", blocks)], distance=1, start=NUMPY)
 
         assert found == OVERLAPS.empty_table()

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from clipaudit.errors import InputError
 from clipaudit.memorization.retrieval import caption_queries, order_by_uid, retrieve
+from clipaudit.neighbors.backends import search
 
 GRID = np.array([-0.5, 0.0, 0.5], np.float16)  # many ties, all exact
 
@@ -38,12 +39,12 @@ def uids_found(captions, vectors, uids, addresses, *, k, blocks=1, backend="nump
     """The uids retrieved for each caption, best first."""
     table = embeddings(vectors, addresses)
     cut = [table.slice(at, -(-len(table) // blocks)) for at in range(0, len(table), 5)]
+    queries = caption_queries(embeddings(captions, range(len(captions))))
     found = retrieve(
-        caption_queries(embeddings(captions, range(len(captions)))),
+        search(queries, k=k, backend=backend),
+        queries,
         [table] if blocks == 1 else [piece.slice(0, 5) for piece in cut],
         order(uids, addresses),
-        neighbors=k,
-        backend=backend,
     )
     named = dict(zip(addresses, uids, strict=True))
     rows = found.select(["row", "public_shard", "public_row"]).to_pylist()
@@ -96,5 +97,6 @@ def test_an_image_outside_of_the_public_set_is_refused():
     known = order(uids[:3], addresses[:3])
     queries = caption_queries(embeddings(vectors, range(4)))
 
+    engine = search(queries, k=1, backend="numpy")
     with pytest.raises(InputError, match=r"\(shard 2, row 2\) is not among the 3.*embed"):
-        retrieve(queries, [embeddings(vectors, addresses)], known, neighbors=1, backend="numpy")
+        retrieve(engine, queries, [embeddings(vectors, addresses)], known)

@@ -7,12 +7,7 @@ import pytest
 
 from clipaudit.errors import StoreError
 from clipaudit.parrot.caption_scores import SCORES
-from clipaudit.parrot.example_texts import (
-    EXAMPLE_TEXTS,
-    SamplesAndSpans,
-    describe_examples,
-    example_addresses,
-)
+from clipaudit.parrot.example_texts import EXAMPLE_TEXTS, describe_examples, example_addresses
 from clipaudit.parrot.examples import SPOTTED_EXAMPLES, ScoredPart, pick_examples
 from clipaudit.parrot.matching import MATCHES
 from clipaudit.parrot.spans import Span, spans_table
@@ -134,7 +129,7 @@ def test_lists_follow_each_other_and_positions_run_on():
 def test_without_parts_lists_are_empty():
     table = picked([], listed("highest", 3), listed("clustered", 3, clusters=2))
 
-    examples, texts = describe_examples(table, {}, tokenization="words")
+    examples, texts = describe_examples(table, {}, {}, tokenization="words")
 
     assert (len(examples), examples.schema) == (0, SPOTTED_EXAMPLES)
     assert (len(texts), texts.schema) == (0, EXAMPLE_TEXTS)
@@ -161,7 +156,7 @@ def material():
         }
     )
     spans = spans_table((0, row, [Span("red", 1.0, BOX)] * row) for row in range(4))
-    return {"web": SamplesAndSpans([samples[:2], samples[2:]], [spans])}
+    return {"web": [samples[:2], samples[2:]]}, {"web": [spans]}
 
 
 def test_captions_words_and_spans_of_examples_and_donors_are_looked_up(material):
@@ -169,7 +164,7 @@ def test_captions_words_and_spans_of_examples_and_donors_are_looked_up(material)
     part_ = ScoredPart("web", scored, matches_of(scored))
 
     table, texts = describe_examples(
-        picked([part_], listed("repeating", 1)), material, tokenization="words"
+        picked([part_], listed("repeating", 1)), *material, tokenization="words"
     )
 
     assert table.schema == SPOTTED_EXAMPLES
@@ -187,4 +182,4 @@ def test_an_example_that_the_samples_lack_is_refused(material):
     table = picked([part((9, 1, None, None))], listed("highest", 1))
 
     with pytest.raises(StoreError, match=r"web: samples: \(shard, row\) \(0, 9\)"):
-        describe_examples(table, material, tokenization="words")
+        describe_examples(table, *material, tokenization="words")

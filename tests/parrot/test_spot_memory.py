@@ -29,6 +29,11 @@ def remember(folder, numbers, held=1000):
     return memory
 
 
+def find(folder, digests):
+    memory = SpotMemory(folder)
+    return memory.read(memory.locate(digests))
+
+
 def files(folder):
     return sorted(folder.glob("*"))
 
@@ -40,7 +45,7 @@ def expected(numbers):
 def test_what_was_spotted_is_found_by_another(tmp_path):
     remember(tmp_path, range(10)).flush()
 
-    found = SpotMemory(tmp_path).find({digest(number) for number in range(5, 15)})
+    found = find(tmp_path, {digest(number) for number in range(5, 15)})
 
     assert found == expected(range(5, 10))
 
@@ -49,14 +54,14 @@ def test_many_row_groups_are_read_right(tmp_path, monkeypatch):
     monkeypatch.setattr("clipaudit.parrot.spot_memory._GROUP_ROWS", 4)
     remember(tmp_path, range(50)).flush()
 
-    found = SpotMemory(tmp_path).find({digest(number) for number in range(0, 50, 7)})
+    found = find(tmp_path, {digest(number) for number in range(0, 50, 7)})
 
     assert found == expected(range(0, 50, 7))
 
 
 def test_an_empty_or_absent_folder_knows_nothing(tmp_path):
-    assert SpotMemory(tmp_path / "absent").find({digest(0)}) == {}
-    assert SpotMemory(tmp_path).find(set()) == {}
+    assert find(tmp_path / "absent", {digest(0)}) == {}
+    assert find(tmp_path, set()) == {}
 
 
 def test_nothing_to_write_writes_nothing(tmp_path):
@@ -68,7 +73,7 @@ def test_nothing_to_write_writes_nothing(tmp_path):
 def test_pictures_are_on_the_disk_before_the_end(tmp_path):
     remember(tmp_path, range(10), held=4)  # killed before it flushes
 
-    found = SpotMemory(tmp_path).find(set(expected(range(10))))
+    found = find(tmp_path, set(expected(range(10))))
 
     assert found == expected(range(8))
 
@@ -80,7 +85,7 @@ def test_a_finished_job_leaves_one_file(tmp_path):
     memory.settle()
 
     assert len(files(tmp_path)) == 1
-    assert SpotMemory(tmp_path).find(set(expected(range(10)))) == expected(range(10))
+    assert find(tmp_path, set(expected(range(10)))) == expected(range(10))
     assert SpotMemory(tmp_path).read(places) == {}, "a reader of joined files spots again"
 
 
@@ -90,7 +95,7 @@ def test_settling_leaves_the_files_of_others(tmp_path):
     remember(tmp_path, range(5, 10), held=2).settle()
 
     assert len(files(tmp_path)) == 2
-    assert SpotMemory(tmp_path).find(set(expected(range(10)))) == expected(range(10))
+    assert find(tmp_path, set(expected(range(10)))) == expected(range(10))
 
 
 def test_files_depend_on_content_alone(tmp_path):
@@ -121,7 +126,7 @@ def test_a_damaged_file_is_named_and_left(tmp_path, caplog, damage):
         bad.write_bytes(content[: 300 if damage == "cut" else 0])
 
     with caplog.at_level(logging.WARNING):
-        found = SpotMemory(tmp_path).find(set(expected(range(20))))
+        found = find(tmp_path, set(expected(range(20))))
 
     assert found == expected(range(9))
     assert f"{bad}: cannot be read" in caplog.text
@@ -131,7 +136,7 @@ def test_a_damaged_file_is_named_and_left(tmp_path, caplog, damage):
 def test_what_a_kill_left_unfinished_is_not_read(tmp_path):
     (tmp_path / "x.unfinished").write_bytes(b"PAR1")
 
-    assert SpotMemory(tmp_path).find({digest(0)}) == {}
+    assert find(tmp_path, {digest(0)}) == {}
 
 
 def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):
@@ -159,7 +164,7 @@ def test_concurrent_writers_are_harmless(tmp_path):
         job.join()
 
     assert [job.exitcode for job in jobs] == [0, 0, 0]
-    assert SpotMemory(tmp_path).find(set(expected(range(70)))) == expected(range(60))
+    assert find(tmp_path, set(expected(range(70)))) == expected(range(60))
 
 
 def test_the_folder_follows_the_recipe(tmp_path):

@@ -180,7 +180,8 @@ def test_what_was_spotted_outlives_a_crash(shards, memory):
     with pytest.raises(KeyboardInterrupt):
         spotted(shards, index(shards), Crash(), memory)
 
-    assert len(SpotMemory(memory.folder).find(set(index(shards)["image_sha256"].to_pylist()))) == 6
+    known, digests = SpotMemory(memory.folder), set(index(shards)["image_sha256"].to_pylist())
+    assert len(known.read(known.locate(digests))) == 6
 
 
 def test_a_shard_changed_after_indexing_is_refused(shards, memory):

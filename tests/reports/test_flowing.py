@@ -7,16 +7,16 @@ from clipaudit.reports.flowing import UNKNOWN, Word, printable, set_in_lines, wi
 
 def lines_of(text, width, lines=100):
     found = set_in_lines(words_of(text), width, lines=lines, more=lambda left: Word(f"+{left}"))
-    return [[placed.word.text for placed in line] for line in found]
+    return [[word.text for _, word in line] for line in found]
 
 
 @given(st.lists(st.sampled_from(["a", "cat", "photograph", "of", "$5"]), max_size=30))
 def test_no_line_is_wider_than_its_room_and_no_word_is_lost(words):
     found = set_in_lines(words_of(" ".join(words)), 1.0, lines=100, more=lambda left: Word("+"))
 
-    assert [placed.word.text for line in found for placed in line] == words
+    assert [word.text for line in found for _, word in line] == words
     for line in found:
-        assert width_of([placed.word for placed in line]) <= 1.0 + 1e-9
+        assert width_of([word for _, word in line]) <= 1.0 + 1e-9
 
 
 def test_what_does_not_fit_is_counted():

@@ -11,7 +11,7 @@ from PIL import Image
 
 from clipaudit.reports.drawing import SMALLEST_POINTS, figure_bytes
 from clipaudit.reports.galleries import draw_gallery
-from clipaudit.reports.gallery_options import NeighborOptions, ShownSet, ShownTestSet
+from clipaudit.reports.gallery_options import NeighborOptions, ShownSet
 from clipaudit.similarity.gallery import GALLERY
 
 TITLES = ("glyph web without copies", "glyph photos")
@@ -52,7 +52,7 @@ def uids(table):
 def options(form="rows", columns=3, sets=2):
     return NeighborOptions(
         form,
-        testsets=(ShownTestSet("sketch", "Glyph-Sketch"),),
+        testsets=(ShownSet("Glyph-Sketch", "sketch"),),
         sets=tuple(ShownSet(title, f"corpus{n}") for n, title in enumerate(TITLES[:sets])),
         count=2,
         columns=columns,
@@ -121,7 +121,7 @@ def test_where_squares_are_small_uids_are_cut():
 
 def test_titles_are_no_formulas():
     table = gallery((0, 0, 0, 0.5))
-    asked = replace(options(), testsets=(ShownTestSet("sketch", "$a$ \x1b[1m"),))
+    asked = replace(options(), testsets=(ShownSet("$a$ \x1b[1m", "sketch"),))
 
     found = draw_gallery(table, pictures(table), asked).findobj(matplotlib.text.Text)
 

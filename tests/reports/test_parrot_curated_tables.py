@@ -11,8 +11,9 @@ import pytest
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.errors import InputError
 from clipaudit.evaluation.suite_tasks import TASKS
-from clipaudit.parrot.reports.curated import curated_tables, suite_tasks, task_result_table
+from clipaudit.parrot.reports.curated import curated_tables
 from clipaudit.parrot.reports.layouts import LAYOUTS
+from clipaudit.parrot.reports.tasks import suite_tasks, task_result_table
 from clipaudit.reports.layouts import Layout
 from clipaudit.reports.tables import published_values
 from clipaudit.steps.reportfiles import report_file

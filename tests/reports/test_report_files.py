@@ -83,7 +83,7 @@ def test_a_gallery_reads_the_tars_of_the_pictures_that_it_shows(files):
 
 
 def test_the_names_of_all_figures_differ(files):
-    pointers = files.figure_pointers()
+    pointers = files.figure_pointers
 
     assert len(set(pointers)) == len(pointers)
     galleries = [files.galleries(audit.name) for audit, _ in files.run.audits()]

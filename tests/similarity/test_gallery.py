@@ -120,9 +120,9 @@ def test_neighbours_shown_are_the_first_without_near_duplicates(count, columns, 
     for rank in range(count):
         if all(1 - sum(exact[rank] * exact[other]) >= distance for other in kept):
             kept.append(rank)
-    assert [one.rank for one in found] == kept[:columns]
+    assert [one["rank"] for one in found] == kept[:columns]
     omitted = np.diff([-1, *kept[:columns]]) - 1
-    assert [one.omitted_before for one in found] == omitted.tolist()
+    assert [one["omitted_before"] for one in found] == omitted.tolist()
 
 
 def test_a_picture_is_compared_to_what_is_shown_not_to_what_was_left_out():
@@ -132,7 +132,7 @@ def test_a_picture_is_compared_to_what_is_shown_not_to_what_was_left_out():
 
     found = pick_neighbors(table, dict(enumerate(vectors)), columns=3, near_duplicate_distance=0.05)
 
-    assert [(one.rank, one.omitted_before) for one in found] == [(0, 0), (2, 1)]
+    assert [(one["rank"], one["omitted_before"]) for one in found] == [(0, 0), (2, 1)]
 
 
 def embeddings(vectors, shard=0):

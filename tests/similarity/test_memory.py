@@ -19,7 +19,7 @@ JOB = textwrap.dedent(
     import pyarrow.parquet as pq
 
     from clipaudit.ahead import one_ahead
-    from clipaudit.neighbors.backends import quicker_backend
+    from clipaudit.neighbors.backends import quicker_backend, search
     from clipaudit.store.parquet import read_batches, write_tables
     from clipaudit.similarity.nearest import SIMILARITIES, PartSearch, query_sets
 
@@ -27,11 +27,12 @@ JOB = textwrap.dedent(
     names = [f"set{n}" for n in range(6)]
     found = query_sets({name: pq.ParquetFile(tests / name).read() for name in names})
     rows = pq.read_metadata(train).num_rows
-    search = PartSearch(found, k=10, block_rows=32_768, threads=2,
-                        backend=quicker_backend(rows, *found.queries.vectors.shape))
-    tables = search.similarities(one_ahead(read_batches(train)))
+    backend = quicker_backend(rows, *found.queries.vectors.shape)
+    engine = search(found.queries, k=10, block_rows=32_768, threads=2, backend=backend)
+    part = PartSearch(found, engine, block_rows=32_768)
+    tables = part.similarities(one_ahead(read_batches(train)))
     write_tables(one_ahead(tables), SIMILARITIES, similarities)
-    search.neighbors()
+    part.neighbors()
     (peak,) = (line.split()[1] for line in open("/proc/self/status") if line[:6] == "VmHWM:")
     print(int(peak) // 1024)
     """

@@ -4,6 +4,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from clipaudit.errors import InputError
+from clipaudit.neighbors.backends import BLOCK_ROWS
+from clipaudit.neighbors.backends import search as engine
 from clipaudit.similarity.nearest import (
     NEIGHBORS,
     SIMILARITIES,
@@ -29,7 +31,8 @@ def embeddings(vectors, shard=0, rows=None):
 
 
 def search(sets, *blocks, k=2, **settings):
-    part = PartSearch(sets, k=k, **settings)
+    blocks_of = {"block_rows": settings.get("block_rows", BLOCK_ROWS)}
+    part = PartSearch(sets, engine(sets.queries, k=k, **settings), **blocks_of)
     similarities = pa.concat_tables([SIMILARITIES.empty_table(), *part.similarities(blocks)])
     return similarities, part.neighbors()
 

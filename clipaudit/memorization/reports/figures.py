@@ -15,9 +15,8 @@ from clipaudit.config.settings import Settings
 from clipaudit.memorization.points import DEFAULT, TRAINED, Family, Point
 from clipaudit.memorization.reports.points import all_points, asked_points, point_value
 from clipaudit.memorization.settings import Memorization
-from clipaudit.reports.figures import ReportFigure
 from clipaudit.reports.layouts import short_count
-from clipaudit.reports.specification import Relation, ReportTable, once
+from clipaudit.reports.specification import Relation, ReportFigure, ReportTable, encoder_title, once
 from clipaudit.steps import paths
 
 _MEASURES = {"ppg": "PPG", "prg": "PRG", "aucg": "AUCG"}
@@ -285,7 +284,7 @@ def _selection_groups(
     trained_on = " + ".join(run.title(name) for name in audit.trained_on)
     others = [
         {
-            "group_title": run.encoders[name].title or name,
+            "group_title": encoder_title(run, name),
             "is_default": False,
             "in_grid": True,
             "point": f"encoder {name}",  # no point has such a name

@@ -8,10 +8,11 @@ from clipaudit.reports.layouts import (
     Layout,
     Line,
     Listing,
+    cell,
     count,
     interval,
+    measured,
     number,
-    percent,
 )
 
 LISTED = 20  # records of each k that are printed; the audit's tables hold them all
@@ -39,12 +40,6 @@ def chance(p_value: float | None) -> str:
     return f"< {_LEAST_P:.4f}" if p_value < _LEAST_P else f"{p_value:.4f}"
 
 
-def _bounds(row: Row) -> str:
-    if row["value_low"] is None or row["value_high"] is None:
-        return ""
-    return f"[{gap(row['value_low'])}, {gap(row['value_high'])}]"
-
-
 def _draws(row: Row) -> str:
     if row["draws_mean"] is None:
         return ""
@@ -57,33 +52,24 @@ def _losses(row: Row) -> str:
 
 
 def _utility(row: Row) -> str:
-    if row["utility"] is None:
-        return ""
-    bounds = interval(row["utility_low"], row["utility_high"])
-    return f"{row['utility_title']} {percent(row['utility'], digits=1)} {bounds}".strip()
+    utility = measured(row, "utility")
+    return f"{row['utility_title']} {utility}" if utility else ""
 
 
-def _seeds(row: Row) -> str:
-    return f"{row['excluding_zero']} of {row['seeds']}"
+def _bounds(row: Row, column: str) -> str:
+    low, high = row[f"{column}_low"], row[f"{column}_high"]
+    return interval(low, high, form=number, digits=DIGITS, sign=True)
 
 
 def _change(row: Row) -> str:
-    if row["change_low"] is None or row["change_high"] is None:
-        return ""
-    return f"{gap(row['change'])} [{gap(row['change_low'])}, {gap(row['change_high'])}]"
+    bounds = _bounds(row, "change")
+    return f"{gap(row['change'])} {bounds}" if bounds else ""
 
 
-def _mean(row: Row) -> str:
-    if row["value"] is None:
-        return MISSING
-    return gap(row["value"]) if row["quantity"] == "recall_gap" else number(row["value"], digits=3)
-
-
-def _single(row: Row) -> str:
-    if row["value"] is None:
-        return MISSING
+def _quantity(row: Row) -> str:
+    """Return a value of the table, gaps with their signs."""
     is_gap = row["quantity"].endswith("_gap")
-    return gap(row["value"]) if is_gap else number(row["value"], digits=3)
+    return number(row["value"], digits=DIGITS, sign=is_gap) or MISSING
 
 
 def _unknown(row: Row) -> str:
@@ -117,9 +103,9 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         row="attack",
         column="measure",
         lines=(
-            Line("", lambda row: gap(row["value"]) or MISSING, lambda row: count(row["evaluated"])),
-            Line("95 % interval", _bounds),
-            Line("seeds that exclude 0", _seeds),
+            Line("", cell(gap, "value", missing=MISSING), cell(count, "evaluated")),
+            Line("95 % interval", lambda row: _bounds(row, "value")),
+            Line("seeds that exclude 0", lambda row: f"{row['excluding_zero']} of {row['seeds']}"),
             Line("less the default's, 95 %", _change),
             Line("final losses", lambda row: "", _losses),
         ),
@@ -136,15 +122,11 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         column="measure",
         row_note=lambda row: "" if row["in_grid"] else ", not in this grid",
         lines=(
-            Line("", lambda row: gap(row["value"]) or MISSING, lambda row: count(row["evaluated"])),
-            Line("95 % interval", _bounds),
+            Line("", cell(gap, "value", missing=MISSING), cell(count, "evaluated")),
+            Line("95 % interval", lambda row: _bounds(row, "value")),
             Line("draws, mean \N{PLUS-MINUS SIGN} std", _draws),
-            Line("p", lambda row: chance(row["p_value"])),
-            Line(
-                "left out, without objects",
-                lambda row: "",
-                lambda row: count(row["dropped"]),
-            ),
+            Line("p", cell(chance, "p_value")),
+            Line("left out, without objects", lambda row: "", cell(count, "dropped")),
             Line("final losses", lambda row: "", _losses),
             Line("target's zero-shot accuracy, %", lambda row: "", _utility),
         ),
@@ -160,8 +142,8 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         row="records_of",
         column="measure",
         lines=(
-            Line("", _mean, lambda row: count(row["records"])),
-            Line("correlation with the gap", lambda row: number(row["rank_correlation"])),
+            Line("", _quantity, cell(count, "records")),
+            Line("correlation with the gap", cell(number, "rank_correlation")),
             Line("records without it", _unknown),
         ),
     ),
@@ -181,7 +163,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
             ),
             Line(
                 "left after removal",
-                lambda row: count(row["remaining"]),
+                cell(count, "remaining"),
                 lambda row: f"{count(row['earlier_samples'])} and {count(row['later_samples'])}",
             ),
         ),
@@ -202,7 +184,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         lines=(
             Line(
                 "",
-                _single,
+                _quantity,
                 lambda row: (
                     f"{row['target_correct']} and {row['reference_correct']} of {row['truths']}"
                 ),
@@ -217,13 +199,13 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         name=lambda row: f"{row['source_title']}, {row['set_title']}",
         fields={
             "Asked for": lambda row: row["asked"],
-            "Drawn": lambda row: count(row["allotted"]),
-            "Left": lambda row: count(row["left_for_overlaps"]),
-            "In the set": lambda row: count(row["samples"]),
-            "Not annotated": lambda row: count(row["not_annotated"]),
-            "Without objects": lambda row: count(row["without_objects"]),
-            "Objects a picture": lambda row: number(row["objects_per_picture"]) or MISSING,
-            "Labels": lambda row: count(row["labels"]),
+            "Drawn": cell(count, "allotted"),
+            "Left": cell(count, "left_for_overlaps"),
+            "In the set": cell(count, "samples"),
+            "Not annotated": cell(count, "not_annotated"),
+            "Without objects": cell(count, "without_objects"),
+            "Objects a picture": cell(number, "objects_per_picture", missing=MISSING),
+            "Labels": cell(count, "labels"),
         },
     ),
 }

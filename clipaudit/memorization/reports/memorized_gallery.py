@@ -1,18 +1,17 @@
 """The most memorized samples as a picture: what each model finds by the caption of a picture.
 
 Jayaraman et al., NeurIPS 2024, Figures 1, 11 and 12. As there, labels that the sample's own
-picture holds are orange and others blue; a sign before each says the same without colour. Measures
-are in inches in print, y grows downwards. Pictures are shrunk, never cut or stretched.
+picture holds are orange and others blue; a sign before each says the same without colour.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from matplotlib.figure import Figure
 
 from clipaudit.corpora.addresses import sample_address, sample_addresses
 from clipaudit.memorization.examples import MODELS
@@ -21,12 +20,9 @@ from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, WIDTHS, style
 from clipaudit.reports.flowing import LINE, Word, set_in_lines, words_of
 from clipaudit.reports.galleries import decimals
 from clipaudit.reports.gallery_options import ShownSet
+from clipaudit.reports.panels import by
 from clipaudit.reports.paper import Lines, Paper, Spot, decoded, in_lines, shown_text
 from clipaudit.reports.shown_pictures import Pictures
-
-if TYPE_CHECKING:
-    import matplotlib.figure
-
 
 FALSE_COLOUR, TRUE_COLOUR = SERIES_COLOURS[:2]  # blue and a reddish orange
 TRUE, FALSE, MISSED = "✓", "✗", "·"
@@ -45,7 +41,7 @@ def draw_memorized(
     boxes: pa.Table,
     pictures: Pictures,
     public: ShownSet,
-) -> "matplotlib.figure.Figure":
+) -> Figure:
     """Return the drawing of EXAMPLES, EXAMPLE_NEIGHBORS and EXAMPLE_BOXES, a block an example.
 
     `public` is the set of the public pictures. `pictures` holds the image file of every picture of
@@ -133,24 +129,16 @@ def _name(row: Row) -> str:
 def _blocks(labels: pa.Table, neighbors: pa.Table, boxes: pa.Table) -> list[_Block]:
     """Return the examples by rank."""
     of_label, of_neighbor, of_box = (
-        _grouped(table.to_pylist(), "rank") for table in (labels, neighbors, boxes)
+        by(table.to_pylist(), "rank") for table in (labels, neighbors, boxes)
     )
     return [
         _Block(
-            _grouped(rows, "model"),
-            _grouped(of_neighbor.get(rank, []), "model"),
+            by(rows, "model"),
+            by(of_neighbor.get(rank, []), "model"),
             of_box.get(rank, []),
         )
         for rank, rows in of_label.items()
     ]
-
-
-def _grouped(rows: Iterable[Row], key: str) -> dict[Any, list[Row]]:
-    """Return rows by the value of a column, the values in their first order."""
-    found: dict[Any, list[Row]] = {}
-    for row in rows:
-        found.setdefault(row[key], []).append(row)
-    return found
 
 
 # --- the layout ----------------------------------------------------------------------------------
@@ -158,9 +146,7 @@ def _grouped(rows: Iterable[Row], key: str) -> dict[Any, list[Row]]:
 WIDTH = WIDTHS["double"]
 
 
-def _drawn(
-    blocks: Sequence[_Block], pictures: Pictures, public: ShownSet
-) -> "matplotlib.figure.Figure":
+def _drawn(blocks: Sequence[_Block], pictures: Pictures, public: ShownSet) -> Figure:
     boxed = any(block.boxes and isinstance(pictures[_own_key(block)], bytes) for block in blocks)
     legend = _legend(blocks[0].own["k"], public.title, boxed=boxed)
     heads = [_head(number, block) for number, block in enumerate(blocks, start=1)]
@@ -202,7 +188,11 @@ def _bands(
             address = _address(near, "public_shard", "public_row")
             paper.picture(decoded(pictures[public, address]), x, top, side)
             paper.centred(x, top + side, side, [Word(f"{near['similarity']:.{places}f}")])
-            paper.centred(x, top + side + LINE, side, _counts(near))
+            counts = [
+                Word(f"{TRUE}{len(near['true_labels'])}", TRUE_COLOUR),
+                Word(f"{FALSE}{len(near['false_labels'])}", FALSE_COLOUR),
+            ]
+            paper.centred(x, top + side + LINE, side, counts)
         title = in_lines(
             [Word(word.text, bold=True) for word in words_of(block.title(model))],
             WIDTH - MARGIN - words,
@@ -220,14 +210,9 @@ def _bands(
 def _box(paper: Paper, spot: Spot, box: Row) -> None:
     """Draw a box, given in pixels, in a picture."""
     corner = spot.on_paper(np.array([box["left"], box["top"]]))
-    width, height = spot.inch * box["width"], spot.inch * box["height"]
-    paper.box(corner, width, height, TRUE_COLOUR, lines=(2.4, 1.2))
-
-
-def _counts(near: Row) -> list[Word]:
-    """Say how many true and false labels a public picture shows."""
-    true, false = len(near["true_labels"]), len(near["false_labels"])
-    return [Word(f"{TRUE}{true}", TRUE_COLOUR), Word(f"{FALSE}{false}", FALSE_COLOUR)]
+    size = spot.inch * np.array([box["width"], box["height"]])
+    corners = corner + size * np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    paper.outline(corners, TRUE_COLOUR, lines=(2.4, 1.2))
 
 
 def _legend(k: int, title: str, *, boxed: bool) -> Lines:
@@ -270,7 +255,7 @@ def _address(row: Row, shard: str, number: str) -> int:
     return sample_address(int(row[shard]), int(row[number]))
 
 
-def _empty(public: ShownSet) -> "matplotlib.figure.Figure":
+def _empty(public: ShownSet) -> Figure:
     """Say that there is no example: a figure that is asked for is there."""
     text = (
         f"No record: by no caption does the model that was trained on it find more objects in "

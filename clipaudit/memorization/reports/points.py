@@ -3,27 +3,16 @@
 A point or a public set outside the grid has no files; its row stays, to say so.
 """
 
-from collections.abc import Sequence
-
 from clipaudit.config.settings import Settings
 from clipaudit.memorization.points import TRAINED, Point, in_grid, points
 from clipaudit.memorization.settings import Memorization
-from clipaudit.reports.specification import RelationRow, once
-from clipaudit.steps import paths
+from clipaudit.reports.specification import RelationRow
 
 TARGETS = {
     "a": "A against B",
     "b": "B against A",
     "mean": "mean",
     "control": "hold-out (in neither)",
-}
-_FAMILIES = {
-    "default": "default",
-    "size": "size",
-    "epochs": "epochs",
-    "logit_scale": "logit scale",
-    "weight_decay": "weight decay",
-    "token_masking": "token masking",
 }
 
 
@@ -69,45 +58,4 @@ def point_value(point: Point) -> str:
 
 def point_title(point: Point) -> str:
     """Return what tables call a point, such as "token masking 0.3"."""
-    return f"{_FAMILIES[point.family]} {point_value(point)}".strip()
-
-
-def public_rows(run: Settings, audit: Memorization) -> list[RelationRow]:
-    """Return the relation `publics`: position, public, title."""
-    return [
-        {"position": position, "public": public, "title": run.title(public)}
-        for position, public in enumerate(audit.publics)
-    ]
-
-
-def gap_files(run: Settings, audit: Memorization) -> list[str]:
-    """Return the metrics of all points in the grid, by public set; labels `public`, `point`."""
-    asked = asked_points(run, audit)
-    return [paths.gaps(public, point.name) for public in audit.publics for point in asked]
-
-
-def curve_files(run: Settings, audit: Memorization) -> list[str]:
-    """Return the loss curves of both models of all points in the grid.
-
-    Labels `recipe`, `manifest`; a curve goes on past the checkpoint of an `epochs` point.
-    """
-    return once(
-        paths.curves(point.recipe, point.manifest(trained))
-        for point in asked_points(run, audit)
-        for trained in TRAINED
-    )
-
-
-def utility_files(
-    run: Settings, audit: Memorization, test_sets: Sequence[str] | None = None
-) -> list[str]:
-    """Return the zero-shot predictions of both models of all points in the grid.
-
-    On some of the audit's `utility` sets, or on all. Labels `encoder`, `testset`.
-    """
-    return once(
-        paths.utility(point.encoder(trained), test_set)
-        for point in asked_points(run, audit)
-        for trained in TRAINED
-        for test_set in (audit.utility if test_sets is None else test_sets)
-    )
+    return f"{point.family.replace('_', ' ')} {point_value(point)}".strip()

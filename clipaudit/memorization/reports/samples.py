@@ -97,19 +97,16 @@ _COLUMNS = """\
 
 
 def _fate(catalog: SampleCatalog, address: Address) -> dict[str, Any]:
-    return {"memorization": _memorization(catalog, address)}
-
-
-def _memorization(catalog: SampleCatalog, address: Address) -> Row:
     of = catalog.rows_of(address)
     members = of("members")
     drawn = members[0]["set"] if members else None
-    return {
+    found = {
         "set": drawn,
         "excluded": picked(of("drops_overlaps", "reason", "detail"), "reason", "detail"),
         "objects": _objects(catalog, address),
         "recalls": _recalls(of("recalls", "encoder", "public", "k"), drawn),
     }
+    return {"memorization": found}
 
 
 def _objects(catalog: SampleCatalog, address: Address) -> list[Row]:

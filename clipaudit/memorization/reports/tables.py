@@ -9,16 +9,21 @@ from clipaudit.memorization.reports.layouts import LISTED
 from clipaudit.memorization.reports.points import (
     TARGETS,
     all_points,
-    curve_files,
-    gap_files,
+    asked_points,
     point_rows,
     point_title,
-    public_rows,
-    utility_files,
 )
 from clipaudit.memorization.settings import Memorization
 from clipaudit.reports.contents import SampleNumbers, sample_numbers
-from clipaudit.reports.specification import RelationRow, ReportTable, part_files
+from clipaudit.reports.specification import (
+    RelationRow,
+    ReportTable,
+    corpus_rows,
+    numbered,
+    once,
+    part_files,
+    titled,
+)
 from clipaudit.steps import paths
 
 SETS = {"a": "A", "b": "B", "public": "public", "holdout": "hold-out"}  # as they are printed
@@ -65,7 +70,7 @@ def sets(run: Settings, audit: Memorization) -> ReportTable:
             "members": part_files(run, "members", sources),
             "objects": part_files(run, "objects", sources, ".drawn"),
         },
-        relations={"sets": [{"position": number, **row} for number, row in enumerate(rows)]},
+        relations={"sets": numbered(rows)},
     )
 
 
@@ -82,19 +87,18 @@ def overlaps(run: Settings, audit: Memorization) -> ReportTable:
             "members": part_files(run, "members", sources),
         },
         relations={
-            "pairs": [
+            "pairs": numbered(
                 {
-                    "position": position,
                     "earlier": earlier,
                     "later": later,
                     "title": f"{SETS[earlier]} and {SETS[later]}",
                 }
-                for position, (earlier, later) in enumerate(combinations(SETS, 2))
-            ],
-            "ways": [
-                {"position": position, "how": how, "title": f"by {how}", "checked": is_checked}
-                for position, (how, is_checked) in enumerate(checked.items())
-            ],
+                for earlier, later in combinations(SETS, 2)
+            ),
+            "ways": numbered(
+                {"how": how, "title": f"by {how}", "checked": is_checked}
+                for how, is_checked in checked.items()
+            ),
         },
     )
 
@@ -104,18 +108,23 @@ def overlaps(run: Settings, audit: Memorization) -> ReportTable:
 
 def gaps(run: Settings, audit: Memorization) -> ReportTable:
     """The population metrics at every point of the grid, the null control among them."""
-    utility = audit.utility[:1]
+    utility, asked = audit.utility[:1], asked_points(run, audit)
+    models = [(point, trained) for point in asked for trained in TRAINED]
     return ReportTable(
         sql="memorization_gaps",
         inputs={
-            "gaps": gap_files(run, audit),
-            "curves": curve_files(run, audit),
-            "utility": utility_files(run, audit, utility),
+            "gaps": [paths.gaps(public, point.name) for public in audit.publics for point in asked],
+            "curves": once(paths.curves(each.recipe, each.manifest(by)) for each, by in models),
+            "utility": once(
+                paths.utility(point.encoder(trained), test_set)
+                for point, trained in models
+                for test_set in utility
+            ),
         },
         relations={
-            "publics": public_rows(run, audit),
+            "publics": corpus_rows(run, "public", audit.publics),
             "points": point_rows(run, audit),
-            "targets": _targets(),
+            "targets": titled("target", TARGETS.items()),
         },
         parameters={
             "neighbors": audit.neighbors,
@@ -144,29 +153,25 @@ def evidence(run: Settings, audit: Memorization) -> ReportTable:
         for position, asked in enumerate(zip(*seeds.values(), strict=True))
         for seed, point in zip(seeds, asked, strict=True)
     ]
-    curves = [
-        paths.curves(str(row["recipe"]), str(row[f"manifest_{trained}"]))
-        for row in rows
-        for trained in TRAINED
-    ]
     return ReportTable(
         sql="memorization_evidence",
         inputs={
             "gaps": [
                 paths.gaps(public, str(row["point"])) for public in audit.publics for row in rows
             ],
-            "curves": list(dict.fromkeys(curves)),
+            "curves": once(
+                paths.curves(str(row["recipe"]), str(row[f"manifest_{trained}"]))
+                for row in rows
+                for trained in TRAINED
+            ),
         },
-        relations={"publics": public_rows(run, audit), "points": rows, "targets": _targets()},
+        relations={
+            "publics": corpus_rows(run, "public", audit.publics),
+            "points": rows,
+            "targets": titled("target", TARGETS.items()),
+        },
         parameters={"t": student_quantile(len(seeds) - 1), "default": DEFAULT},
     )
-
-
-def _targets() -> list[RelationRow]:
-    return [
-        {"position": position, "target": target, "title": title}
-        for position, (target, title) in enumerate(TARGETS.items())
-    ]
 
 
 # --- beside the other audits -------------------------------------------------------------------
@@ -244,7 +249,7 @@ def _quantities(run: Settings, audit: Memorization, own: list[str]) -> list[Rela
     """Return the relation `quantities`: this audit's `own`, then those of the others."""
     found = [(name, "", name.replace("_", " ")) for name in own]
     found += _others(run, audit).quantities
-    return [
-        {"position": position, "quantity": quantity, "testset": test_set, "title": title}
-        for position, (quantity, test_set, title) in enumerate(found)
-    ]
+    return numbered(
+        {"quantity": quantity, "testset": test_set, "title": title}
+        for quantity, test_set, title in found
+    )

@@ -4,20 +4,17 @@ from collections.abc import Iterator, Mapping
 
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
-from clipaudit.reports.answers import (
-    Answer,
-    Sentence,
-    Tables,
-    cannot,
-    listed,
-)
+from clipaudit.reports.answers import Answer, Sentence, Tables, cannot, listed
 from clipaudit.reports.layouts import MISSING, count, number, percent
+
+Key = tuple[str, str, str | None]  # measure, unit, tokenization
+Measures = Mapping[Key, Row]  # of one corpus
 
 
 def parrot_answer(tables: Tables) -> Answer:
     """Return the answer of the parrot audit; what its tables lack is left out."""
     rows = tables.get("parrot_table1", ())
-    corpora: dict[str, dict[tuple[str, str, str | None], Row]] = {}
+    corpora: dict[str, dict[Key, Row]] = {}
     for row in rows:
         key = (row["measure"], row["unit"], row["tokenization"])
         corpora.setdefault(row["corpus_title"], {})[key] = row
@@ -45,15 +42,13 @@ _PARROT_MEASURES = {
 }
 
 
-def _corpus_line(
-    corpus: str, measures: Mapping[tuple[str, str, str | None], Row]
-) -> tuple[str, ...]:
+def _corpus_line(corpus: str, measures: Measures) -> tuple[str, ...]:
     found = (measures.get(key) for key in _PARROT_MEASURES)
     values = (percent(row["value"], digits=1) if row else "" for row in found)
     return plain(corpus), *(value or MISSING for value in values)
 
 
-def _parrot_headline(corpora: Mapping[str, Mapping[tuple[str, str, str | None], Row]]) -> str:
+def _parrot_headline(corpora: Mapping[str, Measures]) -> str:
     rates = {}
     for corpus, measures in corpora.items():
         row = measures.get(("parroting", "share", "words"))
@@ -68,7 +63,7 @@ def _parrot_headline(corpora: Mapping[str, Mapping[tuple[str, str, str | None], 
     )
 
 
-def _spotted(corpus: str, measures: Mapping[tuple[str, str, str | None], Row]) -> str:
+def _spotted(corpus: str, measures: Measures) -> str:
     def value(*key: str | None) -> float | None:
         row = measures.get(key)  # type: ignore[arg-type]  # a key that is not there
         return row["value"] if row else None

@@ -13,33 +13,20 @@ from clipaudit.parrot.curated import (
     model_encoder,
     trained_models,
 )
-from clipaudit.parrot.reports.tasks import (
-    SuiteFolder,
-    listed_tasks,
-    suite_rows,
-    suite_tasks,
-    task_result_table,
-)
+from clipaudit.parrot.reports.tasks import listed_tasks, suite_rows, suite_tasks
 from clipaudit.parrot.settings import Curations, Evidence, Parrot
 from clipaudit.reports.layouts import short_count
 from clipaudit.reports.specification import (
     RelationRow,
     ReportTable,
+    encoder_title,
     manifest_files,
     members,
+    numbered,
     part_files,
+    titled,
 )
 from clipaudit.steps import paths
-
-__all__ = [
-    "PROBED",
-    "SuiteFolder",
-    "curated_tables",
-    "suite_tasks",
-    "task_result_table",
-    "trained_titles",
-]
-
 
 # What the paper's tables are of; other corpora have no numbers of the paper beside them.
 LAION = "LAION-2B"
@@ -163,10 +150,10 @@ def compared(run: Settings, audit: Parrot) -> ReportTable:
     """Table 8: the models trained on the debiased subset, then those that are inspected."""
     models = _debiased(run, audit) + [
         {
-            "title": run.encoders[name].title or name,
+            "title": encoder_title(run, name),
             "encoder": name,
             "manifest": _trained_on(run, name),
-            "published_row": run.encoders[name].title or name,
+            "published_row": encoder_title(run, name),
         }
         for name in audit.inspected
     ]
@@ -181,7 +168,7 @@ def compared(run: Settings, audit: Parrot) -> ReportTable:
             "probes": _probes(audit, encoders),
         },
         relations={
-            "models": [{"position": number, **model} for number, model in enumerate(models)],
+            "models": numbered(models),
             "trained_on": made_of,
         },
     )
@@ -256,7 +243,7 @@ def evidence(run: Settings, audit: Parrot, asked: Evidence) -> ReportTable:
 
 def suite_results(run: Settings, audit: Parrot) -> ReportTable:
     """Every task of the suite, run or skipped, for every model."""
-    models = {name: run.encoders[name].title or name for name in audit.inspected}
+    models = {name: encoder_title(run, name) for name in audit.inspected}
     models |= trained_titles(run, audit)
     return ReportTable(
         sql="parrot_suite",
@@ -265,10 +252,7 @@ def suite_results(run: Settings, audit: Parrot) -> ReportTable:
         },
         relations={
             "listed": suite_rows(run),
-            "models": [
-                {"position": position, "encoder": encoder, "title": title}
-                for position, (encoder, title) in enumerate(models.items())
-            ],
+            "models": titled("encoder", models.items()),
         },
     )
 

@@ -14,9 +14,16 @@ from collections.abc import Sequence
 from clipaudit.config.settings import Settings
 from clipaudit.parrot.curated import HELDOUT, curated_sets, heldout, in_grid, model_encoder
 from clipaudit.parrot.settings import Curations, Parrot
-from clipaudit.reports.figures import ReportFigure
 from clipaudit.reports.layouts import short_count
-from clipaudit.reports.specification import Relation, ReportTable, part_files
+from clipaudit.reports.specification import (
+    ReportFigure,
+    ReportTable,
+    encoder_files,
+    encoder_title,
+    numbered,
+    part_files,
+    titled,
+)
 from clipaudit.steps import paths
 
 TOP = 5  # percent of the pairs, by score (paper)
@@ -72,20 +79,15 @@ def _top_pairs(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
     table = ReportTable(
         sql="parrot_fig1",
         inputs={
-            "scores": [
-                path
-                for encoder in audit.inspected
-                for path in part_files(run, f"caption_scores/{encoder}", [corpus])
-            ],
+            "scores": encoder_files(run, "caption_scores", audit.inspected, [corpus]),
             "matches": part_files(run, "matches", [corpus]),
         },
         relations={
-            "models": _models(run, audit.inspected),
-            "selections": [
-                {"position": 0, "selection": "all", "title": "all pairs"},
-                {"position": 1, "selection": "top", "title": f"top {TOP} %"},
-            ],
-            "kinds": _kinds(),
+            "models": titled(
+                "encoder", ((name, encoder_title(run, name)) for name in audit.inspected)
+            ),
+            "selections": titled("selection", [("all", "all pairs"), ("top", f"top {TOP} %")]),
+            "kinds": titled("kind", KINDS),
         },
         parameters={"tokenization": audit.tokenization, "top": TOP},
     )
@@ -107,7 +109,7 @@ def _groups(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
             "matches": part_files(run, "matches", [corpus]),
             "placed": part_files(run, f"placed/{audit.encoder}", [corpus]),
         },
-        relations={"kinds": _kinds()},
+        relations={"kinds": titled("kind", KINDS)},
         parameters={"tokenization": audit.tokenization, "title": run.title(corpus)},
     )
     return ReportFigure(
@@ -115,7 +117,7 @@ def _groups(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
         "stacks",
         f"Text in the pictures of {run.title(corpus)}, and whether captions repeat a word of it, "
         f"in groups of pictures that look alike: {audit.clusters.clusters} clusters of the "
-        f"embeddings of {_encoder(run, audit.encoder)}, merged into {audit.clusters.groups}. "
+        f"embeddings of {encoder_title(run, audit.encoder)}, merged into {audit.clusters.groups}. "
         "Groups stand by their share of pictures with text; empty ones are left out.",
         {"bars": "standing", "x_label": _GROUPS},
     )
@@ -130,17 +132,12 @@ def _removals(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
             "placed": part_files(run, f"placed/{audit.encoder}", [corpus]),
             "scores": part_files(run, f"caption_scores/{audit.encoder}", [corpus]),
         },
-        relations={
-            "series": [
-                {"position": position, "series": name, "title": title}
-                for position, (name, title) in enumerate(SERIES.items())
-            ]
-        },
+        relations={"series": titled("series", SERIES.items())},
     )
     return ReportFigure(
         table,
         "profiles",
-        f"Mean score (cosine of image and caption) of {_encoder(run, audit.encoder)} for the "
+        f"Mean score (cosine of image and caption) of {encoder_title(run, audit.encoder)} for the "
         f"pictures of {run.title(corpus)}, by group of pictures that look alike, in the order of "
         "Figure 3: those without text, and those with text, as they are, after all text or that "
         "which the caption repeats is removed, and after as much is removed where another "
@@ -154,21 +151,16 @@ def _differences(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
     table = ReportTable(
         sql="parrot_fig4_differences",
         inputs={"scores": part_files(run, f"caption_scores/{audit.encoder}", [corpus])},
-        relations={
-            "differences": [
-                {"position": position, "difference": name, "title": title}
-                for position, (name, title) in enumerate(DIFFERENCES.items())
-            ]
-        },
+        relations={"differences": titled("difference", DIFFERENCES.items())},
         parameters={"bins": BINS},
     )
     return ReportFigure(
         table,
         "differences",
-        f"How the score (cosine of image and caption) of {_encoder(run, audit.encoder)} changes "
-        f"when text is removed from the pictures of {run.title(corpus)}: of those that have text "
-        "(RSA), that have co-embedded text (RSC and right). Below 0 the score rises when text is "
-        f"removed. Bins of {1 / BINS:g}.",
+        f"How the score (cosine of image and caption) of {encoder_title(run, audit.encoder)} "
+        f"changes when text is removed from the pictures of {run.title(corpus)}: of those that "
+        "have text (RSA), that have co-embedded text (RSC and right). Below 0 the score rises "
+        f"when text is removed. Bins of {1 / BINS:g}.",
         {"x_label": "difference of scores", "y_label": "share of pictures (%)"},
     )
 
@@ -180,34 +172,26 @@ def _heldout(run: Settings, audit: Parrot, settings: Curations) -> ReportFigure:
     """Figure 7: mean scores of trained models for the two held-out sets."""
     corpus, models = settings.corpus, in_grid(settings)
     encoders = [audit.encoder, *(model_encoder(*model) for model in models)]
-    titles = [_encoder(run, audit.encoder), *_model_titles(settings, models)]
+    titles = [encoder_title(run, audit.encoder), *_model_titles(settings, models)]
     sets = heldout(settings)
     table = ReportTable(
         sql="parrot_fig7",
         inputs={
-            "scores": [
-                path
-                for encoder in encoders
-                for path in part_files(run, f"heldout_scores/{encoder}", [corpus])
-            ],
+            "scores": encoder_files(run, "heldout_scores", encoders, [corpus]),
             "heldout": [
                 paths.manifest(corpus, name, part) for name in HELDOUT for part in run.parts(corpus)
             ],
         },
         relations={
-            "models": [
-                {"position": position, "encoder": encoder, "title": title}
-                for position, (encoder, title) in enumerate(zip(encoders, titles, strict=True))
-            ],
-            "series": [
+            "models": titled("encoder", zip(encoders, titles, strict=True)),
+            "series": numbered(
                 {
-                    "position": position,
                     "series": series,
                     "title": f"{sets[HELDOUT[which]].title}{what}",
                     "curated": HELDOUT[which],
                 }
-                for position, (series, which, what) in enumerate(_OF_HELDOUT)
-            ],
+                for series, which, what in _OF_HELDOUT
+            ),
         },
     )
     options = {"groups": "below"}
@@ -220,8 +204,8 @@ def _heldout(run: Settings, audit: Parrot, settings: Curations) -> ReportFigure:
         f"Mean score (cosine of image and caption) of models for pictures of {run.title(corpus)} "
         "that are held out of all train sets: those without text, and those whose captions parrot "
         f"it ({sets[HELDOUT[1]].title}), as they are and after text is removed. Above, "
-        f"{_encoder(run, audit.encoder)}, by whose scores they were chosen; below, models by what "
-        "they were trained on.",
+        f"{encoder_title(run, audit.encoder)}, by whose scores they were chosen; below, models by "
+        "what they were trained on.",
         options,
     )
 
@@ -239,24 +223,3 @@ def _model_titles(settings: Curations, models: Sequence[tuple[str, str]]) -> lis
             words.append(recipe)
         found.append(", ".join(words))
     return found
-
-
-# --- words and relations -------------------------------------------------------------------------
-
-
-def _encoder(run: Settings, name: str) -> str:
-    return run.encoders[name].title or name
-
-
-def _models(run: Settings, encoders: Sequence[str]) -> Relation:
-    return [
-        {"position": position, "encoder": name, "title": _encoder(run, name)}
-        for position, name in enumerate(encoders)
-    ]
-
-
-def _kinds() -> Relation:
-    return [
-        {"position": position, "kind": kind, "title": title}
-        for position, (kind, title) in enumerate(KINDS)
-    ]

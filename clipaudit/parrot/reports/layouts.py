@@ -1,6 +1,7 @@
 """How the tables of the parrot-caption audit look in print: headings, captions, lines."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from clipaudit.plaindata import Row
 from clipaudit.reports.layouts import (
@@ -9,8 +10,10 @@ from clipaudit.reports.layouts import (
     Layout,
     Line,
     Listing,
+    cell,
     count,
     interval,
+    measured,
     number,
     percent,
 )
@@ -57,13 +60,6 @@ def _parrot(row: Row) -> str:
     return f"{row['position'] + 1}. {_cut(row['caption'])} [{_cut(row['co_words'])}] ({address})"
 
 
-def _recall(row: Row) -> str:
-    if row["recall"] is None:
-        return MISSING
-    bounds = interval(row["recall_low"], row["recall_high"])
-    return f"{percent(row['recall'], digits=1)} {bounds}"
-
-
 def _alarms(row: Row) -> str:
     if row["false_pictures"] is None:
         return MISSING
@@ -73,12 +69,14 @@ def _alarms(row: Row) -> str:
 # --- trained models ------------------------------------------------------------------------------
 
 
-def _beside(column: str) -> Cell:
+_rounded = partial(number, digits=DIGITS)
+
+
+def _beside(column: str, form: Callable[..., str] = _rounded) -> Cell:
     """Return what prints a number, and the paper's in brackets where it has one."""
 
     def cell(row: Row) -> str:
-        own = number(row[column], digits=DIGITS) or MISSING
-        paper = number(row[f"published_{column}"], digits=DIGITS)
+        own, paper = form(row[column]) or MISSING, form(row[f"published_{column}"])
         return f"{own} ({paper})" if paper else own
 
     return cell
@@ -90,28 +88,9 @@ def _average(row: Row) -> str:
     return f"{average}, n = {row['tasks']}" if row["tasks"] else average
 
 
-def _samples(row: Row) -> str:
-    own, paper = count(row["samples"]) or MISSING, count(row["published_samples"])
-    return f"{own} ({paper})" if paper else own
-
-
-def difference(value: float | None) -> str:
-    """Return a difference with its sign, or nothing for None.
-
-    >>> difference(0.0123), difference(-0.5), difference(0.0)
-    ('+0.012', '\\u22120.500', '0.000')
-    """
-    return number(value, digits=DIGITS, sign=True)
-
-
 def _bounds(row: Row) -> str:
-    if row["difference_low"] is None or row["difference_high"] is None:
-        return ""
-    return f"[{difference(row['difference_low'])}, {difference(row['difference_high'])}]"
-
-
-def _agreeing(row: Row) -> str:
-    return f"{row['same_sign']} of {row['seeds']}" if row["seeds"] else ""
+    low, high = row["difference_low"], row["difference_high"]
+    return interval(low, high, form=number, digits=DIGITS, sign=True)
 
 
 def _skipped(row: Row) -> str:
@@ -126,8 +105,8 @@ _TASKS: Mapping[str, Cell] = {
 _SYNC: Mapping[str, Cell] = {"Sync. S": _beside("sync")}
 _SCORE: Mapping[str, Cell] = {"Avg. S": _beside("avg_score")}
 _TRAINING: Mapping[str, Cell] = {
-    "Samples": lambda row: count(row["samples"]) or MISSING,
-    "Final loss": lambda row: number(row["final_loss"], digits=DIGITS) or MISSING,
+    "Samples": cell(count, "samples", missing=MISSING),
+    "Final loss": cell(number, "final_loss", digits=DIGITS, missing=MISSING),
 }
 
 _ACCURACY = "IN: zero-shot accuracy on the test set that stands for ImageNet"
@@ -191,9 +170,9 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         corner="Caption [co-embedded words] (corpus; shard, row)",
         name=_parrot,
         fields={
-            "CoTR, %": lambda row: percent(row["rate"], digits=1),
-            "Score": lambda row: score(row["score"]),
-            "RSC": lambda row: score(row["rsc"], sign=True) or MISSING,
+            "CoTR, %": cell(percent, "rate", digits=1),
+            "Score": cell(score, "score"),
+            "RSC": cell(score, "rsc", sign=True, missing=MISSING),
         },
     ),
     "parrot_table9": Layout(
@@ -209,7 +188,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         column="measure",
         lines=(
             Line("", lambda row: _score(row, "value") or MISSING),
-            Line("pictures", lambda row: count(row["pictures"])),
+            Line("pictures", cell(count, "pictures")),
             Line("in the paper", lambda row: _score(row, "published_value")),
         ),
     ),
@@ -222,15 +201,15 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         corner="Corpus, height",
         name=lambda row: f"{row['corpus_title']}, {row['height_title']}",
         fields={
-            "Pictures": lambda row: count(row["pictures"]),
-            "W/ text": lambda row: count(row["words"]),
-            "W/ text, spotted": lambda row: count(row["with_spans"]),
-            "Read, %": _recall,
-            "Words spotted": lambda row: count(row["spotted"]),
-            "Right, %": lambda row: percent(row["precision"], digits=1) or MISSING,
-            "CoTR, %": lambda row: percent(row["truth_rate"]) or MISSING,
-            "CoTR, spotted, %": lambda row: percent(row["spotted_rate"]) or MISSING,
-            "Same CoTR, %": lambda row: percent(row["equal_rates"], digits=1) or MISSING,
+            "Pictures": cell(count, "pictures"),
+            "W/ text": cell(count, "words"),
+            "W/ text, spotted": cell(count, "with_spans"),
+            "Read, %": lambda row: measured(row, "recall") or MISSING,
+            "Words spotted": cell(count, "spotted"),
+            "Right, %": cell(percent, "precision", digits=1, missing=MISSING),
+            "CoTR, %": cell(percent, "truth_rate", missing=MISSING),
+            "CoTR, spotted, %": cell(percent, "spotted_rate", missing=MISSING),
+            "Same CoTR, %": cell(percent, "equal_rates", digits=1, missing=MISSING),
             "False alarms (spans)": _alarms,
         },
     ),
@@ -245,11 +224,14 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         row="title",
         column="measure",
         lines=(
-            Line("", lambda row: difference(row["difference"]) or MISSING),
+            Line("", cell(number, "difference", digits=DIGITS, sign=True, missing=MISSING)),
             Line("95 % interval", _bounds),
-            Line("seeds of this sign", _agreeing),
-            Line("trained on the parroting set", lambda row: number(row["parrot"], digits=DIGITS)),
-            Line("trained on the other set", lambda row: number(row["clean"], digits=DIGITS)),
+            Line(
+                "seeds of this sign",
+                lambda row: f"{row['same_sign']} of {row['seeds']}" if row["seeds"] else "",
+            ),
+            Line("trained on the parroting set", cell(number, "parrot", digits=DIGITS)),
+            Line("trained on the other set", cell(number, "clean", digits=DIGITS)),
         ),
     ),
     "parrot_suite": Layout(
@@ -260,7 +242,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         row="title",
         column="encoder",
         row_note=_skipped,
-        lines=(Line("", lambda row: number(row["value"], digits=DIGITS) or MISSING),),
+        lines=(Line("", cell(number, "value", digits=DIGITS, missing=MISSING)),),
     ),
     "parrot_table10": _ablation(f"{_TEXT} The smallest size, beside the paper's models of CC12M."),
     "parrot_table11": _ablation(_COTR + _LARGEST),
@@ -283,7 +265,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         corner="Model",
         name=lambda row: row["title"],
         fields={
-            "Samples": _samples,
+            "Samples": _beside("samples", count),
             "Sync. S, mean": _beside("sync_mean"),
             "Sync. S, std": _beside("sync_std"),
             "ImageNet": _beside("imagenet"),

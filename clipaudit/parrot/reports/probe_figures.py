@@ -11,9 +11,15 @@ from clipaudit.config.settings import Settings
 from clipaudit.parrot.curated import Family, curated_sets, in_grid, model_encoder
 from clipaudit.parrot.reports.tasks import TRACKS
 from clipaudit.parrot.settings import Curations, Parrot
-from clipaudit.reports.figures import ReportFigure
 from clipaudit.reports.layouts import count, short_count
-from clipaudit.reports.specification import RelationRow, ReportTable
+from clipaudit.reports.specification import (
+    RelationRow,
+    ReportFigure,
+    ReportTable,
+    encoder_title,
+    numbered,
+    titled,
+)
 from clipaudit.steps import paths
 
 WORDS = 60  # of each part of Figure 10
@@ -44,7 +50,14 @@ def probe_figures(run: Settings) -> dict[str, ReportFigure]:
     audit = run.section(Parrot)
     if audit is None:
         return {}
-    found = _vocabularies(run, audit)
+    found = {}
+    if 1 in audit.probe.lengths:
+        found["fig5a"] = _tails(run, audit)
+        found["fig5b"] = _ranges(run, audit, "frequency", 1)
+        found["fig5c"] = _ranges(run, audit, "length", 1)
+        found["fig10"] = _words(run, audit)
+    if 2 in audit.probe.lengths:
+        found["fig5d"] = _ranges(run, audit, "length", 2)
     if (settings := audit.curations) is not None:
         smallest, *larger = sorted(set(settings.sizes))
         if 1 in audit.probe.lengths:
@@ -60,19 +73,6 @@ def probe_figures(run: Settings) -> dict[str, ReportFigure]:
 # --- the vocabularies and the probe --------------------------------------------------------------
 
 
-def _vocabularies(run: Settings, audit: Parrot) -> dict[str, ReportFigure]:
-    """Figures 5 and 10: what pretrained models make of the vocabularies."""
-    found = {}
-    if 1 in audit.probe.lengths:
-        found["fig5a"] = _tails(run, audit)
-        found["fig5b"] = _ranges(run, audit, "frequency", 1)
-        found["fig5c"] = _ranges(run, audit, "length", 1)
-        found["fig10"] = _words(run, audit)
-    if 2 in audit.probe.lengths:
-        found["fig5d"] = _ranges(run, audit, "length", 2)
-    return found
-
-
 def _tails(run: Settings, audit: Parrot) -> ReportFigure:
     """Figure 5a: how many words are how frequent."""
     corpus = audit.corpora[0]
@@ -80,10 +80,9 @@ def _tails(run: Settings, audit: Parrot) -> ReportFigure:
         sql="parrot_fig5a",
         inputs={"grams": [paths.vocabulary(corpus, f"{name}-1") for name in _SOURCES]},
         relations={
-            "vocabularies": [
-                {"position": position, "vocabulary": f"{name}-1", "title": title}
-                for position, (name, title) in enumerate(_SOURCES.items())
-            ]
+            "vocabularies": titled(
+                "vocabulary", ((f"{name}-1", title) for name, title in _SOURCES.items())
+            )
         },
     )
     return ReportFigure(
@@ -103,7 +102,7 @@ def _ranges(run: Settings, audit: Parrot, by: str, length: int) -> ReportFigure:
         {
             "encoder": encoder,
             "encoder_position": place,
-            "encoder_title": _encoder_title(run, encoder),
+            "encoder_title": encoder_title(run, encoder),
             "vocabulary": f"{source}-{length}",
             "vocabulary_position": number,
             "vocabulary_title": title,
@@ -118,7 +117,7 @@ def _ranges(run: Settings, audit: Parrot, by: str, length: int) -> ReportFigure:
                 paths.probe(str(row["encoder"]), corpus, str(row["vocabulary"])) for row in series
             ]
         },
-        relations={"series": [{"position": n, **row} for n, row in enumerate(series)]},
+        relations={"series": numbered(series)},
         parameters={"by": by, "width": _WIDTH, "most": _INTERVALS},
     )
     what, x_label = {
@@ -143,11 +142,7 @@ def _words(run: Settings, audit: Parrot) -> ReportFigure:
     table = ReportTable(
         sql="parrot_fig10",
         inputs={"grams": [paths.vocabulary(corpus, "captions-1")]},
-        relations={
-            "parts": [
-                {"position": position, "title": title} for position, title in enumerate(_PARTS)
-            ]
-        },
+        relations={"parts": numbered({"title": title} for title in _PARTS)},
         parameters={"limit": WORDS},
     )
     return ReportFigure(
@@ -198,7 +193,7 @@ def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> R
         f"{_STYLES}",
         {
             "x_label": "similarity",
-            "reference": _encoder_title(run, audit.encoder),
+            "reference": encoder_title(run, audit.encoder),
             "empty": "no words",
         },
     )
@@ -218,10 +213,7 @@ def _full_tracks(settings: Curations) -> dict[str, ReportFigure]:
             },
             relations={
                 "models": models,
-                "tracks": [
-                    {"position": position, "track": track, "title": title}
-                    for position, (title, track) in enumerate(TRACKS.items())
-                ],
+                "tracks": titled("track", ((track, title) for title, track in TRACKS.items())),
             },
         )
         caption = (
@@ -253,7 +245,3 @@ def _family_models(settings: Curations, family: Family) -> list[RelationRow]:
         for recipe, size in panels
         for position, each in enumerate(each for each in sets if each.size == size)
     ]
-
-
-def _encoder_title(run: Settings, encoder: str) -> str:
-    return run.encoders[encoder].title or encoder

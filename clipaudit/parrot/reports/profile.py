@@ -7,7 +7,15 @@ its text was read.
 from clipaudit.config.settings import Settings
 from clipaudit.parrot.reports.layouts import LISTED, SMALL
 from clipaudit.parrot.settings import Parrot
-from clipaudit.reports.specification import RelationRow, ReportTable, part_files
+from clipaudit.reports.specification import (
+    RelationRow,
+    ReportTable,
+    corpus_rows,
+    encoder_files,
+    encoder_title,
+    numbered,
+    part_files,
+)
 
 _PICTURES = (  # measure, unit, title, definition
     ("images", "count", "Number of total images", "pictures that were spotted"),
@@ -113,7 +121,7 @@ def statistics(run: Settings, audit: Parrot) -> ReportTable:
             "drops": part_files(run, "drops/spot", audit.corpora),
         },
         relations={
-            "corpora": _corpora(run, audit.corpora),
+            "corpora": corpus_rows(run, "corpus", audit.corpora),
             "measures": statistic_rows(),
         },
     )
@@ -121,27 +129,20 @@ def statistics(run: Settings, audit: Parrot) -> ReportTable:
 
 def mean_scores(run: Settings, audit: Parrot) -> ReportTable:
     """Table 9: mean scores of pictures before and after text is erased."""
-    pairs = [(corpus, encoder) for corpus in audit.corpora for encoder in audit.inspected]
     return ReportTable(
         sql="parrot_table9",
-        inputs={
-            "scores": [
-                path
-                for encoder in audit.inspected
-                for path in part_files(run, f"caption_scores/{encoder}", audit.corpora)
-            ]
-        },
+        inputs={"scores": encoder_files(run, "caption_scores", audit.inspected, audit.corpora)},
         relations={
-            "models": [
+            "models": numbered(
                 {
-                    "position": position,
                     "corpus": corpus,
                     "corpus_title": run.title(corpus),
                     "encoder": encoder,
-                    "title": f"{run.title(corpus)}, {run.encoders[encoder].title or encoder}",
+                    "title": f"{run.title(corpus)}, {encoder_title(run, encoder)}",
                 }
-                for position, (corpus, encoder) in enumerate(pairs)
-            ],
+                for corpus in audit.corpora
+                for encoder in audit.inspected
+            ),
             "measures": score_rows(),
         },
         parameters={"encoder": audit.encoder},
@@ -157,7 +158,7 @@ def captions(run: Settings, audit: Parrot) -> ReportTable:
             "scores": part_files(run, f"caption_scores/{audit.encoder}", audit.corpora),
             "samples": part_files(run, "samples", audit.corpora),
         },
-        relations={"corpora": _corpora(run, audit.corpora)},
+        relations={"corpora": corpus_rows(run, "corpus", audit.corpora)},
         parameters={"tokenization": audit.tokenization, "limit": LISTED},
     )
 
@@ -193,22 +194,11 @@ def statistic_rows() -> list[RelationRow]:
         for measure, unit, title, definition in _WORDS
     ]
     names = ("measure", "unit", "title", "definition", "tokenization")
-    return [
-        {"position": position, **dict(zip(names, each, strict=True))}
-        for position, each in enumerate(found)
-    ]
+    return numbered(dict(zip(names, each, strict=True)) for each in found)
 
 
 def score_rows() -> list[RelationRow]:
     """Return the relation `measures` of Table 9."""
-    return [
-        {"position": position, "measure": measure, "unit": unit, "title": title}
-        for position, (measure, unit, title) in enumerate(_SCORES)
-    ]
-
-
-def _corpora(run: Settings, corpora: list[str]) -> list[RelationRow]:
-    return [
-        {"position": position, "corpus": name, "title": run.title(name)}
-        for position, name in enumerate(corpora)
-    ]
+    return numbered(
+        {"measure": measure, "unit": unit, "title": title} for measure, unit, title in _SCORES
+    )

@@ -162,11 +162,7 @@ def _shapes(fate: Fate) -> Iterator[str]:
 
 
 def _score_tables(results: Path, store: Store, corpora: Sequence[str]) -> Iterator[ScoreTable]:
-    yield from _matches(results, store, corpora)
-    yield from _caption_scores(results, store, corpora)
-
-
-def _matches(results: Path, store: Store, corpora: Sequence[str]) -> Iterator[ScoreTable]:
+    """Yield the scores of matches, then of each encoder; held-out samples' if it has no others."""
     of_words = "share of the caption's words that are spotted in the picture"
     columns = [
         ("text_spans", "pieces of text spotted in the picture", "spans", pa.int32()),
@@ -176,14 +172,10 @@ def _matches(results: Path, store: Store, corpora: Sequence[str]) -> Iterator[Sc
     ]
     scores = [Score(name, says, f"max({column})", kind) for name, says, column, kind in columns]
     yield ScoreTable(score_files(results / "matches", store, corpora), scores)
-
-
-def _caption_scores(results: Path, store: Store, corpora: Sequence[str]) -> Iterator[ScoreTable]:
-    """Yield the scores of each encoder; of one that scored held-out samples alone, those."""
     scored, held_out = (folders(results / stage) for stage in ("caption_scores", "heldout_scores"))
     for encoder in dict.fromkeys([*scored, *held_out]):
         stage = "caption_scores" if encoder in scored else "heldout_scores"
-        columns = [
+        numbers = [
             ("score", "similarity of picture and caption", "raw::double"),
             ("rsa", "RSA: score less that of all text erased", 'raw::double - "all"::double'),
             ("rsc", "RSC: score less that of co-embedded text erased", "raw::double - co::double"),
@@ -192,7 +184,7 @@ def _caption_scores(results: Path, store: Store, corpora: Sequence[str]) -> Iter
             Score(
                 column_name(name, encoder), f"{says}, by {encoder}", f"max({column})", pa.float64()
             )
-            for name, says, column in columns
+            for name, says, column in numbers
         ]
         yield ScoreTable(score_files(results / stage / encoder, store, corpora), scores)
 

@@ -2,16 +2,15 @@
 
 Lin et al., ECCV 2024, Figures 1, 2, 8, 14 and 15: https://arxiv.org/abs/2312.14232. What the
 caption says too is orange, other spotted text blue; in captions the words are bold besides.
-Measures are in inches in print, y grows downwards.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from matplotlib.figure import Figure
 
 from clipaudit.corpora.addresses import sample_address, sample_addresses
 from clipaudit.parrot.reports.spotted_paper import (
@@ -35,10 +34,6 @@ from clipaudit.reports.layouts import MINUS
 from clipaudit.reports.paper import Lines, Paper, Picture, decoded, in_lines
 from clipaudit.reports.shown_pictures import Pictures
 
-if TYPE_CHECKING:
-    import matplotlib.figure
-
-
 WIDTH = WIDTHS["double"]
 PAGE_HEIGHT = 9.2
 LARGEST, SMALLEST = 1.5, 0.42  # of a picture's side
@@ -56,7 +51,7 @@ def draw_spotted(
     pictures: Pictures,
     typeface: Typeface,
     options: SpottedOptions,
-) -> "matplotlib.figure.Figure":
+) -> Figure:
     """Return the drawing of SPOTTED_EXAMPLES, whose EXAMPLE_TEXTS are `texts`.
 
     A list that is empty says so. `pictures` holds the image file of each picture, or its uid, which

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from clipaudit.config.settings import Settings
 from clipaudit.evaluation.suite_tasks import TASKS, SuiteTask, available_tasks
 from clipaudit.parrot.settings import Parrot
-from clipaudit.reports.specification import RelationRow, ReportTable
+from clipaudit.reports.specification import RelationRow, ReportTable, numbered
 from clipaudit.steps import paths
 
 # The tracks of DataComp, by what the tables call them.
@@ -47,16 +47,15 @@ def suite_rows(run: Settings) -> list[RelationRow]:
     suite lies changes no table.
     """
     found = _found(run)
-    return [
+    return numbered(
         {
-            "position": position,
             "task": task.name,
             "title": task.title,
             "track": task.track,
             "reason": "" if task in found else task.missing or f"no folder {task.folder}",
         }
-        for position, task in enumerate(TASKS)
-    ]
+        for task in TASKS
+    )
 
 
 def task_result_table(run: Settings, encoder: str) -> ReportTable:
@@ -89,10 +88,7 @@ def listed_tasks(run: Settings) -> list[RelationRow]:
     found += [(name, run.title(name), "retrieval", "retrieval") for name in audit.retrieval]
     found += [(task.name, task.title, TRACKS[task.track], "suite") for task in _found(run)]
     names = ("task", "title", "track", "source")
-    return [
-        {"position": position, **dict(zip(names, each, strict=True))}
-        for position, each in enumerate(found)
-    ]
+    return numbered(dict(zip(names, each, strict=True)) for each in found)
 
 
 def _found(run: Settings) -> Mapping[SuiteTask, Path]:

@@ -2,19 +2,20 @@
 
 import textwrap
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from clipaudit.plaindata import Row, Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, WIDTHS, bare_figure, style
 from clipaudit.reports.layouts import short_count
-from clipaudit.reports.panels import BELOW, write_legend, write_note
-
-if TYPE_CHECKING:
-    import matplotlib.axes
-    import matplotlib.figure
+from clipaudit.reports.panels import BELOW, by, write_above, write_legend, write_note
 
 
 class _Scale(NamedTuple):
@@ -40,7 +41,7 @@ _ROWS_APART = 0.3  # inches, for a title and tick labels
 
 
 @style()
-def draw_bars(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+def draw_bars(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the bars of a table with one row per (panel, group, series).
 
     A panel stands at `panel_row` and `panel_column`; one that is alone in its row is as wide as
@@ -65,17 +66,16 @@ def draw_bars(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure
         _label_panel(axes, rows, place, options)
     legend = [handles[series] for series in sorted(handles)]
     if any(row.get("chance") is not None for row in drawn):
-        legend.append(_chance_handle())
+        across = Line2D([], [], color=PALETTE["text"], linewidth=1, label="chance")
+        legend.append(across)
     write_legend(figure, legend)
     return figure
 
 
 def _new_grid(
     rows: Rows,
-) -> tuple["matplotlib.figure.Figure", dict[tuple[int, int], "matplotlib.axes.Axes"]]:
+) -> tuple[Figure, dict[tuple[int, int], Axes]]:
     """Return a figure and the axes of each panel, by row and column."""
-    from matplotlib.ticker import MaxNLocator
-
     places = sorted({(row["panel_row"], row["panel_column"]) for row in rows})
     scales = {row["panel_row"]: _SCALES[row["scale"]] for row in rows}
     columns = 1 + max(column for _, column in places)
@@ -84,7 +84,7 @@ def _new_grid(
     figure = bare_figure(WIDTHS["single" if columns == 1 else "double"], inches)
     figure.set_layout_engine("constrained")
     grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
-    firsts: dict[int, matplotlib.axes.Axes] = {}
+    firsts: dict[int, Axes] = {}
     axes = {}
     for row, column in places:
         alone = _columns(rows, (row, column)) == columns
@@ -101,37 +101,29 @@ def _columns(rows: Rows, place: tuple[int, int]) -> int:
     return 1 + max(int(row["panel_column"]) for row in rows) if len(own) == 1 else 1
 
 
-def _draw_panel(
-    axes: "matplotlib.axes.Axes", panel: Rows, group: str, columns: int
-) -> dict[int, Any]:
+def _draw_panel(axes: Axes, panel: Rows, group: str, columns: int) -> dict[int, Any]:
     """Draw the bars of a panel and return what stands for each series in the legend."""
-    groups = sorted({row["group_position"] for row in panel})
-    all_series = sorted({row["series_position"] for row in panel})
+    groups, all_series = by(panel, "group_position"), by(panel, "series_position")
+    places = {group: place for place, group in enumerate(groups)}
     width = _FILLED / max(_BARS, len(all_series))
     handles = {}
-    for n, series in enumerate(all_series):
-        members = [row for row in panel if row["series_position"] == series]
+    for n, (series, members) in enumerate(all_series.items()):
         shift = width * (n - (len(all_series) - 1) / 2)
-        x = np.array([groups.index(row["group_position"]) + shift for row in members])
+        x = np.array([places[row["group_position"]] + shift for row in members])
         handles[series] = _draw_series(axes, members, x, width)
     axes.axhline(0, color=PALETTE["quiet"], linewidth=0.6)
     half = max(len(groups), _GROUPS * columns) / 2
     middle = (len(groups) - 1) / 2
     axes.set_xlim(middle - half, middle + half)
     slot = (WIDTHS["double"] / 4 if columns == 1 else WIDTHS["double"]) / (2 * half)
-    labels = [
-        _group_label(next(row for row in panel if row["group_position"] == each), group, slot)
-        for each in groups
-    ]
+    labels = [_group_label(members[0], group, slot) for members in groups.values()]
     axes.set_xticks(range(len(groups)), labels)
     axes.tick_params(bottom=False)
     return handles
 
 
-def _draw_series(axes: "matplotlib.axes.Axes", members: Rows, x: np.ndarray, width: float) -> Any:  # noqa: ANN401
+def _draw_series(axes: Axes, members: Rows, x: np.ndarray, width: float) -> Any:  # noqa: ANN401
     """Draw the bars of one series at x, with whiskers and lines of chance; return its sign."""
-    from matplotlib.patches import Patch
-
     factor = _SCALES[members[0]["scale"]].factor
     series = members[0]["series_position"]
     look: dict[str, Any] = {
@@ -159,12 +151,6 @@ def _draw_series(axes: "matplotlib.axes.Axes", members: Rows, x: np.ndarray, wid
     return Patch(label=members[0]["series_title"], **look)
 
 
-def _chance_handle() -> Any:  # noqa: ANN401
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], color=PALETTE["text"], linewidth=1, label="chance")
-
-
 def _group_label(row: Row, group: str, slot: float) -> str:
     """Return what is written below a group of bars, in lines that fit into a slot of inches."""
     star = "*" if row["is_default"] else ""
@@ -180,22 +166,16 @@ def _group_label(row: Row, group: str, slot: float) -> str:
     )
 
 
-def _write_notes(axes: "matplotlib.axes.Axes", panel: Rows, options: Mapping[str, str]) -> None:
+def _write_notes(axes: Axes, panel: Rows, options: Mapping[str, str]) -> None:
     if not panel:
         write_note(axes, options.get("empty", "no records"))
     elif "alone" in options and all(row["is_default"] for row in panel):
-        axes.text(
-            *(0.97, 0.95, textwrap.fill(options["alone"], _BESIDE)),
-            transform=axes.transAxes,
-            color=PALETTE["quiet"],
-            fontsize=7,
-            ha="right",
-            va="top",
-        )
+        note = textwrap.fill(options["alone"], _BESIDE)
+        write_above(axes, note, color=PALETTE["quiet"], fontsize=7)
 
 
 def _label_panel(
-    axes: "matplotlib.axes.Axes",
+    axes: Axes,
     rows: Rows,
     place: tuple[int, int],
     options: Mapping[str, str],

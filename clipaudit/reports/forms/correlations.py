@@ -1,26 +1,18 @@
 """Accuracy by similarity: points with intervals, and a logistic curve, for each test set."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from clipaudit.plaindata import Row, Rows
 from clipaudit.reports.drawing import SERIES_COLOURS, SERIES_MARKERS, style
 from clipaudit.reports.layouts import MINUS
-from clipaudit.reports.panels import (
-    hide_x_numbers,
-    label_axes,
-    new_panels,
-    write_legend,
-    write_note,
-)
-
-if TYPE_CHECKING:
-    import matplotlib.axes
-    import matplotlib.figure
-    import matplotlib.lines
+from clipaudit.reports.panels import by, finish, new_panels, write_note
 
 _LINES: tuple[Any, ...] = (
     *("-", "--", ":", "-."),
@@ -32,7 +24,7 @@ _HEIGHT = 2.3  # inches, of the panel
 
 
 @style()
-def draw_correlations(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+def draw_correlations(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the accuracies of a table of `similarity_correlation.sql`, all test sets in a panel.
 
     A point stands near the middle of its bin, test sets beside each other in their order. A curve
@@ -42,29 +34,21 @@ def draw_correlations(table: pa.Table, options: Mapping[str, str]) -> "matplotli
     """
     rows = table.to_pylist()
     figure, (axes,) = new_panels(1, height=_HEIGHT)
-    sets = [
-        [row for row in rows if row["position"] == position]
-        for position in sorted({row["position"] for row in rows})
-    ]
+    sets = by(rows, "position")
     handles = []
-    for place, bins in enumerate(sets):
+    for place, bins in enumerate(sets.values()):
         shift = _SPREAD * (place - (len(sets) - 1) / 2) / len(sets)
         handles.append(_draw_set(axes, place, shift, bins))
-    if all(row["bin_low"] is None for row in rows):
+    is_empty = all(row["bin_low"] is None for row in rows)
+    if is_empty:
         write_note(axes, options["empty"])
-        hide_x_numbers([axes])
     axes.set_ylim(0, 100)
-    label_axes([axes], options["x_label"], "top-1 accuracy (%)")
-    write_legend(figure, handles)
+    finish(figure, [axes], (options["x_label"], "top-1 accuracy (%)"), handles, bare=is_empty)
     return figure
 
 
-def _draw_set(
-    axes: "matplotlib.axes.Axes", place: int, shift: float, bins: Rows
-) -> "matplotlib.lines.Line2D":
+def _draw_set(axes: Axes, place: int, shift: float, bins: Rows) -> Line2D:
     """Draw one test set and return what stands for it in the legend; `shift` in widths of a bin."""
-    from matplotlib.lines import Line2D
-
     look: dict[str, Any] = {
         "color": SERIES_COLOURS[place % len(SERIES_COLOURS)],
         "linewidth": 1,
@@ -77,7 +61,8 @@ def _draw_set(
         np.array([100 * row[name] for row in filled])
         for name in ("accuracy", "accuracy_low", "accuracy_high")
     )
-    middles = [_middle(row, shift) for row in filled]
+    left, right = (np.array([row[name] for row in filled]) for name in ("bin_low", "bin_high"))
+    middles = (left + right) / 2 + shift * (right - left)
     margins = np.maximum([accuracy - low, high - accuracy], 0)
     axes.errorbar(
         middles,
@@ -93,11 +78,6 @@ def _draw_set(
         chance = 0.5 * (1 + np.tanh(0.5 * logits))  # the logistic function, without overflow
         axes.plot(x, 100 * chance, linestyle=line, **look)
     return Line2D([], [], marker=marker, linestyle=line, label=_label(bins[0]), **look)
-
-
-def _middle(row: Row, shift: float) -> float:
-    low, high = float(row["bin_low"]), float(row["bin_high"])
-    return (low + high) / 2 + shift * (high - low)
 
 
 def _label(row: Row) -> str:

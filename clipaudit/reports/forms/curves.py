@@ -2,26 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
+from matplotlib.transforms import ScaledTranslation
 
 from clipaudit.plaindata import Row
 from clipaudit.reports.drawing import PALETTE, style
 from clipaudit.reports.layouts import count
-from clipaudit.reports.panels import (
-    hide_x_numbers,
-    label_axes,
-    new_panels,
-    write_legend,
-    write_note,
-)
-
-if TYPE_CHECKING:
-    import matplotlib.axes
-    import matplotlib.figure
-    import matplotlib.lines
+from clipaudit.reports.panels import by, finish, new_panels, write_note
 
 _X = {"size": "training samples", "removed": "samples removed", "share": "samples kept (%)"}
 _Y = {"accuracy": "top-1 accuracy (%)", "relative_change": "relative change of accuracy (%)"}
@@ -50,15 +44,11 @@ class _Point:
     y: float
     low: float
     high: float
-
-    @property
-    def is_baseline(self) -> bool:
-        """Whether this is the unpruned model."""
-        return bool(self.row["manifest"] == self.row["baseline"])
+    is_baseline: bool  # the unpruned model
 
 
 @style()
-def draw_curves(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+def draw_curves(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the curves of a table of `similarity_curves.sql`.
 
     Options: `x`, one of the columns `size`, `removed` and `share`; `y`, `accuracy` or
@@ -67,14 +57,14 @@ def draw_curves(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figu
     the grid. A panel without any pruned model says so. Series stand a little beside each other.
     """
     rows = table.to_pylist()
-    panels = sorted({row["panel_position"] for row in rows})
+    panels = by(rows, "panel_position")
     figure, all_axes = new_panels(len(panels), height=_HEIGHT)
     scale, x_label = _scale(rows, options["x"])
     points = _points(rows, options["x"], options["y"], scale)
     is_alone = len({(row["recipe"], row["baseline"]) for row in rows}) == 1
-    handles: dict[tuple[int, int], matplotlib.lines.Line2D] = {}
-    for axes, panel in zip(all_axes, panels, strict=True):
-        axes.set_title(next(r["panel_title"] for r in rows if r["panel_position"] == panel))
+    handles: dict[tuple[int, int], Line2D] = {}
+    for axes, (panel, members) in zip(all_axes, panels.items(), strict=True):
+        axes.set_title(members[0]["panel_title"])
         if options["y"] == "relative_change":
             axes.axhline(0, color=PALETTE["quiet"], linewidth=0.6, zorder=0)
         own = [point for point in points if point.row["panel_position"] == panel]
@@ -88,8 +78,8 @@ def draw_curves(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figu
             write_note(axes, "pruned sets:\nnot in this grid", place)
         _limit_y(axes, own)
     _limit_x(all_axes, [point.x for point in points])
-    label_axes(all_axes, x_label, _Y[options["y"]])
-    write_legend(figure, [handles[key] for key in sorted(handles)])
+    legend = [handles[key] for key in sorted(handles)]
+    finish(figure, all_axes, (x_label, _Y[options["y"]]), legend, bare=not points)
     return figure
 
 
@@ -100,13 +90,12 @@ def _points(rows: Sequence[Row], x: str, y: str, scale: float) -> list[_Point]:
         if row[x] is not None and row[y] is not None:
             bounds = (row[f"{y}_low"], row[f"{y}_high"])
             low, high = (np.nan if bound is None else 100 * bound for bound in bounds)
-            points.append(_Point(row, scale * row[x], 100 * row[y], low, high))
+            is_baseline = row["manifest"] == row["baseline"]
+            points.append(_Point(row, scale * row[x], 100 * row[y], low, high, is_baseline))
     return sorted(points, key=lambda point: point.x)
 
 
-def _draw_series(
-    axes: "matplotlib.axes.Axes", points: Sequence[_Point]
-) -> dict[tuple[int, int], "matplotlib.lines.Line2D"]:
+def _draw_series(axes: Axes, points: Sequence[_Point]) -> dict[tuple[int, int], Line2D]:
     """Draw a line through the points of each series, markers and intervals at pruned models."""
     handles = {}
     all_series = sorted({point.row["series_position"] for point in points})
@@ -134,8 +123,8 @@ def _draw_series(
 
 
 def _draw_baselines(
-    axes: "matplotlib.axes.Axes", points: Sequence[_Point], *, is_alone: bool
-) -> dict[tuple[int, int], "matplotlib.lines.Line2D"]:
+    axes: Axes, points: Sequence[_Point], *, is_alone: bool
+) -> dict[tuple[int, int], Line2D]:
     """Draw a star for each unpruned model, with its interval; `is_alone`: the figure has one."""
     stars = {(p.row["recipe"], p.row["manifest"]): p for p in reversed(points) if p.is_baseline}
     found = sorted(stars.values(), key=lambda point: int(point.row["group_position"]))
@@ -160,7 +149,7 @@ def _draw_baselines(
 
 
 def _draw_intervals(
-    axes: "matplotlib.axes.Axes",
+    axes: Axes,
     points: Sequence[_Point],
     colour: str,
     aside: Any,  # noqa: ANN401
@@ -177,33 +166,27 @@ def _draw_intervals(
     )
 
 
-def _aside(axes: "matplotlib.axes.Axes", place: int, n: int) -> Any:  # noqa: ANN401
+def _aside(axes: Axes, place: int, n: int) -> Any:  # noqa: ANN401
     """Return the transform of data that stands at one of n places beside each other."""
-    from matplotlib.transforms import ScaledTranslation
-
     inches = _APART * (place - (n - 1) / 2) / 72
     return axes.transData + ScaledTranslation(inches, 0, axes.figure.dpi_scale_trans)
 
 
-def _limit_y(axes: "matplotlib.axes.Axes", points: Sequence[_Point]) -> None:
+def _limit_y(axes: Axes, points: Sequence[_Point]) -> None:
     """Let the vertical axis hold all intervals: matplotlib overlooks what stands aside."""
     heights = [(point.x, y) for point in points for y in (point.low, point.y, point.high)]
     axes.update_datalim([place for place in heights if np.isfinite(place).all()])
     axes.autoscale_view(scalex=False)
 
 
-def _limit_x(axes: Sequence["matplotlib.axes.Axes"], values: Sequence[float]) -> None:
+def _limit_x(axes: Sequence[Axes], values: Sequence[float]) -> None:
     """Let the horizontal axis, which panels share, reach from 0 to the last point."""
-    from matplotlib.ticker import FuncFormatter
-
     last = max(values, default=0)
     axes[0].set_xlim(-_MARGIN * (last or 1), (1 + _MARGIN) * (last or 1))
     if values and not last:
         axes[0].set_xticks([0])  # no number but that
     if last >= _THOUSAND:
         axes[0].xaxis.set_major_formatter(FuncFormatter(lambda value, _: count(round(value))))
-    if not values:
-        hide_x_numbers(axes)
 
 
 def _scale(rows: Sequence[Row], x: str) -> tuple[float, str]:

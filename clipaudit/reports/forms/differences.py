@@ -1,19 +1,15 @@
 """Histograms of differences about zero: how much scores fall, and how many rise."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, style
 from clipaudit.reports.layouts import percent
-from clipaudit.reports.panels import hide_x_numbers, label_axes, new_panels, write_note
-
-if TYPE_CHECKING:
-    import matplotlib.axes
-    import matplotlib.figure
-
+from clipaudit.reports.panels import by, finish, new_panels, write_note
 
 _ABOVE, _BELOW = SERIES_COLOURS[0], SERIES_COLOURS[1]
 _HEIGHT = 1.5  # inches, of a panel
@@ -21,7 +17,7 @@ _HEADROOM = 1.25  # times the highest bar, for what is written above all bars
 
 
 @style()
-def draw_differences(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+def draw_differences(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the histograms of a table of `parrot_fig4_differences.sql`, a panel a difference.
 
     Bins that the table lacks are empty; those below 0 differ in colour and hatching, and the panel
@@ -29,11 +25,10 @@ def draw_differences(table: pa.Table, options: Mapping[str, str]) -> "matplotlib
     and `y_label`. A panel without pictures says so.
     """
     rows = table.to_pylist()
-    panels = sorted({row["panel_position"] for row in rows})
+    panels = by(rows, "panel_position")
     figure, all_axes = new_panels(len(panels), height=_HEIGHT)
     highest = 100 * max((row["share"] or 0 for row in rows), default=0)
-    for axes, position in zip(all_axes, panels, strict=True):
-        panel = [row for row in rows if row["panel_position"] == position]
+    for axes, panel in zip(all_axes, panels.values(), strict=True):
         axes.set_title(panel[0]["panel_title"])
         axes.set_ylim(0, _HEADROOM * highest or 1)
         bins = [row for row in panel if row["bin_low"] is not None]
@@ -41,13 +36,11 @@ def draw_differences(table: pa.Table, options: Mapping[str, str]) -> "matplotlib
             _draw_panel(axes, bins)
         else:
             write_note(axes, "no pictures")
-    if not highest:
-        hide_x_numbers(all_axes)
-    label_axes(all_axes, options["x_label"], options["y_label"])
+    finish(figure, all_axes, (options["x_label"], options["y_label"]), (), bare=not highest)
     return figure
 
 
-def _draw_panel(axes: "matplotlib.axes.Axes", bins: Rows) -> None:
+def _draw_panel(axes: Axes, bins: Rows) -> None:
     for row in bins:
         below = row["bin_low"] < 0
         axes.bar(

@@ -2,24 +2,16 @@
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from clipaudit.plaindata import Rows
-from clipaudit.reports.drawing import (
-    PALETTE,
-    SERIES_COLOURS,
-    SERIES_MARKERS,
-    WIDTHS,
-    bare_figure,
-    style,
-)
-from clipaudit.reports.panels import BELOW, hide_x_numbers, write_legend, write_note
-
-if TYPE_CHECKING:
-    import matplotlib.axes
-    import matplotlib.figure
+from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, SERIES_MARKERS, new_figure, style
+from clipaudit.reports.panels import BELOW, by, hide_x_numbers, write_legend, write_note
 
 _COLUMNS = 4  # panels beside each other at most
 _LINE = 0.15  # inches, from a line to the next
@@ -42,7 +34,7 @@ class _Lines(NamedTuple):
 
 
 @style()
-def draw_dots(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+def draw_dots(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the marks of a table with one row per (panel, line, series).
 
     Lines are the values of `row_position`, below the titles of their groups; panels share them.
@@ -57,11 +49,10 @@ def draw_dots(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure
     """
     rows = table.to_pylist()
     lines = _lines(rows)
-    panels = sorted({row["panel_position"] for row in rows})
+    panels = by(rows, "panel_position")
     figure, all_axes = _new_grid(len(panels), lines)
     handles: dict[float, Any] = {}
-    for axes, position in zip(all_axes, panels, strict=True):
-        panel = [row for row in rows if row["panel_position"] == position]
+    for axes, panel in zip(all_axes, panels.values(), strict=True):
         handles |= _draw_panel(axes, panel, lines, options)
         axes.set_title(_title(panel, _TITLE_CHARACTERS // max(2, _columns(len(panels)))))
     _label_lines(all_axes, lines)
@@ -104,18 +95,18 @@ def _columns(panels: int) -> int:
     return min(panels, _COLUMNS)
 
 
-def _new_grid(
-    panels: int, lines: _Lines
-) -> tuple["matplotlib.figure.Figure", list["matplotlib.axes.Axes"]]:
+def _new_grid(panels: int, lines: _Lines) -> tuple[Figure, list[Axes]]:
     """Return a figure and the axes of its panels, row by row."""
-    from matplotlib.ticker import MaxNLocator
-
     columns = _columns(panels)
     rows = -(-panels // columns)
-    width = WIDTHS["single" if panels == 1 else "double"]
-    figure = bare_figure(width, rows * (lines.end * _LINE + _HEAD) + BELOW)
-    figure.set_layout_engine("constrained")
-    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    figure, grid = new_figure(
+        rows,
+        columns,
+        width="single" if panels == 1 else "double",
+        height=rows * (lines.end * _LINE + _HEAD) + BELOW,
+        share_x=True,
+        share_y=True,
+    )
     axes = grid.ravel().tolist()
     for unused in axes[panels:]:
         unused.set_visible(False)
@@ -124,7 +115,7 @@ def _new_grid(
 
 
 def _draw_panel(
-    axes: "matplotlib.axes.Axes", panel: Rows, lines: _Lines, options: Mapping[str, str]
+    axes: Axes, panel: Rows, lines: _Lines, options: Mapping[str, str]
 ) -> dict[float, Any]:
     """Draw the marks of a panel and return what stands for each series in the legend."""
     drawn = [r for r in panel if r["row_position"] is not None and r["value"] is not None]
@@ -132,10 +123,9 @@ def _draw_panel(
         is_outside = not any(row["in_grid"] for row in panel)
         write_note(axes, _NOT_IN_GRID if is_outside else options["empty"])
         return {}
-    all_series = sorted({row["series_position"] for row in drawn})
+    all_series = by(drawn, "series_position")
     handles = {}
-    for n, series in enumerate(all_series):
-        members = [row for row in drawn if row["series_position"] == series]
+    for n, (series, members) in enumerate(all_series.items()):
         shift = _SPREAD * ((n + 0.5) / len(all_series) - 0.5)
         handles[series] = _draw_series(axes, members, shift, lines, options)
     outside = {row["row_position"] for row in panel if not row["in_grid"]}
@@ -156,7 +146,7 @@ def _draw_panel(
 
 
 def _draw_series(
-    axes: "matplotlib.axes.Axes",
+    axes: Axes,
     members: Rows,
     shift: float,
     lines: _Lines,
@@ -189,7 +179,7 @@ def _factor(options: Mapping[str, str]) -> int:
     return 100 if options.get("scale") == "percent" else 1
 
 
-def _say_outside(axes: "matplotlib.axes.Axes", place: float) -> None:
+def _say_outside(axes: Axes, place: float) -> None:
     axes.text(
         *(0.02, place, _NOT_IN_GRID),
         transform=axes.get_yaxis_transform(),
@@ -212,7 +202,7 @@ def _title(panel: Rows, characters: int) -> str:
     return f"{title}\n{len(outside)} of {len(models)} {_NOT_IN_GRID}"
 
 
-def _label_lines(all_axes: Sequence["matplotlib.axes.Axes"], lines: _Lines) -> None:
+def _label_lines(all_axes: Sequence[Axes], lines: _Lines) -> None:
     """Write the titles of lines and groups beside the first panel of each row."""
     titles = {**lines.groups, **dict(lines.rows.values())}
     places = sorted(titles)

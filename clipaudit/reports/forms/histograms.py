@@ -1,24 +1,17 @@
 """Histograms of two series over each other, a panel for each test set."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float64
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, style
-from clipaudit.reports.panels import (
-    hide_x_numbers,
-    label_axes,
-    new_panels,
-    write_legend,
-    write_note,
-)
-
-if TYPE_CHECKING:
-    import matplotlib.figure
+from clipaudit.reports.panels import by, finish, new_panels, write_note
 
 _COLOURS = {
     "large": PALETTE["large"],
@@ -32,7 +25,7 @@ _HEIGHT = 1.45  # inches, of a panel
 
 
 @style()
-def draw_histograms(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+def draw_histograms(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the histograms of a table with one row per (test set, series, bin).
 
     The table is one of `similarity_histograms.sql` or `similarity_normalized.sql`; bins that it
@@ -40,16 +33,14 @@ def draw_histograms(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.
     `edge`, what to call a line at 1. The first series is a filled shape, the second a hatched one
     within dashes, so that they are told apart without colour, too.
     """
-    from matplotlib.patches import Patch
-
     rows = table.to_pylist()
     factor, y_label = _Y[options["y"]]
-    panels = _by(rows, "position")
+    panels = by(rows, "position")
     figure, all_axes = new_panels(len(panels), height=_HEIGHT)
     handles: dict[int, Any] = {}
     for axes, panel in zip(all_axes, panels.values(), strict=True):
         axes.set_title(panel[0]["testset_title"])
-        for series, bins in _by(panel, "series_position").items():
+        for series, bins in by(panel, "series_position").items():
             look = _look(series, bins[0]["series"])
             handles.setdefault(series, Patch(label=bins[0]["series_title"], **look))
             if bins[0]["bin_low"] is not None:
@@ -60,10 +51,9 @@ def draw_histograms(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.
         if "edge" in options:
             line = axes.axvline(1, color=PALETTE["quiet"], linestyle=":", label=options["edge"])
             handles.setdefault(len(rows), line)
-    if all(row["bin_low"] is None for row in rows):
-        hide_x_numbers(all_axes)
-    label_axes(all_axes, options["x_label"], y_label)
-    write_legend(figure, list(handles.values()))
+    is_empty = all(row["bin_low"] is None for row in rows)
+    titles = (options["x_label"], y_label)
+    finish(figure, all_axes, titles, list(handles.values()), bare=is_empty)
     return figure
 
 
@@ -90,9 +80,3 @@ def _stairs(bins: Rows, y: str) -> tuple[Float64[np.ndarray, " n"], Float64[np.n
     values = np.zeros(last - first + 1)
     values[np.array(places) - first] = [row[y] for row in bins]
     return values, np.arange(first, last + 2) * width
-
-
-def _by(rows: Rows, column: str) -> dict[int, Rows]:
-    """Return the rows of each value of a column, in the order of the values."""
-    values = sorted({row[column] for row in rows})
-    return {value: [row for row in rows if row[column] == value] for value in values}

@@ -1,18 +1,16 @@
 """Profiles: mean scores of several kinds of pictures over groups of them, or over models."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.transforms import blended_transform_factory
 
 from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, new_figure, style
-from clipaudit.reports.panels import BELOW, write_legend, write_note
-
-if TYPE_CHECKING:
-    import matplotlib.axes
-    import matplotlib.figure
-
+from clipaudit.reports.panels import BELOW, by, title_groups, write_legend, write_note
 
 _BLUE, _VERMILLION, _GREEN = SERIES_COLOURS[:3]
 _HOLLOW = {"markerfacecolor": "white", "markeredgewidth": 0.8, "linestyle": ":"}
@@ -28,11 +26,10 @@ _LOOKS: Mapping[str, Mapping[str, Any]] = {
 _AXIS = "mean score"
 _HEIGHT = 2.4  # inches, of a panel of groups side by side
 _ROW = 0.16  # inches, of a group below others
-_TITLED = 30  # groups side by side: with more, their titles would run into each other
 
 
 @style()
-def draw_profiles(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+def draw_profiles(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the marks of a table with one row per (group, series), of which `value` is drawn.
 
     The table is one of `parrot_fig4.sql` or `parrot_fig7.sql`. Option `groups`: `beside`, along the
@@ -61,13 +58,10 @@ def draw_profiles(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.fi
     return figure
 
 
-def _draw_series(
-    axes: "matplotlib.axes.Axes", rows: Rows, groups: Sequence[int], *, beside: bool
-) -> dict[int, Any]:
+def _draw_series(axes: Axes, rows: Rows, groups: Sequence[int], *, beside: bool) -> dict[int, Any]:
     """Draw the marks of every series and return what stands for each in the legend."""
     handles = {}
-    for series in sorted({row["series_position"] for row in rows}):
-        members = [row for row in rows if row["series_position"] == series]
+    for series, members in by(rows, "series_position").items():
         if all(row["value"] is None for row in members):
             continue
         values = {row["group_position"]: row["value"] for row in members}
@@ -82,20 +76,15 @@ def _draw_series(
     return handles
 
 
-def _write_beside(axes: "matplotlib.axes.Axes", titles: Sequence[str], x_label: str) -> None:
-    shown = titles if len(titles) <= _TITLED else []
-    axes.set_xticks(range(len(shown)), shown)
-    axes.set_xlim(-0.6, max(1, len(titles)) - 0.4)
+def _write_beside(axes: Axes, titles: Sequence[str], x_label: str) -> None:
+    title_groups(axes, titles)
     axes.set_xlabel(x_label)
     axes.set_ylabel(_AXIS)
-    axes.tick_params(bottom=False)
     axes.grid(axis="y")
 
 
-def _write_below(axes: "matplotlib.axes.Axes", titles: Sequence[str], note: str | None) -> None:
+def _write_below(axes: Axes, titles: Sequence[str], note: str | None) -> None:
     """Name each row; the note stands in one of its own, where there are no marks."""
-    from matplotlib.transforms import blended_transform_factory
-
     axes.set_yticks(range(len(titles)), titles)
     axes.set_ylim(len(titles) - 0.5 + (note is not None), -0.5)
     axes.set_xlabel(_AXIS)

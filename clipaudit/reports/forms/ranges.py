@@ -1,18 +1,18 @@
 """How values are spread within intervals of another quantity: a box a series and interval."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, SERIES_MARKERS, new_figure, style
 from clipaudit.reports.layouts import count, short_count
-from clipaudit.reports.panels import write_note
-
-if TYPE_CHECKING:
-    import matplotlib.axes
-    import matplotlib.figure
+from clipaudit.reports.panels import by, write_note
 
 _HEIGHT = 2.7  # inches, of the figure
 _FILLED = 0.82  # of an interval's place, by its boxes
@@ -24,7 +24,7 @@ _SHORTENED = 100_000  # from here on numbers are written short
 
 
 @style()
-def draw_ranges(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+def draw_ranges(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the boxes of a table of `parrot_fig5.sql`: intervals from left to right.
 
     A line reaches from the 5 % to the 95 % quantile, a box from one quartile to the other, a mark
@@ -35,19 +35,17 @@ def draw_ranges(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figu
     rows = table.to_pylist()
     figure, ((axes,),) = new_figure(1, 1, height=_HEIGHT)
     axes.use_sticky_edges = False  # the foot of a box is no end of the axis
-    all_series = sorted({row["series_position"] for row in rows})
+    all_series = by(rows, "series_position")
     width = _FILLED / max(_BOXES, len(all_series))
     handles: dict[str, Any] = {}
-    for n, series in enumerate(all_series):
-        members = [row for row in rows if row["series_position"] == series and row["grams"]]
+    for n, own in enumerate(all_series.values()):
+        members = [row for row in own if row["grams"]]
         if members:
             shift = width * (n - (len(all_series) - 1) / 2)
             handles |= _draw_series(axes, members, shift, width * _BOX)
     if not handles:
         write_note(axes, options["empty"])
-    label_intervals(axes, rows)
-    axes.set_xlabel(options["x_label"])
-    axes.set_ylabel(options["y_label"])
+    label_intervals(axes, rows, options)
     columns = min(max(2, len({row["encoder"] for row in rows})), _COLUMNS)
     if handles:
         figure.legend(
@@ -56,8 +54,10 @@ def draw_ranges(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figu
     return figure
 
 
-def label_intervals(axes: "matplotlib.axes.Axes", rows: Rows) -> None:
-    """Write the bounds of each interval, `low` and `high`, below its place on the axis."""
+def label_intervals(axes: Axes, rows: Rows, options: Mapping[str, str]) -> None:
+    """Write both axes' titles, and each interval's bounds, `low` and `high`, below its place."""
+    axes.set_xlabel(options["x_label"])
+    axes.set_ylabel(options["y_label"])
     bounds = {row["interval_position"]: (row["low"], row["high"]) for row in rows}
     places = sorted(bounds)
     axes.set_xticks(places, [interval_label(*bounds[place]) for place in places])
@@ -82,13 +82,8 @@ def interval_label(low: int, high: int | None) -> str:
     return "\N{EN DASH}".join(ends)
 
 
-def _draw_series(
-    axes: "matplotlib.axes.Axes", members: Rows, shift: float, width: float
-) -> dict[str, Any]:
+def _draw_series(axes: Axes, members: Rows, shift: float, width: float) -> dict[str, Any]:
     """Draw the boxes of one series and return what stands for it in the legend, by its name."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     first = members[0]
     encoder = first["encoder_position"]
     colour = SERIES_COLOURS[encoder % len(SERIES_COLOURS)]

@@ -1,34 +1,30 @@
 """Stacked bars: the shares of a few kinds in several selections of pictures."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from clipaudit.plaindata import Row, Rows
+from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, new_figure, style
 from clipaudit.reports.layouts import short_count
-from clipaudit.reports.panels import BELOW, write_legend, write_note
-
-if TYPE_CHECKING:
-    import matplotlib.axes
-    import matplotlib.figure
-
+from clipaudit.reports.panels import BELOW, by, title_groups, write_legend, write_note
 
 # What is read in a picture, from the darkest to the lightest, so that grey print shows it, too.
 _COLOURS = {"co": SERIES_COLOURS[1], "apart": SERIES_COLOURS[5], "none": PALETTE["faint"]}
 _AXIS = "share (%)"
 _ROW = 0.32  # inches, of a lying bar and what is written beside it
-_LYING = 0.72  # of that, by the bar
+_THICKNESS = {True: 0.72, False: 0.9}  # of its place, by a bar, lying or not
 _COLUMN_HEIGHT = 1.7  # inches, of a panel of standing bars
 _NUMBERED = 9.0  # percent: a part of a lying bar has its number from here on
 _EDGED = 120  # standing bars: with more, white edges would hide much of them
-_TITLED = 30  # standing bars: with more, their titles would run into each other
 _TITLE = 0.25  # inches, of a panel's title
 
 
 @style()
-def draw_stacks(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+def draw_stacks(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the stacked bars of a table with one row per (panel, bar, kind).
 
     The table is one of `parrot_fig1.sql` or `parrot_fig3.sql`. A bar is 100 % long; the kind that
@@ -38,7 +34,7 @@ def draw_stacks(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figu
     absent, a panel without bars says so.
     """
     rows = table.to_pylist()
-    panels = sorted({row["panel_position"] for row in rows}) or [0]
+    panels = by(rows, "panel_position") or {0: []}
     lying = options["bars"] == "lying"
     bars = max(1, len({row["bar_position"] for row in rows}))
     height = bars * _ROW + _TITLE if lying else _COLUMN_HEIGHT
@@ -50,11 +46,12 @@ def draw_stacks(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figu
         share_x=lying,
     )
     handles: dict[int, Any] = {}
-    for axes, panel in zip(grid.ravel().tolist(), panels, strict=True):
-        own = [row for row in rows if row["panel_position"] == panel]
-        axes.set_title(own[0]["panel_title"] if own else "")
-        handles |= _draw_lying(axes, own) if lying else _draw_standing(axes, own)
-        if all(row["share"] is None for row in own):
+    for axes, panel in zip(grid.ravel().tolist(), panels.values(), strict=True):
+        axes.set_title(panel[0]["panel_title"] if panel else "")
+        own = by(panel, "bar_position")
+        handles |= _draw_bars(axes, panel, list(own), lying=lying)
+        _label_bars(axes, [members[0] for members in own.values()], lying=lying)
+        if all(row["share"] is None for row in panel):
             write_note(axes, "no pictures")
     if lying:
         grid[-1, 0].set_xlabel(_AXIS)
@@ -65,56 +62,35 @@ def draw_stacks(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figu
     return figure
 
 
-def _draw_lying(axes: "matplotlib.axes.Axes", panel: Rows) -> dict[int, Any]:
-    """Draw bars from left to right, the first above, and return what stands for each kind."""
-    bars = sorted({row["bar_position"] for row in panel})
+def _draw_bars(axes: Axes, panel: Rows, bars: Sequence[int], *, lying: bool) -> dict[int, Any]:
+    """Draw stacked bars, the first above or on the left; return what stands for each kind."""
+    draw: Any = axes.barh if lying else axes.bar
+    look: dict[str, Any] = {}
+    if not lying:
+        look = {"edgecolor": "white", "linewidth": 0.4 if len(bars) <= _EDGED else 0}
     handles = {}
-    for row, start in _stacked(panel):
-        share = 100 * row["share"]
-        at = bars.index(row["bar_position"])
-        handles[row["kind_position"]] = axes.barh(at, share, _LYING, start, **_look(row))
-        if share >= _NUMBERED:
-            axes.text(start + share / 2, at, f"{share:.1f}", ha="center", va="center", fontsize=7)
-    first = {row["bar_position"]: row for row in reversed(panel)}
-    labels = [
-        f"{first[bar]['bar_title']}\n({short_count(first[bar]['all_pictures'])})" for bar in bars
-    ]
-    axes.set_yticks(range(len(bars)), labels)
-    axes.set_ylim(len(bars) - 0.5, -0.5)
-    axes.set_xlim(0, 100)
-    axes.tick_params(left=False)
-    return handles
-
-
-def _draw_standing(axes: "matplotlib.axes.Axes", panel: Rows) -> dict[int, Any]:
-    """Draw bars from the ground up, side by side, and return what stands for each kind."""
-    bars = sorted({row["bar_position"] for row in panel})
-    edge = 0.4 if len(bars) <= _EDGED else 0
-    handles = {}
-    for row, start in _stacked(panel):
-        look = _look(row) | {"edgecolor": "white", "linewidth": edge}
-        at = bars.index(row["bar_position"])
-        handles[row["kind_position"]] = axes.bar(at, 100 * row["share"], 0.9, start, **look)
-    titles = {row["bar_position"]: row["bar_title"] for row in panel}
-    shown = bars if len(bars) <= _TITLED else []
-    axes.set_xticks(range(len(shown)), [titles[bar] for bar in shown])
-    axes.set_xlim(-0.6, max(1, len(bars)) - 0.4)
-    axes.set_ylim(0, 100)
-    axes.tick_params(bottom=False)
-    return handles
-
-
-def _stacked(panel: Rows) -> list[tuple[Row, float]]:
-    """Return the rows that have a share, each with where its part of the bar starts, in percent."""
     ends: dict[int, float] = {}
-    found = []
     for row in sorted(panel, key=lambda row: -row["kind_position"]):
-        if row["share"] is not None:
-            start = ends.get(row["bar_position"], 0.0)
-            found.append((row, start))
-            ends[row["bar_position"]] = start + 100 * row["share"]
-    return found
+        if row["share"] is None:
+            continue
+        bar, share = row["bar_position"], 100 * row["share"]
+        at, start = bars.index(bar), ends.get(bar, 0.0)
+        ends[bar] = start + share
+        look |= {"color": _COLOURS[row["kind"]], "label": row["kind_title"]}
+        handles[row["kind_position"]] = draw(at, share, _THICKNESS[lying], start, **look)
+        if lying and share >= _NUMBERED:
+            axes.text(start + share / 2, at, f"{share:.1f}", ha="center", va="center", fontsize=7)
+    return handles
 
 
-def _look(row: Row) -> dict[str, Any]:
-    return {"color": _COLOURS[row["kind"]], "label": row["kind_title"]}
+def _label_bars(axes: Axes, first: Rows, *, lying: bool) -> None:
+    """Write the titles of bars, of which these are the first rows; lying ones with their sizes."""
+    if lying:
+        labels = [f"{row['bar_title']}\n({short_count(row['all_pictures'])})" for row in first]
+        axes.set_yticks(range(len(labels)), labels)
+        axes.set_ylim(len(labels) - 0.5, -0.5)
+        axes.set_xlim(0, 100)
+        axes.tick_params(left=False)
+    else:
+        title_groups(axes, [row["bar_title"] for row in first])
+        axes.set_ylim(0, 100)

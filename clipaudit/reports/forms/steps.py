@@ -1,26 +1,18 @@
 """How many records reach a recall: a stair for the target and one for the reference model."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float64
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from clipaudit.plaindata import Row, Rows
 from clipaudit.reports.drawing import SERIES_COLOURS, style
 from clipaudit.reports.layouts import number, short_count
-from clipaudit.reports.panels import (
-    hide_x_numbers,
-    label_axes,
-    new_panels,
-    write_legend,
-    write_note,
-)
-
-if TYPE_CHECKING:
-    import matplotlib.axes
-    import matplotlib.figure
+from clipaudit.reports.panels import by, finish, new_panels, write_above, write_note
 
 _LOOKS: Mapping[str, Mapping[str, Any]] = {
     "target": {"color": SERIES_COLOURS[1], "linestyle": "-"},
@@ -30,7 +22,7 @@ _HEIGHT = 1.9  # inches, of a panel
 
 
 @style()
-def draw_steps(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+def draw_steps(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the stairs of a table of `memorization_fig3.sql`, a panel for each size.
 
     A stair falls from 100 % at recall 0; just above each recall that occurs it is lower by the
@@ -39,17 +31,15 @@ def draw_steps(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figur
     (`aucg`). A panel without records says `not in this grid`, or `no records` where it is.
     """
     rows = table.to_pylist()
-    panels = sorted({row["panel_position"] for row in rows})
+    panels = by(rows, "panel_position")
     figure, all_axes = new_panels(len(panels), height=_HEIGHT)
     handles: dict[str, Any] = {}
-    for axes, position in zip(all_axes, panels, strict=True):
-        panel = [row for row in rows if row["panel_position"] == position]
+    for axes, panel in zip(all_axes, panels.values(), strict=True):
         axes.set_title(_title(panel[0]))
         handles |= _draw_panel(axes, panel)
-    if not handles:
-        hide_x_numbers(all_axes)
-    label_axes(all_axes, options["x_label"], options["y_label"])
-    write_legend(figure, [handles[model] for model in _LOOKS if model in handles])
+    legend = [handles[model] for model in _LOOKS if model in handles]
+    titles = (options["x_label"], options["y_label"])
+    finish(figure, all_axes, titles, legend, bare=not handles)
     return figure
 
 
@@ -59,7 +49,7 @@ def _title(row: Row) -> str:
     return title + ("*" if row["is_default"] else "")
 
 
-def _draw_panel(axes: "matplotlib.axes.Axes", panel: Rows) -> dict[str, Any]:
+def _draw_panel(axes: Axes, panel: Rows) -> dict[str, Any]:
     """Draw both models' stairs and return what stands for each in the legend."""
     stairs = {
         model: _stair([row for row in panel if row["model"] == model])
@@ -77,12 +67,7 @@ def _draw_panel(axes: "matplotlib.axes.Axes", panel: Rows) -> dict[str, Any]:
         (handles[model],) = axes.step(recall, share, where="pre", label=label, **_LOOKS[model])
     if len(stairs) == len(_LOOKS):
         _shade(axes, *stairs.values())
-    axes.text(
-        *(0.97, 0.95, f"AUCG = {number(panel[0]['aucg'], digits=3)}"),
-        transform=axes.transAxes,
-        ha="right",
-        va="top",
-    )
+    write_above(axes, f"AUCG = {number(panel[0]['aucg'], digits=3)}")
     return handles
 
 
@@ -96,7 +81,7 @@ def _stair(
 
 
 def _shade(
-    axes: "matplotlib.axes.Axes",
+    axes: Axes,
     target: tuple[np.ndarray, np.ndarray],
     reference: tuple[np.ndarray, np.ndarray],
 ) -> None:

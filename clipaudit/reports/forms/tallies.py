@@ -1,17 +1,16 @@
 """How many things lie in each interval, on a logarithmic scale: the long tail of a vocabulary."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from clipaudit.reports.drawing import SERIES_COLOURS, new_figure, style
 from clipaudit.reports.forms.ranges import label_intervals
 from clipaudit.reports.layouts import short_count
-from clipaudit.reports.panels import write_legend, write_note
-
-if TYPE_CHECKING:
-    import matplotlib.figure
+from clipaudit.reports.panels import by, write_legend, write_note
 
 _HEIGHT = 2.4  # inches, of the figure
 _FILLED = 0.8  # of an interval's place, by its bars
@@ -20,21 +19,19 @@ _HATCHES = ("", "/////", ".....", "xxxxx")  # besides the colours, by series
 
 
 @style()
-def draw_tallies(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+def draw_tallies(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the bars of a table of `parrot_fig5a.sql`: intervals from left to right.
 
     A bar is as high as `grams`, on a logarithmic axis; an interval without any has no bar.
     Options: `x_label`; `y_label`; `empty`, what the figure says without any bar.
     """
-    from matplotlib.ticker import FuncFormatter, NullFormatter
-
     rows = table.to_pylist()
     figure, ((axes,),) = new_figure(1, 1, height=_HEIGHT)
-    all_series = sorted({row["series_position"] for row in rows})
+    all_series = by(rows, "series_position")
     width = _FILLED / len(all_series)
     handles = []
-    for n, series in enumerate(all_series):
-        members = [row for row in rows if row["series_position"] == series and row["grams"]]
+    for n, (series, own) in enumerate(all_series.items()):
+        members = [row for row in own if row["grams"]]
         shift = width * (n - (len(all_series) - 1) / 2)
         x = [row["interval_position"] + shift for row in members]
         look: dict[str, Any] = {
@@ -53,8 +50,6 @@ def draw_tallies(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.fig
         axes.yaxis.set_minor_formatter(NullFormatter())
     else:
         write_note(axes, options["empty"])
-    label_intervals(axes, rows)
-    axes.set_xlabel(options["x_label"])
-    axes.set_ylabel(options["y_label"])
+    label_intervals(axes, rows, options)
     write_legend(figure, handles)
     return figure

@@ -3,9 +3,10 @@
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
+from matplotlib.figure import Figure
 
 from clipaudit.plaindata import Row
 from clipaudit.reports.drawing import (
@@ -19,9 +20,7 @@ from clipaudit.reports.drawing import (
 from clipaudit.reports.flowing import Word, printable, shortened, width_of
 from clipaudit.reports.forms.ranges import interval_label
 from clipaudit.reports.layouts import count
-
-if TYPE_CHECKING:
-    import matplotlib.figure
+from clipaudit.reports.panels import by
 
 _LARGEST = 17.0  # points, of a part's most frequent word
 _MARGIN = 0.08  # inches, at the edges
@@ -42,7 +41,7 @@ class _Set(NamedTuple):
 
 
 @style()
-def draw_words(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+def draw_words(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the words of a table of `parrot_fig10.sql`, each part in a paragraph of its own.
 
     Words stand in the order of the table. In a part the size of type goes by the logarithm of the
@@ -52,10 +51,7 @@ def draw_words(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figur
     Options: `empty`, what a part without words says.
     """
     rows = table.to_pylist()
-    parts = [
-        [row for row in rows if row["part_position"] == position]
-        for position in sorted({row["part_position"] for row in rows})
-    ]
+    parts = list(by(rows, "part_position").values())
     width = WIDTHS["double"] - 2 * _MARGIN
     paragraphs = [_paragraph(part, width) for part in parts]
     bodies = [max(sum(map(_height, lines)), _leading(SMALLEST_POINTS)) for lines in paragraphs]
@@ -120,9 +116,7 @@ def _height(line: Sequence[_Set]) -> float:
     return _leading(max(word.points for word in line))
 
 
-def _write_lines(
-    figure: "matplotlib.figure.Figure", lines: Sequence[Sequence[_Set]], top: float, colour: str
-) -> None:
+def _write_lines(figure: Figure, lines: Sequence[Sequence[_Set]], top: float, colour: str) -> None:
     for line in lines:
         top -= _height(line)
         baseline = top + _DESCENT * _height(line)
@@ -130,9 +124,7 @@ def _write_lines(
             _write(figure, _MARGIN + word.x, baseline, word.text, word.points, colour)
 
 
-def _write(
-    figure: "matplotlib.figure.Figure", x: float, y: float, text: str, points: float, colour: str
-) -> None:
+def _write(figure: Figure, x: float, y: float, text: str, points: float, colour: str) -> None:
     """Write a text that begins on a line at x and y, in inches."""
     width, height = figure.get_size_inches()
     figure.text(

@@ -4,7 +4,7 @@ Tables 1, 3 and 4, the evidence over seeds, and effective robustness. A model is
 recipe and the manifest that it was trained on; where the grid leaves a model out, its row stays.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from clipaudit.config.manifests import ALL, size_label
 from clipaudit.config.pictures import can_train, pictured
@@ -12,10 +12,12 @@ from clipaudit.config.settings import Settings
 from clipaudit.reports.specification import (
     RelationRow,
     ReportTable,
+    corpus_rows,
+    encoder_title,
     manifest_files,
     members,
+    numbered,
     prediction_files,
-    rows_of_test_sets,
 )
 from clipaudit.similarity.checks import can_show_evidence
 from clipaudit.similarity.prunings import (
@@ -28,7 +30,7 @@ from clipaudit.similarity.prunings import (
     web,
     with_small,
 )
-from clipaudit.similarity.reports.sources import web_title
+from clipaudit.similarity.reports.neighbors import web_title
 from clipaudit.similarity.settings import CoreSet, Evidence, Robustness, Similarity
 from clipaudit.steps.paths import CLASSIFIER, PRETRAINED
 
@@ -56,11 +58,7 @@ def in_grid(run: Settings, audit: Similarity, recipe: str, manifest: str) -> boo
 def classified(run: Settings, audit: Similarity) -> list[str]:
     """Return the test sets with the classes of the small set: those that classifiers know."""
     labels = run.corpora[audit.small].labels
-    return [name for name in _evaluated(run, audit) if run.corpora[name].labels == labels]
-
-
-def _evaluated(run: Settings, audit: Similarity) -> list[str]:
-    return pictured(run, audit.test_sets)
+    return [name for name in pictured(run, audit.test_sets) if run.corpora[name].labels == labels]
 
 
 # --- Tables 1, 3 and 4 ---------------------------------------------------------------------------
@@ -74,13 +72,14 @@ def accuracies(run: Settings, audit: Similarity, *, small_added: bool) -> Report
 
 def core_sets(run: Settings, audit: Similarity, core: CoreSet) -> ReportTable:
     """Table 3: models of core sets beside those of the sets that they were taken from."""
-    rows = _numbered(_core_rows(run, audit, core))
+    rows = numbered(_core_rows(run, audit, core))
     return _of_rows(run, audit, "similarity_table3", rows)
 
 
 def _of_rows(run: Settings, audit: Similarity, sql: str, rows: list[RelationRow]) -> ReportTable:
     """Return a table with a row for each of some models, and a column for each test set."""
-    made_of = _made_of(run, rows)
+    trained = [row for row in rows if row["recipe"] not in (PRETRAINED, CLASSIFIER)]
+    made_of = [member for row in trained for member in members(run, str(row["manifest"]))]
     return ReportTable(
         sql=sql,
         inputs={
@@ -90,7 +89,7 @@ def _of_rows(run: Settings, audit: Similarity, sql: str, rows: list[RelationRow]
         relations={
             "rows": rows,
             "members": made_of,
-            "testsets": rows_of_test_sets(run, audit.test_sets),
+            "testsets": corpus_rows(run, "testset", audit.test_sets),
         },
     )
 
@@ -110,7 +109,7 @@ def _accuracy_rows(run: Settings, audit: Similarity, *, small_added: bool) -> li
         rows.append(_row(run, audit, what, pruned(start, what), baseline=start))
     if not small_added:
         rows += _classifier_rows(run, audit)
-    return _numbered(rows)
+    return numbered(rows)
 
 
 def _core_rows(run: Settings, audit: Similarity, core: CoreSet) -> list[RelationRow]:
@@ -124,20 +123,14 @@ def _core_rows(run: Settings, audit: Similarity, core: CoreSet) -> list[Relation
         dataset = f"{name}-far-pruned ({titles[manifest]})"
         rows.append(_row(run, audit, dataset, pruned(manifest, f"{name}-far-{CORE}")))
     if core.semdedup:
-        rows.append(
-            _row(
-                run,
-                audit,
-                f"SemDeDup ({run.title(audit.large)})",
-                pruned(audit.large, f"semdedup-{CORE}"),
-            )
-        )
+        dataset = f"SemDeDup ({run.title(audit.large)})"
+        rows.append(_row(run, audit, dataset, pruned(audit.large, f"semdedup-{CORE}")))
     return rows
 
 
 def _pretrained_rows(run: Settings, audit: Similarity) -> list[RelationRow]:
     return [
-        _row(run, audit, run.encoders[name].title or name, name, recipe=PRETRAINED)
+        _row(run, audit, encoder_title(run, name), name, recipe=PRETRAINED)
         for name in audit.pretrained
     ]
 
@@ -175,18 +168,6 @@ def _row(
     }
 
 
-def _numbered(rows: Iterable[RelationRow]) -> list[RelationRow]:
-    return [{"position": position, **row} for position, row in enumerate(rows)]
-
-
-def _made_of(run: Settings, rows: Sequence[Mapping[str, object]]) -> list[RelationRow]:
-    """Return the relation `members` of the rows whose manifest is one of this run."""
-    manifests = [
-        str(row["manifest"]) for row in rows if row["recipe"] not in (PRETRAINED, CLASSIFIER)
-    ]
-    return [member for manifest in manifests for member in members(run, manifest)]
-
-
 def _predictions(
     run: Settings, audit: Similarity, rows: Sequence[Mapping[str, object]]
 ) -> list[str]:
@@ -198,7 +179,7 @@ def _predictions(
         for recipe, manifest in shown
         for path in prediction_files(
             [(recipe, manifest)],
-            classified(run, audit) if recipe in by_labels else _evaluated(run, audit),
+            classified(run, audit) if recipe in by_labels else pictured(run, audit.test_sets),
         )
     ]
 
@@ -217,30 +198,33 @@ def evidence_models(audit: Similarity) -> set[Model]:
 
 def evidence_of_pruning(run: Settings, audit: Similarity, evidence: Evidence) -> ReportTable:
     """The effect of pruning over several seeds, against a random set of the same size."""
-    arms = _arms(audit, evidence)
-    return ReportTable(
-        sql="similarity_evidence",
-        inputs={"predictions": _arm_predictions(run, audit, arms)},
-        relations={"arms": arms, "testsets": rows_of_test_sets(run, audit.test_sets)},
-        parameters={"reference": evidence.reference, "t": _quantile(evidence)},
-    )
+    arms, reference = _arms(audit, evidence), {"reference": evidence.reference}
+    return _evidence(run, audit, evidence, "similarity_evidence", arms, reference)
 
 
 def evidence_of_orders(run: Settings, audit: Similarity, evidence: Evidence) -> ReportTable:
     """Near-, rand- and far-pruning by one size over several seeds."""
     arms = _order_arms(audit, evidence)
-    return ReportTable(
-        sql="similarity_evidence_orders",
-        inputs={"predictions": _arm_predictions(run, audit, arms)},
-        relations={"arms": arms, "testsets": rows_of_test_sets(run, audit.test_sets)},
-        parameters={"t": _quantile(evidence)},
-    )
+    return _evidence(run, audit, evidence, "similarity_evidence_orders", arms, {})
 
 
-def _quantile(evidence: Evidence) -> float:
+def _evidence(
+    run: Settings,
+    audit: Similarity,
+    evidence: Evidence,
+    sql: str,
+    arms: list[RelationRow],
+    parameters: Mapping[str, object],
+) -> ReportTable:
     from clipaudit.reports.intervals import student_quantile  # scipy: not for every planning
 
-    return student_quantile(len(evidence.recipes) - 1)
+    models = [(str(arm["recipe"]), str(arm["manifest"])) for arm in arms]
+    return ReportTable(
+        sql=sql,
+        inputs={"predictions": prediction_files(models, pictured(run, audit.test_sets))},
+        relations={"arms": arms, "testsets": corpus_rows(run, "testset", audit.test_sets)},
+        parameters={**parameters, "t": student_quantile(len(evidence.recipes) - 1)},
+    )
 
 
 def _arms(audit: Similarity, evidence: Evidence) -> list[RelationRow]:
@@ -272,13 +256,6 @@ def _order_arms(audit: Similarity, evidence: Evidence) -> list[RelationRow]:
     ]
 
 
-def _arm_predictions(
-    run: Settings, audit: Similarity, arms: Sequence[Mapping[str, object]]
-) -> list[str]:
-    models = [(str(arm["recipe"]), str(arm["manifest"])) for arm in arms]
-    return prediction_files(models, _evaluated(run, audit))
-
-
 # --- effective robustness ------------------------------------------------------------------------
 
 
@@ -304,7 +281,7 @@ def robustness(run: Settings, audit: Similarity, settings: Robustness) -> Report
                 for number, point in enumerate(settings.points, start=1)
                 for name, accuracy in point.items()
             ],
-            "testsets": rows_of_test_sets(run, audit.test_sets),
+            "testsets": corpus_rows(run, "testset", audit.test_sets),
         },
         parameters={"reference": settings.reference},
     )

@@ -4,14 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
-from clipaudit.reports.answers import (
-    Answer,
-    Sentence,
-    Tables,
-    cannot,
-    listed,
-)
-from clipaudit.reports.layouts import MISSING, count, interval, percent
+from clipaudit.reports.answers import Answer, Sentence, Tables, cannot, listed
+from clipaudit.reports.layouts import MISSING, count, measured, percent
 
 
 def similarity_answer(tables: Tables) -> Answer:
@@ -62,35 +56,25 @@ def _similarity_headline(pruned: Sequence[Row]) -> str:
 
 def _unpruned(row: Row, rows: Sequence[Row]) -> Row | None:
     """Return the row of the same test set for what the row's data set was pruned from."""
-    same = ("recipe", "testset")
-    return next(
-        (
-            other
-            for other in rows
-            if other["manifest"] == row["baseline"]
-            and other["accuracy"] is not None
-            and all(other[name] == row[name] for name in same)
-        ),
-        None,
-    )
+    for other in rows:
+        same = all(other[name] == row[name] for name in ("recipe", "testset"))
+        if same and other["manifest"] == row["baseline"] and other["accuracy"] is not None:
+            return other
+    return None
 
 
 def _pruning_line(row: Row, rows: Sequence[Row]) -> tuple[str, ...]:
     base = _unpruned(row, rows)
-    before = _accuracy(base, unit="") if base else MISSING
-    return plain(row["testset_title"]), before, _accuracy(row, unit=""), _change(row)
-
-
-def _change(row: Row) -> str:
-    bounds = interval(row["relative_change_low"], row["relative_change_high"], sign=True)
-    return f"{percent(row['relative_change'], digits=1, sign=True)} {bounds}".strip()
+    before = measured(base, "accuracy") if base else MISSING
+    change = measured(row, "relative_change", sign=True)
+    return plain(row["testset_title"]), before, measured(row, "accuracy"), change
 
 
 def _pruning(row: Row, rows: Sequence[Row]) -> str:
     base = _unpruned(row, rows)
-    before = f" instead of {_accuracy(base)}" if base else ""
-    bounds = interval(row["relative_change_low"], row["relative_change_high"], sign=True)
-    change = percent(row["relative_change"], digits=1, sign=True)
+    before = f" instead of {measured(base, 'accuracy', unit=' %')}" if base else ""
+    accuracy = measured(row, "accuracy", unit=" %")
+    change = measured(row, "relative_change", sign=True, unit=" %")
     less = (
         f" {count(row['removed'])} {'sample' if row['removed'] == 1 else 'samples'} fewer:"
         if row["removed"] is not None
@@ -98,28 +82,21 @@ def _pruning(row: Row, rows: Sequence[Row]) -> str:
     )
     return (
         f"{plain(row['testset_title'])}: the model trained without the samples more similar to "
-        f"its images than the small set is{',' if less else ''}{less} {_accuracy(row)}{before}, "
-        f"a relative change of {change} % {bounds}".strip()
-        + "."
+        f"its images than the small set is{',' if less else ''}{less} {accuracy}{before}, "
+        f"a relative change of {change}."
     )
-
-
-def _accuracy(row: Row, unit: str = " %") -> str:
-    bounds = interval(row["accuracy_low"], row["accuracy_high"])
-    return f"{percent(row['accuracy'], digits=1)}{unit} {bounds}".strip()
 
 
 def _excess(tables: Tables) -> Iterator[Sentence]:
     """Yield, over seeds, what pruning costs beyond what a random set of the same size does."""
     for row in tables.get("similarity_evidence", ()):
         if row["measure"] == "excess" and row["value"] is not None:
-            bounds = interval(row["value_low"], row["value_high"], sign=True)
+            excess = measured(row, "value", sign=True, unit=" points")
             text = (
                 f"{plain(row['testset_title'])}, over seeds: beyond what a random set of the same "
-                "size loses, and beyond the reference test set, "
-                f"{percent(row['value'], digits=1, sign=True)} points {bounds}".strip()
+                f"size loses, and beyond the reference test set, {excess}."
             )
-            yield Sentence(f"{text}.", "similarity_evidence")
+            yield Sentence(text, "similarity_evidence")
 
 
 def _nearer(tables: Tables) -> Iterator[Sentence]:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from clipaudit.config.settings import Settings
 from clipaudit.reports.contents import Contents, SampleNumbers
+from clipaudit.reports.specification import part_files
 from clipaudit.similarity.reports.answer import similarity_answer
 from clipaudit.similarity.reports.figures import similarity_figures
 from clipaudit.similarity.reports.galleries import similarity_galleries
-from clipaudit.similarity.reports.sources import similarity_files
 from clipaudit.similarity.reports.tables import similarity_tables
 from clipaudit.similarity.settings import Similarity
 
@@ -18,7 +18,7 @@ def _similarities(run: Settings, corpora: Sequence[str]) -> SampleNumbers:
     if audit is None:
         return SampleNumbers({"similarities": []})
     return SampleNumbers(
-        {"similarities": similarity_files(run, audit, corpora)},
+        {"similarities": part_files(run, f"similarities/{audit.encoder}", corpora)},
         [("similarity", name, f"similarity to {run.title(name)}") for name in audit.test_sets],
     )
 

@@ -16,27 +16,24 @@ from dataclasses import replace
 from clipaudit.config.pictures import left_out, pictured
 from clipaudit.config.settings import Settings
 from clipaudit.errors import ConfigError
-from clipaudit.reports.figures import ReportFigure
 from clipaudit.reports.specification import (
+    ReportFigure,
     ReportTable,
+    corpus_rows,
+    encoder_title,
     prediction_files,
-    rows_of_test_sets,
+    titled,
 )
 from clipaudit.similarity.prunings import web
 from clipaudit.similarity.reports.accuracies import in_grid
-from clipaudit.similarity.reports.neighbors import around_gap
+from clipaudit.similarity.reports.neighbors import around_gap, neighbors_in_web, web_title
 from clipaudit.similarity.reports.pruning_figures import (
     curves_beside,
     curves_of_queries,
     curves_of_sets,
 )
-from clipaudit.similarity.reports.sources import (
-    kept_neighbors,
-    neighbors_in_web,
-    neighbors_of,
-    web_title,
-)
 from clipaudit.similarity.settings import Pair, Similarity
+from clipaudit.steps import paths
 
 FIRST = 3  # test sets of Figures 3 (left) and 4; the rest are Figure 6's
 ACCURACY_BINS = 20  # per unit of similarity: bins of 0.05, the paper's
@@ -96,8 +93,8 @@ def _histograms(run: Settings, audit: Similarity, test_sets: Sequence[str]) -> R
     return _two_histograms(
         run,
         test_sets,
-        neighbors_of(audit, audit.large),
-        neighbors_of(audit, audit.small),
+        paths.neighbors(audit.encoder, audit.large),
+        paths.neighbors(audit.encoder, audit.small),
         [("large", run.title(audit.large)), ("small", run.title(audit.small))],
         f"Similarity of test images to their nearest images in {run.title(audit.large)} and in "
         f"{run.title(audit.small)}.",
@@ -106,12 +103,12 @@ def _histograms(run: Settings, audit: Similarity, test_sets: Sequence[str]) -> R
 
 def _encoders(run: Settings, audit: Similarity, second: str) -> ReportFigure:
     """Figure 13: the similarity of test images to the small set under two encoders."""
-    titles = [run.encoders[name].title or name for name in (audit.encoder, second)]
+    titles = [encoder_title(run, name) for name in (audit.encoder, second)]
     return _two_histograms(
         run,
         audit.test_sets,
-        neighbors_of(audit, audit.small),
-        neighbors_of(audit, audit.small, second),
+        paths.neighbors(audit.encoder, audit.small),
+        paths.neighbors(second, audit.small),
         [("encoder", titles[0]), ("second_encoder", titles[1])],
         f"Similarity of test images to their nearest images in {run.title(audit.small)} under two "
         "encoders.",
@@ -131,11 +128,8 @@ def _two_histograms(
         sql="similarity_histograms",
         inputs={"first_neighbors": [first], "second_neighbors": [second]},
         relations={
-            "testsets": rows_of_test_sets(run, test_sets),
-            "series": [
-                {"position": position, "series": name, "title": title}
-                for position, (name, title) in enumerate(series)
-            ],
+            "testsets": corpus_rows(run, "testset", test_sets),
+            "series": titled("series", series),
         },
         parameters={"bins": HISTOGRAM_BINS},
     )
@@ -156,7 +150,7 @@ def _correlations(
             "neighbors": [neighbors or neighbors_in_web(audit)],
             "predictions": prediction_files(models, pictured(run, test_sets)),
         },
-        relations={"testsets": rows_of_test_sets(run, test_sets)},
+        relations={"testsets": corpus_rows(run, "testset", test_sets)},
         parameters={"bins": ACCURACY_BINS},
     )
     return ReportFigure(
@@ -176,13 +170,13 @@ def _correlations(
 def _pair(run: Settings, audit: Similarity, name: str, pair: Pair) -> dict[str, ReportFigure]:
     """Figures 11 and 12: another small set and test set compared with the large set."""
     search = f"pair-{name}"
-    in_web = kept_neighbors(audit, search, audit.large)
+    in_web = paths.kept_neighbors(audit.encoder, search, audit.large)
     test, large, small = run.title(pair.test), web_title(run, audit), run.title(pair.small)
     histograms = _two_histograms(
         run,
         [pair.test],
         in_web,
-        kept_neighbors(audit, search, pair.small),
+        paths.kept_neighbors(audit.encoder, search, pair.small),
         [("large", large), ("small", small)],
         f"Similarity of {test} to the nearest images in {large} and in {small}.",
     )

@@ -9,14 +9,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from clipaudit.config.settings import Settings
-from clipaudit.reports.gallery_options import NeighborOptions, ShownSet, ShownTestSet
-from clipaudit.reports.specification import Gallery, gallery_of
-from clipaudit.similarity.reports.sources import (
-    kept_neighbors,
-    neighbors_in_web,
-    neighbors_of,
-    web_title,
-)
+from clipaudit.reports.gallery_options import NeighborOptions, ShownSet
+from clipaudit.reports.specification import Gallery, gallery_of, part_files
+from clipaudit.similarity.reports.neighbors import neighbors_in_web, web_title
 from clipaudit.similarity.settings import Similarity
 from clipaudit.steps import paths
 
@@ -69,7 +64,9 @@ def _after(run: Settings, audit: Similarity, name: str, queries: int) -> Gallery
     pruning = f"{name}-pruned"
     small = _whole(run, audit, audit.small)
     web = SearchedShown(web_title(run, audit), audit.large, neighbors_in_web(audit))
-    kept = SearchedShown(pruning, audit.large, kept_neighbors(audit, pruning, audit.large))
+    kept = SearchedShown(
+        pruning, audit.large, paths.kept_neighbors(audit.encoder, pruning, audit.large)
+    )
     sets = [small, web, kept]
     caption = (
         f"{_nearest(run, [name], sets)} They are drawn among the test images that are more similar "
@@ -99,7 +96,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _whole(run: Settings, audit: Similarity, corpus: str) -> SearchedShown:
-    return SearchedShown(run.title(corpus), corpus, neighbors_of(audit, corpus))
+    return SearchedShown(run.title(corpus), corpus, paths.neighbors(audit.encoder, corpus))
 
 
 def _gallery(
@@ -121,7 +118,7 @@ def _gallery(
     searched = list(dict.fromkeys(each.corpus for each in sets))
     options = NeighborOptions(
         form,
-        testsets=tuple(ShownTestSet(name, run.title(name)) for name in names),
+        testsets=tuple(ShownSet(run.title(name), name) for name in names),
         sets=tuple(ShownSet(each.title, each.corpus) for each in sets),
         count=queries,
         columns=1 if form == "ladder" else audit.galleries.columns,
@@ -131,11 +128,7 @@ def _gallery(
     )
     inputs = {
         "neighbors": [each.neighbors for each in sets],
-        "embeddings": [
-            paths.embeddings(audit.encoder, corpus, part)
-            for corpus in searched
-            for part in run.parts(corpus)
-        ],
+        "embeddings": part_files(run, f"embeddings/{audit.encoder}", searched),
     }
     shown = [*names, *searched]
     return gallery_of(run, shown, options=options, inputs=inputs, caption=caption)

@@ -8,8 +8,10 @@ from clipaudit.reports.layouts import (
     Layout,
     Line,
     Listing,
+    cell,
     count,
     interval,
+    measured,
     number,
     percent,
 )
@@ -17,22 +19,10 @@ from clipaudit.reports.layouts import (
 _DIFFERENCES = ("effect", "excess", "near_effect", "rand_effect")  # measures that may be negative
 
 
-def _size(row: Row) -> str:
-    if row.get("removed") is None:
-        return count(row["size"]) or MISSING
-    return count(-row["removed"])
-
-
-def _published_size(row: Row) -> str:
-    if row.get("published_removed") is None:
-        return count(row["published_size"])
-    return count(-row["published_removed"])
-
-
-def _share(row: Row) -> str:
-    if row["share"] is None:
-        return ""
-    return f"{percent(row['share'])} {interval(row['share_low'], row['share_high'], digits=2)}"
+def _size(row: Row, kind: str = "") -> str:
+    """Return how many samples there are, or how many were removed, as a negative number."""
+    removed = row.get(f"{kind}removed")
+    return count(row[f"{kind}size"] if removed is None else -removed)
 
 
 def _measure(row: Row) -> str:
@@ -41,10 +31,6 @@ def _measure(row: Row) -> str:
 
 def _measure_interval(row: Row) -> str:
     return interval(row["value_low"], row["value_high"], sign=row["measure"] in _DIFFERENCES)
-
-
-def _grid_note(row: Row) -> str:
-    return "" if row["in_grid"] else ", not in this grid"
 
 
 def _line_note(row: Row) -> str:
@@ -57,26 +43,18 @@ def _line_note(row: Row) -> str:
 
 
 _ACCURACY = (
-    Line("", lambda row: percent(row["accuracy"]) or MISSING, _size),
-    Line("95 % interval", lambda row: interval(row["accuracy_low"], row["accuracy_high"])),
-    Line("in the paper", lambda row: percent(row["published_accuracy"]), _published_size),
+    Line("", cell(percent, "accuracy", missing=MISSING), lambda row: _size(row) or MISSING),
+    Line("95 % interval", cell(interval, "accuracy_low", "accuracy_high")),
+    Line("in the paper", cell(percent, "published_accuracy"), lambda row: _size(row, "published_")),
 )
 
 _CHANGE = (
-    Line("relative change, %", lambda row: percent(row["relative_change"], digits=1, sign=True)),
+    Line("relative change, %", cell(percent, "relative_change", digits=1, sign=True)),
     Line(
         "change, 95 % interval",
-        lambda row: interval(row["relative_change_low"], row["relative_change_high"], sign=True),
+        cell(interval, "relative_change_low", "relative_change_high", sign=True),
     ),
-    Line(
-        "change in the paper",
-        lambda row: percent(row["published_relative_change"], digits=1, sign=True),
-    ),
-)
-
-_MEASURES = (
-    Line("", _measure, lambda row: count(row["images"])),
-    Line("95 % interval", _measure_interval),
+    Line("change in the paper", cell(percent, "published_relative_change", digits=1, sign=True)),
 )
 
 _GRID_NOTE = " Not in this grid: no such model was asked for."
@@ -88,6 +66,29 @@ _ACCURACY_NOTE = (
     "images, paired with the unpruned data set, for relative changes." + _GRID_NOTE
 )
 
+
+def _accuracies(caption: str, lines: tuple[Line, ...]) -> Layout:
+    """Return a table of models' accuracies, a column for each test set."""
+    return Layout(
+        caption,
+        corner="Dataset",
+        lead="Size",
+        row="dataset",
+        column="testset",
+        row_note=lambda row: "" if row["in_grid"] else ", not in this grid",
+        lines=lines,
+    )
+
+
+def _over_seeds(caption: str) -> Layout:
+    """Return a table of what was measured over seeds, a row for each test set."""
+    lines = (
+        Line("", _measure, cell(count, "images")),
+        Line("95 % interval", _measure_interval),
+    )
+    return Layout(caption, "Test set", "testset_title", "measure", lines, lead="Images")
+
+
 LAYOUTS: Mapping[str, Layout | Listing] = {
     "similarity_deduplication": Listing(
         caption="Samples of the large set that deduplication keeps, by its threshold: a sample "
@@ -96,32 +97,22 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         corner="Threshold",
         name=lambda row: f"{row['threshold']:g}{', chosen' if row['is_chosen'] else ''}",
         fields={
-            "Samples": lambda row: count(row["samples"]),
-            "Kept": lambda row: count(row["kept"]),
-            "Removed": lambda row: count(row["removed"]),
-            "Removed, %": lambda row: percent(row["removed_share"]) or MISSING,
+            "Samples": cell(count, "samples"),
+            "Kept": cell(count, "kept"),
+            "Removed": cell(count, "removed"),
+            "Removed, %": cell(percent, "removed_share", missing=MISSING),
         },
     ),
-    "similarity_evidence": Layout(
-        caption="What pruning to the gap of one test set costs: mean top-1 accuracy (%) over seeds "
+    "similarity_evidence": _over_seeds(
+        "What pruning to the gap of one test set costs: mean top-1 accuracy (%) over seeds "
         "of models trained on the pruned set and on a random set of the same size, and their "
         "difference, also less the difference on the reference test set. Student's 95 % intervals "
         "over seeds.",
-        corner="Test set",
-        lead="Images",
-        row="testset_title",
-        column="measure",
-        lines=_MEASURES,
     ),
-    "similarity_evidence_orders": Layout(
-        caption="What near-, rand- and far-pruning by the same number of samples cost: mean top-1 "
+    "similarity_evidence_orders": _over_seeds(
+        "What near-, rand- and far-pruning by the same number of samples cost: mean top-1 "
         "accuracy (%) over seeds, near and far being by similarity to one test set, and the "
         "differences, taken seed by seed. Student's 95 % intervals over seeds.",
-        corner="Test set",
-        lead="Images",
-        row="testset_title",
-        column="measure",
-        lines=_MEASURES,
     ),
     "similarity_gap_check": Listing(
         caption="After gap pruning: how similar the nearest kept sample of the large set is to "
@@ -130,11 +121,11 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         name=lambda row: row["search"],
         fields={
             "Test set": lambda row: row["testset_title"],
-            "Images": lambda row: count(row["images"]),
-            "Below the gap": lambda row: count(row["below"]),
-            "At the gap": lambda row: count(row["ties"]),
-            "Above the gap": lambda row: count(row["above"]),
-            "Nothing kept": lambda row: count(row["without_neighbor"]),
+            "Images": cell(count, "images"),
+            "Below the gap": cell(count, "below"),
+            "At the gap": cell(count, "ties"),
+            "Above the gap": cell(count, "above"),
+            "Nothing kept": cell(count, "without_neighbor"),
         },
     ),
     "similarity_robustness": Layout(
@@ -148,28 +139,17 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         column="testset",
         head_note=_line_note,
         lines=(
-            Line("", lambda row: percent(row["accuracy"]) or MISSING),
-            Line("expected", lambda row: percent(row["expected_accuracy"])),
-            Line(
-                "effective robustness",
-                lambda row: percent(row["effective_robustness"], sign=True),
-            ),
-            Line("in the paper", lambda row: percent(row["published_accuracy"])),
-            Line(
-                "expected in the paper",
-                lambda row: percent(row["published_expected_accuracy"], digits=0),
-            ),
+            Line("", cell(percent, "accuracy", missing=MISSING)),
+            Line("expected", cell(percent, "expected_accuracy")),
+            Line("effective robustness", cell(percent, "effective_robustness", sign=True)),
+            Line("in the paper", cell(percent, "published_accuracy")),
+            Line("expected in the paper", cell(percent, "published_expected_accuracy", digits=0)),
         ),
     ),
-    "similarity_table1": Layout(
-        caption="Corrected zero-shot accuracy (top-1, %), the small set added to the large one. "
+    "similarity_table1": _accuracies(
+        "Corrected zero-shot accuracy (top-1, %), the small set added to the large one. "
         + _ACCURACY_NOTE,
-        corner="Dataset",
-        lead="Size",
-        row="dataset",
-        column="testset",
-        row_note=_grid_note,
-        lines=(*_ACCURACY, *_CHANGE),
+        (*_ACCURACY, *_CHANGE),
     ),
     "similarity_table2": Layout(
         caption="Test images with a near duplicate in the train sets: an image at a distance "
@@ -180,39 +160,29 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         row="testset_title",
         column="corpus",
         lines=(
-            Line("", lambda row: count(row["near_duplicates"]), lambda row: count(row["images"])),
-            Line("share, % (95 % interval)", _share),
+            Line("", cell(count, "near_duplicates"), cell(count, "images")),
+            Line("share, % (95 % interval)", lambda row: measured(row, "share", digits=2)),
             Line(
                 "in the paper",
-                lambda row: count(row["published_near_duplicates"]),
-                lambda row: count(row["published_images"]),
+                cell(count, "published_near_duplicates"),
+                cell(count, "published_images"),
             ),
         ),
     ),
-    "similarity_table3": Layout(
-        caption="Zero-shot accuracy (top-1, %) of models trained on core sets of equal size. "
+    "similarity_table3": _accuracies(
+        "Zero-shot accuracy (top-1, %) of models trained on core sets of equal size. "
         "\N{LEFT SINGLE QUOTATION MARK}X-far-pruned\N{RIGHT SINGLE QUOTATION MARK} keeps the "
         "samples most similar to the test images of X, "
         "\N{LEFT SINGLE QUOTATION MARK}all\N{RIGHT SINGLE QUOTATION MARK} being all test sets at "
         "once; SemDeDup keeps as many by deduplication alone. The average is over test sets; "
         "intervals are exact." + _GRID_NOTE,
-        corner="Dataset",
-        lead="Size",
-        row="dataset",
-        column="testset",
-        row_note=_grid_note,
-        lines=_ACCURACY,
+        _ACCURACY,
     ),
-    "similarity_table4": Layout(
-        caption="Corrected zero-shot accuracy (top-1, %), the small set not added. Classifiers "
+    "similarity_table4": _accuracies(
+        "Corrected zero-shot accuracy (top-1, %), the small set not added. Classifiers "
         "trained on labels, where there are some, come last, on the test sets that have their "
         "classes. " + _ACCURACY_NOTE,
-        corner="Dataset",
-        lead="Size",
-        row="dataset",
-        column="testset",
-        row_note=_grid_note,
-        lines=(*_ACCURACY, *_CHANGE),
+        (*_ACCURACY, *_CHANGE),
     ),
     "similarity_table5": Layout(
         caption="Spearman's rank correlation, over the images of each test set, between their "
@@ -222,13 +192,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         lead="Images",
         row="testset_title",
         column="encoders",
-        lines=(
-            Line(
-                "",
-                lambda row: number(row["correlation"]) or MISSING,
-                lambda row: count(row["images"]),
-            ),
-        ),
+        lines=(Line("", cell(number, "correlation", missing=MISSING), cell(count, "images")),),
     ),
     "similarity_table6": Layout(
         caption="Train samples near the similarity gap: those whose normalized similarity exceeds "
@@ -238,12 +202,12 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         row="testset_title",
         column="corpus",
         lines=(
-            Line("", lambda row: count(row["near_gap"])),
+            Line("", cell(count, "near_gap")),
             Line(
                 "without a normalized similarity (gap of 0 or less)",
                 lambda row: count(row["not_normalized"] or None),
             ),
-            Line("in the paper", lambda row: count(row["published_near_gap"])),
+            Line("in the paper", cell(count, "published_near_gap")),
         ),
     ),
     "similarity_table7": Layout(
@@ -254,21 +218,10 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         row="testset_title",
         column="corpus",
         lines=(
-            Line(
-                "",
-                lambda row: percent(row["share"]) or MISSING,
-                lambda row: count(row["images"]),
-            ),
-            Line(
-                "95 % interval",
-                lambda row: interval(row["share_low"], row["share_high"], digits=2),
-            ),
+            Line("", cell(percent, "share", missing=MISSING), cell(count, "images")),
+            Line("95 % interval", cell(interval, "share_low", "share_high", digits=2)),
             Line("equally near, images", lambda row: count(row["ties"] or None)),
-            Line(
-                "in the paper",
-                lambda row: percent(row["published_share"]),
-                lambda row: count(row["published_images"]),
-            ),
+            Line("in the paper", cell(percent, "published_share"), cell(count, "published_images")),
         ),
     ),
 }

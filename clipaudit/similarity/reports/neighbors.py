@@ -8,14 +8,16 @@ from collections.abc import Mapping
 from clipaudit.config.deduplication import Deduplication
 from clipaudit.config.manifests import ALL, DEDUPLICATED
 from clipaudit.config.settings import Settings
-from clipaudit.reports.specification import ReportTable, manifest_files, members, rows_of_test_sets
-from clipaudit.similarity.prunings import base, kept_searches, large_prunings, pruned, web
-from clipaudit.similarity.reports.sources import (
-    kept_neighbors,
-    neighbors_of,
-    similarity_files,
-    web_title,
+from clipaudit.reports.specification import (
+    ReportTable,
+    corpus_rows,
+    encoder_title,
+    manifest_files,
+    members,
+    numbered,
+    part_files,
 )
+from clipaudit.similarity.prunings import base, kept_searches, large_prunings, pruned, web
 from clipaudit.similarity.settings import Similarity
 from clipaudit.steps import paths
 
@@ -25,7 +27,7 @@ def near_duplicates(run: Settings, audit: Similarity) -> ReportTable:
     return ReportTable(
         sql="similarity_table2",
         inputs={"neighbors": _neighbors_of_both(audit)},
-        relations={"testsets": rows_of_test_sets(run, audit.test_sets)},
+        relations={"testsets": corpus_rows(run, "testset", audit.test_sets)},
         parameters={
             **_corpora(run, audit),
             "large_title": run.title(audit.large),
@@ -36,12 +38,12 @@ def near_duplicates(run: Settings, audit: Similarity) -> ReportTable:
 
 def second_encoder(run: Settings, audit: Similarity, second: str) -> ReportTable:
     """Table 5: similarity to the small set under two encoders."""
-    titles = [run.encoders[name].title or name for name in (audit.encoder, second)]
-    files = [neighbors_of(audit, audit.small, name) for name in (audit.encoder, second)]
+    titles = [encoder_title(run, name) for name in (audit.encoder, second)]
+    files = [paths.neighbors(name, audit.small) for name in (audit.encoder, second)]
     return ReportTable(
         sql="similarity_table5",
         inputs={"neighbors": list(dict.fromkeys(files))},
-        relations={"testsets": rows_of_test_sets(run, audit.test_sets)},
+        relations={"testsets": corpus_rows(run, "testset", audit.test_sets)},
         parameters={
             "encoder": audit.encoder,
             "second_encoder": second,
@@ -65,12 +67,14 @@ def around_gap(
     return ReportTable(
         sql=sql,
         inputs={
-            "neighbors": [neighbors_of(audit, audit.small)],
-            "similarities": similarity_files(run, audit, [audit.large, audit.small]),
+            "neighbors": [paths.neighbors(audit.encoder, audit.small)],
+            "similarities": part_files(
+                run, f"similarities/{audit.encoder}", [audit.large, audit.small]
+            ),
             "manifest_rows": manifest_files(run, made_of),
         },
         relations={
-            "testsets": rows_of_test_sets(run, audit.test_sets),
+            "testsets": corpus_rows(run, "testset", audit.test_sets),
             "members": made_of,
             "pruned": [
                 {"testset": name, "manifest": manifest} for name, manifest in manifests.items()
@@ -87,15 +91,13 @@ def nearer(run: Settings, audit: Similarity) -> ReportTable:
     if base(audit) == DEDUPLICATED:
         title = web_title(run, audit)
         train_sets.append({"corpus": web(audit), "title": title, "search": DEDUPLICATED})
-        searched.append(kept_neighbors(audit, DEDUPLICATED, audit.large))
+        searched.append(paths.kept_neighbors(audit.encoder, DEDUPLICATED, audit.large))
     return ReportTable(
         sql="similarity_table7",
         inputs={"neighbors": _neighbors_of_both(audit), "kept_neighbors": searched},
         relations={
-            "testsets": rows_of_test_sets(run, audit.test_sets),
-            "train_sets": [
-                {"position": position, **each} for position, each in enumerate(train_sets)
-            ],
+            "testsets": corpus_rows(run, "testset", audit.test_sets),
+            "train_sets": numbered(train_sets),
         },
         parameters=_corpora(run, audit),
     )
@@ -122,8 +124,10 @@ def gap_check(run: Settings, audit: Similarity) -> ReportTable:
     return ReportTable(
         sql="similarity_gap_check",
         inputs={
-            "neighbors": [neighbors_of(audit, audit.small)],
-            "kept_neighbors": [kept_neighbors(audit, name, audit.large) for name in prunings],
+            "neighbors": [paths.neighbors(audit.encoder, audit.small)],
+            "kept_neighbors": [
+                paths.kept_neighbors(audit.encoder, name, audit.large) for name in prunings
+            ],
         },
         relations={
             "searches": [
@@ -131,13 +135,31 @@ def gap_check(run: Settings, audit: Similarity) -> ReportTable:
                 for position, name in enumerate(prunings)
                 for test_set in searches[name].test_sets
             ],
-            "testsets": rows_of_test_sets(run, audit.test_sets),
+            "testsets": corpus_rows(run, "testset", audit.test_sets),
         },
     )
 
 
+# --- the set that prunings start from -------------------------------------------------------------
+
+
+def neighbors_in_web(audit: Similarity) -> str:
+    """Return the nearest samples in the set that prunings start from (LAION-200M)."""
+    if base(audit) == ALL:
+        return paths.neighbors(audit.encoder, audit.large)
+    return paths.kept_neighbors(audit.encoder, base(audit), audit.large)
+
+
+def web_title(run: Settings, audit: Similarity) -> str:
+    """Return what tables call the set that prunings start from."""
+    title = run.title(audit.large)
+    if audit.deduplication is None:
+        return title
+    return audit.deduplication.title or f"{title}, deduplicated"
+
+
 def _neighbors_of_both(audit: Similarity) -> list[str]:
-    return [neighbors_of(audit, corpus) for corpus in (audit.large, audit.small)]
+    return [paths.neighbors(audit.encoder, corpus) for corpus in (audit.large, audit.small)]
 
 
 def _corpora(run: Settings, audit: Similarity) -> dict[str, object]:

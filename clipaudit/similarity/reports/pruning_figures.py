@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from clipaudit.config.manifests import Size, size_label
 from clipaudit.config.pictures import has_pictures
 from clipaudit.config.settings import Settings
-from clipaudit.reports.figures import ReportFigure
-from clipaudit.reports.specification import ReportTable, manifest_files, members, once
+from clipaudit.reports.specification import ReportFigure, ReportTable, manifest_files, members, once
 from clipaudit.similarity.prunings import pruned, web
 from clipaudit.similarity.reports.accuracies import classified, in_grid
-from clipaudit.similarity.reports.sources import web_title
+from clipaudit.similarity.reports.neighbors import web_title
 from clipaudit.similarity.settings import NearFar, Similarity, Supervised
 from clipaudit.steps import paths
 

@@ -39,12 +39,11 @@ def similarity_tables(run: Settings) -> dict[str, ReportTable]:
     for name, small_added in (("similarity_table1", True), ("similarity_table4", False)):
         if small_added in audit.with_small:
             tables[name] = accuracies(run, audit, small_added=small_added)
-    return {name: _with_notes(run, table) for name, table in sorted(tables.items())}
-
-
-def _with_notes(run: Settings, table: ReportTable) -> ReportTable:
-    """Say below a table of accuracies which of them are missing for want of pictures."""
-    return replace(table, notes=left_out(run)) if "predictions" in table.inputs else table
+    notes = left_out(run)  # below accuracies: which of them are missing for want of pictures
+    return {
+        name: replace(table, notes=notes) if "predictions" in table.inputs else table
+        for name, table in sorted(tables.items())
+    }
 
 
 def _optional_tables(run: Settings, audit: Similarity) -> dict[str, ReportTable]:
