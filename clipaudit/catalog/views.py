@@ -20,7 +20,7 @@ from clipaudit.catalog.audit_view import audit_view
 from clipaudit.catalog.columns import comment_views
 from clipaudit.catalog.refusals import refusal
 from clipaudit.catalog.sqltext import identifier, literal
-from clipaudit.catalog.tables import CatalogFile, write_tables
+from clipaudit.catalog.tables import CatalogFile, view_columns, write_tables
 from clipaudit.config.settings import Settings
 from clipaudit.errors import StoreError
 from clipaudit.store.placements import placements
@@ -79,35 +79,22 @@ def write_catalog(
         write_tables(connection, groups, actions)
         for view, members in sorted(groups.items()):
             connection.execute(_view_sql(view, members))
-        audit = audit_view(_columns(connection), run)
+        audit = audit_view(view_columns(connection), run)
         if audit is not None and "audit" not in groups:
             connection.execute(audit)
-        comment_views(connection, _columns(connection), _report_queries(groups, actions))
+        comment_views(connection, view_columns(connection), _report_queries(groups, actions))
         connection.execute("commit")
-
-
-def _columns(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
-    """Return the columns of every view and table of a catalog, in order."""
-    found = connection.execute(
-        "select table_name, list(column_name order by column_index) from duckdb_columns() "
-        "where not internal group by table_name order by table_name"
-    ).fetchall()
-    return dict(found)
 
 
 def _report_queries(
     groups: Mapping[str, Sequence[CatalogFile]], actions: Mapping[str, Record]
 ) -> dict[str, str]:
     """Return the SQL that each report table was made by: related tables share theirs."""
-    makers = {
-        view: actions[members[0].action]
-        for view, members in groups.items()
-        if members[0].action in actions
-    }
+    makers = {view: actions.get(members[0].action) for view, members in groups.items()}
     return {
         view: str(record.ingredients.settings["sql"])
         for view, record in makers.items()
-        if "sql" in record.ingredients.settings
+        if record and "sql" in record.ingredients.settings
     }
 
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from clipaudit.catalog.columns import meaning
-from clipaudit.catalog.comments import column_comments
+from clipaudit.catalog.columns import column_comments, meaning
 from clipaudit.config.audits import audits
 from clipaudit.plaindata import Json, Row
 from clipaudit.plaintext import plain

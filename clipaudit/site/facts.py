@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import duckdb
 
+from clipaudit.catalog.tables import view_columns
 from clipaudit.config.pictures import left_out
 from clipaudit.config.settings import Settings
 from clipaudit.plaindata import Json, Row
@@ -87,16 +88,10 @@ def enabled(run: Settings) -> list[str]:
 
 
 def _samples(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    if "corpus" not in columns_of(connection, "samples"):
+    if "corpus" not in view_columns(connection).get("samples", ()):
         return {}
     query = "select corpus, count(*) from samples where corpus is not null group by corpus"
     return dict(connection.execute(query).fetchall())
-
-
-def columns_of(connection: duckdb.DuckDBPyConnection, view: str) -> list[str]:
-    """Return the columns of a view of a catalog; none where it has no such view."""
-    query = "select column_name from duckdb_columns() where table_name = ? order by column_index"
-    return [name for (name,) in connection.execute(query, [view]).fetchall()]
 
 
 def _model(action: Json) -> tuple[str, str, str, float]:
@@ -119,15 +114,16 @@ def _versions(graph: Graph) -> dict[str, str]:
 
 def drops(connection: duckdb.DuckDBPyConnection) -> list[Drop]:
     """Return the samples that stages could not use, by stage, corpus and reason."""
-    query = "select view_name from duckdb_views() where not internal order by view_name"
-    views = [name for (name,) in connection.execute(query).fetchall()]
     return [
-        drop for view in views if view.startswith("drops_") for drop in _drops(connection, view)
+        drop
+        for view, columns in view_columns(connection).items()
+        if view.startswith("drops_")
+        for drop in _drops(connection, view, columns)
     ]
 
 
-def _drops(connection: duckdb.DuckDBPyConnection, view: str) -> list[Drop]:
-    named = [name for name in ("corpus", "source") if name in columns_of(connection, view)]
+def _drops(connection: duckdb.DuckDBPyConnection, view: str, columns: Sequence[str]) -> list[Drop]:
+    named = [name for name in ("corpus", "source") if name in columns]
     corpus = f"coalesce({', '.join(named)})" if named else "''"
     found = connection.execute(
         f"select stage, {corpus} as of, reason, count(*), "
@@ -200,7 +196,7 @@ def _hours(seconds: float) -> str:
 
 
 def _epochs(connection: duckdb.DuckDBPyConnection) -> tuple[Line, ...]:
-    if "epoch" not in columns_of(connection, "epochs"):
+    if "epoch" not in view_columns(connection).get("epochs", ()):
         return ()
     query = (
         "select recipe, manifest, count(*), round(avg(seconds), 2) from epochs "

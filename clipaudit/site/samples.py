@@ -14,6 +14,7 @@ from clipaudit.catalog.samples.catalog import SampleCatalog
 from clipaudit.catalog.samples.excerpt import Excerpt
 from clipaudit.catalog.samples.fate import fate_at
 from clipaudit.catalog.sqltext import identifier
+from clipaudit.catalog.tables import view_columns
 from clipaudit.config.pictures import has_pictures
 from clipaudit.config.settings import Settings
 from clipaudit.corpora.addresses import sample_address
@@ -134,8 +135,8 @@ def _excerpt(
         values = ", ".join(f"({shard}, {row})" for shard, row in addresses)
         if values:
             connection.execute(f"insert into wanted values {values}")
-        columns = _columns_of_views(connection)
-        if {"duplicate_shard", "duplicate_row"} <= columns.get("duplicates", set()):
+        columns = view_columns(connection, "whole")
+        if {"duplicate_shard", "duplicate_row"} <= set(columns.get("duplicates", ())):
             connection.execute(
                 "insert into wanted select duplicate_shard, duplicate_row from whole.duplicates "
                 "semi join wanted using (shard, row) where duplicate_shard is not null"
@@ -150,16 +151,8 @@ def _excerpt(
         yield connection
 
 
-def _columns_of_views(connection: duckdb.DuckDBPyConnection) -> dict[str, set[str]]:
-    found = connection.execute(
-        "select table_name, list(column_name) from duckdb_columns() "
-        "where database_name = 'whole' and not internal group by table_name"
-    ).fetchall()
-    return {view: set(columns) for view, columns in found}
-
-
-def _excerpt_sql(view: str, columns: set[str]) -> str | None:
-    pairs = [pair for pair in _PAIRS if set(pair) <= columns]
+def _excerpt_sql(view: str, columns: Sequence[str]) -> str | None:
+    pairs = [pair for pair in _PAIRS if set(pair) <= set(columns)]
     if not pairs and view not in _WHOLE:
         return None
     is_wanted = " or ".join(f"({shard}, {row}) in (from wanted)" for shard, row in pairs)

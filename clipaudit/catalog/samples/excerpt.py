@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import duckdb
 
@@ -17,16 +18,12 @@ class Excerpt(SampleCatalog):
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Read nothing yet."""
         super().__init__(connection)
-        self._read_views: dict[tuple[str, tuple[str, ...]], Mapping[Address, list[Row]]] = {}
+        self._once = cache(self._read)
 
-    def about(self, address: Address, view: str, order: Sequence[str]) -> list[Row]:
+    def about(self, address: Address, view: str, *order: str) -> list[Row]:
         """Return the rows of a view about one sample, in the order of those columns it has."""
-        if not self.has(view, "shard", "row"):
-            return []
-        asked = view, tuple(order)
-        if asked not in self._read_views:
-            self._read_views[asked] = self._read(*asked)
-        return self._read_views[asked].get(address, [])
+        has_samples = self.has(view, "shard", "row")
+        return self._once(view, order).get(address, []) if has_samples else []
 
     def _read(self, view: str, order: Sequence[str]) -> Mapping[Address, list[Row]]:
         found: dict[Address, list[Row]] = defaultdict(list)
@@ -35,4 +32,4 @@ class Excerpt(SampleCatalog):
         for asked in self.ask(f"select {corpus}, {self.shown(view)} from {view}{ordered}"):
             row = {column: value for column, value in asked.items() if column != _ASKED}
             found[Address(asked[_ASKED], row["shard"], row["row"])].append(row)
-        return dict(found)
+        return found

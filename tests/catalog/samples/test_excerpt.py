@@ -41,6 +41,6 @@ def test_each_view_is_read_once(tmp_path, monkeypatch):
         monkeypatch.setattr(excerpt, "ask", lambda sql, *rest: asked.append(sql) or ask(sql, *rest))
 
         for place in PLACES:
-            excerpt.about(Address("large", *place), "drops_spot", ("reason",))
+            excerpt.about(Address("large", *place), "drops_spot", "reason")
 
     assert len(asked) == 1
