@@ -49,6 +49,9 @@ PARTS = (
 )
 
 
+_HIDDEN = "This run's settings keep pictures out of the report: uids stand in their place."
+
+
 @dataclass(frozen=True)
 class Site:
     """All that the report shows."""
@@ -96,7 +99,9 @@ def rendered(site: Site) -> Iterator[tuple[str, str]]:
     for content in site.tables:
         yield render.table(content)
     yield render("figures", heading="Figures", figures=_cards(site, galleries=False), note="")
-    yield render.galleries()
+    note = "" if site.shows_pictures else _HIDDEN
+    galleries = _cards(site, galleries=True)
+    yield render("galleries", "figures", heading="Galleries", figures=galleries, note=note)
     for figure in site.figures:
         yield render.figure(figure)
     yield render("samples", samples=site.samples, left_out=site.samples_left_out)
@@ -172,22 +177,6 @@ class _Renderer:
             view=grid_view(content, self.pages),
             samples=shown_here if figure.is_gallery else (),
             files=self.site.files.get(content.name, ()),
-        )
-
-    def galleries(self) -> tuple[str, str]:
-        """Return the page of all galleries."""
-        note = (
-            "" if self.site.shows_pictures
-            else "This run's settings keep pictures out of the report: uids stand in their place."
-        )  # fmt: skip
-        figures = _cards(self.site, galleries=True)
-        return self(
-            "galleries",
-            "figures",
-            "galleries.html",
-            heading="Galleries",
-            figures=figures,
-            note=note,
         )
 
 
