@@ -40,7 +40,8 @@ def import_img2dataset(folder: Path, name: str, *, compared: int | None = None) 
     for whatever does not agree.
     """
     tars = complete_shards(folder)
-    chosen = _evenly(tars, len(tars) if compared is None else min(compared, len(tars)))
+    count = len(tars) if compared is None else min(compared, len(tars))
+    chosen = [tars[place * len(tars) // count] for place in range(count)]  # evenly
     _refuse_differences(chosen)
     counted = _count(tars)
     block = {
@@ -172,10 +173,6 @@ def _notes(tars: Sequence[Path], compared: Sequence[Path], counted: Counted) -> 
     if counted.without_caption:
         notes.append(f"{counted.without_caption:,} successes have no caption: index drops them")
     return notes
-
-
-def _evenly(tars: Sequence[Path], count: int) -> list[Path]:
-    return [tars[place * len(tars) // count] for place in range(count)]
 
 
 def _listed(lines: Sequence[str]) -> str:
