@@ -67,11 +67,6 @@ def run_events(run: Recorded, store: Store) -> "Iterator[RunEvent]":
         )
 
 
-def run_id(key: str, record: Record) -> str:
-    """Return the id of an execution, a UUID of its action's key and its start."""
-    return str(uuid.uuid5(RUN_IDS, f"{key} {record.execution.started}"))
-
-
 class _Facets:
     """What the events say of runs, jobs and data sets."""
 
@@ -107,7 +102,7 @@ class _Facets:
         python = record.execution.versions.get("python")
         if python:
             facets["processing_engine"] = engine.ProcessingEngineRunFacet(python, name="python")
-        return Run(run_id(key, record), facets)
+        return Run(str(uuid.uuid5(RUN_IDS, f"{key} {record.execution.started}")), facets)
 
     def job(self, record: Record) -> "Job":
         from openlineage.client.event_v2 import Job
