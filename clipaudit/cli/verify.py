@@ -134,13 +134,12 @@ def _tell_fates(fates: "Sequence[Outcome]") -> None:
 def _document(report: "Report", fates: "Sequence[Outcome]") -> dict[str, object]:
     counts = {"pointers": report.pointers, "objects": report.objects, "bytes": report.bytes}
     counts["remote"] = report.remote
-    faults = [{**asdict(fault), "pointer": _name(fault.pointer)} for fault in report.faults]
+    faults = [
+        {**asdict(fault), "pointer": str(fault.pointer) if fault.pointer else None}
+        for fault in report.faults
+    ]
     again = [{**asdict(fate), "pointer": str(fate.pointer), "word": fate.word} for fate in fates]
     return {**counts, "faults": faults, "repaired": again}
-
-
-def _name(path: Path | None) -> str | None:
-    return None if path is None else str(path)
 
 
 def _judge(report: "Report", fates: "Sequence[Outcome]", strict: bool) -> None:

@@ -9,7 +9,7 @@ can be set against it and the objects that it names stay. A `RecordedRun` is eit
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
@@ -122,6 +122,10 @@ class RecordedRun:
         if recorded not in self._inside:
             self._inside[recorded] = self._find(PurePosixPath(recorded).parts) or recorded
         return self._inside[recorded]
+
+    def files(self, inputs: Iterable[ActionInput]) -> list[tuple[str, ActionInput]]:
+        """Return recorded inputs by path: relative to the results folder, a user's as it is."""
+        return [(self.inside(file.path) if file.action else file.path, file) for file in inputs]
 
     def _find(self, parts: tuple[str, ...]) -> str | None:
         for above in (self._above, *range(len(parts))):

@@ -1,7 +1,7 @@
 """The walk from pointers down to the actions that they come from."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from clipaudit.store.actions import ActionInput
@@ -56,19 +56,19 @@ def actions_below(results: Path, store: Store, pointers: Iterable[Path]) -> dict
     found: dict[str, Record] = {}
     level = list(dict.fromkeys(placement(results, pointer).action for pointer in pointers))
     while level:
-        records = read_records(store, level)
-        for key in level:
-            found[key] = records[key] if key in records else read_record(store, key)
+        found |= known_records(store, level)
         files = (file for key in level for file in _inputs(found[key]))
         below = dict.fromkeys(makers.maker(file) for file in files)
         level = [key for key in below if key and key not in found]
     return found
 
 
+def known_records(store: Store, keys: Sequence[str]) -> dict[str, Record]:
+    """Return the records of these actions, in order; raise StoreError for one without."""
+    found = read_records(store, keys)
+    # read_record says what is wrong with one that is missing
+    return {key: found[key] if key in found else read_record(store, key) for key in keys}
+
+
 def _inputs(record: Record) -> list[ActionInput]:
     return [file for files in record.ingredients.inputs.values() for file in files]
-
-
-def maker(results: Path, file: ActionInput) -> str | None:
-    """Return the action that made one recorded input; for more than a few, keep a `Makers`."""
-    return Makers(results).maker(file)

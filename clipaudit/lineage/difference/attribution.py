@@ -24,8 +24,9 @@ from clipaudit.lineage.difference.differences import (
 from clipaudit.lineage.difference.ingredient_changes import File, match_files
 from clipaudit.lineage.recorded_sql import table_sql
 from clipaudit.lineage.snapshots import RecordedRun
+from clipaudit.lineage.why.recomputing import given_tables
 from clipaudit.plaindata import Json, Row
-from clipaudit.reports.tables import published_values, report_table
+from clipaudit.reports.tables import report_table
 from clipaudit.store.actions import ActionInput, LabelledFile
 from clipaudit.store.records import read_record
 from clipaudit.store.store import Pointer, Store
@@ -100,10 +101,7 @@ class _Recipe:
             ]
             for view, each in self.views.items()
         }
-        for view, rows in self.own["relations"].items():
-            views[view] = pa.Table.from_pylist(rows)
-        views["published"] = published_values(self.own["table"])
-        return report_table(self.sql, views, self.own["parameters"])
+        return report_table(self.sql, {**views, **given_tables(self.own)}, self.own["parameters"])
 
 
 _Named = tuple[str, bool, _Recipe]  # what is substituted, whether it is whole, and the recipe
@@ -150,10 +148,7 @@ def _recipe(
         "parameters": settings.get("parameters", {}),
         "table": settings.get("table", ""),
     }
-    views = {
-        view: [(run.inside(file.path) if file.action else file.path, file) for file in files]
-        for view, files in record.ingredients.inputs.items()
-    }
+    views = {view: run.files(files) for view, files in record.ingredients.inputs.items()}
     stores = (runs[0].store, runs[1].store)
     return _Recipe(stores, sql.name, sql.is_installed, own, views)
 

@@ -86,11 +86,6 @@ class TableChange:
     types: Mapping[str, tuple[str, str]]  # of columns whose type differs
     is_moved: bool  # rows that both have stand in another order
 
-    @property
-    def cells(self) -> int:
-        """Return how many cells differ in rows that both versions have."""
-        return sum(len(row.cells) for row in self.rows)
-
 
 def table_changes(
     before: "pa.Table", after: "pa.Table", *, grain: Sequence[str] = ()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import add
 from statistics import median
 from typing import Any
 
@@ -46,14 +47,7 @@ class Cost:
 
     def __add__(self, other: "Cost") -> "Cost":
         """Return what both take."""
-        return Cost(
-            self.jobs + other.jobs,
-            self.cpu_hours + other.cpu_hours,
-            self.gpu_hours + other.gpu_hours,
-            self.bytes + other.bytes,
-            self.unknown + other.unknown,
-            self.typical + other.typical,
-        )
+        return Cost(*map(add, vars(self).values(), vars(other).values()))
 
 
 NOTHING = Cost()
@@ -70,6 +64,21 @@ class Execution:
     bytes: int
 
 
+def ask_records(
+    store: Store, query: str, names: list[str], **more: object
+) -> list[tuple[Any, ...]]:
+    """Ask SQL of a store's records for what its parameter `names` says; of no name, nothing."""
+    if not names:
+        return []
+    import duckdb
+
+    from clipaudit.store.packing import register_records
+
+    with duckdb.connect() as connection:
+        register_records(connection, store)
+        return connection.execute(query, {"names": names, **more}).fetchall()
+
+
 class History:
     """The recorded executions of some steps: the last of every job, and which there are by code."""
 
@@ -81,25 +90,15 @@ class History:
             (step, frozenset(wildcards.items())): Execution(
                 action, seconds, threads, device, int(size or 0)
             )
-            for step, wildcards, action, seconds, threads, device, size in self._ask(
-                _LAST, sorted(set(steps))
+            for step, wildcards, action, seconds, threads, device, size in ask_records(
+                store, _LAST, sorted(set(steps))
             )
         }
 
     def actions(self, codes: Iterable[tuple[str, str]]) -> list[str]:
         """Return the actions that were recorded of some steps, each under a code digest, sorted."""
-        return [action for (action,) in self._ask(_ACTIONS, [" ".join(each) for each in codes])]
-
-    def _ask(self, query: str, names: list[str]) -> list[tuple[Any, ...]]:
-        if not names:
-            return []
-        import duckdb
-
-        from clipaudit.store.packing import register_records
-
-        with duckdb.connect() as connection:
-            register_records(connection, self._store)
-            return connection.execute(query, {"names": names}).fetchall()
+        named = [" ".join(each) for each in codes]
+        return [action for (action,) in ask_records(self._store, _ACTIONS, named)]
 
     def last(self, step: str, wildcards: Mapping[str, str]) -> Execution | None:
         """Return the last execution of the job of these wildcards; None if it was never run."""

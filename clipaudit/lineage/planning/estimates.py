@@ -122,30 +122,10 @@ class Estimate:
     samples: Mapping[str, str]  # by corpus: how many a shard holds, and who says so
     free_bytes: int  # on the disk of the store
 
-    @property
-    def cpu_hours(self) -> float:
-        """Return the hours of one core that are known of."""
-        return sum(each.cpu_hours for each in self.stages)
-
-    @property
-    def gpu_hours(self) -> float:
-        """Return the hours of one GPU that are known of."""
-        return sum(each.gpu_hours for each in self.stages)
-
-    @property
-    def bytes(self) -> float:
-        """Return the bytes of the store that are known of."""
-        return sum(each.bytes for each in self.stages)
-
-    @property
-    def untimed(self) -> int:
-        """Return how many jobs count for no hours."""
-        return sum(each.untimed for each in self.stages)
-
-    @property
-    def unsized(self) -> int:
-        """Return how many jobs count for no bytes."""
-        return sum(each.unsized for each in self.stages)
+    def total(self, what: str) -> float:
+        """Return the sum of a field of the stages: `jobs`, `cpu_hours`, `untimed` ..."""
+        total: float = sum(getattr(each, what) for each in self.stages)
+        return total
 
 
 def estimate(workflow: Workflow, rates: Rates, sizes: ShardSizes) -> Estimate:

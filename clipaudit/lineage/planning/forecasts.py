@@ -16,10 +16,9 @@ from clipaudit.lineage.planning.forecast import Forecast, Planned
 from clipaudit.lineage.planning.precedents import Precedents
 from clipaudit.lineage.planning.reasons import Reason, changes
 from clipaudit.steps.codedigest import SCRIPTS, code_parts
-from clipaudit.steps.jobs import Job, Workflow
+from clipaudit.steps.jobs import Workflow
 from clipaudit.store.code_records import read_code
 from clipaudit.store.records import Record, read_records
-from clipaudit.store.store import Store
 
 _RECORDS_AT_ONCE = 5_000  # held in memory, some 10 kB each
 
@@ -47,7 +46,8 @@ def outlook(workflow: Workflow, scripts: Path = SCRIPTS) -> list[Outlook]:
     moving = [each for each in planned if each.fate != "current"]
     history = History(forecast.store, {each.job.rule for each in moving if each.ingredients})
     planned = _settled(planned, forecast, history)
-    before = _before([each for each in planned if each.fate != "current"], forecast.store, history)
+    past = (_past(each, history) for each in planned if each.fate != "current")
+    before = read_records(forecast.store, filter(None, past))
     return [
         Outlook(each)
         if each.fate == "current"
@@ -69,10 +69,6 @@ def _past(planned: Planned, history: History) -> str:
     return planned.placed or (last.action if last else "")
 
 
-def _before(moving: Sequence[Planned], store: Store, history: History) -> dict[str, Record]:
-    return read_records(store, filter(None, (_past(each, history) for each in moving)))
-
-
 def _reasons(
     planned: Planned, before: Record | None, forecast: Forecast, scripts: Path
 ) -> list[Reason]:
@@ -90,15 +86,13 @@ def _reasons(
         name: {path: forecast.rule_of(path) for path in paths}
         for name, paths in planned.unknown.items()
     }
-    code_now = _code_parts(job, scripts) if now.code != before.ingredients.code else {}
+    code_now = {}
+    if now.code != before.ingredients.code:
+        files = [Path(file) for file in job.params.get("code_files", ())]
+        code_now = code_parts(scripts / f"{job.script}.py", files)
     code_before = read_code(forecast.store, before.ingredients.code)
     reasons += changes(now, unknown, before.ingredients, code_now=code_now, code_before=code_before)
     return reasons or [Reason("job", job.cause or "another action lies in its place")]
-
-
-def _code_parts(job: Job, scripts: Path) -> dict[str, str]:
-    files = [Path(file) for file in job.params.get("code_files", ())]
-    return code_parts(scripts / f"{job.script}.py", files)
 
 
 # --- jobs with unknown inputs ------------------------------------------------------------------

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from clipaudit.lineage.planning.costs import ask_records
 from clipaudit.lineage.planning.dimensions import UNKNOWN, dimension_of
 from clipaudit.lineage.planning.scaling import EMBEDDING_INPUTS, Law, Reading, law_of
 from clipaudit.plaindata import Json
@@ -60,7 +61,8 @@ def observations(store: Store, scripts: Mapping[str, str]) -> list[Observation]:
     At most MOST_RECORDS of each rule, by rule and action; none where nothing is recorded. Those
     that grow with a dimension of embeddings which nothing tells are left out.
     """
-    records = read_records(store, _latest(store, sorted(scripts)))
+    latest = ask_records(store, _LATEST, sorted(scripts), most=MOST_RECORDS)
+    records = read_records(store, (action for (action,) in latest))
     history = _Past(store, list(records.values()))
     ordered = sorted(records.values(), key=lambda each: (each.ingredients.step, each.action))
     pairs = [(record, law_of(scripts[record.ingredients.step])) for record in ordered]
@@ -94,17 +96,6 @@ def model_of(settings: Json) -> str:
 
 def _named(definition: Json) -> str:
     return json.dumps(definition, sort_keys=True, separators=(",", ":")) if definition else ""
-
-
-def _latest(store: Store, rules: list[str]) -> list[str]:
-    import duckdb
-
-    from clipaudit.store.packing import register_records
-
-    with duckdb.connect() as connection:
-        register_records(connection, store)
-        asked = {"names": rules, "most": MOST_RECORDS}
-        return [action for (action,) in connection.execute(_LATEST, asked).fetchall()]
 
 
 def _observed(record: Record, law: Law, reading: Reading) -> Observation:
