@@ -3,8 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,22 +62,16 @@ def verify(
       clipaudit verify
       clipaudit verify --repair --configfile my.yaml
     """
-    from clipaudit.lineage.keeping.verification import verify_results
     from clipaudit.store.store import Store
 
     place = Store(store)
-
-    def check() -> "Report":
-        with _progress() as progress:
-            return verify_results(results, place, everything=everything, progress=progress)
-
-    report = check()
+    report = _hashed(results, place, everything)
     fates: list[Outcome] = []
     if form == "text":
         _tell(report)
     if repair and report.broken:
         fates = _repair(results, place, report, profile, configfiles)
-        report = check()
+        report = _hashed(results, place, everything)
         if form == "text":
             _tell_fates(fates)
             _tell(report)
@@ -159,9 +152,10 @@ def _judge(report: "Report", fates: "Sequence[Outcome]", strict: bool) -> None:
         click.echo(f"Warning: {unverifiable} places are unverifiable.", err=True)
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Give what shows bytes done on standard error: a bar on a terminal, else a line at the end."""
+def _hashed(results: Path, store: "Store", everything: bool) -> "Report":
+    """Verify; on standard error show the bytes done: by a bar on a terminal, else in the end."""
+    from clipaudit.lineage.keeping.verification import verify_results
+
     if sys.stderr.isatty():
         from tqdm import tqdm
 
@@ -171,15 +165,10 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
                 bar.total = total
                 bar.update(done - bar.n)
 
-            yield show
-        return
-    last, started = 0, time.monotonic()
-
-    def keep(done: int, total: int) -> None:
-        nonlocal last
-        last = done
-
-    yield keep
+            return verify_results(results, store, everything=everything, progress=show)
+    started = time.monotonic()
+    report = verify_results(results, store, everything=everything)
     seconds = max(time.monotonic() - started, 1e-9)
-    rate = last / seconds / 1e6
-    click.echo(f"hashed {last:,} bytes in {seconds:.1f} s, {rate:.0f} MB/s", err=True)
+    rate = report.bytes / seconds / 1e6
+    click.echo(f"hashed {report.bytes:,} bytes in {seconds:.1f} s, {rate:.0f} MB/s", err=True)
+    return report

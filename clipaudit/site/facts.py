@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import duckdb
 
@@ -41,16 +42,6 @@ class Drop:
     reason: str
     samples: int
     examples: tuple[Line, ...]  # shard, row, key, detail; the first by address
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What the jobs of a run took when they were computed, in plain lines."""
-
-    totals: Mapping[str, str]
-    steps: tuple[Line, ...]
-    slowest: tuple[Line, ...]
-    epochs: tuple[Line, ...]
 
 
 # --- data and models ---------------------------------------------------------------------------
@@ -144,27 +135,29 @@ def _example(sample: Row) -> Line:
 # --- cost --------------------------------------------------------------------------------------
 
 
-def run_cost(graph: Graph, connection: duckdb.DuckDBPyConnection) -> Cost:
-    """Return what the jobs took, by step the dearest first."""
+def run_cost(graph: Graph, connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+    """Return what the jobs took when they were computed: totals by name, and lines of tables.
+
+    Lines of steps, the dearest first, of the slowest jobs, and of trainings by their epochs.
+    """
     actions = list(graph["actions"].values())
     steps: dict[str, list[Json]] = {}
     for action in actions:
         steps.setdefault(action["step"], []).append(action)
     ordered = sorted(steps.items(), key=lambda step: (-_cpu_seconds(step[1]), step[0]))
     slowest = sorted(actions, key=lambda action: -action["seconds"])[:SLOWEST]
-    return Cost(
-        {
+    memory = max((action["peak_memory_mb"] for action in actions), default=0)
+    return {
+        "totals": {
             "Jobs": count(len(actions)),
             "Time, all jobs": _hours(sum(action["seconds"] for action in actions)),
             "CPU time, all jobs": _hours(_cpu_seconds(actions)),
-            "Peak memory of a job": (
-                f"{count(max((action['peak_memory_mb'] for action in actions), default=0))} MB"
-            ),
+            "Peak memory of a job": f"{count(memory)} MB",
         },
-        tuple((name, *_step_cost(group)) for name, group in ordered),
-        tuple(map(_job, slowest)),
-        _epochs(connection),
-    )
+        "steps": [(name, *_step_cost(group)) for name, group in ordered],
+        "slowest": list(map(_job, slowest)),
+        "epochs": _epochs(connection),
+    }
 
 
 def _cpu_seconds(actions: Sequence[Json]) -> float:

@@ -11,7 +11,7 @@ from clipaudit.reports.layouts import MISSING
 from clipaudit.site.answers import Answered
 from clipaudit.site.cells import PrintedCell
 from clipaudit.site.content import FigureContent, TableContent, audit_of, title_of
-from clipaudit.site.facts import Cost, Drop, Facts
+from clipaudit.site.facts import Drop, Facts
 from clipaudit.site.published_numbers import (
     printed_tables,
     published_lines,
@@ -67,7 +67,7 @@ class Site:
     shows_pictures: bool
     drops: Sequence[Drop]
     settings: Mapping[str, str]  # YAML by section
-    cost: Cost
+    cost: Mapping[str, Any]  # of run_cost
     files: Mapping[str, Sequence[str]]  # name of a table or a figure -> its files, to download
     parts: Sequence[tuple[str, str]] = PARTS
 
@@ -113,10 +113,7 @@ def rendered(site: Site) -> Iterator[tuple[str, str]]:
     counts = [(drop.stage, drop.corpus, drop.reason, drop.samples) for drop in site.drops]
     yield render("drops", drops=site.drops, counts=counts)
     yield render("settings", sections=site.settings)
-    cost = site.cost
-    yield render(
-        "cost", totals=cost.totals, steps=cost.steps, slowest=cost.slowest, epochs=cost.epochs
-    )
+    yield render("cost", **site.cost)
 
 
 class _Renderer:

@@ -158,16 +158,14 @@ class SampleCatalog:
             )
         return {**found[0], **(tar[0] if tar else {"shard_path": None, "shard_sha256": None})}
 
-    def samples_at(self, corpus: str, places: Sequence[tuple[int, int]]) -> list[Row]:
-        """Return shard, row, key, uid and caption of some samples of a corpus."""
-        if not places:
-            return []
-        values = ", ".join(f"({shard}, {row})" for shard, row in places)
-        return self.ask(
+    def named(self, address: Address) -> Row | None:
+        """Return shard, row, key, uid and caption of a sample; None where there is none."""
+        found = self.ask(
             "select shard, row, key, uid, caption from samples "
-            f"where corpus = ? and (shard, row) in ({values}) order by shard, row",
-            [corpus],
+            "where corpus = ? and shard = ? and row = ?",
+            [address.corpus, address.shard, address.row],
         )
+        return found[0] if found else None
 
 
 def _several(corpus: str, name: str, found: Sequence[Row]) -> str:

@@ -35,7 +35,7 @@ class Outlook:
     cost: Cost = NOTHING
 
 
-def outlook(workflow: Workflow, scripts: Path = SCRIPTS) -> list[Outlook]:
+def outlook(workflow: Workflow) -> list[Outlook]:
     """Return the outlook of every job of a workflow, in its order.
 
     Jobs whose action keys are equal compute once: the first is certain, the others are stored,
@@ -53,7 +53,7 @@ def outlook(workflow: Workflow, scripts: Path = SCRIPTS) -> list[Outlook]:
         if each.fate == "current"
         else Outlook(
             each,
-            _reasons(each, before.get(_past(each, history)), forecast, scripts),
+            _reasons(each, before.get(_past(each, history)), forecast),
             history.cost(each.job.rule, each.job.wildcards, int(each.job.resources.get("gpu", 0))),
         )
         for each in planned
@@ -69,9 +69,7 @@ def _past(planned: Planned, history: History) -> str:
     return planned.placed or (last.action if last else "")
 
 
-def _reasons(
-    planned: Planned, before: Record | None, forecast: Forecast, scripts: Path
-) -> list[Reason]:
+def _reasons(planned: Planned, before: Record | None, forecast: Forecast) -> list[Reason]:
     job, now = planned.job, planned.ingredients
     if now is None:
         return [Reason("job", job.cause)]
@@ -89,7 +87,7 @@ def _reasons(
     code_now = {}
     if now.code != before.ingredients.code:
         files = [Path(file) for file in job.params.get("code_files", ())]
-        code_now = code_parts(scripts / f"{job.script}.py", files)
+        code_now = code_parts(SCRIPTS / f"{job.script}.py", files)
     code_before = read_code(forecast.store, before.ingredients.code)
     reasons += changes(now, unknown, before.ingredients, code_now=code_now, code_before=code_before)
     return reasons or [Reason("job", job.cause or "another action lies in its place")]
