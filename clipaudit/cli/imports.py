@@ -43,7 +43,19 @@ def importer(read: Callable[..., "Imported"]) -> Decorator:
 
     @wraps(read)
     def command(output: Path | None, force: bool, **values: Any) -> None:  # noqa: ANN401
-        _put(read(**values), output, force)
+        from clipaudit.imports.blocks import block_text
+        from clipaudit.imports.settings_file import add_blocks
+        from clipaudit.plaintext import plain
+
+        imported = read(**values)
+        for note in imported.notes:
+            click.echo(note, err=True)
+        if output is None:
+            click.echo(block_text(imported.blocks), nl=False)
+            return
+        add_blocks(output, imported.blocks, force=force)
+        names = [f"{part}.{name}" for part, named in imported.blocks.items() for name in named]
+        click.echo(f"{plain(output)}: {', '.join(names)}", err=True)
 
     for decorator in (
         click.option("--force", is_flag=True, help="Replace what differs."),
@@ -228,19 +240,3 @@ def datacomp(
     if metadata is None:
         return import_listed_datacomp(folder, name, encoder=encoder, array=array)
     return import_datacomp(folder, metadata, name, encoder=encoder, array=array, compared=compared)
-
-
-def _put(imported: "Imported", output: Path | None, force: bool) -> None:
-    """Print the blocks or add them to a file; what was counted goes to standard error."""
-    from clipaudit.imports.blocks import block_text
-    from clipaudit.imports.settings_file import add_blocks
-    from clipaudit.plaintext import plain
-
-    for note in imported.notes:
-        click.echo(note, err=True)
-    if output is None:
-        click.echo(block_text(imported.blocks), nl=False)
-        return
-    add_blocks(output, imported.blocks, force=force)
-    names = [f"{section}.{name}" for section, named in imported.blocks.items() for name in named]
-    click.echo(f"{plain(output)}: {', '.join(names)}", err=True)

@@ -1,6 +1,6 @@
 """What the report says of the run itself: its data, its models, its losses and what it cost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,17 +22,6 @@ _TRAINING_STEPS = {"train": "CLIP", "train_supervised": "classifier"}
 
 
 @dataclass(frozen=True)
-class Facts:
-    """Run facts for the overview: lines of plain tables, and names with values."""
-
-    summary: Mapping[str, str]
-    left_out: tuple[str, ...]  # sentences: what the audits do not say, and why
-    corpora: tuple[Line, ...]
-    models: tuple[Line, ...]
-    versions: Mapping[str, str]
-
-
-@dataclass(frozen=True)
 class Drop:
     """Samples of one corpus that one stage could not use for one reason."""
 
@@ -47,8 +36,12 @@ class Drop:
 # --- data and models ---------------------------------------------------------------------------
 
 
-def run_facts(run: Settings, connection: duckdb.DuckDBPyConnection, graph: Graph) -> Facts:
-    """Return what a run is about; samples are those that could be indexed."""
+def run_facts(run: Settings, connection: duckdb.DuckDBPyConnection, graph: Graph) -> dict[str, Any]:
+    """Return what a run is about: a summary by name, lines of corpora and models, versions.
+
+    `left_out` are sentences: what the audits do not say, and why. Samples are those that could be
+    indexed.
+    """
     actions = graph["actions"].values()
     samples = _samples(connection)
     corpora = tuple(
@@ -69,8 +62,13 @@ def run_facts(run: Settings, connection: duckdb.DuckDBPyConnection, graph: Graph
     if dates:
         summary["Computed"] = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
         summary["On"] = ", ".join(hosts)
-    said = tuple(map(plain, left_out(run)))
-    return Facts(summary, said, corpora, tuple(sorted(map(_model, trained))), _versions(graph))
+    return {
+        "summary": summary,
+        "left_out": list(map(plain, left_out(run))),
+        "corpora": corpora,
+        "models": sorted(map(_model, trained)),
+        "versions": _versions(graph),
+    }
 
 
 def enabled(run: Settings) -> list[str]:

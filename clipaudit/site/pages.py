@@ -11,12 +11,8 @@ from clipaudit.reports.layouts import MISSING
 from clipaudit.site.answers import Answered
 from clipaudit.site.cells import PrintedCell
 from clipaudit.site.content import FigureContent, TableContent, audit_of, title_of
-from clipaudit.site.facts import Drop, Facts
-from clipaudit.site.published_numbers import (
-    printed_tables,
-    published_lines,
-    published_pairs,
-)
+from clipaudit.site.facts import Drop
+from clipaudit.site.published_numbers import published_lines, published_pairs
 from clipaudit.site.samples import SamplePage
 from clipaudit.site.values import shown
 
@@ -48,7 +44,6 @@ PARTS = (
     ("cost", "Cost"),
 )
 
-
 _HIDDEN = "This run's settings keep pictures out of the report: uids stand in their place."
 
 
@@ -59,7 +54,7 @@ class Site:
     title: str
     version: str
     answers: Sequence[Answered]
-    facts: Facts
+    facts: Mapping[str, Any]  # of run_facts
     tables: Sequence[TableContent]
     figures: Sequence[FigureContent]
     samples: Sequence[SamplePage]
@@ -107,9 +102,7 @@ def rendered(site: Site) -> Iterator[tuple[str, str]]:
     yield render("samples", samples=site.samples, left_out=site.samples_left_out)
     for sample in site.samples:
         yield render("samples", "sample", sample.page, sample=sample)
-    yield render(
-        "published", pairs=published_pairs(site.tables), contents=printed_tables(site.tables)
-    )
+    yield render("published", pairs=published_pairs(site.tables))
     counts = [(drop.stage, drop.corpus, drop.reason, drop.samples) for drop in site.drops]
     yield render("drops", drops=site.drops, counts=counts)
     yield render("settings", sections=site.settings)
@@ -132,7 +125,7 @@ class _Renderer:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self.environment.filters["shown"] = shown
+        self.environment.filters |= {"shown": shown, "published_lines": published_lines}
 
     def __call__(
         self,
@@ -157,7 +150,6 @@ class _Renderer:
             content=content,
             view=grid_view(content, self.pages),
             legend=content.comments,
-            published=published_lines(content),
             files=self.site.files.get(content.name, ()),
         )
 

@@ -196,12 +196,6 @@ def _jpeg(data: bytes) -> bytes | str:
     return written.getvalue()
 
 
-def jpeg_size(data: bytes) -> tuple[int, int]:
-    """Return the width and height of a picture."""
-    picture = open_picture(data)
-    return picture.width, picture.height
-
-
 def told_fate(fate: Json) -> dict[str, Any]:
     r"""Return what a page tells of a sample: what says nothing left out, every text harmless.
 
