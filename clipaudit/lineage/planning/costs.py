@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from operator import add
 from statistics import median
 from typing import Any
@@ -85,7 +86,7 @@ class History:
     def __init__(self, store: Store, steps: Iterable[str]) -> None:
         """Read the last executions of these steps; of no step, no record is opened."""
         self._store = store
-        self._medians: dict[str, Execution] = {}
+        self._typical = cache(self._median)
         self._last = {
             (step, frozenset(wildcards.items())): Execution(
                 action, seconds, threads, device, int(size or 0)
@@ -122,16 +123,14 @@ class History:
             typical=0 if last else 1,
         )
 
-    def _typical(self, step: str) -> Execution | None:
-        if step not in self._medians:
-            ran = [past for (name, _), past in self._last.items() if name == step]
-            if not ran:
-                return None
-            self._medians[step] = Execution(
-                action="",
-                seconds=median(past.seconds for past in ran),
-                threads=round(median(past.threads for past in ran)),
-                device=ran[0].device,
-                bytes=round(median(past.bytes for past in ran)),
-            )
-        return self._medians[step]
+    def _median(self, step: str) -> Execution | None:
+        ran = [past for (name, _), past in self._last.items() if name == step]
+        if not ran:
+            return None
+        return Execution(
+            action="",
+            seconds=median(past.seconds for past in ran),
+            threads=round(median(past.threads for past in ran)),
+            device=ran[0].device,
+            bytes=round(median(past.bytes for past in ran)),
+        )

@@ -84,8 +84,10 @@ class Forecast:
     def fate(self, job: Job) -> Planned:
         """Return the fate of a job whose inputs' makers have theirs."""
         self._makers |= {path: job for path in _outputs(job)}
-        if not self._workflow.is_step(job):
-            return self._of_no_step(job)
+        if not self._workflow.is_step(job):  # plain files, the catalog: Snakemake alone decides
+            if job.started:
+                self._give_nothing_known(job)
+            return Planned(job, "certain" if job.started else "current")
         job = self._with_urls(job)
         try:
             inputs = {
@@ -125,12 +127,6 @@ class Forecast:
         return {name: value for name, value in job.wildcards.items() if name not in renamed}
 
     # --- kinds of jobs --------------------------------------------------------------------------
-
-    def _of_no_step(self, job: Job) -> Planned:
-        """A script that writes plain files, or the catalog: Snakemake alone decides."""
-        if job.started:
-            self._give_nothing_known(job)
-        return Planned(job, "certain" if job.started else "current")
 
     def _of_unstarted(self, planned: Planned, key: str) -> Planned:
         lying = self._lying_outputs(planned.job)
