@@ -224,10 +224,10 @@ def _csv(found: Json) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
-    for values in _csv_rows(found):
-        writer.writerow(
-            [csv_text(plain(each)) if isinstance(each, str) else each for each in values]
-        )
+    writer.writerows(
+        [csv_text(plain(each)) if isinstance(each, str) else each for each in values]
+        for values in _csv_rows(found)
+    )
     return text.getvalue()
 
 

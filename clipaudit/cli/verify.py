@@ -76,7 +76,8 @@ def verify(
             _tell_fates(fates)
             _tell(report)
     if form == "json":
-        click.echo(json.dumps(_document(report, fates), indent=1))
+        again = [{**asdict(fate), "word": fate.word} for fate in fates]
+        click.echo(json.dumps({**asdict(report), "repaired": again}, indent=1, default=str))
     _judge(report, fates, strict)
 
 
@@ -122,17 +123,6 @@ def _tell_fates(fates: "Sequence[Outcome]") -> None:
             )
         elif fate.word == "gone":
             click.echo(f"not made again: {plain(fate.pointer)}")
-
-
-def _document(report: "Report", fates: "Sequence[Outcome]") -> dict[str, object]:
-    counts = {"pointers": report.pointers, "objects": report.objects, "bytes": report.bytes}
-    counts["remote"] = report.remote
-    faults = [
-        {**asdict(fault), "pointer": str(fault.pointer) if fault.pointer else None}
-        for fault in report.faults
-    ]
-    again = [{**asdict(fate), "pointer": str(fate.pointer), "word": fate.word} for fate in fates]
-    return {**counts, "faults": faults, "repaired": again}
 
 
 def _judge(report: "Report", fates: "Sequence[Outcome]", strict: bool) -> None:

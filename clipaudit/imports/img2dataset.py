@@ -42,7 +42,13 @@ def import_img2dataset(folder: Path, name: str, *, compared: int | None = None) 
     tars = complete_shards(folder)
     count = len(tars) if compared is None else min(compared, len(tars))
     chosen = [tars[place * len(tars) // count] for place in range(count)]  # evenly
-    _refuse_differences(chosen)
+    differences = [difference for tar in chosen if (difference := _difference(tar))]
+    if differences:
+        raise InputError(
+            f"{len(differences)} of {len(chosen)} shards differ from their Parquet:\n  "
+            + _listed(differences)
+            + "\nRemove the files of these shards and start img2dataset again."
+        )
     counted = _count(tars)
     block = {
         "shards": file_patterns([str(tar) for tar in tars]),
@@ -92,16 +98,6 @@ def read_rows(tar: Path, columns: Sequence[str]) -> pa.Table:
         ) from error
     has = ", ".join(plain(column) for column in file.schema_arrow.names)
     raise InputError(f"{path}: no column {lacking[0]}, but {has}. Is it img2dataset's?")
-
-
-def _refuse_differences(tars: Sequence[Path]) -> None:
-    differences = [difference for tar in tars if (difference := _difference(tar))]
-    if differences:
-        raise InputError(
-            f"{len(differences)} of {len(tars)} shards differ from their Parquet:\n  "
-            + _listed(differences)
-            + "\nRemove the files of these shards and start img2dataset again."
-        )
 
 
 def _difference(tar: Path) -> str | None:

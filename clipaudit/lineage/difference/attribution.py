@@ -71,13 +71,10 @@ class Attribution:
         That is the difference less those that the whole substitutions make one at a time; it is
         not told where one of them could not be done.
         """
-        steps = []
-        for each in self.substitutions:
-            if each.is_whole:
-                found = (each.rows or {}).get(row.name, {})
-                steps.append(
-                    CellChange(cell.column, cell.before, found.get(cell.column)).difference
-                )
+        found = [
+            (each.rows or {}).get(row.name, {}) for each in self.substitutions if each.is_whole
+        ]
+        steps = [replace(cell, after=values.get(cell.column)).difference for values in found]
         if cell.difference is None or None in steps or self.faults or not steps:
             return None
         return cell.difference - sum(step for step in steps if step is not None)

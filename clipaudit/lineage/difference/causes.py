@@ -68,28 +68,25 @@ class Causes:
             lambda side: all_below(self._runs[side], (pair[side] for pair in pairs))
         )
         self._nodes: dict[Pair, _Node] = {}
-        self._numbers: dict[Cause, int] = {}  # in the order in which they were found
-        self._steps: dict[int, set[str]] = {}
-        self._firsts: set[int] = set()
-        self._reach: dict[Pair, frozenset[int]] = {NOTHING: frozenset()}
+        self._steps: dict[Cause, set[str]] = {}  # in the order in which they were found
+        self._firsts: set[Cause] = set()
+        self._reach: dict[Pair, frozenset[Cause]] = {NOTHING: frozenset()}
         self._rows: dict[tuple[object, ...], tuple[int, ...]] = {}
         self._walk(pairs)
         for pair in pairs:
             self._follow(pair)
         for target in self._tables.values():
             if isinstance(target, Cause):
-                self._number(target, None, is_first=True)
-        self.first = frozenset(
-            cause for cause in self._numbers if self._numbers[cause] in self._firsts
-        )
-        self.causes = sorted(self._numbers, key=self._order)
-        self._rank = {self._numbers[cause]: rank for rank, cause in enumerate(self.causes, 1)}
+                self._note(target, None, is_first=True)
+        self.first = frozenset(self._firsts)  # as found now: questions about rows note more
+        self.causes = sorted(self._steps, key=self._order)
+        self._rank = {cause: rank for rank, cause in enumerate(self.causes, 1)}
 
     # --- answers -------------------------------------------------------------------------------
 
     def steps(self, cause: Cause) -> list[str]:
         """Return the steps whose actions differ by a cause, sorted."""
-        return sorted(self._steps[self._numbers[cause]])
+        return sorted(self._steps[cause])
 
     def of_table(self, path: str) -> tuple[int, ...]:
         """Return the numbers of the causes that reach a table, ascending."""
@@ -113,8 +110,8 @@ class Causes:
             self._rows[question] = self._ranks(self._sum(node, concerned)) or self.of_table(path)
         return self._rows[question]
 
-    def _ranks(self, numbers: Iterable[int]) -> tuple[int, ...]:
-        return tuple(sorted(self._rank[number] for number in numbers))
+    def _ranks(self, causes: Iterable[Cause]) -> tuple[int, ...]:
+        return tuple(sorted(self._rank[cause] for cause in causes))
 
     def _order(self, cause: Cause) -> tuple[object, ...]:
         return cause not in self.first, cause.order()
@@ -223,28 +220,29 @@ class Causes:
                 entered.add(top)
                 waiting += unsummed
 
-    def _sum(self, node: _Node, links: Iterable[_Link]) -> frozenset[int]:
-        """Return the numbers of a node's own causes and of those that come through some links."""
-        found: set[int] = set()
+    def _sum(self, node: _Node, links: Iterable[_Link]) -> frozenset[Cause]:
+        """Return a node's own causes and those that come through some links."""
+        found: set[Cause] = set()
         for link in links:
             reached = self._reached(link.target, node)
             if not reached and link.otherwise and not node.own:
-                reached = frozenset([self._number(link.otherwise, node, is_first=True)])
+                reached = self._note(link.otherwise, node, is_first=True)
             found |= reached
-        own = {self._number(cause, node, is_first=not found) for cause in node.own}
-        return frozenset(found | own)
+        for cause in node.own:
+            self._note(cause, node, is_first=not found)
+        return frozenset([*found, *node.own])
 
-    def _reached(self, target: Pair | Cause, reader: _Node | None = None) -> frozenset[int]:
+    def _reached(self, target: Pair | Cause, reader: _Node | None = None) -> frozenset[Cause]:
         if isinstance(target, Cause):
-            return frozenset([self._number(target, reader, is_first=True)])
+            return self._note(target, reader, is_first=True)
         return self._reach.get(target, frozenset())
 
-    def _number(self, cause: Cause, node: _Node | None, *, is_first: bool) -> int:
-        number = self._numbers.setdefault(cause, len(self._numbers))
-        self._steps.setdefault(number, set()).update({node.step} if node else ())
+    def _note(self, cause: Cause, node: _Node | None, *, is_first: bool) -> frozenset[Cause]:
+        """Note a cause, and the step whose action differs by it; return it alone."""
+        self._steps.setdefault(cause, set()).update({node.step} if node else ())
         if is_first:
-            self._firsts.add(number)
-        return number
+            self._firsts.add(cause)
+        return frozenset([cause])
 
 
 def _target(path: str, old: Placed, new: Placed) -> Pair | Cause:

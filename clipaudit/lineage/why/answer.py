@@ -64,10 +64,16 @@ def why(
     table = find_table(results, store, name)
     record = read_record(store, table.placement.action)
     sql = table_sql(store, record)
-    cells = _cells(table, record, where, column)
-    if cells is None:
-        entered = _unseen(store, record, table, where)
+    is_table = record.outputs[table.placement.output].extension == ".parquet"
+    if not is_table and (where or column):
+        raise InputError(f"{table.path}: not a table, so it has no rows to choose from.")
+    cells = None  # where the object is not at hand, or has no rows
+    if not is_table:
+        entered = Entered(record.ingredients.inputs)
+    elif table.object is None:
+        entered = _unseen(store, record, where)
     else:
+        cells = chosen_cells(table.object, str(table.path), where, column)
         entered = entered_cells(store, record, sql, table, cells, sample=sample, seconds=seconds)
     tree = tree_below(results, store, record, entered.kept, fold=fold)
     return {
@@ -82,26 +88,8 @@ def why(
     }
 
 
-def _cells(
-    table: NamedTable, record: Record, where: str | None, column: str | None
-) -> Cells | None:
-    """Return the chosen cells; None where the object is not at hand, or has no rows."""
-    is_table = _is_table(table, record)
-    if not is_table and (where or column):
-        raise InputError(f"{table.path}: not a table, so it has no rows to choose from.")
-    if not is_table or table.object is None:
-        return None
-    return chosen_cells(table.object, str(table.path), where, column)
-
-
-def _is_table(table: NamedTable, record: Record) -> bool:
-    return record.outputs[table.placement.output].extension == ".parquet"
-
-
-def _unseen(store: Store, record: Record, table: NamedTable, where: str | None) -> Entered:
+def _unseen(store: Store, record: Record, where: str | None) -> Entered:
     """Return what is known without the rows: what the condition itself says of them."""
-    if not _is_table(table, record):
-        return Entered(record.ingredients.inputs)
     row = {equation.column: equation.value for equation in equations(where or "true")}
     reason = "The objects are not here, so no rows are shown and nothing was recomputed."
     return by_labels(store, record, [row] if row else [], reason)

@@ -94,12 +94,13 @@ def _verified(
 ) -> Entered:
     # only here: scipy and more come with it
     from clipaudit.lineage.why.recomputing import naming_columns
-    from clipaudit.lineage.why.witness import find_witness
+    from clipaudit.lineage.why.witness import Witness
 
     settings, views = record.ingredients.settings, Views(store, record.ingredients.inputs)
     original = views.parquet(table.pointer.digest).read()
     naming = naming_columns(original, cells, views, settings)
-    found = find_witness(views, cells, naming, settings, seconds)
+    found = Witness(settings, views, cells, naming, seconds)
+    found.search()
     if not found.verified:
         reason = (
             "The SQL was not asked again: there is too much to read. --seconds allows more time."

@@ -29,31 +29,6 @@ BYTES_PER_SECOND = 256 << 20  # and read
 MOST_FILTERED = 2_000_000  # rows of one view, held in memory to leave some of them out
 
 
-def find_witness(
-    views: Views, cells: Cells, naming: Sequence[str], settings: Json, seconds: float
-) -> "Witness":
-    """Return the smallest verified part of the views that was found in about `seconds`.
-
-    First all restrictions of labels of a level are tried at once, the strictest first; then, one
-    by one, those of stricter levels, and those of rows. A file or row stays if it concerns one of
-    the chosen rows.
-    """
-    search = Witness(settings, views, cells, naming, seconds)
-    asked = {cells.column}
-    rows = [{name: value for name, value in row.items() if name not in asked} for row in cells.rows]
-    found = [bindings(row, settings["relations"], settings["parameters"]) for row in rows]
-    levels = label_restrictions(views, found)
-    search.keep_first(levels)
-    search.empty_each()
-    for level in levels:
-        search.keep_each(level)
-    search.keep_each(search.filters(row_restrictions(views, found, search.parts())))
-    if search.verified is None:
-        search.check()
-    search.leave_needless()
-    return search
-
-
 @dataclass
 class Witness:
     """Of each view the part that gives the asked cells, by what it is restricted, and how sure.
@@ -80,6 +55,28 @@ class Witness:
         self._wait_until = time.monotonic() + self.seconds * CLOCK_PER_WORK
         self._given = given_tables(self.settings)
 
+    def search(self) -> None:
+        """Look for the smallest verified part of the views, for about `seconds`.
+
+        First all restrictions of labels of a level are tried at once, the strictest first; then,
+        one by one, those of stricter levels, and those of rows. A file or row stays if it concerns
+        one of the chosen rows.
+        """
+        asked, settings = {self.cells.column}, self.settings
+        rows = [{name: row[name] for name in row if name not in asked} for row in self.cells.rows]
+        found = [bindings(row, settings["relations"], settings["parameters"]) for row in rows]
+        levels = label_restrictions(self.views, found)
+        # all of the first level that holds; the views of many files are left out first
+        attempts = ((level, without) for without in (True, False) for level in levels)
+        any(self._keep(level, without_large=without) for level, without in attempts)
+        self._empty_each()
+        for level in levels:
+            self._keep_each(level)
+        self._keep_each(self._small(row_restrictions(self.views, found, self.parts())))
+        if self.verified is None:
+            self._holds([], [])  # of everything: whether it still gives what it gave
+        self._leave_needless()
+
     def words(self, view: str) -> list[str]:
         """Return what a view was restricted to, in words."""
         return [each.words for each in self.kept if each.view == view]
@@ -88,7 +85,7 @@ class Witness:
         """Return the parts of all views as they are restricted so far."""
         return self._parts(self.kept, self.emptied)
 
-    def keep(self, restrictions: Sequence[Restriction], *, without_large: bool = False) -> bool:
+    def _keep(self, restrictions: Sequence[Restriction], *, without_large: bool = False) -> bool:
         """Keep these restrictions, if the asked cells stay the same under all of them together.
 
         `without_large` leaves out the views of which many files are left; without any: False.
@@ -107,18 +104,13 @@ class Witness:
         parts = self._parts(kept, self.emptied).items() if self._may_empty() else []
         return [view for view, part in parts if len(part.files) > MANY_FILES]
 
-    def keep_first(self, levels: Sequence[Sequence[Restriction]]) -> None:
-        """Keep all of the first level that holds; the views of many files are left out first."""
-        attempts = ((level, without) for without in (True, False) for level in levels)
-        any(self.keep(level, without_large=without) for level, without in attempts)
-
-    def keep_each(self, restrictions: Sequence[Restriction]) -> None:
+    def _keep_each(self, restrictions: Sequence[Restriction]) -> None:
         """Keep one restriction after another, those under which the asked cells stay the same."""
         for each in restrictions:
             if self._changes(each):
-                self.keep([each])
+                self._keep([each])
 
-    def empty_each(self) -> None:
+    def _empty_each(self) -> None:
         """Leave out each view without which the asked cells are the same.
 
         Zero, false and nothing are what no rows at all give: of these this would tell nothing.
@@ -129,7 +121,7 @@ class Witness:
             if part.files and self._holds(self.kept, [*self.emptied, view]):
                 self.emptied.append(view)
 
-    def filters(self, restrictions: Sequence[Restriction]) -> list[Restriction]:
+    def _small(self, restrictions: Sequence[Restriction]) -> list[Restriction]:
         """Return those whose view is small enough to be held."""
         parts = self.parts()
         sizes = {
@@ -137,11 +129,7 @@ class Witness:
         }
         return [each for each in restrictions if sizes[each.view] <= MOST_FILTERED]
 
-    def check(self) -> None:
-        """Ask the SQL of everything: whether it still gives what it gave."""
-        self._holds([], [])
-
-    def leave_needless(self) -> None:
+    def _leave_needless(self) -> None:
         """Leave out what the rest of what was kept says too; short ones say it best."""
         needed = [each for each in self.kept if each.view not in self.emptied]
         for each in sorted(needed, key=lambda each: -len(each.columns)):
