@@ -18,7 +18,7 @@ select
     arg_max(seconds, started),
     arg_max(threads, started),
     arg_max(coalesce(environment['device'], ''), started),
-    arg_max(list_sum(list_transform(outputs, lambda each: each.bytes)), started),
+    coalesce(arg_max(list_sum(list_transform(outputs, lambda each: each.bytes)), started), 0)::int8,
 from records
 where list_contains($names, step)
 group by step, wildcards
@@ -88,12 +88,8 @@ class History:
         self._store = store
         self._typical = cache(self._median)
         self._last = {
-            (step, frozenset(wildcards.items())): Execution(
-                action, seconds, threads, device, int(size or 0)
-            )
-            for step, wildcards, action, seconds, threads, device, size in ask_records(
-                store, _LAST, sorted(set(steps))
-            )
+            (step, frozenset(wildcards.items())): Execution(*taken)
+            for step, wildcards, *taken in ask_records(store, _LAST, sorted(set(steps)))
         }
 
     def actions(self, codes: Iterable[tuple[str, str]]) -> list[str]:

@@ -83,7 +83,12 @@ def why(
         "verified": entered.verified,
         "notes": list(entered.notes),
         "actions": {key: _action(tree, key) for key in tree.records},
-        "edges": [edge for key in tree.records for edge in _edges(tree, key)],
+        "edges": [
+            _edge(key, branch, each)
+            for key, branches in tree.branches.items()
+            for branch in branches
+            for each in branch.bundles
+        ],
         "code": _code(store, tree) if modules else {},
     }
 
@@ -118,10 +123,6 @@ def _action(tree: Tree, key: str) -> dict[str, Any]:
         for branch in tree.branches[key]
     }
     return {**described(tree.records[key]), "inputs": inputs}
-
-
-def _edges(tree: Tree, key: str) -> list[dict[str, Any]]:
-    return [_edge(key, branch, each) for branch in tree.branches[key] for each in branch.bundles]
 
 
 def _edge(key: str, branch: Branch, bundle: Bundle) -> dict[str, Any]:
