@@ -50,17 +50,10 @@ class RowChange:
     """A row that differs: what names it, and its values in each version that has it."""
 
     key: Row
+    name: tuple[Any, ...]  # what `rows_by_key` calls the row
     before: Row | None
     after: Row | None
     cells: tuple[CellChange, ...]  # none where one version lacks the row
-
-    @property
-    def name(self) -> tuple[Any, ...]:
-        """Return what `rows_by_key` calls the row."""
-        return (
-            *(value for column, value in self.key.items() if column != NTH),
-            self.key.get(NTH, 1),
-        )
 
     def agreed(self) -> dict[str, Any]:
         """Return the values that are the same in all versions that have the row."""
@@ -268,7 +261,7 @@ def _row_change(
     if before is not None and after is not None:
         pairs = ((column, before[column], after[column]) for column in shared)
         cells = [CellChange(*pair) for pair in pairs if not _same(pair[1], pair[2])]
-    return RowChange(called, before, after, tuple(cells))
+    return RowChange(called, name, before, after, tuple(cells))
 
 
 def _same(before: object, after: object) -> bool:
