@@ -17,6 +17,9 @@ from clipaudit.plaintext import cell, plain
 SHOWN_ROWS = 60  # of a table on a terminal; all of them go into a pipe or a file
 SHOWN_CELL = 60  # characters of a cell on a terminal
 
+# with these text ends no cell of Markdown, and is neither HTML nor a link nor emphasis
+_UNMARKED = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<>|"})
+
 Rows = Sequence[Sequence[object]]
 
 
@@ -44,7 +47,7 @@ def as_markdown(columns: Sequence[str], rows: Rows) -> Iterator[str]:
     """Yield a table of Markdown in which text stays text."""
     texts = ([_shown(value, False) for value in row] for row in rows)
     for line in (columns, ["---"] * len(columns), *texts):
-        yield f"| {' | '.join(_unmarked(text) for text in line)} |\n"
+        yield f"| {' | '.join(text.translate(_UNMARKED) for text in line)} |\n"
 
 
 def as_csv(columns: Sequence[str], batches: Iterable[Rows]) -> Iterator[str]:
@@ -113,13 +116,6 @@ def _csv_value(value: object) -> object:
     if value is None or (isinstance(value, int | float | Decimal) and not isinstance(value, bool)):
         return value
     return cell(_text(value))
-
-
-def _unmarked(text: str) -> str:
-    """Return text that ends no cell, and is neither HTML nor a link nor emphasis."""
-    for character in "\\`*_[]<>|":
-        text = text.replace(character, f"\\{character}")
-    return text
 
 
 def _json_object(columns: Sequence[str], row: Sequence[object]) -> str:

@@ -25,7 +25,6 @@ from clipaudit.store.outputs import replaced
 from clipaudit.store.store import Store
 from clipaudit.suggestions import did_you_mean
 
-FORMATS = ("table", "csv", "json", "jsonl", "parquet", "markdown")
 RECORDS = "records"  # the view of lineage records, which is made when it is asked for
 BATCH_ROWS = 10_000  # held at once where the form allows it
 _READING = {"SELECT", "MULTI", "EXPLAIN"}  # kinds of statements; MULTI: a pivot
@@ -42,9 +41,10 @@ def write_answers(
 ) -> None:
     """Write the rows that the statements of a query give, one after the other.
 
-    `form` is one of FORMATS; parquet needs a file. A file is written whole or not at all, and holds
-    one answer. Of a `store` the view `records` is made when it is asked for. Raises InputError for
-    what is not SQL, asks for what is not there, or would do more than read.
+    `form` is table, csv, json, jsonl, markdown, or parquet, which needs a file. A file is written
+    whole or not at all, and holds one answer. Of a `store` the view `records` is made when it is
+    asked for. Raises InputError for what is not SQL, asks for what is not there, or would do more
+    than read.
     """
     try:
         statements = connection.extract_statements(query)

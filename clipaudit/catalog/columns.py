@@ -7,6 +7,7 @@ the comments of their SQL, and only where that says nothing those of the file.
 """
 
 import csv
+import re
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
@@ -15,13 +16,15 @@ from itertools import takewhile
 
 import duckdb
 
-from clipaudit.catalog.comments import column_comments
 from clipaudit.catalog.sqltext import identifier, literal
 from clipaudit.catalog.tables import TABLES
 from clipaudit.config.audits import audits
 from clipaudit.steps.reportfiles import report_file
 
 READS = ("columns.tsv",)
+
+# a column of a select, as the house writes one: an expression, perhaps its name, a comma, a comment
+_COLUMN = re.compile(r"^ +(?:.*\bas )?(?:\w+\.)?(\w+), -- (.+)$")
 
 
 def comment_views(
@@ -60,13 +63,30 @@ def meaning(view: str, column: str) -> str | None:
     return None
 
 
-def _first_words(sql: str) -> str | None:
+def column_comments(table: str) -> dict[str, str]:
+    """Return the comments of the last select of a report table's SQL, by column.
+
+    Columns whose names say all have none; neither has a table whose SQL bears another name.
+
+    >>> column_comments("parrot_table1")["unit"]
+    'count; share: between 0 and 1'
+    >>> column_comments("no_such_table")
+    {}
+    """
+    _, _, last = _sql(table).rpartition("\nselect\n")
+    found = (_COLUMN.match(line) for line in last.splitlines())
+    return {match[1]: match[2] for match in found if match}
+
+
+def _first_words(table: str) -> str:
     """Return what the SQL of a report table says of itself, before its views and parameters."""
-    path = report_file("sql", f"{sql}.sql")
-    if not path.is_file():
-        return None
-    lines = takewhile(lambda line: line.startswith("-- "), path.read_text("utf-8").splitlines())
+    lines = takewhile(lambda line: line.startswith("-- "), _sql(table).splitlines())
     return " ".join(line.removeprefix("-- ") for line in lines)
+
+
+def _sql(table: str) -> str:
+    path = report_file("sql", f"{table}.sql")
+    return path.read_text("utf-8") if path.is_file() else ""
 
 
 @cache

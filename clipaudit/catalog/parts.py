@@ -1,6 +1,6 @@
 """What an audit knows of single samples: for the catalog, a sample's fate, and exports."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,10 +13,6 @@ from clipaudit.config.audits import audits, said_by
 from clipaudit.config.settings import Settings
 from clipaudit.plaindata import Json
 from clipaudit.store.store import Store
-
-
-def _no_shapes(_: Fate) -> Iterator[str]:
-    yield from ()
 
 
 @dataclass(frozen=True)
@@ -41,7 +37,7 @@ class AuditPart:
     sentences: Callable[[Fate], Iterable[str]]
     sections: Callable[[Fate], Iterable[Section]]
     scores: Callable[[Path, Store, Sequence[str]], Iterable[ScoreTable]]
-    shapes: Callable[[Fate], Iterator[str]] = _no_shapes
+    shapes: Callable[[Fate], Iterable[str]] = lambda fate: ()
 
 
 @cache

@@ -45,6 +45,19 @@ class CatalogFile:
     action: str = ""
 
 
+def view_columns(
+    connection: duckdb.DuckDBPyConnection, database: str | None = None
+) -> dict[str, list[str]]:
+    """Return the columns of every view and table, in order, by name; of one attached database."""
+    found = connection.execute(
+        "select table_name, list(column_name order by column_index) from duckdb_columns() "
+        "where not internal and database_name = coalesce(?, database_name) "
+        "group by table_name order by table_name",
+        [database],
+    ).fetchall()
+    return dict(found)
+
+
 def write_tables(
     connection: duckdb.DuckDBPyConnection,
     groups: Mapping[str, Sequence[CatalogFile]],
@@ -53,12 +66,8 @@ def write_tables(
     """Write the tables of a catalog with these files by view; `actions` made them."""
     for name, rows in _table_rows(groups, actions).items():
         schema = TABLES[name]
-        columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-        arrays = [
-            pa.array(list(column), field.type)
-            for column, field in zip(columns, schema, strict=True)
-        ]
-        connection.register("rows", pa.Table.from_arrays(arrays, schema=schema))
+        named = [dict(zip(schema.names, row, strict=True)) for row in rows]
+        connection.register("rows", pa.Table.from_pylist(named, schema=schema))
         connection.execute(f"create table {name} as from rows")
         connection.unregister("rows")
 

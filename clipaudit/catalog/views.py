@@ -16,11 +16,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from duckdb.func import ARROW
 
-from clipaudit.catalog.audit_view import audit_view
 from clipaudit.catalog.columns import comment_views
+from clipaudit.catalog.parts import audit_parts
 from clipaudit.catalog.refusals import refusal
 from clipaudit.catalog.sqltext import identifier, literal
-from clipaudit.catalog.tables import CatalogFile, write_tables
+from clipaudit.catalog.tables import CatalogFile, view_columns, write_tables
+from clipaudit.catalog.view_parts import Columns, dropped, removed, repeated
 from clipaudit.config.settings import Settings
 from clipaudit.errors import StoreError
 from clipaudit.store.placements import placements
@@ -79,35 +80,22 @@ def write_catalog(
         write_tables(connection, groups, actions)
         for view, members in sorted(groups.items()):
             connection.execute(_view_sql(view, members))
-        audit = audit_view(_columns(connection), run)
+        audit = audit_view(view_columns(connection), run)
         if audit is not None and "audit" not in groups:
             connection.execute(audit)
-        comment_views(connection, _columns(connection), _report_queries(groups, actions))
+        comment_views(connection, view_columns(connection), _report_queries(groups, actions))
         connection.execute("commit")
-
-
-def _columns(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
-    """Return the columns of every view and table of a catalog, in order."""
-    found = connection.execute(
-        "select table_name, list(column_name order by column_index) from duckdb_columns() "
-        "where not internal group by table_name order by table_name"
-    ).fetchall()
-    return dict(found)
 
 
 def _report_queries(
     groups: Mapping[str, Sequence[CatalogFile]], actions: Mapping[str, Record]
 ) -> dict[str, str]:
     """Return the SQL that each report table was made by: related tables share theirs."""
-    makers = {
-        view: actions[members[0].action]
-        for view, members in groups.items()
-        if members[0].action in actions
-    }
+    makers = {view: actions.get(members[0].action) for view, members in groups.items()}
     return {
         view: str(record.ingredients.settings["sql"])
         for view, record in makers.items()
-        if "sql" in record.ingredients.settings
+        if record and "sql" in record.ingredients.settings
     }
 
 
@@ -125,6 +113,51 @@ def _view_sql(view: str, members: Sequence[CatalogFile]) -> str:
         f"from read_parquet([{paths}], filename = true, union_by_name = true) as rows "
         f"join files on files.path = rows.filename and files.view = {literal(view)}"
     )
+
+
+# --- the view `audit` ----------------------------------------------------------------------------
+
+
+def audit_view(columns: Columns, run: Settings | None) -> str | None:
+    """Return the statement that creates `audit` over views with these columns.
+
+    None where there are no samples. A derived corpus, such as `scenes.drawn`, counts as the corpus
+    that its samples are of. Of several encoders, models and settings the view shows the numbers of
+    those that the settings name first; without settings, of the first in the order of names.
+    """
+    if not {"corpus", "shard", "row"} <= set(columns.get("samples", ())):
+        return None
+    steps = {"removed": removed(columns), "repeated": repeated(columns)}
+    shown = [_SAMPLE, _MANIFESTS]
+    for part in audit_parts():
+        steps |= part.queries(columns, run)
+        shown.append(part.columns)
+    steps["dropped"] = dropped(columns)
+    named = ",\n\n".join(f"{name} as (\n{sql}\n)" for name, sql in steps.items())
+    joins = "\n".join(f"left join {name} using (corpus, shard, row)" for name in steps)
+    select = "\n".join(["select", *shown, "    dropped.reasons as drops,", "from samples"])
+    return f"create view audit as\nwith {named}\n\n{select}\n{joins}\nwhere corpus is not null"
+
+
+_SAMPLE = """\
+    samples.corpus,
+    samples.shard,
+    samples.row,
+    samples.uid,
+    samples.key,
+    samples.caption,
+    samples.label,
+    samples.width,
+    samples.height,"""
+
+_MANIFESTS = """\
+    removed.kept_by,
+    removed.pruned_from,
+    removed.pruned_because,
+    repeated.cluster as duplicate_cluster,
+    -repeated.found.away as duplicate_similarity,
+    repeated.found.shard as duplicate_shard,
+    repeated.found.row as duplicate_row,"""
 
 
 # --- reading -------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from clipaudit.cli.options import store_option
+from clipaudit.cli.options import many, store_option
 
 
 @click.command()
@@ -30,10 +30,6 @@ def compact(store: Path) -> None:
         click.echo("no loose records")
     else:
         click.echo(
-            f"{_many(done.records, 'loose record')} of {done.loose_bytes:,} bytes packed into "
-            f"{_many(done.files, 'file')} of now {done.bytes:,} bytes"
+            f"{many(done.records, 'loose record')} of {done.loose_bytes:,} bytes packed into "
+            f"{many(done.files, 'file')} of now {done.bytes:,} bytes"
         )
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

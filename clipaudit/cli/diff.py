@@ -3,17 +3,16 @@
 import csv
 import io
 import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby, takewhile
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 import click
 
 from clipaudit.cli.options import format_option, results_option, store_option
-from clipaudit.plaindata import Json
+from clipaudit.lineage.changed import counted
+from clipaudit.plaindata import Json, plain_value
 from clipaudit.plaintext import cell as csv_text
 from clipaudit.plaintext import plain
 
@@ -68,7 +67,7 @@ def diff(
     first = open_run(before, opened)
     found = compare_runs(first, second, named=tables, attributing=attribute)
     if form == "json":
-        click.echo(json.dumps(_finite(found), indent=1, default=str))
+        click.echo(json.dumps(plain_value(found), indent=1))
     elif form == "csv":
         click.echo(_csv(found), nl=False)
     else:
@@ -123,8 +122,8 @@ def _cause_text(cause: Json) -> str:
 
 def _reach_text(cause: Json) -> str:
     where = f"in {', '.join(map(plain, cause['steps']))}; " if cause["steps"] else ""
-    rows = f" and {_count(cause['rows'], 'row')} come or gone" if cause["rows"] else ""
-    tables, cells = _count(cause["tables"], "table"), _count(cause["cells"], "cell")
+    rows = f" and {counted(cause['rows'], 'row')} come or gone" if cause["rows"] else ""
+    tables, cells = counted(cause["tables"], "table"), counted(cause["cells"], "cell")
     return f"{where}reaches {cells}{rows} in {tables}"
 
 
@@ -136,8 +135,8 @@ def _table_lines(table: Json, *, everything: bool) -> Iterator[str]:
         return
     rows = table["rows"]
     key = f" by {', '.join(map(plain, table['key']))}" if table["key"] else ""
-    cells = _count(sum(len(row["cells"]) for row in rows), "cell")
-    yield f"{plain(table['table'])}{key}: {cells} in {_count(len(rows), 'row')}  {numbers}"
+    cells = counted(sum(len(row["cells"]) for row in rows), "cell")
+    yield f"{plain(table['table'])}{key}: {cells} in {counted(len(rows), 'row')}  {numbers}"
     if table["rows_before"] != table["rows_after"]:
         yield f"  rows: {table['rows_before']} -> {table['rows_after']}"
     for side, columns in (("A", table["columns_removed"]), ("B", table["columns_added"])):
@@ -171,7 +170,7 @@ def _alone_lines(cell: Json, *, everything: bool) -> Iterator[str]:
     for name, value in shown.items():
         yield f"      {_text(value)}  with {plain(name)} of B alone"
     if alone and not shown:
-        yield f"      as in A with any one of {_count(len(alone), 'thing')} of B alone"
+        yield f"      as in A with any one of {counted(len(alone), 'thing')} of B alone"
     left = cell.get("left_over")
     if left is not None and abs(left) > 1e-12 * abs(cell["difference"]):  # not rounding alone
         yield f"      {left:+.4g}  left over: comes of several together"
@@ -212,10 +211,6 @@ def _signed(difference: float | None) -> str:
     return "" if difference is None else f"  ({difference:+.4g})"
 
 
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
-
-
 def _numbers(causes: Sequence[int]) -> str:
     shown = " ".join(map(str, causes[:SHOWN_NUMBERS]))
     more = f" and {len(causes) - SHOWN_NUMBERS} more" if len(causes) > SHOWN_NUMBERS else ""
@@ -225,25 +220,14 @@ def _numbers(causes: Sequence[int]) -> str:
 # --- JSON and CSV ------------------------------------------------------------------------------
 
 
-def _finite(value: Any) -> Any:  # noqa: ANN401
-    """Return plain data that JSON can say: what it has no number for becomes a text."""
-    if isinstance(value, Mapping):
-        return {str(name): _finite(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    if isinstance(value, bytes):
-        return f"{len(value)} bytes"
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def _csv(found: Json) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
-    for values in _csv_rows(found):
-        writer.writerow(
-            [csv_text(plain(each)) if isinstance(each, str) else each for each in values]
-        )
+    writer.writerows(
+        [csv_text(plain(each)) if isinstance(each, str) else each for each in values]
+        for values in _csv_rows(found)
+    )
     return text.getvalue()
 
 
@@ -266,7 +250,7 @@ def _csv_rows(found: Json) -> Iterator[Sequence[object]]:
 
 
 def _csv_cells(row: Json) -> Iterator[Sequence[object]]:
-    key = json.dumps(_finite(row["key"]), default=str, ensure_ascii=False)
+    key = json.dumps(plain_value(row["key"]), ensure_ascii=False)
     causes = _listed(row["causes"])
     if row["side"] != "both":
         yield "row removed" if row["side"] == "A" else "row added", key, *[""] * 4, causes
@@ -279,7 +263,7 @@ def _csv_cells(row: Json) -> Iterator[Sequence[object]]:
 
 
 def _plain_value(value: object) -> object:
-    return value if isinstance(value, int | float | None) else str(_finite(value))
+    return value if isinstance(value, int | float | None) else str(plain_value(value))
 
 
 def _listed(causes: Sequence[int]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from clipaudit.cli.options import size
+from clipaudit.cli.options import many, size
 
 if TYPE_CHECKING:
     from clipaudit.lineage.planning.estimates import Estimate, Stage
@@ -18,38 +18,37 @@ def estimate_lines(found: "Estimate") -> Iterator[str]:
     """Yield the lines of an estimate, for people."""
     for corpus, samples in found.samples.items():
         yield f"samples of {corpus}: {samples}"
+    needed = found.total("bytes")
     total = (
         "total",
-        f"{sum(each.jobs for each in found.stages):,}",
-        f"{found.cpu_hours:.3g}",
-        f"{found.gpu_hours:.3g}",
-        size(found.bytes),
+        f"{found.total('jobs'):,}",
+        f"{found.total('cpu_hours'):.3g}",
+        f"{found.total('gpu_hours'):.3g}",
+        size(needed),
         "",
         "",
     )
     yield from _aligned([HEADINGS, *map(_row, found.stages), total])
-    yield from _unknown(found)
+    for stage in found.stages:
+        for why, jobs in stage.unknown.items():
+            yield f"not known, {many(jobs, 'job')}: {_shortened(why)}"
     if found.no_steps:
         named = ", ".join(f"{rule} {jobs:,}" for rule, jobs in sorted(found.no_steps.items()))
         yield f"not counted, since recorded nowhere: {named}"
-    at_least = "at least " if found.unsized else ""
-    yield f"needed on the store's disk: {at_least}{size(found.bytes)}"
+    at_least = "at least " if found.total("unsized") else ""
+    yield f"needed on the store's disk: {at_least}{size(needed)}"
     yield f"free on the store's disk: {size(found.free_bytes)}"
 
 
 def estimate_json(found: "Estimate") -> str:
     """Return an estimate as JSON: totals, then each rule."""
     totals = {
-        "cpu_hours": found.cpu_hours,
-        "gpu_hours": found.gpu_hours,
-        "bytes": round(found.bytes),
-        "untimed": found.untimed,
-        "unsized": found.unsized,
-        "free_bytes": found.free_bytes,
+        name: found.total(name)
+        for name in ("cpu_hours", "gpu_hours", "bytes", "untimed", "unsized")
     }
     stages = [{**asdict(each), "devices": sorted(each.devices)} for each in found.stages]
     fields = {
-        "total": totals,
+        "total": {**totals, "bytes": round(totals["bytes"]), "free_bytes": found.free_bytes},
         "stages": stages,
         "not_counted": dict(found.no_steps),
         "samples": dict(found.samples),
@@ -75,16 +74,10 @@ def _rate(stage: "Stage") -> str:
         return "unknown"
     said = [" and ".join(sorted(stage.devices))]
     if stage.records:
-        said.append("1 record" if stage.records == 1 else f"{stage.records:,} records")
+        said.append(many(stage.records, "record"))
     if stage.beyond > 1.5:
         said.append(f"of jobs of 1/{stage.beyond:,.3g} the work")
     return ", ".join(said)
-
-
-def _unknown(found: "Estimate") -> Iterator[str]:
-    reasons = [(why, jobs) for each in found.stages for why, jobs in each.unknown.items()]
-    for why, jobs in reasons:
-        yield f"not known, {jobs:,} {'job' if jobs == 1 else 'jobs'}: {_shortened(why)}"
 
 
 def _shortened(why: str) -> str:

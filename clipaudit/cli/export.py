@@ -5,7 +5,7 @@ from typing import Literal
 
 import click
 
-from clipaudit.cli.options import results_option, store_option
+from clipaudit.cli.options import force_option, output_option, results_option, store_option
 
 
 @click.command()
@@ -18,12 +18,7 @@ from clipaudit.cli.options import results_option, store_option
     help="datacomp: sorted .npy of uids; uids: text, one a line; parquet: a row a sample with all "
     "its scores; fiftyone: a folder that FiftyOne loads.",
 )
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="File to write; with fiftyone a folder.",
-)
+@output_option("File to write; with fiftyone a folder.", required=True, folders=True)
 @click.option(
     "--all-rows",
     is_flag=True,
@@ -34,7 +29,7 @@ from clipaudit.cli.options import results_option, store_option
     is_flag=True,
     help="Leave the pictures out; their places in the folder stay empty (fiftyone).",
 )
-@click.option("--force", is_flag=True, help="Replace the output if it exists.")
+@force_option
 @results_option()
 @store_option()
 def export(

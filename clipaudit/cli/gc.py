@@ -23,28 +23,21 @@ _KINDS = {
 }
 
 
-class Duration(click.ParamType[float]):
-    """A time such as 7d, 12h or 90s, in seconds."""
-
-    name = "duration"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Return the seconds; a number and one of the letters s, m, h, d, w."""
-        if isinstance(value, float):
-            return value
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", str(value))
-        if not found:
-            self.fail(f"{value!r} is no time. Write 7d, 12h, 30m or 90s.", param, ctx)
-        return float(found[1]) * _UNITS[found[2]]
+def _seconds(context: click.Context, option: click.Parameter, value: str) -> float:
+    """Return the seconds of a time such as 7d, 12h or 90s."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", value)
+    if not found:
+        message = f"{value!r} is no time. Write 7d, 12h, 30m or 90s."
+        raise click.BadParameter(message, context, option)
+    return float(found[1]) * _UNITS[found[2]]
 
 
 @click.command()
 @click.option("--delete", is_flag=True, help="Remove it; without this, only say what would go.")
 @click.option(
     "--grace",
-    type=Duration(),
+    metavar="DURATION",
+    callback=_seconds,
     default="7d",
     show_default=True,
     help="What was written or used within this time stays.",

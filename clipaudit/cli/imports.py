@@ -1,5 +1,7 @@
 """`clipaudit import`: data of other tools, checked and described as blocks of the settings."""
 
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,8 +35,28 @@ def imports() -> None:
     """
 
 
-def block_options(command: Any) -> Decorator:  # noqa: ANN401
-    """Add what all importers share: the folder, the name, and where the block goes."""
+def importer(read: Callable[..., "Imported"]) -> Decorator:
+    """Make what reads blocks print them or add them to a file: with the options for where they go.
+
+    All importers share these: the folder, the name, the file, and whether what differs is replaced.
+    """
+
+    @wraps(read)
+    def command(output: Path | None, force: bool, **values: Any) -> None:  # noqa: ANN401
+        from clipaudit.imports.blocks import block_text
+        from clipaudit.imports.settings_file import add_blocks
+        from clipaudit.plaintext import plain
+
+        imported = read(**values)
+        for note in imported.notes:
+            click.echo(note, err=True)
+        if output is None:
+            click.echo(block_text(imported.blocks), nl=False)
+            return
+        add_blocks(output, imported.blocks, force=force)
+        names = [f"{part}.{name}" for part, named in imported.blocks.items() for name in named]
+        click.echo(f"{plain(output)}: {', '.join(names)}", err=True)
+
     for decorator in (
         click.option("--force", is_flag=True, help="Replace what differs."),
         click.option(
@@ -46,15 +68,13 @@ def block_options(command: Any) -> Decorator:  # noqa: ANN401
         click.argument("folder", type=_FOLDER),
     ):
         command = decorator(command)
-    return command  # type: ignore[no-any-return]
+    return command  # type: ignore[return-value]
 
 
 @imports.command()
-@block_options
+@importer
 @_compare
-def img2dataset(
-    folder: Path, name: str, output: Path | None, force: bool, compared: int | None
-) -> None:
+def img2dataset(folder: Path, name: str, compared: int | None) -> "Imported":
     """Tars and Parquet that img2dataset wrote; the rows with status success are the samples.
 
     \b
@@ -63,17 +83,15 @@ def img2dataset(
     """
     from clipaudit.imports.img2dataset import import_img2dataset
 
-    _put(import_img2dataset(folder, name, compared=compared), output, force)
+    return import_img2dataset(folder, name, compared=compared)
 
 
 @imports.command("clip-benchmark")
-@block_options
+@importer
 @click.option(
     "--label-set", help="Name of the label set: one for sets of equal classes. [default: --name]"
 )
-def clip_benchmark(
-    folder: Path, name: str, output: Path | None, force: bool, label_set: str | None
-) -> None:
+def clip_benchmark(folder: Path, name: str, label_set: str | None) -> "Imported":
     """A webdataset of CLIP_benchmark as a test set: shards, class names, prompts.
 
     \b
@@ -82,11 +100,11 @@ def clip_benchmark(
     """
     from clipaudit.imports.clip_benchmark import import_clip_benchmark
 
-    _put(import_clip_benchmark(folder, name, label_set=label_set), output, force)
+    return import_clip_benchmark(folder, name, label_set=label_set)
 
 
 @imports.command("folder")
-@block_options
+@importer
 @click.option(
     "--write-shards",
     "shards",
@@ -102,14 +120,8 @@ def clip_benchmark(
     help="Pictures of a tar.",
 )
 def picture_folder(
-    folder: Path,
-    name: str,
-    output: Path | None,
-    force: bool,
-    shards: Path | None,
-    classes: bool,
-    per_shard: int,
-) -> None:
+    folder: Path, name: str, shards: Path | None, classes: bool, per_shard: int
+) -> "Imported":
     """A folder of pictures, with captions in .txt beside them or classes as folders.
 
     clipaudit reads pictures from tars: --write-shards copies them, and nothing is copied without.
@@ -128,15 +140,12 @@ def picture_folder(
             f"--write-shards is missing: {count:,} pictures of {size:,} bytes are to be copied "
             "into tars, since clipaudit reads no loose pictures. Name the folder for them."
         )
-    _put(
-        import_folder(folder, name, shards, classes=classes, per_shard=per_shard, force=force),
-        output,
-        force,
-    )
+    force = click.get_current_context().params["force"]
+    return import_folder(folder, name, shards, classes=classes, per_shard=per_shard, force=force)
 
 
 @imports.command("clip-retrieval")
-@block_options
+@importer
 @click.option("--corpus", help="Corpus in the settings that they are of.")
 @click.option(
     "--as-corpus",
@@ -158,14 +167,12 @@ def picture_folder(
 def clip_retrieval(
     folder: Path,
     name: str,
-    output: Path | None,
-    force: bool,
     corpus: str | None,
     as_corpus: str | None,
     encoder: str,
     column: str,
     join_on: Literal["key", "uid", "url"],
-) -> None:
+) -> "Imported":
     """Embeddings that clip-retrieval computed, taken instead of embedding the pictures again.
 
     FOLDER holds img_emb/ and metadata/; --name is that of the block under `embeddings`.
@@ -183,7 +190,7 @@ def clip_retrieval(
             "give either --corpus, of which there are pictures, or --as-corpus, of which there are "
             "none."
         )
-    imported = import_clip_retrieval(
+    return import_clip_retrieval(
         folder,
         name,
         corpus=named,
@@ -192,11 +199,10 @@ def clip_retrieval(
         join_on=join_on,
         as_corpus=as_corpus is not None,
     )
-    _put(imported, output, force)
 
 
 @imports.command()
-@block_options
+@importer
 @click.option("--metadata", type=_FOLDER, help="Folder of .parquet with uids, beside shards.")
 @click.option(
     "--without-pictures",
@@ -211,14 +217,12 @@ def clip_retrieval(
 def datacomp(
     folder: Path,
     name: str,
-    output: Path | None,
-    force: bool,
     metadata: Path | None,
     without_pictures: bool,
     encoder: str | None,
     array: str,
     compared: int | None,
-) -> None:
+) -> "Imported":
     """A pool of DataComp: its shards, uids and, with --encoder, its features.
 
     \b
@@ -234,25 +238,5 @@ def datacomp(
             "metadata."
         )
     if metadata is None:
-        _put(import_listed_datacomp(folder, name, encoder=encoder, array=array), output, force)
-        return
-    imported = import_datacomp(
-        folder, metadata, name, encoder=encoder, array=array, compared=compared
-    )
-    _put(imported, output, force)
-
-
-def _put(imported: "Imported", output: Path | None, force: bool) -> None:
-    """Print the blocks or add them to a file; what was counted goes to standard error."""
-    from clipaudit.imports.blocks import block_text
-    from clipaudit.imports.settings_file import add_blocks
-    from clipaudit.plaintext import plain
-
-    for note in imported.notes:
-        click.echo(note, err=True)
-    if output is None:
-        click.echo(block_text(imported.blocks), nl=False)
-        return
-    add_blocks(output, imported.blocks, force=force)
-    names = [f"{section}.{name}" for section, named in imported.blocks.items() for name in named]
-    click.echo(f"{plain(output)}: {', '.join(names)}", err=True)
+        return import_listed_datacomp(folder, name, encoder=encoder, array=array)
+    return import_datacomp(folder, metadata, name, encoder=encoder, array=array, compared=compared)

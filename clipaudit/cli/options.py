@@ -58,6 +58,24 @@ def format_option(*forms: str, help: str) -> Decorator:
     )
 
 
+def output_option(help: str, *, required: bool = False, folders: bool = False) -> Decorator:
+    """Add the option that names the file to write; with `folders` it may be a folder."""
+    path = click.Path(path_type=Path, dir_okay=folders)
+    return click.option("--output", type=path, required=required, help=help)
+
+
+force_option = click.option("--force", is_flag=True, help="Replace the output if it exists.")
+
+
+def many(number: int, thing: str) -> str:
+    """Return a number of things in words.
+
+    >>> many(1, "job"), many(2000, "job")
+    ('1 job', '2,000 jobs')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clipaudit.cli.options import format_option, size
+from clipaudit.cli.options import format_option, many, size
 from clipaudit.plaintext import plain
 
 if TYPE_CHECKING:
-    from clipaudit.lineage.planning.costs import Cost
     from clipaudit.lineage.planning.forecasts import Outlook
     from clipaudit.steps.jobs import Workflow
 
@@ -187,38 +186,30 @@ def _text(outlooks: Sequence["Outlook"], jobs: bool) -> Iterator[str]:
 def _counted(fate: str, members: Sequence["Outlook"]) -> str:
     from clipaudit.lineage.planning.costs import NOTHING
 
-    count = _jobs(len(members))
+    count = many(len(members), "job")
     if fate == "current":
         return count
     cost = sum((each.cost for each in members), NOTHING)
-    takes = _cost(cost)
+    takes = f"{cost.cpu_hours:.3g} CPU h, {cost.gpu_hours:.3g} GPU h, {size(cost.bytes)}"
+    takes += f" ({cost.unknown} never recorded)" if cost.unknown else ""
     if fate == "stored":
         return f"{count}, which spares {takes}"
     return f"up to {count}, {takes}" if fate == "possible" else f"{count}, {takes}"
-
-
-def _cost(cost: "Cost") -> str:
-    known = f"{cost.cpu_hours:.3g} CPU h, {cost.gpu_hours:.3g} GPU h, {size(cost.bytes)}"
-    return f"{known} ({cost.unknown} never recorded)" if cost.unknown else known
-
-
-def _jobs(count: int) -> str:
-    return "1 job" if count == 1 else f"{count:,} jobs"
 
 
 def _grouped(members: Sequence["Outlook"]) -> Iterator[str]:
     """Yield each rule with its jobs counted, and under it the reasons, the most frequent first."""
     for rule, count in _by_count(each.planned.job.rule for each in members):
         own = [each for each in members if each.planned.job.rule == rule]
-        yield f"  {rule}: {_jobs(count)}"
+        yield f"  {rule}: {many(count, 'job')}"
         reasons = _by_count(what for each in own for what in {r.what for r in each.reasons})
         for what, holding in reasons[:_SHOWN_REASONS]:
-            yield f"    {what}: {_jobs(holding)}"
+            yield f"    {what}: {many(holding, 'job')}"
         if len(reasons) > _SHOWN_REASONS:
             yield f"    and {len(reasons) - _SHOWN_REASONS} more reasons: see --jobs"
         as_before = sum(each.planned.as_before for each in own)
         if as_before:
-            yield f"    cut off if its inputs come out as they lie now: {_jobs(as_before)}"
+            yield f"    cut off if its inputs come out as they lie now: {many(as_before, 'job')}"
 
 
 def _by_count(names: Iterator[str]) -> list[tuple[str, int]]:

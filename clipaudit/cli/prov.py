@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from clipaudit.cli.options import results_option, store_option
+from clipaudit.cli.options import force_option, output_option, results_option, store_option
 
 
 @click.command()
@@ -16,12 +16,7 @@ from clipaudit.cli.options import results_option, store_option
     help="ro-crate: a folder, or a .zip, with the tables and figures; openlineage: events as JSON "
     "lines.",
 )
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="File or folder to write.",
-)
+@output_option("File or folder to write.", required=True, folders=True)
 @click.option(
     "--table",
     "tables",
@@ -35,7 +30,7 @@ from clipaudit.cli.options import results_option, store_option
     help="Describe tables and figures without holding them: needs no objects (ro-crate).",
 )
 @click.option("--license", "terms", help="Licence of the crate: a URL or words (ro-crate).")
-@click.option("--force", is_flag=True, help="Replace the output if it exists.")
+@force_option
 @results_option()
 @store_option()
 def prov(

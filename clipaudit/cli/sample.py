@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from clipaudit.cli.options import results_option, store_option
+from clipaudit.cli.options import output_option, results_option, store_option
 
 
 @click.command()
@@ -18,7 +18,7 @@ from clipaudit.cli.options import results_option, store_option
     type=click.Choice(["text", "json", "html"]),
     help="How to tell it; else as the name of --output ends, or as text.",
 )
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.")
+@output_option("File to write.")
 @click.option("--no-picture", is_flag=True, help="HTML: a placeholder instead of the picture.")
 @results_option()
 @store_option("Folder of the store, which knows shards that were moved.", exists=False)

@@ -1,16 +1,14 @@
 """`clipaudit sql`: SQL over every table of a run."""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from clipaudit.cli.options import results_option, store_option
+from clipaudit.cli.options import output_option, results_option, store_option
 from clipaudit.errors import ClipauditError, InputError
-
-if TYPE_CHECKING:
-    import duckdb
 
 FORMATS = ("table", "csv", "json", "jsonl", "parquet", "markdown")
 _ENDINGS = {**{f".{form}": form for form in FORMATS}, ".md": "markdown", ".ndjson": "jsonl"}
@@ -29,11 +27,7 @@ A statement ends with a semicolon. Besides SQL there are
     type=click.Choice(FORMATS),
     help="How to write the rows; else as the name of --output ends, or as a table.",
 )
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File to write; Parquet needs one.",
-)
+@output_option("File to write; Parquet needs one.")
 @results_option()
 @store_option("Folder of the content-addressed store, for the view `records`.", exists=False)
 def sql(
@@ -69,19 +63,14 @@ def sql(
             _Shell(connection, form, store).script(sys.stdin.read())
 
 
+@dataclass
 class _Shell:
     """Statements one after the other, of which the last may still lack its semicolon."""
 
-    def __init__(
-        self,
-        connection: Any,  # noqa: ANN401  # DuckDB's, which `--help` must not import
-        form: str,
-        store: Path,
-    ) -> None:
-        self.connection: duckdb.DuckDBPyConnection = connection
-        self.form = form
-        self.store = store
-        self.waiting = ""
+    connection: Any  # DuckDB's, which `--help` must not import
+    form: str
+    store: Path
+    waiting: str = ""
 
     def script(self, text: str) -> None:
         """Answer a text; of an empty one, list the tables. The first mistake ends it."""

@@ -3,8 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,27 +62,22 @@ def verify(
       clipaudit verify
       clipaudit verify --repair --configfile my.yaml
     """
-    from clipaudit.lineage.keeping.verification import verify_results
     from clipaudit.store.store import Store
 
     place = Store(store)
-
-    def check() -> "Report":
-        with _progress() as progress:
-            return verify_results(results, place, everything=everything, progress=progress)
-
-    report = check()
+    report = _hashed(results, place, everything)
     fates: list[Outcome] = []
     if form == "text":
         _tell(report)
     if repair and report.broken:
         fates = _repair(results, place, report, profile, configfiles)
-        report = check()
+        report = _hashed(results, place, everything)
         if form == "text":
             _tell_fates(fates)
             _tell(report)
     if form == "json":
-        click.echo(json.dumps(_document(report, fates), indent=1))
+        again = [{**asdict(fate), "word": fate.word} for fate in fates]
+        click.echo(json.dumps({**asdict(report), "repaired": again}, indent=1, default=str))
     _judge(report, fates, strict)
 
 
@@ -131,18 +125,6 @@ def _tell_fates(fates: "Sequence[Outcome]") -> None:
             click.echo(f"not made again: {plain(fate.pointer)}")
 
 
-def _document(report: "Report", fates: "Sequence[Outcome]") -> dict[str, object]:
-    counts = {"pointers": report.pointers, "objects": report.objects, "bytes": report.bytes}
-    counts["remote"] = report.remote
-    faults = [{**asdict(fault), "pointer": _name(fault.pointer)} for fault in report.faults]
-    again = [{**asdict(fate), "pointer": str(fate.pointer), "word": fate.word} for fate in fates]
-    return {**counts, "faults": faults, "repaired": again}
-
-
-def _name(path: Path | None) -> str | None:
-    return None if path is None else str(path)
-
-
 def _judge(report: "Report", fates: "Sequence[Outcome]", strict: bool) -> None:
     """Raise our error where something cannot be trusted; warn where only it cannot be verified."""
     broken, unverifiable = len(report.broken), len(report.faults) - len(report.broken)
@@ -160,9 +142,10 @@ def _judge(report: "Report", fates: "Sequence[Outcome]", strict: bool) -> None:
         click.echo(f"Warning: {unverifiable} places are unverifiable.", err=True)
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Give what shows bytes done on standard error: a bar on a terminal, else a line at the end."""
+def _hashed(results: Path, store: "Store", everything: bool) -> "Report":
+    """Verify; on standard error show the bytes done: by a bar on a terminal, else in the end."""
+    from clipaudit.lineage.keeping.verification import verify_results
+
     if sys.stderr.isatty():
         from tqdm import tqdm
 
@@ -172,15 +155,10 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
                 bar.total = total
                 bar.update(done - bar.n)
 
-            yield show
-        return
-    last, started = 0, time.monotonic()
-
-    def keep(done: int, total: int) -> None:
-        nonlocal last
-        last = done
-
-    yield keep
+            return verify_results(results, store, everything=everything, progress=show)
+    started = time.monotonic()
+    report = verify_results(results, store, everything=everything)
     seconds = max(time.monotonic() - started, 1e-9)
-    rate = last / seconds / 1e6
-    click.echo(f"hashed {last:,} bytes in {seconds:.1f} s, {rate:.0f} MB/s", err=True)
+    rate = report.bytes / seconds / 1e6
+    click.echo(f"hashed {report.bytes:,} bytes in {seconds:.1f} s, {rate:.0f} MB/s", err=True)
+    return report

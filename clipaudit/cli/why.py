@@ -63,13 +63,22 @@ def why(
       clipaudit why similarity_table1 --column accuracy \\
         --where "dataset = 'sketch-pruned' and testset = 'sketch'"
     """
-    from clipaudit.lineage.why.answer import SECONDS, WhyOptions
+    from clipaudit.lineage.why.answer import SECONDS
     from clipaudit.lineage.why.answer import why as answered
     from clipaudit.lineage.why.tree_text import why_mermaid, why_text
     from clipaudit.store.store import Store
 
-    options = WhyOptions(rows, not every, code, SECONDS if seconds is None else seconds)
-    answer = answered(results, Store(store), table, where, column, options)
+    answer = answered(
+        results,
+        Store(store),
+        table,
+        where,
+        column,
+        sample=rows,
+        fold=not every,
+        modules=code,
+        seconds=SECONDS if seconds is None else seconds,
+    )
     if form == "json":
         click.echo(json.dumps(answer, indent=1, ensure_ascii=True, allow_nan=False))
     elif form == "mermaid":

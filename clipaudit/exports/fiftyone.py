@@ -76,13 +76,10 @@ def _placed(
     rows: Rows, part: ManifestPart, table: pa.Table, folder: Path | None
 ) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield each row with the path of its picture, which is written unless `folder` is None."""
-    images = _images(rows, part, table) if folder else None
+    images = _images(rows, part, table)
     for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
         for row in batch.to_pylist():
-            if folder is None or images is None:
-                yield row, _path(row, 0)
-                continue
-            yield row, _write_picture(folder, row, next(images))
+            yield row, _write_picture(folder, row, next(images)) if folder else _path(row, 0)
 
 
 def _images(rows: Rows, part: ManifestPart, table: pa.Table) -> Iterator[bytes]:
@@ -242,16 +239,16 @@ def _meaning(rows: Rows, column: str) -> str | None:
 def _default_fields() -> list[dict[str, Any]]:
     sizes = [_field("size_bytes", "IntField"), _field("mime_type", "StringField")]
     sizes += [_field("width", "IntField"), _field("height", "IntField")]
-    metadata = _field("metadata", "EmbeddedDocumentField", fields=sizes)
+    about = "fiftyone.core.metadata.ImageMetadata"
     return [
         _field("id", "ObjectIdField", stored="_id"),
         _field("filepath", "StringField"),
         _field("tags", "ListField", subfield="StringField"),
-        {**metadata, "embedded_doc_type": "fiftyone.core.metadata.ImageMetadata"},
+        _field("metadata", "EmbeddedDocumentField", fields=sizes, embedded_doc_type=about),
         _field("_media_type", "StringField"),
         _field("_rand", "FloatField"),
-        {**_field("created_at", "DateTimeField"), "read_only": True},
-        {**_field("last_modified_at", "DateTimeField"), "read_only": True},
+        _field("created_at", "DateTimeField", read_only=True),
+        _field("last_modified_at", "DateTimeField", read_only=True),
     ]
 
 
@@ -276,7 +273,7 @@ def _field(
     subfield: str | None = None,
     fields: Sequence[dict[str, Any]] = (),
     stored: str | None = None,
-    description: str | None = None,
+    **more: object,
 ) -> dict[str, Any]:
     """Describe a field as FiftyOne's SampleFieldDocument does."""
     return {
@@ -286,8 +283,9 @@ def _field(
         "subfield": subfield and _FIELDS + subfield,
         "fields": list(fields),
         "db_field": stored or name,
-        "description": description,
+        "description": None,
         "info": None,
         "read_only": False,
         "created_at": EPOCH,
+        **more,
     }

@@ -105,24 +105,18 @@ def _sealed_parts(results: Path, store: Store, sealed: Path) -> list[ManifestPar
     ]
 
 
+@dataclass(frozen=True)
 class Rows:
-    """The rows of a manifest with what the run says of them, a table for each part."""
+    """The rows of a manifest with what the run says of them, a table for each part.
 
-    def __init__(
-        self,
-        results: Path,
-        store: Store,
-        manifest: Manifest,
-        scores: Sequence[ScoreTable] = (),
-        *,
-        all_rows: bool = False,
-    ) -> None:
-        """Read kept rows, or with `all_rows` all rows of the tars and why those others left."""
-        self.results = results
-        self.store = store
-        self.manifest = manifest
-        self.scores = scores
-        self.all_rows = all_rows
+    Those that it keeps, or with `all_rows` all rows of the tars and why those others left.
+    """
+
+    results: Path
+    store: Store
+    manifest: Manifest
+    scores: Sequence[ScoreTable] = ()
+    all_rows: bool = False
 
     @property
     def schema(self) -> pa.Schema:
@@ -137,7 +131,8 @@ class Rows:
 
     def most(self) -> int:
         """Return a bound of the rows: as many as the samples of the manifest's parts."""
-        return sum(self._pointer("samples", part).rows for part in self.manifest.parts)
+        paths = (self._path("samples", part) for part in self.manifest.parts)
+        return sum(Pointer.read(path).rows for path in paths)
 
     def tables(self, *more: str) -> Iterator[pa.Table]:
         """Yield the rows in corpus order, a part at a time.
@@ -158,10 +153,10 @@ class Rows:
     def shard_files(self, part: ManifestPart) -> dict[int, str]:
         """Return the path of each tar of a part as it was indexed, by shard."""
         samples = self._path("samples", part)
-        ingredients = read_record(self.store, placement(self.results, samples).action).ingredients
-        inputs = ingredients.inputs
-        shards = [file.path for file in inputs.get("tars") or inputs.get("files", ())]
-        return dict(zip(ingredients.settings.get("shards", ()), shards, strict=False))
+        made_of = read_record(self.store, placement(self.results, samples).action).ingredients
+        shards = made_of.inputs.get("tars") or made_of.inputs.get("files", ())
+        paths = [file.path for file in shards]
+        return dict(zip(made_of.settings.get("shards", ()), paths, strict=False))
 
     def _finished(self, part: ManifestPart, table: pa.Table) -> pa.Table:
         """Put the shards' paths in; a kept row that is no sample of the run is refused."""
@@ -237,11 +232,8 @@ class Rows:
     def _path(self, stage: str, part: ManifestPart) -> Path:
         return self.results / stage / part.corpus / f"{part.part}.json"
 
-    def _pointer(self, stage: str, part: ManifestPart) -> Pointer:
-        return Pointer.read(self._path(stage, part))
-
     def _object(self, stage: str, part: ManifestPart) -> Path:
-        return self.store.checked_path(self._pointer(stage, part))
+        return self.store.checked_path(Pointer.read(self._path(stage, part)))
 
 
 def _files(*paths: Path) -> str:

@@ -26,6 +26,10 @@ class Imported:
     blocks: Blocks
     notes: list[str] = field(default_factory=list)
 
+    def __add__(self, other: "Imported") -> "Imported":
+        """Return both, for other sections of the settings."""
+        return Imported({**self.blocks, **other.blocks}, [*self.notes, *other.notes])
+
     def __post_init__(self) -> None:
         """Refuse a block that the settings would refuse; references are checked in a whole file."""
         for section, named in self.blocks.items():

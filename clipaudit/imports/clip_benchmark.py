@@ -30,9 +30,8 @@ def import_clip_benchmark(folder: Path, name: str, *, label_set: str | None = No
         samples = read_captions(folder)
         captions = sum(len(texts) for texts in samples.targets)
         corpus = {**_shards(samples), "captions": "texts"}
-        return Imported(
-            {"corpora": {name: corpus}}, [f"{_counted(samples)}, {captions:,} captions"]
-        )
+        note = f"{_counted(samples)}, {captions:,} captions"
+        return Imported({"corpora": {name: corpus}}, [note])
     classes, templates = read_names(folder), read_templates(folder)
     samples = read_labels(folder, classes)
     labels = label_set or name
@@ -40,18 +39,9 @@ def import_clip_benchmark(folder: Path, name: str, *, label_set: str | None = No
     note = (
         f"{_counted(samples)}, {used:,} of {len(classes):,} classes occur, {len(templates)} prompts"
     )
-    return Imported(
-        {
-            "label_sets": {
-                labels: {
-                    "classes": str(folder / CLASS_FILE),
-                    "templates": _prompts(folder, templates),
-                }
-            },
-            "corpora": {name: {**_shards(samples), "captions": "none", "labels": labels}},
-        },
-        [note],
-    )
+    named = {"classes": str(folder / CLASS_FILE), "templates": _prompts(folder, templates)}
+    corpus = {**_shards(samples), "captions": "none", "labels": labels}
+    return Imported({"label_sets": {labels: named}, "corpora": {name: corpus}}, [note])
 
 
 def _kind(folder: Path) -> str:

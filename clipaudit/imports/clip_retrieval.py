@@ -46,8 +46,7 @@ def import_clip_retrieval(
     if not as_corpus:
         return checked_embeddings(name, pairs, block)
     embeddings = checked_embeddings(name, pairs, {**block, "join_on": "row"})
-    listed = listed_corpus(corpus, [path for _, path in pairs], column, join_on)
-    return Imported({**listed.blocks, **embeddings.blocks}, [*listed.notes, *embeddings.notes])
+    return listed_corpus(corpus, [path for _, path in pairs], column, join_on) + embeddings
 
 
 def checked_embeddings(

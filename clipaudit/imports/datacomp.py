@@ -36,14 +36,8 @@ def import_datacomp(
     """
     corpus = import_img2dataset(shards, name, compared=compared)
     files = _metadata_files(metadata)
-    uids = _metadata_uids(files)
-    note = _compared_uids(shards, uids, metadata)
-    if encoder is None:
-        return Imported(corpus.blocks, [*corpus.notes, note])
-    block = {"corpus": name, "encoder": encoder, "column": "uid", "join_on": "uid", "array": array}
-    pairs = [(path.with_suffix(".npz"), path) for path in files]
-    features = checked_embeddings(f"{name}-{encoder}", pairs, block)
-    return Imported({**corpus.blocks, **features.blocks}, [*corpus.notes, note, *features.notes])
+    corpus.notes.append(_compared_uids(shards, _metadata_uids(files), metadata))
+    return _with_features(corpus, name, files, encoder, {"join_on": "uid", "array": array})
 
 
 def import_listed_datacomp(
@@ -55,12 +49,18 @@ def import_listed_datacomp(
     """
     files = _metadata_files(metadata)
     listed = listed_corpus(name, files, "uid", "uid")
+    return _with_features(listed, name, files, encoder, {"join_on": "row", "array": array})
+
+
+def _with_features(
+    corpus: Imported, name: str, files: Sequence[Path], encoder: str | None, how: dict[str, str]
+) -> Imported:
+    """Add the block of the features beside metadata files, if an encoder is named."""
     if encoder is None:
-        return listed
-    block = {"corpus": name, "encoder": encoder, "column": "uid", "join_on": "row", "array": array}
+        return corpus
+    block = {"corpus": name, "encoder": encoder, "column": "uid", **how}
     pairs = [(path.with_suffix(".npz"), path) for path in files]
-    features = checked_embeddings(f"{name}-{encoder}", pairs, block)
-    return Imported({**listed.blocks, **features.blocks}, [*listed.notes, *features.notes])
+    return corpus + checked_embeddings(f"{name}-{encoder}", pairs, block)
 
 
 def _metadata_files(metadata: Path) -> list[Path]:

@@ -40,8 +40,15 @@ def import_img2dataset(folder: Path, name: str, *, compared: int | None = None) 
     for whatever does not agree.
     """
     tars = complete_shards(folder)
-    chosen = _evenly(tars, len(tars) if compared is None else min(compared, len(tars)))
-    _refuse_differences(chosen)
+    count = len(tars) if compared is None else min(compared, len(tars))
+    chosen = [tars[place * len(tars) // count] for place in range(count)]  # evenly
+    differences = [difference for tar in chosen if (difference := _difference(tar))]
+    if differences:
+        raise InputError(
+            f"{len(differences)} of {len(chosen)} shards differ from their Parquet:\n  "
+            + _listed(differences)
+            + "\nRemove the files of these shards and start img2dataset again."
+        )
     counted = _count(tars)
     block = {
         "shards": file_patterns([str(tar) for tar in tars]),
@@ -91,16 +98,6 @@ def read_rows(tar: Path, columns: Sequence[str]) -> pa.Table:
         ) from error
     has = ", ".join(plain(column) for column in file.schema_arrow.names)
     raise InputError(f"{path}: no column {lacking[0]}, but {has}. Is it img2dataset's?")
-
-
-def _refuse_differences(tars: Sequence[Path]) -> None:
-    differences = [difference for tar in tars if (difference := _difference(tar))]
-    if differences:
-        raise InputError(
-            f"{len(differences)} of {len(tars)} shards differ from their Parquet:\n  "
-            + _listed(differences)
-            + "\nRemove the files of these shards and start img2dataset again."
-        )
 
 
 def _difference(tar: Path) -> str | None:
@@ -172,10 +169,6 @@ def _notes(tars: Sequence[Path], compared: Sequence[Path], counted: Counted) -> 
     if counted.without_caption:
         notes.append(f"{counted.without_caption:,} successes have no caption: index drops them")
     return notes
-
-
-def _evenly(tars: Sequence[Path], count: int) -> list[Path]:
-    return [tars[place * len(tars) // count] for place in range(count)]
 
 
 def _listed(lines: Sequence[str]) -> str:

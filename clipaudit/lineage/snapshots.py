@@ -9,8 +9,9 @@ can be set against it and the objects that it names stay. A `RecordedRun` is eit
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 from clipaudit.errors import InputError, StoreError
@@ -94,9 +95,8 @@ class RecordedRun:
         self.name = name
         self.store = store
         self.paths = paths
-        self._look = look
-        self._placed: dict[str, Placed | None] = {}
-        self._inside: dict[str, str] = {}
+        self.at = cache(look)  # by path relative to the results folder; None where nothing lay
+        self.inside = cache(self._inside)
         self._above = 1  # parts of recorded paths that name the results folder, as last found
 
     def tables(self) -> dict[str, Placed]:
@@ -108,28 +108,22 @@ class RecordedRun:
             if placed and placed.placement.output == "table"
         }
 
-    def at(self, path: str) -> Placed | None:
-        """Return what lay at a path relative to the results folder, None where nothing did."""
-        if path not in self._placed:
-            self._placed[path] = self._look(path)
-        return self._placed[path]
-
-    def inside(self, recorded: str) -> str:
+    def _inside(self, recorded: str) -> str:
         """Return a recorded path relative to the results folder, whatever that was called then.
 
         The path as it is where nothing of this run lies at any end of it.
         """
-        if recorded not in self._inside:
-            self._inside[recorded] = self._find(PurePosixPath(recorded).parts) or recorded
-        return self._inside[recorded]
-
-    def _find(self, parts: tuple[str, ...]) -> str | None:
+        parts = PurePosixPath(recorded).parts
         for above in (self._above, *range(len(parts))):
             path = "/".join(parts[above:])
             if path and not path.startswith("/") and self.at(path):
                 self._above = above
                 return path
-        return None
+        return recorded
+
+    def files(self, inputs: Iterable[ActionInput]) -> list[tuple[str, ActionInput]]:
+        """Return recorded inputs by path: relative to the results folder, a user's as it is."""
+        return [(self.inside(file.path) if file.action else file.path, file) for file in inputs]
 
     def maker(self, file: ActionInput) -> str | None:
         """Return the action that made a recorded input in this run, None if it is a user's file.

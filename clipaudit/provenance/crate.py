@@ -5,7 +5,7 @@ By the Process Run Crate profile: each action is a CreateAction with the step an
 (result). Files of tables and figures lie in the crate; all others are named by their SHA-256.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,12 +94,8 @@ def _describe(
         "they come from, down to the shards, settings and code."
     )
     crate.license = terms or TERMS
-    crate.datePublished = _last_end(run)
+    # when the last action ended: the same records give the same crate
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    crate.datePublished = max(map(ended, run.records.values()), default=now)
     crate.root_dataset["conformsTo"] = {"@id": PROFILE}
     crate.root_dataset["mentions"] = actions
-
-
-def _last_end(run: Recorded) -> str:
-    """Return when the last action ended: the same records give the same crate."""
-    ends: Iterable[str] = (ended(record) for record in run.records.values())
-    return max(ends, default=datetime.now(UTC).isoformat(timespec="seconds"))

@@ -1,7 +1,8 @@
 """A run's actions as OpenLineage events: one COMPLETE event each, for Marquez and its like."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,8 +23,8 @@ USER_FILES = "file"  # of what they were given
 RUN_IDS = uuid.uuid5(uuid.NAMESPACE_URL, "urn:clipaudit:executions")
 
 
-def write_events(run: Recorded, store: Store, path: Path) -> int:
-    """Write the events as JSON, one a line, in order of start; return how many.
+def write_events(run: Recorded, store: Store, path: Path) -> None:
+    """Write the events as JSON, one a line, in order of start.
 
     Raise ConfigError where openlineage-python is not installed.
     """
@@ -31,12 +32,8 @@ def write_events(run: Recorded, store: Store, path: Path) -> int:
         from openlineage.client.serde import Serde
     except ImportError as error:
         raise needs_extra("openlineage-python", error) from error
-    count = 0
     with path.open("w") as file:
-        for event in run_events(run, store):
-            file.write(Serde.to_json(event) + "\n")
-            count += 1
-    return count
+        file.writelines(f"{Serde.to_json(event)}\n" for event in run_events(run, store))
 
 
 def run_events(run: Recorded, store: Store) -> "Iterator[RunEvent]":
@@ -67,11 +64,6 @@ def run_events(run: Recorded, store: Store) -> "Iterator[RunEvent]":
         )
 
 
-def run_id(key: str, record: Record) -> str:
-    """Return the id of an execution, a UUID of its action's key and its start."""
-    return str(uuid.uuid5(RUN_IDS, f"{key} {record.execution.started}"))
-
-
 class _Facets:
     """What the events say of runs, jobs and data sets."""
 
@@ -81,7 +73,7 @@ class _Facets:
         # one for all actions: those that made what was asked for tell it
         made = " ".join(sorted({target.action for target in run.targets}))
         self._whole = str(uuid.uuid5(RUN_IDS, made))
-        self._texts: dict[str, dict[str, str]] = {}  # by code digest
+        self._texts = cache(self._read_texts)
         # columns by step, code, output and table: what an action writes has one schema
         self._columns: dict[tuple[str, ...], list[SchemaDatasetFacetFields]] = {}
 
@@ -107,7 +99,7 @@ class _Facets:
         python = record.execution.versions.get("python")
         if python:
             facets["processing_engine"] = engine.ProcessingEngineRunFacet(python, name="python")
-        return Run(run_id(key, record), facets)
+        return Run(str(uuid.uuid5(RUN_IDS, f"{key} {record.execution.started}")), facets)
 
     def job(self, record: Record) -> "Job":
         from openlineage.client.event_v2 import Job
@@ -122,7 +114,7 @@ class _Facets:
                 type="clipaudit", url=f"urn:clipaudit:code:{code}", version=code
             ),
         }
-        sql = self._code_texts(code).get(f"{record.ingredients.settings.get('sql')}.sql")
+        sql = self._texts(code).get(f"{record.ingredients.settings.get('sql')}.sql")
         if sql is not None:
             facets["sql"] = sql_job.SQLJobFacet(sql, dialect="duckdb")
         return Job(NAMESPACE, title(record), facets)
@@ -169,11 +161,9 @@ class _Facets:
             self._columns[kind] = _columns(self._store.path(given.pointer.digest))
         return self._columns.get(kind)
 
-    def _code_texts(self, code: str) -> dict[str, str]:
-        if code not in self._texts:
-            found = read_code(self._store, code)
-            self._texts[code] = dict(found.texts) if found else {}
-        return self._texts[code]
+    def _read_texts(self, code: str) -> Mapping[str, str]:
+        found = read_code(self._store, code)
+        return found.texts if found else {}
 
 
 def _columns(path: Path) -> "list[SchemaDatasetFacetFields]":

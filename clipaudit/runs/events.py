@@ -14,18 +14,18 @@ import os
 import platform
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 Event = dict[str, Any]
 
 
+@dataclass(frozen=True)
 class EventFile:
     """The file of one run, appended to line by line."""
 
-    def __init__(self, path: Path) -> None:
-        """Open the file at `path`."""
-        self.path = path
+    path: Path
 
     @classmethod
     def new(cls, folder: Path, *, began: float | None = None) -> "EventFile":

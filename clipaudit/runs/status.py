@@ -5,7 +5,7 @@ stage, at the mean of those that finished (of all stages, where none of this one
 many as have run at once.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from clipaudit.plaindata import Json
@@ -52,17 +52,26 @@ class RunStatus:
     def take(self, event: Json) -> None:
         """Add one event of `clipaudit.runs.events`."""
         self.seen = event["time"]
-        take = {
-            "opened": self._open,
-            "run": self._plan,
-            "left_out": self._leave_out,
-            "job": self._start,
-            "finished": self._finish,
-            "error": self._fail,
-            "end": self._end,
-        }.get(event["event"])
-        if take is not None:
-            take(event)
+        match event["event"]:
+            case "opened":
+                self.host, self.process, self.opened = event["host"], event["process"], self.seen
+            case "run":
+                for rule, count in event["rules"].items():
+                    self.stages.setdefault(rule, Stage(0)).total = count
+            case "left_out":
+                self.left_out.append(event["what"])
+            case "job":
+                self._start(event)
+            case "finished":
+                for job, stage in self._ended(*event["jobs"]):
+                    stage.done += 1
+                    stage.seconds += self.seen - job.started
+            case "error":
+                for job, stage in self._ended(event["job"]):
+                    stage.failed += 1
+                    self.failures.append(job)
+            case "end":
+                self.ended = True
 
     @property
     def total(self) -> int:
@@ -90,42 +99,21 @@ class RunStatus:
         work -= sum(now - job.started for job in self.jobs.values())
         return max(work, 0.0) / self.at_once
 
-    def _open(self, event: Json) -> None:
-        self.host, self.process, self.opened = event["host"], event["process"], event["time"]
-
-    def _plan(self, event: Json) -> None:
-        for rule, count in event["rules"].items():
-            self.stages.setdefault(rule, Stage(0)).total = count
-
-    def _leave_out(self, event: Json) -> None:
-        self.left_out.append(event["what"])
-
     def _start(self, event: Json) -> None:
-        job = Job(event["rule"], event["wildcards"], event["log"], event["time"])
+        job = Job(event["rule"], event["wildcards"], event["log"], self.seen)
         if event["job"] not in self.jobs:  # a retry of a job that failed counts once
             self._stage(job.rule).running += 1
         self.jobs[event["job"]] = job
         self.at_once = max(self.at_once, len(self.jobs))
 
-    def _finish(self, event: Json) -> None:
-        for number in event["jobs"]:
-            job = self.jobs.pop(number, None)
-            if job is not None:
+    def _ended(self, *numbers: int) -> Iterator[tuple[Job, Stage]]:
+        """Yield the jobs of these numbers that were running, with their stages."""
+        for number in numbers:
+            if number in self.jobs:
+                job = self.jobs.pop(number)
                 stage = self._stage(job.rule)
                 stage.running -= 1
-                stage.done += 1
-                stage.seconds += event["time"] - job.started
-
-    def _fail(self, event: Json) -> None:
-        job = self.jobs.pop(event["job"], None)
-        if job is not None:
-            stage = self._stage(job.rule)
-            stage.running -= 1
-            stage.failed += 1
-            self.failures.append(job)
-
-    def _end(self, event: Json) -> None:
-        self.ended = True
+                yield job, stage
 
     def _stage(self, rule: str) -> Stage:
         return self.stages.setdefault(rule, Stage(1))

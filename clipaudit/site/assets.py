@@ -8,8 +8,9 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
+from clipaudit.corpora.images import open_picture
 from clipaudit.plaindata import Json
-from clipaudit.site.samples import SamplePage, jpeg_size
+from clipaudit.site.samples import SamplePage
 from clipaudit.store.store import Pointer, Store
 
 READS = ("static/icon.svg", "static/report.css", "static/report.js")
@@ -62,8 +63,8 @@ def write_pictures(
             continue
         path = page.page.removesuffix(".html") + ".jpg"
         (folder / path).write_bytes(picture)
-        width, height = jpeg_size(picture)
-        shown.append(replace(page, picture=path, width=width, height=height))
+        size = open_picture(picture)
+        shown.append(replace(page, picture=path, width=size.width, height=size.height))
     return shown
 
 

@@ -14,13 +14,7 @@ from clipaudit.lineage.graph import table_graph
 from clipaudit.plaindata import Json
 from clipaudit.site import assets
 from clipaudit.site.answers import answers
-from clipaudit.site.content import (
-    FigureContent,
-    TableContent,
-    read_figure,
-    read_table,
-    reading_order,
-)
+from clipaudit.site.content import read_figure, read_table, reading_order
 from clipaudit.site.facts import drops, enabled, run_cost, run_facts
 from clipaudit.site.pages import Site, rendered
 from clipaudit.site.samples import pictures, sample_pages, shown_addresses
@@ -78,6 +72,10 @@ def _gathered(
     read = [read_table(results, store, pointer, graph) for pointer in tables]
     drawn = [read_figure(results, store, pointer, graph) for pointer in figures]
     shows_pictures = run.report.pictures
+    forms: dict[Path, Sequence[str]] = dict.fromkeys(tables, assets.TABLE_FILES)
+    for pointer, figure in zip(figures, drawn, strict=True):
+        hidden = figure.is_gallery and not shows_pictures
+        forms[pointer] = assets.DATA_FILES if hidden else assets.FIGURE_FILES
     addresses = shown_addresses(drawn)
     pages = sample_pages(addresses, results / CATALOG, run, run.report.samples)
     left_out = len(addresses) - len(pages)
@@ -97,29 +95,11 @@ def _gathered(
             drops=drops(connection),
             settings=settings_text(run),
             cost=run_cost(graph, connection),
-            files=_copied(folder, store, tables, read, figures, drawn, shows_pictures),
+            files={
+                pointer.stem: assets.copy_files(folder, store, pointer, extensions)
+                for pointer, extensions in forms.items()
+            },
         )
-
-
-def _copied(
-    folder: Path,
-    store: Store,
-    tables: Sequence[Path],
-    read: Sequence[TableContent],
-    figures: Sequence[Path],
-    drawn: Sequence[FigureContent],
-    shows_pictures: bool,
-) -> dict[str, list[str]]:
-    """Copy the files of tables and figures; of galleries only data if pictures are not shown."""
-    found = {
-        table.name: assets.copy_files(folder, store, pointer, assets.TABLE_FILES)
-        for pointer, table in zip(tables, read, strict=True)
-    }
-    for pointer, figure in zip(figures, drawn, strict=True):
-        hidden = figure.is_gallery and not shows_pictures
-        extensions = assets.DATA_FILES if hidden else assets.FIGURE_FILES
-        found[figure.table.name] = assets.copy_files(folder, store, pointer, extensions)
-    return found
 
 
 def settings_text(run: Settings) -> dict[str, str]:
@@ -127,8 +107,7 @@ def settings_text(run: Settings) -> dict[str, str]:
     dumped = run.model_dump(mode="json")
     sections = {name: value for name, value in dumped.items() if isinstance(value, dict) and value}
     single = {name: value for name, value in dumped.items() if isinstance(value, str)}
-    return {name: _yaml(value) for name, value in {"folders": single, **sections}.items()}
-
-
-def _yaml(value: object) -> str:
-    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100)
+    return {
+        name: yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100)
+        for name, value in {"folders": single, **sections}.items()
+    }

@@ -4,6 +4,7 @@ The text of a cell is the one of the Markdown form. What a cell reads is watched
 prints it, so that a page can sort by true values and say where a number comes from.
 """
 
+from collections import UserDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,22 +44,16 @@ class Grid:
     rows: tuple[tuple[PrintedLine, ...], ...]
 
 
-class _Watched(Mapping[str, Any]):
+class _Watched(UserDict[str, Any]):
     """A row of a report table that remembers which of its columns were read, in order."""
 
     def __init__(self, row: Row) -> None:
-        self.row = row
+        super().__init__(row)
         self.read: dict[str, None] = {}
 
     def __getitem__(self, column: str) -> Any:  # noqa: ANN401
         self.read[column] = None
-        return self.row[column]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.row)
-
-    def __len__(self) -> int:
-        return len(self.row)
+        return super().__getitem__(column)
 
 
 def printed_grid(rows: Sequence[Row], layout: Layout | Listing) -> Grid:

@@ -4,14 +4,13 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
-from clipaudit.catalog.columns import meaning
-from clipaudit.catalog.comments import column_comments
+from clipaudit.catalog.columns import column_comments, meaning
 from clipaudit.config.audits import audits
 from clipaudit.plaindata import Json, Row
 from clipaudit.plaintext import plain
@@ -70,47 +69,48 @@ def read_table(results: Path, store: Store, pointer: Path, graph: Json) -> Table
 
     Its action is in `graph`, which clipaudit.lineage.graph gives.
     """
-    name, place = pointer.stem, pointer.relative_to(results).as_posix()
-    rows, columns = _rows(store, pointer), _columns(store, pointer)
-    layout = layouts(name).get(name)
-    settings = graph["actions"][graph["tables"][place]]["settings"]
+    content = _content(results, store, pointer, graph)
+    layout = layouts(content.name).get(content.name)
     notes = _drawing(results, store, pointer).get("notes", ())
-    return TableContent(
-        name=name,
-        audit=audit_of(name),
-        title=title_of(name),
+    return replace(
+        content,
         caption=" ".join([layout.caption if layout else "", *map(plain, notes)]),
-        pointer=place,
-        grid=printed_grid(rows, layout) if layout else plain_grid(columns, rows),
-        columns=columns,
-        comments=_meanings(name, settings, columns),
-        rows=rows,
-        texts={"csv": _text(store, pointer, "csv"), "latex": _text(store, pointer, "tex")},
-        published=tuple(published_values(name).to_pylist()),
+        grid=printed_grid(content.rows, layout) if layout else content.grid,
+        texts={**content.texts, "latex": _text(store, pointer, "tex")},
+        published=tuple(published_values(content.name).to_pylist()),
     )
 
 
 def read_figure(results: Path, store: Store, pointer: Path, graph: Json) -> FigureContent:
     """Return a figure by its pointer; as `read_table`."""
+    content = _content(results, store, pointer, graph)
+    caption = plain(_drawing(results, store, pointer).get("caption", ""))
+    step = graph["actions"][graph["tables"][content.pointer]]["step"]
+    size = svg_size(_text(store, pointer, "svg"))
+    return FigureContent(replace(content, caption=caption), step != "report_figure", *size)
+
+
+def _content(results: Path, store: Store, pointer: Path, graph: Json) -> TableContent:
+    """Return a table as it is stored."""
     name, place = pointer.stem, pointer.relative_to(results).as_posix()
-    made = graph["actions"][graph["tables"][place]]
-    settings = made["settings"]
-    rows, columns = _rows(store, pointer), _columns(store, pointer)
-    table = TableContent(
+    table = pq.ParquetFile(store.checked_path(Pointer.read(pointer))).read()
+    columns = tuple(table.column_names)
+    rows = tuple(
+        {column: json_value(value) for column, value in row.items()} for row in table.to_pylist()
+    )
+    return TableContent(
         name=name,
         audit=audit_of(name),
         title=title_of(name),
-        caption=plain(_drawing(results, store, pointer).get("caption", "")),
+        caption="",
         pointer=place,
         grid=plain_grid(columns, rows),
         columns=columns,
-        comments=_meanings(name, settings, columns),
+        comments=_meanings(name, graph["actions"][graph["tables"][place]]["settings"], columns),
         rows=rows,
         texts={"csv": _text(store, pointer, "csv")},
         published=(),
     )
-    width, height = svg_size(_text(store, pointer, "svg"))
-    return FigureContent(table, made["step"] != "report_figure", width, height)
 
 
 def _meanings(name: str, settings: Json, columns: Sequence[str]) -> dict[str, str]:
@@ -124,18 +124,6 @@ def _drawing(results: Path, store: Store, pointer: Path) -> Json:
     """Return the settings of the action that drew a table or a figure."""
     drawn = placement(results, pointer.with_suffix(".md.json"))
     return read_record(store, drawn.action).ingredients.settings
-
-
-def _rows(store: Store, pointer: Path) -> tuple[dict[str, Any], ...]:
-    path = store.checked_path(Pointer.read(pointer))
-    return tuple(
-        {name: json_value(value) for name, value in row.items()}
-        for row in pq.ParquetFile(path).read().to_pylist()
-    )
-
-
-def _columns(store: Store, pointer: Path) -> tuple[str, ...]:
-    return tuple(pq.read_schema(store.path(Pointer.read(pointer).digest)).names)
 
 
 def _text(store: Store, pointer: Path, extension: str) -> str:

@@ -1,10 +1,12 @@
 """What the report says of the run itself: its data, its models, its losses and what it cost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import duckdb
 
+from clipaudit.catalog.tables import view_columns
 from clipaudit.config.pictures import left_out
 from clipaudit.config.settings import Settings
 from clipaudit.plaindata import Json, Row
@@ -20,17 +22,6 @@ _TRAINING_STEPS = {"train": "CLIP", "train_supervised": "classifier"}
 
 
 @dataclass(frozen=True)
-class Facts:
-    """Run facts for the overview: lines of plain tables, and names with values."""
-
-    summary: Mapping[str, str]
-    left_out: tuple[str, ...]  # sentences: what the audits do not say, and why
-    corpora: tuple[Line, ...]
-    models: tuple[Line, ...]
-    versions: Mapping[str, str]
-
-
-@dataclass(frozen=True)
 class Drop:
     """Samples of one corpus that one stage could not use for one reason."""
 
@@ -42,21 +33,15 @@ class Drop:
     examples: tuple[Line, ...]  # shard, row, key, detail; the first by address
 
 
-@dataclass(frozen=True)
-class Cost:
-    """What the jobs of a run took when they were computed, in plain lines."""
-
-    totals: Mapping[str, str]
-    steps: tuple[Line, ...]
-    slowest: tuple[Line, ...]
-    epochs: tuple[Line, ...]
-
-
 # --- data and models ---------------------------------------------------------------------------
 
 
-def run_facts(run: Settings, connection: duckdb.DuckDBPyConnection, graph: Graph) -> Facts:
-    """Return what a run is about; samples are those that could be indexed."""
+def run_facts(run: Settings, connection: duckdb.DuckDBPyConnection, graph: Graph) -> dict[str, Any]:
+    """Return what a run is about: a summary by name, lines of corpora and models, versions.
+
+    `left_out` are sentences: what the audits do not say, and why. Samples are those that could be
+    indexed.
+    """
     actions = graph["actions"].values()
     samples = _samples(connection)
     corpora = tuple(
@@ -77,8 +62,13 @@ def run_facts(run: Settings, connection: duckdb.DuckDBPyConnection, graph: Graph
     if dates:
         summary["Computed"] = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
         summary["On"] = ", ".join(hosts)
-    said = tuple(map(plain, left_out(run)))
-    return Facts(summary, said, corpora, tuple(sorted(map(_model, trained))), _versions(graph))
+    return {
+        "summary": summary,
+        "left_out": list(map(plain, left_out(run))),
+        "corpora": corpora,
+        "models": sorted(map(_model, trained)),
+        "versions": _versions(graph),
+    }
 
 
 def enabled(run: Settings) -> list[str]:
@@ -87,16 +77,10 @@ def enabled(run: Settings) -> list[str]:
 
 
 def _samples(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    if "corpus" not in columns_of(connection, "samples"):
+    if "corpus" not in view_columns(connection).get("samples", ()):
         return {}
     query = "select corpus, count(*) from samples where corpus is not null group by corpus"
     return dict(connection.execute(query).fetchall())
-
-
-def columns_of(connection: duckdb.DuckDBPyConnection, view: str) -> list[str]:
-    """Return the columns of a view of a catalog; none where it has no such view."""
-    query = "select column_name from duckdb_columns() where table_name = ? order by column_index"
-    return [name for (name,) in connection.execute(query, [view]).fetchall()]
 
 
 def _model(action: Json) -> tuple[str, str, str, float]:
@@ -119,15 +103,16 @@ def _versions(graph: Graph) -> dict[str, str]:
 
 def drops(connection: duckdb.DuckDBPyConnection) -> list[Drop]:
     """Return the samples that stages could not use, by stage, corpus and reason."""
-    query = "select view_name from duckdb_views() where not internal order by view_name"
-    views = [name for (name,) in connection.execute(query).fetchall()]
     return [
-        drop for view in views if view.startswith("drops_") for drop in _drops(connection, view)
+        drop
+        for view, columns in view_columns(connection).items()
+        if view.startswith("drops_")
+        for drop in _drops(connection, view, columns)
     ]
 
 
-def _drops(connection: duckdb.DuckDBPyConnection, view: str) -> list[Drop]:
-    named = [name for name in ("corpus", "source") if name in columns_of(connection, view)]
+def _drops(connection: duckdb.DuckDBPyConnection, view: str, columns: Sequence[str]) -> list[Drop]:
+    named = [name for name in ("corpus", "source") if name in columns]
     corpus = f"coalesce({', '.join(named)})" if named else "''"
     found = connection.execute(
         f"select stage, {corpus} as of, reason, count(*), "
@@ -148,27 +133,29 @@ def _example(sample: Row) -> Line:
 # --- cost --------------------------------------------------------------------------------------
 
 
-def run_cost(graph: Graph, connection: duckdb.DuckDBPyConnection) -> Cost:
-    """Return what the jobs took, by step the dearest first."""
+def run_cost(graph: Graph, connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+    """Return what the jobs took when they were computed: totals by name, and lines of tables.
+
+    Lines of steps, the dearest first, of the slowest jobs, and of trainings by their epochs.
+    """
     actions = list(graph["actions"].values())
     steps: dict[str, list[Json]] = {}
     for action in actions:
         steps.setdefault(action["step"], []).append(action)
     ordered = sorted(steps.items(), key=lambda step: (-_cpu_seconds(step[1]), step[0]))
     slowest = sorted(actions, key=lambda action: -action["seconds"])[:SLOWEST]
-    return Cost(
-        {
+    memory = max((action["peak_memory_mb"] for action in actions), default=0)
+    return {
+        "totals": {
             "Jobs": count(len(actions)),
             "Time, all jobs": _hours(sum(action["seconds"] for action in actions)),
             "CPU time, all jobs": _hours(_cpu_seconds(actions)),
-            "Peak memory of a job": (
-                f"{count(max((action['peak_memory_mb'] for action in actions), default=0))} MB"
-            ),
+            "Peak memory of a job": f"{count(memory)} MB",
         },
-        tuple((name, *_step_cost(group)) for name, group in ordered),
-        tuple(map(_job, slowest)),
-        _epochs(connection),
-    )
+        "steps": [(name, *_step_cost(group)) for name, group in ordered],
+        "slowest": list(map(_job, slowest)),
+        "epochs": _epochs(connection),
+    }
 
 
 def _cpu_seconds(actions: Sequence[Json]) -> float:
@@ -200,7 +187,7 @@ def _hours(seconds: float) -> str:
 
 
 def _epochs(connection: duckdb.DuckDBPyConnection) -> tuple[Line, ...]:
-    if "epoch" not in columns_of(connection, "epochs"):
+    if "epoch" not in view_columns(connection).get("epochs", ()):
         return ()
     query = (
         "select recipe, manifest, count(*), round(avg(seconds), 2) from epochs "

@@ -11,12 +11,8 @@ from clipaudit.reports.layouts import MISSING
 from clipaudit.site.answers import Answered
 from clipaudit.site.cells import PrintedCell
 from clipaudit.site.content import FigureContent, TableContent, audit_of, title_of
-from clipaudit.site.facts import Cost, Drop, Facts
-from clipaudit.site.published_numbers import (
-    printed_tables,
-    published_lines,
-    published_pairs,
-)
+from clipaudit.site.facts import Drop
+from clipaudit.site.published_numbers import published_lines, published_pairs
 from clipaudit.site.samples import SamplePage
 from clipaudit.site.values import shown
 
@@ -48,6 +44,8 @@ PARTS = (
     ("cost", "Cost"),
 )
 
+_HIDDEN = "This run's settings keep pictures out of the report: uids stand in their place."
+
 
 @dataclass(frozen=True)
 class Site:
@@ -56,7 +54,7 @@ class Site:
     title: str
     version: str
     answers: Sequence[Answered]
-    facts: Facts
+    facts: Mapping[str, Any]  # of run_facts
     tables: Sequence[TableContent]
     figures: Sequence[FigureContent]
     samples: Sequence[SamplePage]
@@ -64,7 +62,7 @@ class Site:
     shows_pictures: bool
     drops: Sequence[Drop]
     settings: Mapping[str, str]  # YAML by section
-    cost: Cost
+    cost: Mapping[str, Any]  # of run_cost
     files: Mapping[str, Sequence[str]]  # name of a table or a figure -> its files, to download
     parts: Sequence[tuple[str, str]] = PARTS
 
@@ -96,22 +94,19 @@ def rendered(site: Site) -> Iterator[tuple[str, str]]:
     for content in site.tables:
         yield render.table(content)
     yield render("figures", heading="Figures", figures=_cards(site, galleries=False), note="")
-    yield render.galleries()
+    note = "" if site.shows_pictures else _HIDDEN
+    galleries = _cards(site, galleries=True)
+    yield render("galleries", "figures", heading="Galleries", figures=galleries, note=note)
     for figure in site.figures:
         yield render.figure(figure)
     yield render("samples", samples=site.samples, left_out=site.samples_left_out)
     for sample in site.samples:
         yield render("samples", "sample", sample.page, sample=sample)
-    yield render(
-        "published", pairs=published_pairs(site.tables), contents=printed_tables(site.tables)
-    )
+    yield render("published", pairs=published_pairs(site.tables))
     counts = [(drop.stage, drop.corpus, drop.reason, drop.samples) for drop in site.drops]
     yield render("drops", drops=site.drops, counts=counts)
     yield render("settings", sections=site.settings)
-    cost = site.cost
-    yield render(
-        "cost", totals=cost.totals, steps=cost.steps, slowest=cost.slowest, epochs=cost.epochs
-    )
+    yield render("cost", **site.cost)
 
 
 class _Renderer:
@@ -130,7 +125,7 @@ class _Renderer:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self.environment.filters["shown"] = shown
+        self.environment.filters |= {"shown": shown, "published_lines": published_lines}
 
     def __call__(
         self,
@@ -155,7 +150,6 @@ class _Renderer:
             content=content,
             view=grid_view(content, self.pages),
             legend=content.comments,
-            published=published_lines(content),
             files=self.site.files.get(content.name, ()),
         )
 
@@ -172,22 +166,6 @@ class _Renderer:
             view=grid_view(content, self.pages),
             samples=shown_here if figure.is_gallery else (),
             files=self.site.files.get(content.name, ()),
-        )
-
-    def galleries(self) -> tuple[str, str]:
-        """Return the page of all galleries."""
-        note = (
-            "" if self.site.shows_pictures
-            else "This run's settings keep pictures out of the report: uids stand in their place."
-        )  # fmt: skip
-        figures = _cards(self.site, galleries=True)
-        return self(
-            "galleries",
-            "figures",
-            "galleries.html",
-            heading="Galleries",
-            figures=figures,
-            note=note,
         )
 
 

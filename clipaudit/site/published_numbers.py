@@ -44,20 +44,6 @@ def _printing(table: TableContent, column: str) -> Iterator[tuple[str, str, Row]
                     yield lines[0].name, head, table.rows[cell.row]
 
 
-def printed_tables(tables: Sequence[TableContent]) -> list[dict[str, Any]]:
-    """Return what the papers print in the tables of a run, each with its lines."""
-    return [
-        {
-            "audit": table.audit,
-            "title": table.title,
-            "published": table.published,
-            "published_rows": published_lines(table),
-        }
-        for table in tables
-        if table.published
-    ]
-
-
 def published_lines(table: TableContent) -> list[tuple[object, ...]]:
     """Return the numbers that a paper prints in a table: row, column, measure, number."""
     return [

@@ -1,19 +1,21 @@
 """The samples that galleries show: which ones, what became of each, and their pictures."""
 
 import io
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from clipaudit.catalog.samples.catalog import SampleCatalog
-from clipaudit.catalog.samples.excerpt import Excerpt
+from clipaudit.catalog.samples.catalog import Address, SampleCatalog
 from clipaudit.catalog.samples.fate import fate_at
 from clipaudit.catalog.sqltext import identifier
+from clipaudit.catalog.tables import view_columns
 from clipaudit.config.pictures import has_pictures
 from clipaudit.config.settings import Settings
 from clipaudit.corpora.addresses import sample_address
@@ -42,7 +44,7 @@ _LEFT_OUT = {"audit"}  # made of the others
 _WHOLE = {"shard_files", "vocabulary"}  # of no sample, but what is said of one needs them
 _DRAWN = {"polygon", "box", "words_polygons"}
 
-Address = tuple[str, int, int]
+_ASKED = "corpus that is asked for"  # a column beside those of the view
 
 
 @dataclass(frozen=True)
@@ -81,15 +83,15 @@ def _addresses(figure: FigureContent) -> Iterator[Address]:
     columns = set(figure.table.columns)
     kinds = [kind for kind in _ADDRESS_COLUMNS if set(kind) <= columns]
     found = (tuple(row[name] for name in kind) for row in figure.table.rows for kind in kinds)
-    yield from dict.fromkeys((str(a), b, c) for a, b, c in found if None not in (a, b, c))
+    yield from dict.fromkeys(Address(str(a), b, c) for a, b, c in found if None not in (a, b, c))
 
 
 def sample_pages(
     shown: Mapping[Address, Sequence[str]], catalog: Path, run: Settings, limit: int
 ) -> list[SamplePage]:
     """Return the first `limit` samples, of those that the catalog knows, without their pictures."""
-    chosen = [address for address in shown if address[0] in run.corpora][:limit]
-    with _excerpt(catalog, [(shard, row) for _, shard, row in chosen]) as connection:
+    chosen = [address for address in shown if address.corpus in run.corpora][:limit]
+    with _excerpt(catalog, chosen) as connection:
         known = Excerpt(connection)
         pages = (_page(known, run, address, shown[address]) for address in chosen)
         return [page for page in pages if page is not None]
@@ -98,7 +100,7 @@ def sample_pages(
 def _page(
     catalog: SampleCatalog, run: Settings, address: Address, figures: Sequence[str]
 ) -> SamplePage | None:
-    corpus, shard, row = address
+    corpus, shard, row = address.corpus, address.shard, address.row
     try:
         fate = fate_at(catalog, catalog.find(corpus, f"{shard}:{row}"))
     except InputError:
@@ -120,10 +122,31 @@ def _page(
     )
 
 
+class Excerpt(SampleCatalog):
+    """A catalog of few samples that reads each view once; memory grows with the rows of all."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Read nothing yet."""
+        super().__init__(connection)
+        self._once = cache(self._read)
+
+    def about(self, address: Address, view: str, *order: str) -> list[Row]:
+        """Return the rows of a view about one sample, in the order of those columns it has."""
+        has_samples = self.has(view, "shard", "row")
+        return self._once(view, order).get(address, []) if has_samples else []
+
+    def _read(self, view: str, order: Sequence[str]) -> Mapping[Address, list[Row]]:
+        found: dict[Address, list[Row]] = defaultdict(list)
+        corpus = f'{self.corpus(view)} as "{_ASKED}"'
+        ordered = self.ordered(view, order)
+        for asked in self.ask(f"select {corpus}, {self.shown(view)} from {view}{ordered}"):
+            row = {column: value for column, value in asked.items() if column != _ASKED}
+            found[Address(asked[_ASKED], row["shard"], row["row"])].append(row)
+        return found
+
+
 @contextmanager
-def _excerpt(
-    catalog: Path, addresses: Iterable[tuple[int, int]]
-) -> Iterator[duckdb.DuckDBPyConnection]:
+def _excerpt(catalog: Path, addresses: Iterable[Address]) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a catalog in memory that holds what is about some samples, and those they repeat.
 
     Each view is read once; asked one by one, hundreds of samples would take minutes.
@@ -131,11 +154,11 @@ def _excerpt(
     with duckdb.connect() as connection:
         connection.execute("attach $catalog as whole (read_only)", {"catalog": str(catalog)})
         connection.execute("create temp table wanted (shard int, row int)")
-        values = ", ".join(f"({shard}, {row})" for shard, row in addresses)
+        values = ", ".join(f"({each.shard}, {each.row})" for each in addresses)
         if values:
             connection.execute(f"insert into wanted values {values}")
-        columns = _columns_of_views(connection)
-        if {"duplicate_shard", "duplicate_row"} <= columns.get("duplicates", set()):
+        columns = view_columns(connection, "whole")
+        if {"duplicate_shard", "duplicate_row"} <= set(columns.get("duplicates", ())):
             connection.execute(
                 "insert into wanted select duplicate_shard, duplicate_row from whole.duplicates "
                 "semi join wanted using (shard, row) where duplicate_shard is not null"
@@ -150,16 +173,8 @@ def _excerpt(
         yield connection
 
 
-def _columns_of_views(connection: duckdb.DuckDBPyConnection) -> dict[str, set[str]]:
-    found = connection.execute(
-        "select table_name, list(column_name) from duckdb_columns() "
-        "where database_name = 'whole' and not internal group by table_name"
-    ).fetchall()
-    return {view: set(columns) for view, columns in found}
-
-
-def _excerpt_sql(view: str, columns: set[str]) -> str | None:
-    pairs = [pair for pair in _PAIRS if set(pair) <= columns]
+def _excerpt_sql(view: str, columns: Sequence[str]) -> str | None:
+    pairs = [pair for pair in _PAIRS if set(pair) <= set(columns)]
     if not pairs and view not in _WHOLE:
         return None
     is_wanted = " or ".join(f"({shard}, {row}) in (from wanted)" for shard, row in pairs)
@@ -201,12 +216,6 @@ def _jpeg(data: bytes) -> bytes | str:
     written = io.BytesIO()
     image.save(written, "JPEG", quality=QUALITY)
     return written.getvalue()
-
-
-def jpeg_size(data: bytes) -> tuple[int, int]:
-    """Return the width and height of a picture."""
-    picture = open_picture(data)
-    return picture.width, picture.height
 
 
 def told_fate(fate: Json) -> dict[str, Any]:

@@ -5,8 +5,7 @@ from catalogcases import make_catalog, sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clipaudit.catalog.audit_view import audit_view
-from clipaudit.catalog.views import open_catalog
+from clipaudit.catalog.views import audit_view, open_catalog
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.similarity.settings import Similarity
 

@@ -2,7 +2,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clipaudit.catalog.comments import column_comments
+from clipaudit.catalog.columns import column_comments
 from clipaudit.catalog.views import CatalogFile, write_catalog
 
 

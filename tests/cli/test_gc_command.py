@@ -1,5 +1,6 @@
 import os
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -69,7 +70,7 @@ def test_a_folder_may_be_named_besides(store, tmp_path):
 def test_times_have_units(grace, seconds):
     option = next(option for option in gc.params if option.name == "grace")
 
-    assert option.type.convert(grace, None, None) == seconds
+    assert option.process_value(click.Context(gc), grace) == seconds
 
 
 @pytest.mark.parametrize("grace", ["7", "d", "-1d", "7 days"])

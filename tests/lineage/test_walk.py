@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from clipaudit.errors import StoreError
-from clipaudit.lineage.walk import actions_below, maker
+from clipaudit.lineage.walk import Makers, actions_below
 from clipaudit.store.actions import ActionInput, ActionOutput, Ingredients
 from clipaudit.store.packing import pack
 from clipaudit.store.placements import Placement, place, placement
@@ -89,7 +89,7 @@ def test_an_action_without_a_record_is_an_error_that_names_it(run):
 def test_a_file_of_a_user_has_no_maker_even_below_the_results(run):
     (run.results / "names.txt").write_text("a")
 
-    assert maker(run.results, ActionInput("d1", str(run.results / "names.txt"))) is None
+    assert Makers(run.results).maker(ActionInput("d1", str(run.results / "names.txt"))) is None
 
 
 def test_the_maker_is_who_put_the_same_content_there_last(run):
@@ -97,8 +97,8 @@ def test_the_maker_is_who_put_the_same_content_there_last(run):
     file = ActionInput(content.digest, str(run.results / "samples.json"), {}, "aa01")
     place(run.results, run.results / "samples.json", Placement("ee01", "out", {}))
 
-    assert maker(run.results, file) == "ee01"
-    assert maker(run.results, replace(file, digest="other")) == "aa01"
+    assert Makers(run.results).maker(file) == "ee01"
+    assert Makers(run.results).maker(replace(file, digest="other")) == "aa01"
 
 
 def test_a_pointer_without_its_record_is_an_error_that_says_what_to_do(run):

@@ -1,12 +1,15 @@
 """A catalog asked about one sample: which one a name means, and the rows of any view about it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import duckdb
 
 from clipaudit.catalog.sqltext import identifier
+from clipaudit.catalog.tables import view_columns
+from clipaudit.catalog.view_parts import corpus_of
 from clipaudit.errors import InputError
 from clipaudit.plaindata import Row
 from clipaudit.suggestions import did_you_mean
@@ -31,11 +34,7 @@ class SampleCatalog:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Look up which views there are."""
         self.connection = connection
-        found = self.ask(
-            "select table_name as name, list(column_name) as columns from duckdb_columns() "
-            "where not internal group by table_name"
-        )
-        self.columns: dict[str, set[str]] = {row["name"]: set(row["columns"]) for row in found}
+        self.columns = view_columns(connection)
 
     def ask(self, query: str, parameters: Sequence[object] = ()) -> list[Row]:
         """Return the rows of a query by column name."""
@@ -45,18 +44,17 @@ class SampleCatalog:
 
     def has(self, view: str, *columns: str) -> bool:
         """Tell whether there is a view with these columns."""
-        return view in self.columns and set(columns) <= self.columns[view]
+        return view in self.columns and set(columns) <= set(self.columns[view])
 
     def corpus(self, view: str) -> str:
         """Return SQL for the corpus of a view's rows; that of `scenes.drawn` is `scenes`."""
-        names = [name for name in ("corpus", "source") if name in self.columns[view]]
-        return f"split_part(coalesce({', '.join(names)}), '.', 1)"
+        return corpus_of(self.columns[view])
 
-    def rows_of(self, address: Address) -> "RowsOf":
-        """Return a function: the rows of a view that are about one sample."""
-        return RowsOf(self, address)
+    def rows_of(self, address: Address) -> Callable[..., list[Row]]:
+        """Return `about` of one sample."""
+        return partial(self.about, address)
 
-    def about(self, address: Address, view: str, order: Sequence[str]) -> list[Row]:
+    def about(self, address: Address, view: str, *order: str) -> list[Row]:
         """Return the rows of a view about one sample, in the order of those columns it has."""
         if not self.has(view, "shard", "row"):
             return []
@@ -160,28 +158,14 @@ class SampleCatalog:
             )
         return {**found[0], **(tar[0] if tar else {"shard_path": None, "shard_sha256": None})}
 
-    def samples_at(self, corpus: str, places: Sequence[tuple[int, int]]) -> list[Row]:
-        """Return shard, row, key, uid and caption of some samples of a corpus."""
-        if not places:
-            return []
-        values = ", ".join(f"({shard}, {row})" for shard, row in places)
-        return self.ask(
+    def named(self, address: Address) -> Row | None:
+        """Return shard, row, key, uid and caption of a sample; None where there is none."""
+        found = self.ask(
             "select shard, row, key, uid, caption from samples "
-            f"where corpus = ? and (shard, row) in ({values}) order by shard, row",
-            [corpus],
+            "where corpus = ? and shard = ? and row = ?",
+            [address.corpus, address.shard, address.row],
         )
-
-
-@dataclass(frozen=True)
-class RowsOf:
-    """The rows of any view about one sample, in the order of some columns; none without a view."""
-
-    catalog: SampleCatalog
-    address: Address
-
-    def __call__(self, view: str, *order: str) -> list[Row]:
-        """Return the rows of one view."""
-        return self.catalog.about(self.address, view, order)
+        return found[0] if found else None
 
 
 def _several(corpus: str, name: str, found: Sequence[Row]) -> str:

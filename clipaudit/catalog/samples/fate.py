@@ -67,10 +67,9 @@ def _drops(catalog: SampleCatalog, address: Address) -> list[Row]:
 
 def _duplicates(catalog: SampleCatalog, address: Address, row: Row) -> Row:
     """Say what a sample repeats, and which samples repeat it."""
-    repeated: list[Row] = []
+    first = None
     if row["duplicate_shard"] is not None:
-        place = (row["duplicate_shard"], row["duplicate_row"])
-        repeated = catalog.samples_at(address.corpus, [place])
+        first = Address(address.corpus, row["duplicate_shard"], row["duplicate_row"])
     repeats = catalog.ask(
         "select shard, row, similarity from duplicates "
         f"where {catalog.corpus('duplicates')} = ? and encoder is not distinct from ? "
@@ -81,7 +80,7 @@ def _duplicates(catalog: SampleCatalog, address: Address, row: Row) -> Row:
         "encoder": row.get("encoder"),
         "cluster": row["cluster"],
         "removal_similarity": row["similarity"],
-        "repeats_sample": repeated[0] if repeated else None,
+        "repeats_sample": catalog.named(first) if first else None,
         "repeats": len(repeats),
         "repeated_by": repeats[:LISTED],
     }

@@ -24,8 +24,9 @@ from clipaudit.lineage.difference.differences import (
 from clipaudit.lineage.difference.ingredient_changes import File, match_files
 from clipaudit.lineage.recorded_sql import table_sql
 from clipaudit.lineage.snapshots import RecordedRun
+from clipaudit.lineage.why.recomputing import given_tables
 from clipaudit.plaindata import Json, Row
-from clipaudit.reports.tables import published_values, report_table
+from clipaudit.reports.tables import report_table
 from clipaudit.store.actions import ActionInput, LabelledFile
 from clipaudit.store.records import read_record
 from clipaudit.store.store import Pointer, Store
@@ -70,13 +71,10 @@ class Attribution:
         That is the difference less those that the whole substitutions make one at a time; it is
         not told where one of them could not be done.
         """
-        steps = []
-        for each in self.substitutions:
-            if each.is_whole:
-                found = (each.rows or {}).get(row.name, {})
-                steps.append(
-                    CellChange(cell.column, cell.before, found.get(cell.column)).difference
-                )
+        found = [
+            (each.rows or {}).get(row.name, {}) for each in self.substitutions if each.is_whole
+        ]
+        steps = [replace(cell, after=values.get(cell.column)).difference for values in found]
         if cell.difference is None or None in steps or self.faults or not steps:
             return None
         return cell.difference - sum(step for step in steps if step is not None)
@@ -100,10 +98,7 @@ class _Recipe:
             ]
             for view, each in self.views.items()
         }
-        for view, rows in self.own["relations"].items():
-            views[view] = pa.Table.from_pylist(rows)
-        views["published"] = published_values(self.own["table"])
-        return report_table(self.sql, views, self.own["parameters"])
+        return report_table(self.sql, {**views, **given_tables(self.own)}, self.own["parameters"])
 
 
 _Named = tuple[str, bool, _Recipe]  # what is substituted, whether it is whole, and the recipe
@@ -150,10 +145,7 @@ def _recipe(
         "parameters": settings.get("parameters", {}),
         "table": settings.get("table", ""),
     }
-    views = {
-        view: [(run.inside(file.path) if file.action else file.path, file) for file in files]
-        for view, files in record.ingredients.inputs.items()
-    }
+    views = {view: run.files(files) for view, files in record.ingredients.inputs.items()}
     stores = (runs[0].store, runs[1].store)
     return _Recipe(stores, sql.name, sql.is_installed, own, views)
 

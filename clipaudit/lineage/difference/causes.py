@@ -8,7 +8,8 @@ environment of a numeric step. Each pair of actions is read once, level by level
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache
+from typing import NamedTuple
 
 from clipaudit.lineage.changed import counted
 from clipaudit.lineage.difference.ingredient_changes import (
@@ -20,7 +21,7 @@ from clipaudit.lineage.difference.ingredient_changes import (
 )
 from clipaudit.lineage.snapshots import Placed, RecordedRun
 from clipaudit.plaindata import Row
-from clipaudit.store.actions import ActionInput, Ingredients
+from clipaudit.store.actions import ActionInput
 from clipaudit.store.records import Record, read_records
 
 # Two actions, one of each run; None where only the other run has such an input.
@@ -63,32 +64,29 @@ class Causes:
         self._runs = (before, after)
         self._tables = {path: _target(path, *placed) for path, placed in tables.items()}
         pairs = [target for target in self._tables.values() if not isinstance(target, Cause)]
-        self._below = tuple(
-            Below(run, [pair[side] for pair in pairs]) for side, run in enumerate(self._runs)
+        self._below = cache(
+            lambda side: all_below(self._runs[side], (pair[side] for pair in pairs))
         )
         self._nodes: dict[Pair, _Node] = {}
-        self._numbers: dict[Cause, int] = {}  # in the order in which they were found
-        self._steps: dict[int, set[str]] = {}
-        self._firsts: set[int] = set()
-        self._reach: dict[Pair, frozenset[int]] = {NOTHING: frozenset()}
+        self._steps: dict[Cause, set[str]] = {}  # in the order in which they were found
+        self._firsts: set[Cause] = set()
+        self._reach: dict[Pair, frozenset[Cause]] = {NOTHING: frozenset()}
         self._rows: dict[tuple[object, ...], tuple[int, ...]] = {}
         self._walk(pairs)
         for pair in pairs:
             self._follow(pair)
         for target in self._tables.values():
             if isinstance(target, Cause):
-                self._number(target, None, is_first=True)
-        self.first = frozenset(
-            cause for cause in self._numbers if self._numbers[cause] in self._firsts
-        )
-        self.causes = sorted(self._numbers, key=self._order)
-        self._rank = {self._numbers[cause]: rank for rank, cause in enumerate(self.causes, 1)}
+                self._note(target, None, is_first=True)
+        self.first = frozenset(self._firsts)  # as found now: questions about rows note more
+        self.causes = sorted(self._steps, key=self._order)
+        self._rank = {cause: rank for rank, cause in enumerate(self.causes, 1)}
 
     # --- answers -------------------------------------------------------------------------------
 
     def steps(self, cause: Cause) -> list[str]:
         """Return the steps whose actions differ by a cause, sorted."""
-        return sorted(self._steps[self._numbers[cause]])
+        return sorted(self._steps[cause])
 
     def of_table(self, path: str) -> tuple[int, ...]:
         """Return the numbers of the causes that reach a table, ascending."""
@@ -112,8 +110,8 @@ class Causes:
             self._rows[question] = self._ranks(self._sum(node, concerned)) or self.of_table(path)
         return self._rows[question]
 
-    def _ranks(self, numbers: Iterable[int]) -> tuple[int, ...]:
-        return tuple(sorted(self._rank[number] for number in numbers))
+    def _ranks(self, causes: Iterable[Cause]) -> tuple[int, ...]:
+        return tuple(sorted(self._rank[cause] for cause in causes))
 
     def _order(self, cause: Cause) -> tuple[object, ...]:
         return cause not in self.first, cause.order()
@@ -154,7 +152,10 @@ class Causes:
         stores = (self._runs[0].store, self._runs[1].store)
         node = _Node(after.step, own_causes(before, after, stores))
         for name in sorted(before.inputs.keys() | after.inputs.keys()):
-            inputs = [self._files(0, before, name), self._files(1, after, name)]
+            inputs = [
+                run.files(made_of.inputs.get(name, ()))
+                for run, made_of in zip(self._runs, (before, after), strict=True)
+            ]
             counts = [counted(len(files), "file") for files in inputs]
             count = Cause("settings", f"which files are input {name}", counts[0], counts[1])
             for old_file, new_file in match_files(*inputs):
@@ -166,19 +167,12 @@ class Causes:
     def _alone(self, side: int, record: Record) -> _Node:
         """Look below an input that one run lacks for what the other run has nowhere."""
         node = _Node(record.ingredients.step)
-        for name in record.ingredients.inputs:
-            for path, file in self._files(side, record.ingredients, name):
+        for files in record.ingredients.inputs.values():
+            for path, file in self._runs[side].files(files):
                 link = self._only(side, path, file, None)
                 if link.target != NOTHING:
                     node.links.append(link)
         return node
-
-    def _files(self, side: int, made_of: Ingredients, name: str) -> list[File]:
-        inside = self._runs[side].inside
-        return [
-            (inside(file.path) if file.action else file.path, file)
-            for file in made_of.inputs.get(name, ())
-        ]
 
     def _link(self, old: File | None, new: File | None, count: Cause) -> list[_Link]:
         """Return what explains that two files differ, or that one run lacks a file."""
@@ -200,7 +194,7 @@ class Causes:
 
     def _only(self, side: int, path: str, file: ActionInput, count: Cause | None) -> _Link:
         """Return the link to a file of one run; to NOTHING where the other knows what made it."""
-        key, other = self._runs[side].maker(file), self._below[1 - side]
+        key, other = self._runs[side].maker(file), self._below(1 - side)
         labels = (file.labels,)
         if key is None:
             is_new = path not in other.files
@@ -226,28 +220,29 @@ class Causes:
                 entered.add(top)
                 waiting += unsummed
 
-    def _sum(self, node: _Node, links: Iterable[_Link]) -> frozenset[int]:
-        """Return the numbers of a node's own causes and of those that come through some links."""
-        found: set[int] = set()
+    def _sum(self, node: _Node, links: Iterable[_Link]) -> frozenset[Cause]:
+        """Return a node's own causes and those that come through some links."""
+        found: set[Cause] = set()
         for link in links:
             reached = self._reached(link.target, node)
             if not reached and link.otherwise and not node.own:
-                reached = frozenset([self._number(link.otherwise, node, is_first=True)])
+                reached = self._note(link.otherwise, node, is_first=True)
             found |= reached
-        own = {self._number(cause, node, is_first=not found) for cause in node.own}
-        return frozenset(found | own)
+        for cause in node.own:
+            self._note(cause, node, is_first=not found)
+        return frozenset([*found, *node.own])
 
-    def _reached(self, target: Pair | Cause, reader: _Node | None = None) -> frozenset[int]:
+    def _reached(self, target: Pair | Cause, reader: _Node | None = None) -> frozenset[Cause]:
         if isinstance(target, Cause):
-            return frozenset([self._number(target, reader, is_first=True)])
+            return self._note(target, reader, is_first=True)
         return self._reach.get(target, frozenset())
 
-    def _number(self, cause: Cause, node: _Node | None, *, is_first: bool) -> int:
-        number = self._numbers.setdefault(cause, len(self._numbers))
-        self._steps.setdefault(number, set()).update({node.step} if node else ())
+    def _note(self, cause: Cause, node: _Node | None, *, is_first: bool) -> frozenset[Cause]:
+        """Note a cause, and the step whose action differs by it; return it alone."""
+        self._steps.setdefault(cause, set()).update({node.step} if node else ())
         if is_first:
-            self._firsts.add(number)
-        return number
+            self._firsts.add(cause)
+        return frozenset([cause])
 
 
 def _target(path: str, old: Placed, new: Placed) -> Pair | Cause:
@@ -272,35 +267,24 @@ def _concerns(link: _Link, row: Mapping[str, str]) -> bool:
 READ_AT_ONCE = 20_000  # records that are held in memory together
 
 
-class Below:
-    """All actions below some, these too, and the users' files that they read; found when asked."""
+class Below(NamedTuple):
+    """Keys of actions, and the paths of users' files that these read, as they were recorded."""
 
-    def __init__(self, run: RecordedRun, keys: Iterable[str | None]) -> None:
-        """Take the actions to begin with; a walk ends where a record is missing."""
-        self._run = run
-        self._keys = [key for key in keys if key]
+    actions: set[str]
+    files: set[str]
 
-    @property
-    def actions(self) -> set[str]:
-        """Return the keys of the actions."""
-        return self._found[0]
 
-    @property
-    def files(self) -> set[str]:
-        """Return the paths of users' files, as they were recorded."""
-        return self._found[1]
-
-    @cached_property
-    def _found(self) -> tuple[set[str], set[str]]:
-        actions: set[str] = set(self._keys)
-        files: set[str] = set()
-        waiting = list(actions)
-        while waiting:
-            level, waiting = waiting[:READ_AT_ONCE], waiting[READ_AT_ONCE:]
-            for record in read_records(self._run.store, level).values():
-                inputs = [file for each in record.ingredients.inputs.values() for file in each]
-                files.update(file.path for file in inputs if file.action is None)
-                new = {key for file in inputs if (key := self._run.maker(file))} - actions
-                actions |= new
-                waiting += new
-        return actions, files
+def all_below(run: RecordedRun, keys: Iterable[str | None]) -> Below:
+    """Return all actions below some, these too; a walk ends where a record is missing."""
+    actions = {key for key in keys if key}
+    files: set[str] = set()
+    waiting = list(actions)
+    while waiting:
+        level, waiting = waiting[:READ_AT_ONCE], waiting[READ_AT_ONCE:]
+        for record in read_records(run.store, level).values():
+            inputs = [file for each in record.ingredients.inputs.values() for file in each]
+            files.update(file.path for file in inputs if file.action is None)
+            new = {key for file in inputs if (key := run.maker(file))} - actions
+            actions |= new
+            waiting += new
+    return Below(actions, files)

@@ -42,10 +42,12 @@ def compare_runs(
     both = [path for path in chosen if path in old and path in new]
     changed = changed_tables(before, after, both)
     causes = Causes(before, after, {table.path: table.placed for table in changed})
-    tables = [
-        _table(table, causes, _attributed(before, after, table) if attributing else None)
-        for table in changed
-    ]
+    attributed: dict[str, Attribution] = {}
+    if attributing:
+        from clipaudit.lineage.difference.attribution import attribute  # and with it DuckDB
+
+        attributed = {table.path: attribute(before, after, table) for table in changed}
+    tables = [_table(table, causes, attributed.get(table.path)) for table in changed]
     return {
         "before": before.name,
         "after": after.name,
@@ -55,12 +57,6 @@ def compare_runs(
         "causes": _causes(causes, tables),
         "tables": tables,
     }
-
-
-def _attributed(before: RecordedRun, after: RecordedRun, table: ChangedTable) -> "Attribution":
-    from clipaudit.lineage.difference.attribution import attribute  # and with it DuckDB
-
-    return attribute(before, after, table)
 
 
 def _chosen(paths: Sequence[str], named: Sequence[str]) -> list[str]:

@@ -50,17 +50,10 @@ class RowChange:
     """A row that differs: what names it, and its values in each version that has it."""
 
     key: Row
+    name: tuple[Any, ...]  # what `rows_by_key` calls the row
     before: Row | None
     after: Row | None
     cells: tuple[CellChange, ...]  # none where one version lacks the row
-
-    @property
-    def name(self) -> tuple[Any, ...]:
-        """Return what `rows_by_key` calls the row."""
-        return (
-            *(value for column, value in self.key.items() if column != NTH),
-            self.key.get(NTH, 1),
-        )
 
     def agreed(self) -> dict[str, Any]:
         """Return the values that are the same in all versions that have the row."""
@@ -85,11 +78,6 @@ class TableChange:
     added: tuple[str, ...]
     types: Mapping[str, tuple[str, str]]  # of columns whose type differs
     is_moved: bool  # rows that both have stand in another order
-
-    @property
-    def cells(self) -> int:
-        """Return how many cells differ in rows that both versions have."""
-        return sum(len(row.cells) for row in self.rows)
 
 
 def table_changes(
@@ -273,7 +261,7 @@ def _row_change(
     if before is not None and after is not None:
         pairs = ((column, before[column], after[column]) for column in shared)
         cells = [CellChange(*pair) for pair in pairs if not _same(pair[1], pair[2])]
-    return RowChange(called, before, after, tuple(cells))
+    return RowChange(called, name, before, after, tuple(cells))
 
 
 def _same(before: object, after: object) -> bool:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Literal, get_args
 
 from clipaudit.lineage.changed import changed_entries, changed_settings
 from clipaudit.store.actions import ActionInput, Ingredients
@@ -13,9 +13,7 @@ from clipaudit.store.code_records import read_code
 from clipaudit.store.store import Store
 
 Kind = Literal["not reproduced", "data", "code", "settings", "environment", "not recorded"]
-KINDS: tuple[Kind, ...] = (
-    "not reproduced", "data", "code", "settings", "environment", "not recorded",
-)  # fmt: skip
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 File = tuple[str, ActionInput]  # an input file and its path relative to the results folder
 

@@ -196,15 +196,11 @@ def _unverifiable(
     report: Report,
 ) -> Iterator[Fault]:
     """Yield what is wrong around the pointers: links of `whole` ones, and what made them."""
-    placements: dict[Path, Placement] = {}
-    for path in pointers:
-        placed = known_placement(results, path)
-        if placed:
-            placements[path] = placed
-        else:
-            what = "no record of the action that placed it"
-            remedy = f"Remove it and run `snakemake {path}`: the store still has the content."
-            yield Fault("unverifiable", str(path), what, remedy, pointers[path].digest, path)
+    placements = {path: each for path in pointers if (each := known_placement(results, path))}
+    for path in [path for path in pointers if path not in placements]:
+        what = "no record of the action that placed it"
+        remedy = f"Remove it and run `snakemake {path}`: the store still has the content."
+        yield Fault("unverifiable", str(path), what, remedy, pointers[path].digest, path)
     records = _records(store, {placed.action for placed in placements.values()})
     made: dict[str, list[Path]] = {}
     for path, placed in placements.items():

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from operator import add
 from statistics import median
 from typing import Any
 
@@ -16,7 +18,7 @@ select
     arg_max(seconds, started),
     arg_max(threads, started),
     arg_max(coalesce(environment['device'], ''), started),
-    arg_max(list_sum(list_transform(outputs, lambda each: each.bytes)), started),
+    coalesce(arg_max(list_sum(list_transform(outputs, lambda each: each.bytes)), started), 0)::int8,
 from records
 where list_contains($names, step)
 group by step, wildcards
@@ -46,14 +48,7 @@ class Cost:
 
     def __add__(self, other: "Cost") -> "Cost":
         """Return what both take."""
-        return Cost(
-            self.jobs + other.jobs,
-            self.cpu_hours + other.cpu_hours,
-            self.gpu_hours + other.gpu_hours,
-            self.bytes + other.bytes,
-            self.unknown + other.unknown,
-            self.typical + other.typical,
-        )
+        return Cost(*map(add, vars(self).values(), vars(other).values()))
 
 
 NOTHING = Cost()
@@ -70,36 +65,37 @@ class Execution:
     bytes: int
 
 
+def ask_records(
+    store: Store, query: str, names: list[str], **more: object
+) -> list[tuple[Any, ...]]:
+    """Ask SQL of a store's records for what its parameter `names` says; of no name, nothing."""
+    if not names:
+        return []
+    import duckdb
+
+    from clipaudit.store.packing import register_records
+
+    with duckdb.connect() as connection:
+        register_records(connection, store)
+        return connection.execute(query, {"names": names, **more}).fetchall()
+
+
 class History:
     """The recorded executions of some steps: the last of every job, and which there are by code."""
 
     def __init__(self, store: Store, steps: Iterable[str]) -> None:
         """Read the last executions of these steps; of no step, no record is opened."""
         self._store = store
-        self._medians: dict[str, Execution] = {}
+        self._typical = cache(self._median)
         self._last = {
-            (step, frozenset(wildcards.items())): Execution(
-                action, seconds, threads, device, int(size or 0)
-            )
-            for step, wildcards, action, seconds, threads, device, size in self._ask(
-                _LAST, sorted(set(steps))
-            )
+            (step, frozenset(wildcards.items())): Execution(*taken)
+            for step, wildcards, *taken in ask_records(store, _LAST, sorted(set(steps)))
         }
 
     def actions(self, codes: Iterable[tuple[str, str]]) -> list[str]:
         """Return the actions that were recorded of some steps, each under a code digest, sorted."""
-        return [action for (action,) in self._ask(_ACTIONS, [" ".join(each) for each in codes])]
-
-    def _ask(self, query: str, names: list[str]) -> list[tuple[Any, ...]]:
-        if not names:
-            return []
-        import duckdb
-
-        from clipaudit.store.packing import register_records
-
-        with duckdb.connect() as connection:
-            register_records(connection, self._store)
-            return connection.execute(query, {"names": names}).fetchall()
+        named = [" ".join(each) for each in codes]
+        return [action for (action,) in ask_records(self._store, _ACTIONS, named)]
 
     def last(self, step: str, wildcards: Mapping[str, str]) -> Execution | None:
         """Return the last execution of the job of these wildcards; None if it was never run."""
@@ -123,16 +119,14 @@ class History:
             typical=0 if last else 1,
         )
 
-    def _typical(self, step: str) -> Execution | None:
-        if step not in self._medians:
-            ran = [past for (name, _), past in self._last.items() if name == step]
-            if not ran:
-                return None
-            self._medians[step] = Execution(
-                action="",
-                seconds=median(past.seconds for past in ran),
-                threads=round(median(past.threads for past in ran)),
-                device=ran[0].device,
-                bytes=round(median(past.bytes for past in ran)),
-            )
-        return self._medians[step]
+    def _median(self, step: str) -> Execution | None:
+        ran = [past for (name, _), past in self._last.items() if name == step]
+        if not ran:
+            return None
+        return Execution(
+            action="",
+            seconds=median(past.seconds for past in ran),
+            threads=round(median(past.threads for past in ran)),
+            device=ran[0].device,
+            bytes=round(median(past.bytes for past in ran)),
+        )

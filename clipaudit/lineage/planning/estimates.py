@@ -43,29 +43,17 @@ class JobEstimate:
     unknown: Sequence[str]
 
     @property
-    def gpu_hours(self) -> float:
-        """Return the hours of one GPU, 0 where they are not known."""
-        return self._hours if self._gpus else 0.0
-
-    @property
-    def cpu_hours(self) -> float:
-        """Return the hours of one core, 0 where they are not known."""
-        return self._hours / self._gpus * self.job.threads if self._gpus else self._hours
-
-    @property
     def cost(self) -> Cost:
         """Return it as the cost of one job, which is unknown where a part of it is."""
-        known = self.rate is not None and self.bytes is not None
-        size = round(self.bytes or 0.0)
-        return Cost(1, self.cpu_hours, self.gpu_hours, size, unknown=0 if known else 1)
-
-    @property
-    def _gpus(self) -> int:
-        return int(self.job.resources.get("gpu", 0))
-
-    @property
-    def _hours(self) -> float:
-        return self.rate.line.at(self.work) / _HOUR if self.rate else 0.0
+        gpus = int(self.job.resources.get("gpu", 0))
+        hours = self.rate.line.at(self.work) / _HOUR if self.rate else 0.0  # of one GPU or core
+        return Cost(
+            jobs=1,
+            cpu_hours=hours / gpus * self.job.threads if gpus else hours,
+            gpu_hours=hours if gpus else 0.0,
+            bytes=round(self.bytes or 0.0),
+            unknown=int(self.rate is None or self.bytes is None),
+        )
 
 
 @dataclass
@@ -96,8 +84,8 @@ class Stage:
         """Take one more job in."""
         self.jobs += 1
         self.work += job.work
-        self.cpu_hours += job.cpu_hours
-        self.gpu_hours += job.gpu_hours
+        self.cpu_hours += job.cost.cpu_hours
+        self.gpu_hours += job.cost.gpu_hours
         self.bytes += job.bytes or 0.0
         self.untimed += job.rate is None
         self.unsized += job.bytes is None
@@ -122,30 +110,10 @@ class Estimate:
     samples: Mapping[str, str]  # by corpus: how many a shard holds, and who says so
     free_bytes: int  # on the disk of the store
 
-    @property
-    def cpu_hours(self) -> float:
-        """Return the hours of one core that are known of."""
-        return sum(each.cpu_hours for each in self.stages)
-
-    @property
-    def gpu_hours(self) -> float:
-        """Return the hours of one GPU that are known of."""
-        return sum(each.gpu_hours for each in self.stages)
-
-    @property
-    def bytes(self) -> float:
-        """Return the bytes of the store that are known of."""
-        return sum(each.bytes for each in self.stages)
-
-    @property
-    def untimed(self) -> int:
-        """Return how many jobs count for no hours."""
-        return sum(each.untimed for each in self.stages)
-
-    @property
-    def unsized(self) -> int:
-        """Return how many jobs count for no bytes."""
-        return sum(each.unsized for each in self.stages)
+    def total(self, what: str) -> float:
+        """Return the sum of a field of the stages: `jobs`, `cpu_hours`, `untimed` ..."""
+        total: float = sum(getattr(each, what) for each in self.stages)
+        return total
 
 
 def estimate(workflow: Workflow, rates: Rates, sizes: ShardSizes) -> Estimate:

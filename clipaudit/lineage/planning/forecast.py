@@ -5,13 +5,13 @@ jobs before; where Snakemake starts nothing, from what lies in place. What a job
 give is not known, and so neither is the key of a job that reads it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 from clipaudit.errors import StoreError
 from clipaudit.remote.digests import RemoteDigests
@@ -26,7 +26,6 @@ from clipaudit.store.placements import Placement, placement
 from clipaudit.store.sharing import GroupStore
 from clipaudit.store.store import Pointer, Store
 
-T = TypeVar("T")
 Fate = Literal["certain", "possible", "stored", "current", "unseen"]
 
 
@@ -84,9 +83,11 @@ class Forecast:
 
     def fate(self, job: Job) -> Planned:
         """Return the fate of a job whose inputs' makers have theirs."""
-        self._makers |= {path: job for path in _paths(job.outputs)}
-        if not self._workflow.is_step(job):
-            return self._of_no_step(job)
+        self._makers |= {path: job for path in _outputs(job)}
+        if not self._workflow.is_step(job):  # plain files, the catalog: Snakemake alone decides
+            if job.started:
+                self._give_nothing_known(job)
+            return Planned(job, "certain" if job.started else "current")
         job = self._with_urls(job)
         try:
             inputs = {
@@ -127,12 +128,6 @@ class Forecast:
 
     # --- kinds of jobs --------------------------------------------------------------------------
 
-    def _of_no_step(self, job: Job) -> Planned:
-        """A script that writes plain files, or the catalog: Snakemake alone decides."""
-        if job.started:
-            self._give_nothing_known(job)
-        return Planned(job, "certain" if job.started else "current")
-
     def _of_unstarted(self, planned: Planned, key: str) -> Planned:
         lying = self._lying_outputs(planned.job)
         if planned.placed == key:
@@ -154,7 +149,7 @@ class Forecast:
         self._give_nothing_known(job)
         if key in self._computing:
             return replace(planned, fate="stored", twin=self._computing[key])
-        self._computing[key] = next(_paths(job.outputs))
+        self._computing[key] = next(_outputs(job))
         return replace(planned, fate="certain", fault=fault)
 
     def _of_unknown(self, planned: Planned, known: Ingredients) -> Planned:
@@ -209,7 +204,7 @@ class Forecast:
         return Pointer.read(Path(path)), placed
 
     def _give_nothing_known(self, job: Job) -> None:
-        self._coming |= dict.fromkeys(_paths(job.outputs))
+        self._coming |= dict.fromkeys(_outputs(job))
 
     def _placed(self, job: Job) -> str | None:
         return next((placed.action for _, placed in self._lying_outputs(job).values()), None)
@@ -258,8 +253,8 @@ class Forecast:
         return ""
 
 
-def _paths(named: Mapping[str, Iterable[T]]) -> Iterator[T]:
-    return chain.from_iterable(named.values())
+def _outputs(job: Job) -> Iterator[str]:
+    return chain.from_iterable(job.outputs.values())
 
 
 def _labels(job: Job, output: ActionOutput) -> dict[str, str]:

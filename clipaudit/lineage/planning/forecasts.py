@@ -7,19 +7,20 @@ work, it is certain all the same.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clipaudit.lineage.planning.costs import NOTHING, Cost, History
 from clipaudit.lineage.planning.forecast import Forecast, Planned
-from clipaudit.lineage.planning.precedents import Precedents
 from clipaudit.lineage.planning.reasons import Reason, changes
 from clipaudit.steps.codedigest import SCRIPTS, code_parts
-from clipaudit.steps.jobs import Job, Workflow
+from clipaudit.steps.jobs import Workflow
+from clipaudit.store.actions import ActionInput, Ingredients
 from clipaudit.store.code_records import read_code
 from clipaudit.store.records import Record, read_records
-from clipaudit.store.store import Store
+
+Fact = tuple[object, ...]
 
 _RECORDS_AT_ONCE = 5_000  # held in memory, some 10 kB each
 
@@ -36,7 +37,7 @@ class Outlook:
     cost: Cost = NOTHING
 
 
-def outlook(workflow: Workflow, scripts: Path = SCRIPTS) -> list[Outlook]:
+def outlook(workflow: Workflow) -> list[Outlook]:
     """Return the outlook of every job of a workflow, in its order.
 
     Jobs whose action keys are equal compute once: the first is certain, the others are stored,
@@ -47,13 +48,14 @@ def outlook(workflow: Workflow, scripts: Path = SCRIPTS) -> list[Outlook]:
     moving = [each for each in planned if each.fate != "current"]
     history = History(forecast.store, {each.job.rule for each in moving if each.ingredients})
     planned = _settled(planned, forecast, history)
-    before = _before([each for each in planned if each.fate != "current"], forecast.store, history)
+    past = (_past(each, history) for each in planned if each.fate != "current")
+    before = read_records(forecast.store, filter(None, past))
     return [
         Outlook(each)
         if each.fate == "current"
         else Outlook(
             each,
-            _reasons(each, before.get(_past(each, history)), forecast, scripts),
+            _reasons(each, before.get(_past(each, history)), forecast),
             history.cost(each.job.rule, each.job.wildcards, int(each.job.resources.get("gpu", 0))),
         )
         for each in planned
@@ -69,13 +71,7 @@ def _past(planned: Planned, history: History) -> str:
     return planned.placed or (last.action if last else "")
 
 
-def _before(moving: Sequence[Planned], store: Store, history: History) -> dict[str, Record]:
-    return read_records(store, filter(None, (_past(each, history) for each in moving)))
-
-
-def _reasons(
-    planned: Planned, before: Record | None, forecast: Forecast, scripts: Path
-) -> list[Reason]:
+def _reasons(planned: Planned, before: Record | None, forecast: Forecast) -> list[Reason]:
     job, now = planned.job, planned.ingredients
     if now is None:
         return [Reason("job", job.cause)]
@@ -90,15 +86,13 @@ def _reasons(
         name: {path: forecast.rule_of(path) for path in paths}
         for name, paths in planned.unknown.items()
     }
-    code_now = _code_parts(job, scripts) if now.code != before.ingredients.code else {}
+    code_now = {}
+    if now.code != before.ingredients.code:
+        files = [Path(file) for file in job.params.get("code_files", ())]
+        code_now = code_parts(SCRIPTS / f"{job.script}.py", files)
     code_before = read_code(forecast.store, before.ingredients.code)
     reasons += changes(now, unknown, before.ingredients, code_now=code_now, code_before=code_before)
     return reasons or [Reason("job", job.cause or "another action lies in its place")]
-
-
-def _code_parts(job: Job, scripts: Path) -> dict[str, str]:
-    files = [Path(file) for file in job.params.get("code_files", ())]
-    return code_parts(scripts / f"{job.script}.py", files)
 
 
 # --- jobs with unknown inputs ------------------------------------------------------------------
@@ -132,12 +126,12 @@ def _sift(jobs: list[Planned], actions: Sequence[str], forecast: Forecast) -> li
 
 
 def _without_precedent(
-    jobs: Iterable[Planned], precedents: Precedents, forecast: Forecast
+    jobs: Iterable[Planned], precedents: "Precedents", forecast: Forecast
 ) -> list[Planned]:
     return [each for each in jobs if not _has_precedent(each, precedents, forecast)]
 
 
-def _has_precedent(planned: Planned, precedents: Precedents, forecast: Forecast) -> bool:
+def _has_precedent(planned: Planned, precedents: "Precedents", forecast: Forecast) -> bool:
     assert planned.ingredients is not None
     labels = {
         (name, position): forecast.sure_labels(path)
@@ -164,5 +158,83 @@ def _likeness(planned: Planned) -> str:
         else len(files)
         for name, files in planned.inputs.items()
     }
-    alike = [made_of.step, made_of.code, made_of.settings, made_of.environment, inputs]
-    return json.dumps(alike, sort_keys=True)
+    return _frame(made_of, inputs)
+
+
+# --- recorded actions that such a job may turn out to be ----------------------------------------
+
+
+class Precedents:
+    """Ingredients of recorded actions, to be asked for those that agree with partial ones.
+
+    A job whose inputs are not all known can only be cut off by an action of its own step, code,
+    settings and environment that read what is known of them: where none is recorded, it computes.
+    """
+
+    def __init__(self, recorded: Iterable[Ingredients]) -> None:
+        """Index the ingredients of some actions, of any steps."""
+        self._having: dict[tuple[str, Fact], list[int]] = {}
+        self._facts: list[set[Fact]] = []
+        self._alike: dict[str, list[int]] = {}
+        for ingredients in recorded:
+            number, frame = len(self._facts), _frame(ingredients, _shape(ingredients.inputs))
+            facts = set(_facts(ingredients))
+            self._facts.append(facts)
+            self._alike.setdefault(frame, []).append(number)
+            for fact in facts:
+                self._having.setdefault((frame, fact), []).append(number)
+
+    def agree(
+        self,
+        partial: Ingredients,
+        inputs: Mapping[str, Sequence[ActionInput | None]],
+        labels: Mapping[tuple[str, int], Mapping[str, str]],
+    ) -> bool:
+        """Return whether some recorded action agrees with what is known of a job.
+
+        `inputs` are its inputs in place of `partial.inputs`, None where the content is not known;
+        `labels` are what these are sure to bear, by name and position.
+        """
+        frame = _frame(partial, _shape(inputs))
+        known = set(_known(partial.reads_labels, inputs, labels))
+        lists = [self._having.get((frame, fact), []) for fact in known]
+        fewest = min([self._alike.get(frame, []), *lists], key=len)
+        return any(known <= self._facts[number] for number in fewest)
+
+
+def _frame(made_of: Ingredients, shape: Mapping[str, object]) -> str:
+    """Return what must be equal however the inputs come out, as text."""
+    alike = [made_of.step, made_of.code, made_of.settings, made_of.environment]
+    return json.dumps([*alike, made_of.reads_labels, shape], sort_keys=True)
+
+
+def _shape(inputs: Mapping[str, Sequence[object]]) -> dict[str, int]:
+    return {name: len(files) for name, files in inputs.items()}
+
+
+def _facts(recorded: Ingredients) -> Iterator[Fact]:
+    """Yield all that may be known of the inputs of a recorded action."""
+    for name, files in recorded.inputs.items():
+        for position, file in enumerate(files):
+            yield _content(recorded.reads_labels, name, position, file)
+            if recorded.reads_labels:
+                yield from ((name, position, *pair) for pair in file.labels.items())
+
+
+def _known(
+    reads_labels: bool,
+    inputs: Mapping[str, Sequence[ActionInput | None]],
+    labels: Mapping[tuple[str, int], Mapping[str, str]],
+) -> Iterator[Fact]:
+    for name, files in inputs.items():
+        for position, file in enumerate(files):
+            if file is not None:
+                yield _content(reads_labels, name, position, file)
+            elif reads_labels:
+                sure = labels.get((name, position), {})
+                yield from ((name, position, *pair) for pair in sure.items())
+
+
+def _content(reads_labels: bool, name: str, position: int, file: ActionInput) -> Fact:
+    labels = frozenset(file.labels.items()) if reads_labels else frozenset()
+    return name, position, file.digest, labels

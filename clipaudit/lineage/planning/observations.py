@@ -6,10 +6,11 @@ The rows that an execution read are those of the outputs of the actions that had
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
+from clipaudit.lineage.planning.costs import ask_records
 from clipaudit.lineage.planning.dimensions import UNKNOWN, dimension_of
 from clipaudit.lineage.planning.scaling import EMBEDDING_INPUTS, Law, Reading, law_of
 from clipaudit.plaindata import Json
@@ -60,7 +61,8 @@ def observations(store: Store, scripts: Mapping[str, str]) -> list[Observation]:
     At most MOST_RECORDS of each rule, by rule and action; none where nothing is recorded. Those
     that grow with a dimension of embeddings which nothing tells are left out.
     """
-    records = read_records(store, _latest(store, sorted(scripts)))
+    latest = ask_records(store, _LATEST, sorted(scripts), most=MOST_RECORDS)
+    records = read_records(store, (action for (action,) in latest))
     history = _Past(store, list(records.values()))
     ordered = sorted(records.values(), key=lambda each: (each.ingredients.step, each.action))
     pairs = [(record, law_of(scripts[record.ingredients.step])) for record in ordered]
@@ -94,17 +96,6 @@ def model_of(settings: Json) -> str:
 
 def _named(definition: Json) -> str:
     return json.dumps(definition, sort_keys=True, separators=(",", ":")) if definition else ""
-
-
-def _latest(store: Store, rules: list[str]) -> list[str]:
-    import duckdb
-
-    from clipaudit.store.packing import register_records
-
-    with duckdb.connect() as connection:
-        register_records(connection, store)
-        asked = {"names": rules, "most": MOST_RECORDS}
-        return [action for (action,) in connection.execute(_LATEST, asked).fetchall()]
 
 
 def _observed(record: Record, law: Law, reading: Reading) -> Observation:
@@ -143,7 +134,7 @@ class _Past:
         self._cache = ActionCache(store)
         self._records = records
         self._store = store
-        self._rows: dict[str, dict[str, int]] = {}  # action -> digest -> rows
+        self._given = cache(self._rows_given)
         self._dimensions: dict[str, int] = {}  # of what an action read or gave
 
     def reading(self, record: Record, law: Law) -> Reading:
@@ -156,7 +147,7 @@ class _Past:
         if law.counted:
             rows["tars"] = float(sum(record.outputs[name].pointer.rows for name in law.counted))
         files = {name: len(files) for name, files in made_of.inputs.items()}
-        sharers = self._sharers[_share(record, law.shared)] if law.shared else 1
+        sharers = self._sharers[_share(record)] if law.shared else 1
         dimension = self._dimension(record) if law.compares or law.wide else UNKNOWN
         return Reading(rows, files, made_of.settings, sharers, dimension)
 
@@ -175,13 +166,10 @@ class _Past:
         return list(read_records(self._store, keys).values())
 
     def _rows_of(self, file: ActionInput) -> float:
-        if file.action is None:
-            return 0.0
-        if file.action not in self._rows:
-            self._rows[file.action] = self._of_action(file.action)
-        return self._rows[file.action].get(file.digest, 0)
+        return self._given(file.action).get(file.digest, 0) if file.action else 0.0
 
-    def _of_action(self, action: str) -> dict[str, int]:
+    def _rows_given(self, action: str) -> dict[str, int]:
+        """Return the rows of what an action gave, by digest."""
         outputs = self._cache.recorded(action) or {}
         rows = {output.pointer.digest: output.pointer.rows for output in outputs.values()}
         carried = "sealed" in outputs and read_records(self._store, [action]).get(action)
@@ -192,12 +180,10 @@ class _Past:
 
     @cached_property
     def _sharers(self) -> Counter[tuple[str, ...]]:
-        names = {law.shared for law in map(law_of, ("duplicates",)) if law.shared}
-        return Counter(
-            share for record in self._records for name in names if (share := _share(record, name))
-        )
+        return Counter(map(_share, self._records))
 
 
-def _share(record: Record, name: str) -> tuple[str, ...]:
-    files: Iterable[ActionInput] = record.ingredients.inputs.get(name, ())
+def _share(record: Record) -> tuple[str, ...]:
+    """Return what the executions have in common that divide the rows of some files among them."""
+    files = record.ingredients.inputs.get(law_of("duplicates").shared, ())
     return (record.ingredients.step, *(file.digest for file in files))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from statistics import linear_regression
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -82,15 +82,11 @@ def read_stated(path: Path) -> dict[str, list[StatedRate]]:
     try:
         return TypeAdapter(dict[str, list[StatedRate]]).validate_python(listed)
     except ValidationError as error:
-        faults = [f"{_place(fault['loc'])}: {fault['msg']}" for fault in error.errors()]
+        faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
         raise ConfigError(
             f"{path}: the rates are wrong:\n  " + "\n  ".join(faults) + "\nA rule has `device` "
             "(cpu or cuda), `per_second`, and may have `model` and `bytes_each`."
         ) from error
-
-
-def _place(place: Iterable[Any]) -> str:
-    return ".".join(str(part) for part in place)
 
 
 class Rates:

@@ -106,10 +106,6 @@ def rows_a_file(name: str) -> Measure:
     return lambda reading: reading.rows.get(name, 0.0) / max(1, reading.files.get(name, 1))
 
 
-def _shards(reading: Reading) -> float:
-    return float(len(reading.settings["shards"]))
-
-
 def _own_share(reading: Reading) -> float:
     return reading.rows.get("clustered", 0.0) / reading.sharers
 
@@ -123,24 +119,12 @@ def _seen(reading: Reading) -> float:
     return reading.rows.get("sealed", 0.0) * float(reading.settings["recipe"]["epochs"])
 
 
-def _earlier_epochs(reading: Reading) -> float:
-    return float(reading.settings["recipe"]["epochs"]) - 1
-
-
 def lloyd(settings: Json, read: float) -> float:
     """Return the products of a k-means over a sample of the rows that are read."""
     clusters = float(settings["clusters"])
     sample = min(read, clusters * float(settings["samples_per_cluster"]))
     repeated = float(settings["iterations"]) * float(settings.get("redo", 1))
     return sample * clusters * repeated
-
-
-def _centroids(reading: Reading) -> float:
-    return lloyd(reading.settings, all_rows(reading))
-
-
-def _clusters(reading: Reading) -> float:
-    return float(reading.settings["clusters"])
 
 
 # --- the laws ----------------------------------------------------------------------------------
@@ -159,7 +143,10 @@ _TRAINED = Law(
     "samples seen",
     "rows of the manifest times epochs; which rows it keeps is not known before the run, so all "
     "count: the share that is kept is taken to be that of the recorded trainings",
-    gives={"model": one, "epochs": _earlier_epochs},
+    gives={
+        "model": one,
+        "epochs": lambda reading: float(reading.settings["recipe"]["epochs"]) - 1,  # earlier ones
+    },
     weighs=True,
 )
 _EMBEDDED = Law(rows("samples"), "samples", "each sample by itself", wide=("embeddings",))
@@ -169,7 +156,7 @@ _LAWS: Mapping[str, Law] = {
         rows("tars"),
         "samples",
         "each file of a shard is read once",
-        gives={"shards": _shards},
+        gives={"shards": lambda reading: float(len(reading.settings["shards"]))},
         counted=("samples", "drops"),
     ),
     "seal": Law(all_rows, "rows", "each row of the manifests", carries="manifests"),
@@ -181,10 +168,10 @@ _LAWS: Mapping[str, Law] = {
     # deduplication
     "deduplicate": EACH_ROW,
     "centroids": Law(
-        _centroids,
+        lambda reading: lloyd(reading.settings, all_rows(reading)),
         "products",
         "k-means: sample times clusters times iterations; the reading of all rows is small to it",
-        gives_else=_clusters,
+        gives_else=lambda reading: float(reading.settings["clusters"]),
         compares=True,
         wide=("centroids",),
     ),

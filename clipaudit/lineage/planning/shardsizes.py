@@ -1,5 +1,6 @@
 """How many samples a shard of each corpus holds: as stated, as a world makes it, as indexed."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -33,10 +34,15 @@ class ShardSizes:
                 corpus = job.wildcards["corpus"]
                 made = job.params["world"]["corpora"][corpus]["samples_per_shard"]
                 self._learned[corpus] = (float(made), f"world {job.wildcards['world']}")
-        for corpus in self._corpora:
-            self._learn_indexed(
-                corpus, [job for job in indexed if job.wildcards["corpus"] == corpus]
-            )
+        rows, shards = Counter[str](), Counter[str]()
+        for job in indexed:
+            with suppress(StoreError):
+                given = (Path(job.outputs[name][0]) for name in ("samples", "drops"))
+                rows[job.wildcards["corpus"]] += sum(Pointer.read(path).rows for path in given)
+                shards[job.wildcards["corpus"]] += len(job.params["shards"])
+        for corpus, count in shards.items():
+            if count:
+                self._learned[corpus] = (rows[corpus] / count, "as indexed")
         self._check()
 
     def samples(self, corpus: str) -> float:
@@ -54,17 +60,6 @@ class ShardSizes:
             return float(self._stated[corpus]), "as stated"
         assert corpus in self._learned or self._others is not None
         return self._learned.get(corpus) or (float(self._others or 0), "as stated")
-
-    def _learn_indexed(self, corpus: str, parts: list[Job]) -> None:
-        rows = shards = 0
-        for job in parts:
-            with suppress(StoreError):
-                rows += sum(
-                    Pointer.read(Path(job.outputs[name][0])).rows for name in ("samples", "drops")
-                )
-                shards += len(job.params["shards"])
-        if shards:
-            self._learned[corpus] = (rows / shards, "as indexed")
 
     def _check(self) -> None:
         for corpus in self._stated:

@@ -20,20 +20,19 @@ The answer is one JSON-able mapping:
 The walk reads pointers, placements and lineage records; never Snakemake's own metadata.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from clipaudit.errors import InputError
 from clipaudit.lineage.graph import described
-from clipaudit.lineage.recorded_sql import TableSql, table_sql
+from clipaudit.lineage.recorded_sql import table_sql
 from clipaudit.lineage.why.cells import Cells, chosen_cells
 from clipaudit.lineage.why.conditions import equations
 from clipaudit.lineage.why.entering import Entered, by_labels, entered_cells
 from clipaudit.lineage.why.named_tables import NamedTable, find_table
 from clipaudit.lineage.why.tree import Branch, Bundle, Tree, tree_below
-from clipaudit.plaindata import Json
+from clipaudit.plaindata import plain_value
 from clipaudit.store.code_records import read_code
 from clipaudit.store.records import Record, read_record
 from clipaudit.store.store import Store
@@ -42,70 +41,60 @@ SHOWN_ROWS = 20  # of the table
 SECONDS = 0.8  # for finding rows: with the start of the process an answer takes less than two
 
 
-@dataclass(frozen=True)
-class WhyOptions:
-    """How much of an answer is wanted."""
-
-    sample: int = 0  # rows shown of each input
-    fold: bool = True  # one file for all that differ in nothing but numbers
-    modules: bool = False  # what each code digest covers
-    seconds: float = SECONDS
-
-
 def why(
     results: Path,
     store: Store,
     name: str,
     where: str | None = None,
     column: str | None = None,
-    options: WhyOptions | None = None,
+    *,
+    sample: int = 0,
+    fold: bool = True,
+    modules: bool = False,
+    seconds: float = SECONDS,
 ) -> dict[str, Any]:
     """Return why some cells of a table are what they are, in the shape that stands above.
+
+    Told are `sample` rows of each input, with `fold` one file for all that differ in nothing but
+    numbers, and with `modules` what each code digest covers.
 
     Without the objects, in a copy of results and `store/lineage`, the tree alone. Raises InputError
     for an unknown table or column and where no row is meant, StoreError for a missing record.
     """
-    options = options or WhyOptions()
     table = find_table(results, store, name)
     record = read_record(store, table.placement.action)
     sql = table_sql(store, record)
-    cells = _cells(table, record, where, column)
-    if cells is None:
-        entered = _unseen(store, record, table, where)
+    is_table = record.outputs[table.placement.output].extension == ".parquet"
+    if not is_table and (where or column):
+        raise InputError(f"{table.path}: not a table, so it has no rows to choose from.")
+    cells = None  # where the object is not at hand, or has no rows
+    if not is_table:
+        entered = Entered(record.ingredients.inputs)
+    elif table.object is None:
+        entered = _unseen(store, record, where)
     else:
-        entered = entered_cells(
-            store, record, sql, table, cells, sample=options.sample, seconds=options.seconds
-        )
-    tree = tree_below(results, store, record, entered.kept, fold=options.fold)
+        cells = chosen_cells(table.object, str(table.path), where, column)
+        entered = entered_cells(store, record, sql, table, cells, sample=sample, seconds=seconds)
+    tree = tree_below(results, store, record, entered.kept, fold=fold)
     return {
         **_asked(table, cells, where, column),
-        **_found(sql, entered),
+        "sql": {"name": sql.name, "text": sql.text, "origin": sql.origin} if sql else None,
+        "parts": plain_value(entered.parts),
+        "verified": entered.verified,
+        "notes": list(entered.notes),
         "actions": {key: _action(tree, key) for key in tree.records},
-        "edges": [edge for key in tree.records for edge in _edges(tree, key)],
-        "code": _code(store, tree) if options.modules else {},
+        "edges": [
+            _edge(key, branch, each)
+            for key, branches in tree.branches.items()
+            for branch in branches
+            for each in branch.bundles
+        ],
+        "code": _code(store, tree) if modules else {},
     }
 
 
-def _cells(
-    table: NamedTable, record: Record, where: str | None, column: str | None
-) -> Cells | None:
-    """Return the chosen cells; None where the object is not at hand, or has no rows."""
-    is_table = _is_table(table, record)
-    if not is_table and (where or column):
-        raise InputError(f"{table.path}: not a table, so it has no rows to choose from.")
-    if not is_table or table.object is None:
-        return None
-    return chosen_cells(table.object, str(table.path), where, column)
-
-
-def _is_table(table: NamedTable, record: Record) -> bool:
-    return record.outputs[table.placement.output].extension == ".parquet"
-
-
-def _unseen(store: Store, record: Record, table: NamedTable, where: str | None) -> Entered:
+def _unseen(store: Store, record: Record, where: str | None) -> Entered:
     """Return what is known without the rows: what the condition itself says of them."""
-    if not _is_table(table, record):
-        return Entered(record.ingredients.inputs)
     row = {equation.column: equation.value for equation in equations(where or "true")}
     reason = "The objects are not here, so no rows are shown and nothing was recomputed."
     return by_labels(store, record, [row] if row else [], reason)
@@ -123,23 +112,8 @@ def _asked(
         },
         "where": where,
         "column": column,
-        "rows": [_plain_row(row) for row in cells.rows[:SHOWN_ROWS]] if cells else [],
+        "rows": plain_value(cells.rows[:SHOWN_ROWS]) if cells else [],
         "count": cells.count if cells else None,
-    }
-
-
-def _found(sql: TableSql | None, entered: Entered) -> dict[str, Any]:
-    parts = entered.parts
-    if parts is not None:
-        parts = {
-            view: {**part, "sample": [_plain_row(row) for row in part["sample"]]}
-            for view, part in parts.items()
-        }
-    return {
-        "sql": {"name": sql.name, "text": sql.text, "origin": sql.origin} if sql else None,
-        "parts": parts,
-        "verified": entered.verified,
-        "notes": list(entered.notes),
     }
 
 
@@ -149,10 +123,6 @@ def _action(tree: Tree, key: str) -> dict[str, Any]:
         for branch in tree.branches[key]
     }
     return {**described(tree.records[key]), "inputs": inputs}
-
-
-def _edges(tree: Tree, key: str) -> list[dict[str, Any]]:
-    return [_edge(key, branch, each) for branch in tree.branches[key] for each in branch.bundles]
 
 
 def _edge(key: str, branch: Branch, bundle: Bundle) -> dict[str, Any]:
@@ -173,20 +143,3 @@ def _code(store: Store, tree: Tree) -> dict[str, Mapping[str, str] | None]:
     digests = sorted({record.ingredients.code for record in tree.records.values()})
     records = {digest: read_code(store, digest) for digest in digests}
     return {digest: dict(found.parts) if found else None for digest, found in records.items()}
-
-
-def _plain_row(row: Json) -> dict[str, Any]:
-    return {name: _plain_value(value) for name, value in row.items()}
-
-
-def _plain_value(value: object) -> object:
-    """Return a value as JSON can say it: bytes are counted, what is no number is a text."""
-    if isinstance(value, bytes):
-        return f"{len(value)} bytes"
-    if isinstance(value, float):
-        return value if value - value == 0 else str(value)
-    if isinstance(value, Mapping):
-        return {str(name): _plain_value(each) for name, each in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain_value(each) for each in value]
-    return value if isinstance(value, str | int | None) else str(value)

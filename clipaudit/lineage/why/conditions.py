@@ -22,7 +22,8 @@ def columns_named(condition: str) -> list[str]:
     >>> columns_named("dataset = 'x' and accuracy > 0.5")
     ['dataset', 'accuracy']
     """
-    return list(dict.fromkeys(_columns(_parsed(condition))))
+    columns = (node for node in _nodes(_parsed(condition)) if node.get("class") == "COLUMN_REF")
+    return list(dict.fromkeys(node["column_names"][-1] for node in columns))
 
 
 def equations(condition: str) -> list[Equation]:
@@ -62,12 +63,6 @@ def _nodes(node: object) -> Iterator[dict[str, Any]]:
     elif isinstance(node, list):
         for child in node:
             yield from _nodes(child)
-
-
-def _columns(tree: dict[str, Any]) -> Iterator[str]:
-    for node in _nodes(tree):
-        if node.get("class") == "COLUMN_REF":
-            yield node["column_names"][-1]
 
 
 def _equations(node: dict[str, Any]) -> Iterator[Equation]:

@@ -93,14 +93,14 @@ def _verified(
     seconds: float,
 ) -> Entered:
     # only here: scipy and more come with it
-    from clipaudit.lineage.why.recomputing import Recomputing, naming_columns, original
-    from clipaudit.lineage.why.witness import find_witness
+    from clipaudit.lineage.why.recomputing import naming_columns
+    from clipaudit.lineage.why.witness import Witness
 
-    settings, inputs = record.ingredients.settings, record.ingredients.inputs
-    views = Views(store, inputs)
-    naming = naming_columns(original(store, table.pointer.digest), cells, views, settings)
-    asking = Recomputing(settings, views)
-    found = find_witness(asking, views, cells, naming, settings, seconds)
+    settings, views = record.ingredients.settings, Views(store, record.ingredients.inputs)
+    original = views.parquet(table.pointer.digest).read()
+    naming = naming_columns(original, cells, views, settings)
+    found = Witness(settings, views, cells, naming, seconds)
+    found.search()
     if not found.verified:
         reason = (
             "The SQL was not asked again: there is too much to read. --seconds allows more time."
@@ -109,12 +109,13 @@ def _verified(
         )
         unsure = by_labels(store, record, cells.rows, reason)
         return Entered(unsure.kept, None, found.verified, unsure.notes)
-    parts = {
+    parts = found.parts()
+    described = {
         view: _described(views, view, part, found.words(view), sample)
-        for view, part in found.parts.items()
+        for view, part in parts.items()
     }
-    kept = {view: part.files for view, part in found.parts.items()}
-    return Entered(kept, parts, True, _left(found.not_tried, seconds))
+    kept = {view: part.files for view, part in parts.items()}
+    return Entered(kept, described, True, _left(found.not_tried, seconds))
 
 
 def _left(not_tried: Sequence[str], seconds: float) -> list[str]:

@@ -41,7 +41,9 @@ def _pointer(results: Path, name: str) -> Path:
         path = folder / f"{stem}.json"
         if path.is_file():
             return _inside(results, path)
-    known = [_without_forms(each.name) for each in _shown_pointers(results)]
+    known = [
+        _without_forms(each.name) for folder in _SHOWN for each in (results / folder).glob("*.json")
+    ]
     raise InputError(f"{results}: no table {name!r}.{did_you_mean(stem, known)}")
 
 
@@ -53,10 +55,6 @@ def _inside(results: Path, path: Path) -> Path:
         raise InputError(
             f"{path}: lies outside the results folder {results}. Name its own by --results."
         ) from error
-
-
-def _shown_pointers(results: Path) -> list[Path]:
-    return [path for folder in _SHOWN for path in sorted((results / folder).glob("*.json"))]
 
 
 def _without_forms(name: str) -> str:

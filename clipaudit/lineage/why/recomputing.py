@@ -1,40 +1,21 @@
 """Asking the SQL of a table again, of parts of its views, for the cells that it gave before."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from clipaudit.lineage.why.bindings import as_text
 from clipaudit.lineage.why.cells import Cells
-from clipaudit.lineage.why.parts import PassingFiles, Views
+from clipaudit.lineage.why.parts import Views
 from clipaudit.plaindata import Json, Row
-from clipaudit.reports.tables import published_values, report_table
-from clipaudit.store.store import Store
+from clipaudit.reports.tables import published_values
 
 
-class Recomputing:
-    """The SQL of one action over parts of its views."""
-
-    def __init__(self, settings: Json, views: Views) -> None:
-        """Take an action's settings: sql, relations, parameters, table."""
-        self._settings = settings
-        self._views = views
-        self._given = {
-            view: pa.Table.from_pylist(rows) for view, rows in settings["relations"].items()
-        }
-        self._given["published"] = published_values(settings.get("table", ""))
-
-    def table(self, parts: Mapping[str, PassingFiles]) -> pa.Table:
-        """Return what the SQL gives of these parts; StoreError or StepError where it fails."""
-        sources = {view: self._views.source(view, part) for view, part in parts.items()}
-        nothing: dict[str, pa.Table | list[Any]] = {view: [] for view in self._views.inputs}
-        return report_table(
-            self._settings["sql"],
-            {**nothing, **sources, **self._given},
-            self._settings["parameters"],
-        )
+def given_tables(settings: Json) -> dict[str, pa.Table]:
+    """Return what an SQL reads besides files: its settings' relations, and published numbers."""
+    relations = settings["relations"].items()
+    tables = {view: pa.Table.from_pylist(rows) for view, rows in relations}
+    return {**tables, "published": published_values(settings.get("table", ""))}
 
 
 def naming_columns(table: pa.Table, cells: Cells, views: Views, settings: Json) -> list[str]:
@@ -82,11 +63,6 @@ def gives_again(table: pa.Table, cells: Cells, naming: Sequence[str]) -> bool:
         )
         for mine in cells.rows
     )
-
-
-def original(store: Store, digest: str) -> pa.Table:
-    """Return the rows of a stored table."""
-    return pq.ParquetFile(store.path(digest)).read()
 
 
 def _read_columns(views: Views, settings: Json) -> set[str]:

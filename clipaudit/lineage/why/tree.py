@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from clipaudit.lineage.walk import Makers
+from clipaudit.lineage.walk import Makers, known_records
 from clipaudit.store.actions import ActionInput
-from clipaudit.store.records import Record, read_record, read_records
+from clipaudit.store.records import Record
 from clipaudit.store.store import Store
 
 # Labels that only number the pieces of one thing: files that differ in nothing else were made by
@@ -79,7 +79,8 @@ class _Grower:
         self._branches[root.action] = self._bundled(root, kept)
         level = self._makers_of(root.action)
         while level:
-            self._read(level)
+            new = [key for key in level if key not in self._records]
+            self._records |= known_records(self._store, new)
             for key in level:
                 record = self._records[key]
                 used = list(self._used[key].values())
@@ -101,12 +102,6 @@ class _Grower:
             {key: self._records[key] for key in found},
             {key: self._branches[key] for key in found},
         )
-
-    def _read(self, keys: Sequence[str]) -> None:
-        new = [key for key in keys if key not in self._records]
-        found = read_records(self._store, new)
-        for key in new:  # read_record says what is wrong with one that is missing
-            self._records[key] = found[key] if key in found else read_record(self._store, key)
 
     def _makers_of(self, key: str) -> list[str]:
         """Return the makers of what an action read, those of which we meet an output anew."""

@@ -183,7 +183,8 @@ def why_mermaid(answer: Json) -> Iterator[str]:
     for key, node in actions.items():
         labels = ", ".join(f"{name} {value}" for name, value in node["labels"].items())
         code = f"code {node['code'][:SHOWN_DIGITS]}"
-        yield f"  {boxes[key]}{_box(node['step'], labels, f'action {key[:SHOWN_DIGITS]}', code)}"
+        text = _text(node["step"], labels, f"action {key[:SHOWN_DIGITS]}", code)
+        yield f"  {boxes[key]}[{text}]"
     yield f"  t(({_text(table['path'], table['digest'][:SHOWN_DIGITS])}))"
     yield f"  {boxes[table['action']]} --> t"
     for edge in answer["edges"]:
@@ -198,10 +199,6 @@ def why_mermaid(answer: Json) -> Iterator[str]:
                 yield f"  {files[place]}[({shape})]"
             start, arrow = files[place], _text(edge["input"])
         yield f"  {start} -->|{arrow}| {boxes[edge['to']]}"
-
-
-def _box(*lines: str) -> str:
-    return f"[{_text(*lines)}]"
 
 
 def _text(*lines: str) -> str:

@@ -8,15 +8,19 @@ verified; that it is the smallest there is is not claimed.
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import pyarrow as pa
 
 from clipaudit.errors import ClipauditError
 from clipaudit.lineage.why.bindings import bindings
 from clipaudit.lineage.why.cells import Cells
 from clipaudit.lineage.why.parts import PassingFiles, Restriction, Views
-from clipaudit.lineage.why.recomputing import Recomputing, gives_again
+from clipaudit.lineage.why.recomputing import given_tables, gives_again
 from clipaudit.lineage.why.restrictions import label_restrictions, row_restrictions
 from clipaudit.plaindata import Json
+from clipaudit.reports.tables import report_table
+from clipaudit.store.actions import LabelledFile
 
 CLOCK_PER_WORK = 4  # seconds that may pass for one of work: disks and other users
 FILES_PER_SECOND = 3000  # of the time given, that one attempt may open
@@ -25,113 +29,88 @@ BYTES_PER_SECOND = 256 << 20  # and read
 MOST_FILTERED = 2_000_000  # rows of one view, held in memory to leave some of them out
 
 
-@dataclass(frozen=True)
+@dataclass
 class Witness:
-    """Of each view the part that gives the asked cells, by what it was restricted, and how sure.
+    """Of each view the part that gives the asked cells, by what it is restricted, and how sure.
 
     `verified` says whether the SQL, asked of these parts alone, gave the cells: None if it was not
     asked, False if it gave others even of all rows. `not_tried` are restrictions left for want of
     time.
     """
 
-    parts: Mapping[str, PassingFiles]
-    restrictions: Sequence[Restriction]
-    verified: bool | None
-    not_tried: Sequence[str]
+    settings: Json
+    views: Views
+    cells: Cells
+    naming: Sequence[str]
+    seconds: float
+    verified: bool | None = None
+    not_tried: list[str] = field(default_factory=list)
+    kept: list[Restriction] = field(default_factory=list)
+    emptied: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Start the clocks."""
+        # of this process, so that a busy machine finds what an idle one does; and of the clock
+        self._work_until = time.process_time() + self.seconds
+        self._wait_until = time.monotonic() + self.seconds * CLOCK_PER_WORK
+        self._given = given_tables(self.settings)
+
+    def search(self) -> None:
+        """Look for the smallest verified part of the views, for about `seconds`.
+
+        First all restrictions of labels of a level are tried at once, the strictest first; then,
+        one by one, those of stricter levels, and those of rows. A file or row stays if it concerns
+        one of the chosen rows.
+        """
+        asked, settings = {self.cells.column}, self.settings
+        rows = [{name: row[name] for name in row if name not in asked} for row in self.cells.rows]
+        found = [bindings(row, settings["relations"], settings["parameters"]) for row in rows]
+        levels = label_restrictions(self.views, found)
+        # all of the first level that holds; the views of many files are left out first
+        attempts = ((level, without) for without in (True, False) for level in levels)
+        any(self._keep(level, without_large=without) for level, without in attempts)
+        self._empty_each()
+        for level in levels:
+            self._keep_each(level)
+        self._keep_each(self._small(row_restrictions(self.views, found, self.parts())))
+        if self.verified is None:
+            self._holds([], [])  # of everything: whether it still gives what it gave
+        self._leave_needless()
 
     def words(self, view: str) -> list[str]:
         """Return what a view was restricted to, in words."""
-        return [each.words for each in self.restrictions if each.view == view]
-
-
-def find_witness(
-    recomputing: Recomputing,
-    views: Views,
-    cells: Cells,
-    naming: Sequence[str],
-    settings: Json,
-    seconds: float,
-) -> Witness:
-    """Return the smallest verified part of the views that was found in about `seconds`.
-
-    First all restrictions of labels of a level are tried at once, the strictest first; then, one
-    by one, those of stricter levels, and those of rows. A file or row stays if it concerns one of
-    the chosen rows.
-    """
-    search = _Search(recomputing, views, cells, naming, seconds)
-    asked = {cells.column}
-    rows = [{name: value for name, value in row.items() if name not in asked} for row in cells.rows]
-    found = [bindings(row, settings["relations"], settings["parameters"]) for row in rows]
-    levels = label_restrictions(views, found)
-    search.keep_first(levels)
-    search.empty_each()
-    for level in levels:
-        search.keep_each(level)
-    search.keep_each(search.filters(row_restrictions(views, found, search.parts())))
-    if search.verified is None:
-        search.check()
-    return search.witness()
-
-
-class _Search:
-    """What is kept so far, and the attempts to keep more."""
-
-    def __init__(
-        self,
-        recomputing: Recomputing,
-        views: Views,
-        cells: Cells,
-        naming: Sequence[str],
-        seconds: float,
-    ) -> None:
-        self.verified: bool | None = None
-        self._recomputing = recomputing
-        self._views = views
-        self._cells = cells
-        self._naming = naming
-        self._seconds = seconds
-        # of this process, so that a busy machine finds what an idle one does; and of the clock
-        self._work_until = time.process_time() + seconds
-        self._wait_until = time.monotonic() + seconds * CLOCK_PER_WORK
-        self._kept: list[Restriction] = []
-        self._emptied: list[str] = []
-        self._left: list[str] = []
+        return [each.words for each in self.kept if each.view == view]
 
     def parts(self) -> dict[str, PassingFiles]:
         """Return the parts of all views as they are restricted so far."""
-        return self._parts(self._kept, self._emptied)
+        return self._parts(self.kept, self.emptied)
 
-    def keep(self, restrictions: Sequence[Restriction], *, without_large: bool = False) -> bool:
+    def _keep(self, restrictions: Sequence[Restriction], *, without_large: bool = False) -> bool:
         """Keep these restrictions, if the asked cells stay the same under all of them together.
 
         `without_large` leaves out the views of which many files are left; without any: False.
         """
-        kept = [*self._kept, *(each for each in restrictions if each not in self._kept)]
+        kept = [*self.kept, *(each for each in restrictions if each not in self.kept)]
         large = self._large(kept) if without_large else []
-        emptied = [*self._emptied, *large]
-        if (kept, emptied) == (self._kept, self._emptied) or (without_large and not large):
+        emptied = [*self.emptied, *large]
+        if (kept, emptied) == (self.kept, self.emptied) or (without_large and not large):
             return False
         if self._holds(kept, emptied):
-            self._kept, self._emptied = kept, emptied
+            self.kept, self.emptied = kept, emptied
             return True
         return False
 
     def _large(self, kept: Sequence[Restriction]) -> list[str]:
-        parts = self._parts(kept, self._emptied).items() if self._may_empty() else []
+        parts = self._parts(kept, self.emptied).items() if self._may_empty() else []
         return [view for view, part in parts if len(part.files) > MANY_FILES]
 
-    def keep_first(self, levels: Sequence[Sequence[Restriction]]) -> None:
-        """Keep all of the first level that holds; the views of many files are left out first."""
-        attempts = ((level, without) for without in (True, False) for level in levels)
-        any(self.keep(level, without_large=without) for level, without in attempts)
-
-    def keep_each(self, restrictions: Sequence[Restriction]) -> None:
+    def _keep_each(self, restrictions: Sequence[Restriction]) -> None:
         """Keep one restriction after another, those under which the asked cells stay the same."""
         for each in restrictions:
             if self._changes(each):
-                self.keep([each])
+                self._keep([each])
 
-    def empty_each(self) -> None:
+    def _empty_each(self) -> None:
         """Leave out each view without which the asked cells are the same.
 
         Zero, false and nothing are what no rows at all give: of these this would tell nothing.
@@ -139,83 +118,82 @@ class _Search:
         if not self._may_empty():
             return
         for view, part in self.parts().items():
-            if part.files and self._holds(self._kept, [*self._emptied, view]):
-                self._emptied.append(view)
+            if part.files and self._holds(self.kept, [*self.emptied, view]):
+                self.emptied.append(view)
 
-    def filters(self, restrictions: Sequence[Restriction]) -> list[Restriction]:
+    def _small(self, restrictions: Sequence[Restriction]) -> list[Restriction]:
         """Return those whose view is small enough to be held."""
         parts = self.parts()
         sizes = {
-            view: self._views.count(parts[view].files) for view in {r.view for r in restrictions}
+            view: self.views.count(parts[view].files) for view in {r.view for r in restrictions}
         }
         return [each for each in restrictions if sizes[each.view] <= MOST_FILTERED]
 
-    def check(self) -> None:
-        """Ask the SQL of everything: whether it still gives what it gave."""
-        self._holds([], [])
-
-    def witness(self) -> Witness:
-        """Return what was found."""
-        return Witness(self.parts(), self._needed(), self.verified, list(self._left))
-
-    def _needed(self) -> list[Restriction]:
-        """Return what was kept without what the rest of it says too; short ones say it best."""
-        needed = [each for each in self._kept if each.view not in self._emptied]
+    def _leave_needless(self) -> None:
+        """Leave out what the rest of what was kept says too; short ones say it best."""
+        needed = [each for each in self.kept if each.view not in self.emptied]
         for each in sorted(needed, key=lambda each: -len(each.columns)):
             fewer = [other for other in needed if other is not each]
-            if each.of_labels and self._parts(fewer, self._emptied) == self.parts():
+            if each.of_labels and self._parts(fewer, self.emptied) == self.parts():
                 needed = fewer
-        return needed
+        self.kept = needed
 
     def _may_empty(self) -> bool:
-        column = self._cells.column
-        return column is not None and all(_is_something(row[column]) for row in self._cells.rows)
+        column = self.cells.column
+        return column is not None and all(_is_something(row[column]) for row in self.cells.rows)
 
     def _parts(
         self, kept: Sequence[Restriction], emptied: Sequence[str]
     ) -> dict[str, PassingFiles]:
-        chosen = len(self._cells.rows)
+        chosen = len(self.cells.rows)
         return {
-            view: PassingFiles([], []) if view in emptied else self._views.part(view, kept, chosen)
-            for view in self._views.names()
+            view: PassingFiles([], []) if view in emptied else self.views.part(view, kept, chosen)
+            for view in self.views.names()
         }
 
     def _changes(self, restriction: Restriction) -> bool:
         """Return whether a restriction would leave anything out that is still there."""
         view = restriction.view
         before = self.parts()[view]
-        after = self._parts([*self._kept, restriction], self._emptied)[view]
+        after = self._parts([*self.kept, restriction], self.emptied)[view]
         if restriction.of_labels or not before.files:
             return after.passed != before.passed
-        return len(self._views.rows(view, after)) < len(self._views.rows(view, before))
+        return len(self.views.rows(view, after)) < len(self.views.rows(view, before))
 
     def _holds(self, kept: Sequence[Restriction], emptied: Sequence[str]) -> bool:
         """Return whether the SQL, asked of these parts alone, gives the asked cells."""
-        new = [each for each in kept if each not in self._kept]
+        new = [each for each in kept if each not in self.kept]
         words = [f"{each.view}, {each.words}" for each in new] or [
-            f"{view} left out" for view in emptied if view not in self._emptied
+            f"{view} left out" for view in emptied if view not in self.emptied
         ]
         parts = self._parts(kept, emptied)
         if self._is_late() or self._is_dear(parts):
-            self._left += words or ["all rows"]
+            self.not_tried += words or ["all rows"]
             return False
         try:
-            table = self._recomputing.table(parts)
+            table = self._recomputed(parts)
         except ClipauditError:  # an SQL may need what was left out
             return False
-        holds = gives_again(table, self._cells, self._naming)
+        holds = gives_again(table, self.cells, self.naming)
         if holds or not (kept or emptied):
             self.verified = holds
         return holds
+
+    def _recomputed(self, parts: Mapping[str, PassingFiles]) -> pa.Table:
+        """Return what the SQL gives of these parts; StoreError or StepError where it fails."""
+        sources = {view: self.views.source(view, part) for view, part in parts.items()}
+        nothing: dict[str, pa.Table | list[LabelledFile]] = {view: [] for view in self.views.inputs}
+        views = {**nothing, **sources, **self._given}
+        return report_table(self.settings["sql"], views, self.settings["parameters"])
 
     def _is_late(self) -> bool:
         return time.process_time() > self._work_until or time.monotonic() > self._wait_until
 
     def _is_dear(self, parts: Mapping[str, PassingFiles]) -> bool:
         return (
-            sum(len(part.files) for part in parts.values()) > self._seconds * FILES_PER_SECOND
-            or sum(self._views.bytes(part) for part in parts.values())
-            > self._seconds * BYTES_PER_SECOND
+            sum(len(part.files) for part in parts.values()) > self.seconds * FILES_PER_SECOND
+            or sum(self.views.bytes(part) for part in parts.values())
+            > self.seconds * BYTES_PER_SECOND
         )
 
 

@@ -1,6 +1,6 @@
 from tworuns import two_runs
 
-from clipaudit.lineage.difference.causes import Below
+from clipaudit.lineage.difference.causes import all_below
 
 
 def test_what_lies_below_are_actions_and_the_files_of_users(tmp_path):
@@ -10,7 +10,7 @@ def test_what_lies_below_are_actions_and_the_files_of_users(tmp_path):
     train = run.act("models/m.json", step="train", inputs={"samples": ["samples/s.json"]})
     run.act("models/n.json", step="other", inputs={"samples": ["samples/s.json"]})
 
-    below = Below(run.run(), [train, None])
+    below = all_below(run.run(), [train, None])
 
     assert below.actions == {index, train}
     assert below.files == {"data/0.tar"}
@@ -20,6 +20,6 @@ def test_an_action_without_a_record_has_nothing_below_it(tmp_path):
     run, _ = two_runs(tmp_path)
     run.act("tables/t.json")
 
-    below = Below(run.run(), ["aa"])
+    below = all_below(run.run(), ["aa"])
 
     assert (below.actions, below.files) == ({"aa"}, set())

@@ -87,25 +87,25 @@ def test_bytes_are_those_of_the_outputs():
     found = of(INDEX, EMBED, NEAREST)
 
     assert [stage.bytes for stage in found.stages] == pytest.approx([1020.0, 2000.0, 220.0])
-    assert found.bytes == pytest.approx(3240.0)
+    assert found.total("bytes") == pytest.approx(3240.0)
 
 
 def test_a_rate_of_a_cpu_gives_no_hours_of_a_gpu():
     found = of(INDEX, ON_GPU)
 
-    assert found.gpu_hours == 0
-    assert found.untimed == 1
+    assert found.total("gpu_hours") == 0
+    assert found.total("untimed") == 1
     assert dict(found.stages[1].unknown) == {
         "hours: no record of rule embed with ViT-B-32 on cuda, only on cpu": 1
     }
-    assert found.unsized == 0  # bytes are the same on any device
+    assert found.total("unsized") == 0  # bytes are the same on any device
 
 
 def test_a_stated_rate_gives_hours_of_gpus_and_of_the_cores_beside_them():
     found = of(INDEX, ON_GPU, stated={"embed": [GPU]})
 
     # 100 samples at one in two seconds, by two GPUs, with two cores
-    assert found.gpu_hours == pytest.approx(200 / 3600)
+    assert found.total("gpu_hours") == pytest.approx(200 / 3600)
     assert found.stages[1].cpu_hours == pytest.approx(200 / 3600)
     assert found.stages[1].bytes == 600
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clipaudit.lineage.planning.precedents import Precedents
+from clipaudit.lineage.planning.forecasts import Precedents
 from clipaudit.store.actions import ActionInput, Ingredients
 
 FIRST = ActionInput("a", "x", {"part": "0", "corpus": "large"})

@@ -5,10 +5,9 @@ import pytest
 from handmaderun import HandmadeRun
 
 from clipaudit.errors import InputError
-from clipaudit.lineage.why.answer import WhyOptions, why
+from clipaudit.lineage.why.answer import why
 
 SQL = "select corpus, avg(score) as mean from scores group by corpus order by corpus"
-OPTIONS = WhyOptions(seconds=20)
 
 
 @pytest.fixture
@@ -28,8 +27,8 @@ def run(tmp_path, monkeypatch):
     return run
 
 
-def answer(run, *question, options=OPTIONS):
-    return why(run.results, run.store, "means", *question, options)
+def answer(run, *question, **options):
+    return why(run.results, run.store, "means", *question, seconds=20, **options)
 
 
 def test_the_answer_is_the_same_after_a_round_trip_through_json(run):
@@ -64,7 +63,7 @@ def test_the_cell_and_the_sql_that_made_it_are_told(run):
 
 
 def test_code_is_told_if_asked_for(run):
-    found = answer(run, None, None, options=WhyOptions(modules=True, seconds=20))
+    found = answer(run, None, None, modules=True)
 
     assert found["code"] == {"code of report_table": {"m": "d"}, "code of score": None}
 

@@ -4,7 +4,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clipaudit.lineage.why import witness
-from clipaudit.lineage.why.answer import WhyOptions, why
+from clipaudit.lineage.why.answer import why
 
 MEANS = "select corpus, avg(score) as mean from scores group by corpus order by corpus"
 CHANGES = """
@@ -62,7 +62,7 @@ def predictions(run):
 
 
 def asked(run, name, where, column=None, **options):
-    return why(run.results, run.store, name, where, column, WhyOptions(seconds=20, **options))
+    return why(run.results, run.store, name, where, column, seconds=20, **options)
 
 
 def test_a_mean_comes_from_the_rows_of_its_group(run):
@@ -201,7 +201,7 @@ def test_what_is_not_a_number_is_the_same_as_itself(run):
 def test_without_time_files_are_told_apart_by_labels(run):
     run.report("probe", MEANS, {"scores": scores(run, a=[1], b=[2])})
 
-    answer = why(run.results, run.store, "probe", "corpus = 'a'", "mean", WhyOptions(seconds=0))
+    answer = why(run.results, run.store, "probe", "corpus = 'a'", "mean", seconds=0)
 
     assert (answer["verified"], answer["parts"]) == (None, None)
     assert [each["labels"] for each in answer["edges"]] == [{"corpus": "a"}]

@@ -3,9 +3,9 @@
 from catalogcases import make_catalog, sample
 
 from clipaudit.catalog.samples.catalog import Address, SampleCatalog
-from clipaudit.catalog.samples.excerpt import Excerpt
 from clipaudit.catalog.samples.fate import fate_at
 from clipaudit.catalog.views import open_catalog
+from clipaudit.site.samples import Excerpt
 
 PLACES = [(0, 0), (0, 1), (1, 0)]
 SAMPLES = ("samples", {"corpus": "large", "part": "00000"}, [sample(*at) for at in PLACES])
@@ -41,6 +41,6 @@ def test_each_view_is_read_once(tmp_path, monkeypatch):
         monkeypatch.setattr(excerpt, "ask", lambda sql, *rest: asked.append(sql) or ask(sql, *rest))
 
         for place in PLACES:
-            excerpt.about(Address("large", *place), "drops_spot", ("reason",))
+            excerpt.about(Address("large", *place), "drops_spot", "reason")
 
     assert len(asked) == 1
