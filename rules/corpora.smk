@@ -115,7 +115,7 @@ rule seal:
 rule gather:
     """One list of the pointers of a folder's parts: jobs times inputs would be their square."""
     input:
-        members=CORPORA.members,
+        members=lambda wildcards: CORPORA.pointers_of(wildcards.folder),
     output:
         gathered=f"{RESULTS}/gathered/{{folder}}.list",
     log:

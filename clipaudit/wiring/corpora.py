@@ -72,21 +72,12 @@ class CorpusFiles:
         `folder` names wildcards as rules do, and ends in that of the corpus:
         `embeddings/{encoder}/{corpus}`.
         """
-
-        def chosen(wildcards: Wildcards) -> Paths:
-            filled = _filled(folder, wildcards)
-            return self.by_part(filled, filled.rpartition("/")[2])
-
-        return chosen
+        return lambda wildcards: self.pointers_of(_filled(folder, wildcards))
 
     def pointers_of(self, folder: str) -> Paths:
         """Return the pointers of a folder whose name ends in its corpus, but for manifests."""
         names = folder.split("/")
         return self.by_part(folder, names[1 if names[0] == "manifests" else -1])
-
-    def members(self, wildcards: Wildcards) -> Paths:
-        """Return the pointers that the list of a folder gathers."""
-        return self.pointers_of(wildcards.folder)
 
     def gathered(self, folder: str) -> Paths:
         """Return a folder's pointers, or the list of many: for rules whose every part reads all."""
@@ -94,6 +85,10 @@ class CorpusFiles:
         if len(pointers) <= FEW_POINTERS:
             return pointers
         return [self.result(f"gathered/{folder}.list")]
+
+    def gathered_parts(self, folder: str) -> Chosen:
+        """Return what `all_parts` does, or the list of them where they are many."""
+        return lambda wildcards: self.gathered(_filled(folder, wildcards))
 
     def of_source(self, folder: str) -> Chosen:
         """Return what gives the same part, in a folder, of the corpus that a split is of."""
