@@ -1,0 +1,1 @@
+"""The fourth audit: which test images lie in the training data, told without a model."""
