@@ -1,0 +1,179 @@
+"""Measures how far two aligned pictures agree, where there is content to agree about.
+
+Both are drawn over their overlap on a coarse canvas in colour, and on a finer one in grey. Only
+windows with structure in one of the two count, so that a white background agrees with nothing.
+Where they do not agree as they are, the sharper one is blurred, and one gets the affine map of
+colours that fits the other best. How much such freedom proves depends on how rich the content is.
+"""
+
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from jaxtyping import Bool, Float32
+
+from clipaudit.copies.colours import (
+    OTHER_COLOUR,
+    WRONG_COLOUR,
+    ColourMap,
+    colour_map,
+    farther_than,
+    mapped,
+)
+from clipaudit.copies.overlaps import Overlap, drawn_overlap
+from clipaudit.copies.pyramids import Affine, Pyramid
+from clipaudit.copies.structure import (
+    WINDOW,
+    Structure,
+    compared,
+    equally_sharp,
+    known_windows,
+    share,
+)
+
+COARSE_SIDE, COARSE_SMOOTHING = 128, 0.8  # pixels: blur, noise and JPEG's blocks do not matter
+FINE_SIDE, FINE_SMOOTHING = 256, 0.7  # pixels: tells clubs from spades on a card
+AGREED = 0.97  # agreement from which nothing further is tried
+GAIN, LOSS = 0.01, 0.02  # of agreement that a further freedom must bring, or may cost
+LEAST_OFF = 0.02  # share of windows in wrong colours from which mapping them is tried
+LUMA = np.array([[0.299, 0.587, 0.114]])
+CORNER = 25.0  # smaller eigenvalue of the structure tensor: some 2.5 levels a pixel both ways
+ISOTROPY = 0.2  # of the larger one: along a smooth line, even a curved one, it is less
+CELL = 8  # pixels of the coarse canvas
+
+Plane = Float32[np.ndarray, "a b"]
+Mask = Bool[np.ndarray, "a b"]
+
+
+class Agreement(NamedTuple):
+    """What the comparison of two aligned pictures gave."""
+
+    coarse: Structure
+    fine: Structure
+    overlap: Overlap  # the coarse one
+    close: Overlap  # the fine one
+    other_colours: Mask  # windows of the coarse canvas
+    wrong_colours: Mask  # those whose colours differ even after they are mapped
+    colours: tuple[int, ColourMap] | None  # whose colours were mapped (0: first), and how
+    plain: Structure  # the fine one, with colours and sharpness as they are
+    corners: Mask  # windows of the coarse canvas in which both have a corner, and agree
+
+    @property
+    def score(self) -> float:
+        """Return the lower one of the coarse and the fine agreement."""
+        return min(self.coarse.agreement, self.fine.agreement)
+
+
+def coarse_overlap(first: Pyramid, second: Pyramid, to_second: Affine) -> Overlap | None:
+    """Return the canvas in colour on which alignments are tried."""
+    return drawn_overlap(first, second, to_second, side=COARSE_SIDE, smoothing=COARSE_SMOOTHING)
+
+
+class Coarse(NamedTuple):
+    """The best agreement of two colour canvases, and how it was reached."""
+
+    best: Structure
+    plain: Structure  # before colours were mapped; maybe softened
+    colours: tuple[int, ColourMap] | None  # whose colours were mapped (0: first), and how
+
+
+def coarse_structure(overlap: Overlap, *, recolour: bool = True) -> Coarse:
+    """Return the best agreement of the colour canvases: plain, softened, in mapped colours."""
+    known = known_windows(overlap.inside)
+    plain = compared(overlap.first, overlap.second, known)
+    if plain.agreement < AGREED:
+        softened = compared(*equally_sharp(overlap.first, overlap.second, overlap.inside), known)
+        plain = softened if softened.agreement > plain.agreement + GAIN else plain
+    return _recoloured(plain, overlap.inside) if recolour else Coarse(plain, plain, None)
+
+
+def _recoloured(plain: Structure, inside: Mask) -> Coarse:
+    """Return the agreement after mapping colours, if that is better, or as good and nearer."""
+    off = share(farther_than(plain.first, plain.second, WRONG_COLOUR), plain.known)
+    found = Coarse(plain, plain, None)
+    if (plain.agreement >= AGREED and off <= LEAST_OFF) or not inside.any():
+        return found
+    for which in (0, 1):
+        pair = [plain.first, plain.second]
+        fit = colour_map(pair[which], pair[1 - which], inside)
+        pair[which] = mapped(pair[which], fit)
+        tried = compared(pair[0], pair[1], plain.known)
+        nearer = share(farther_than(pair[0], pair[1], WRONG_COLOUR), plain.known) < off / 2
+        if tried.agreement > found.best.agreement + (-LOSS if nearer else GAIN):
+            found = Coarse(tried, plain, (which, fit))
+    return found
+
+
+def agreement(
+    first: Pyramid, second: Pyramid, to_second: Affine, *, recolour: bool = True
+) -> Agreement | None:
+    """Return how far two pictures agree under an alignment; None: they do not overlap.
+
+    Without `recolour`, colours are not mapped: a map may hide what was laid over a picture.
+    """
+    overlap = coarse_overlap(first, second, to_second)
+    close = drawn_overlap(first, second, to_second, side=FINE_SIDE, smoothing=FINE_SMOOTHING)
+    if overlap is None or close is None:
+        return None
+    coarse, unmapped, colours = coarse_structure(overlap, recolour=recolour)
+    fine, plain = _fine_structure(close, colours)
+    return Agreement(
+        coarse,
+        fine,
+        overlap,
+        close,
+        farther_than(unmapped.first, unmapped.second, OTHER_COLOUR),
+        farther_than(coarse.first, coarse.second, WRONG_COLOUR) & coarse.known,
+        colours,
+        plain,
+        _corners(coarse),
+    )
+
+
+def _fine_structure(
+    overlap: Overlap, colours: tuple[int, ColourMap] | None
+) -> tuple[Structure, Structure]:
+    """Return the best agreement of grey canvases, mapped and softened, and the plain one."""
+    known = known_windows(overlap.inside)
+    pair = [overlap.first, overlap.second]
+    best = plain = compared(_grey(pair[0]), _grey(pair[1]), known)
+    if colours is not None:
+        pair[colours[0]] = mapped(pair[colours[0]], colours[1])
+        best = compared(_grey(pair[0]), _grey(pair[1]), known)
+    if best.agreement < AGREED:
+        softened = compared(*equally_sharp(best.first, best.second, overlap.inside), known)
+        best = max(best, softened, key=lambda structure: structure.agreement)
+    return best, plain
+
+
+def _grey(canvas: Float32[np.ndarray, "a b 3"]) -> Plane:
+    return np.asarray(cv2.transform(canvas, LUMA))
+
+
+def _corners(coarse: Structure) -> Mask:
+    """Return the windows in which both canvases vary in two directions, and agree."""
+    both = coarse.agrees & coarse.in_either
+    for canvas in (coarse.first, coarse.second):
+        plane = np.ascontiguousarray(canvas.mean(axis=2))
+        values = cv2.cornerEigenValsAndVecs(plane, WINDOW, 3)[..., :2]
+        least, most = values.min(axis=2), values.max(axis=2)
+        both &= (least > CORNER) & (least > ISOTROPY * most)
+    return np.asarray(both)
+
+
+def richness(corners: Mask) -> int:
+    """Count the cells of 8 x 8 pixels that have corners: what agreement of these can prove."""
+    padded = np.pad(corners, [(0, -side % CELL) for side in corners.shape])
+    rows, columns = (side // CELL for side in padded.shape)
+    return int(padded.reshape(rows, CELL, columns, CELL).any(axis=(1, 3)).sum())
+
+
+def correlation(found: Agreement) -> float:
+    """Return the correlation of colours over the overlap, as they were mapped; of plain ones: 0."""
+    inside = found.overlap.inside
+    one, two = (
+        canvas[inside].astype(np.float64) for canvas in (found.coarse.first, found.coarse.second)
+    )
+    one, two = one - one.mean(axis=0), two - two.mean(axis=0)
+    scale = float(np.sqrt((one * one).sum() * (two * two).sum()))
+    return float((one * two).sum()) / scale if scale > 1e-6 else 0.0

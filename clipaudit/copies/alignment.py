@@ -1,0 +1,142 @@
+"""Maps one picture's frame to another's where only size, border, mirror and quarter turns differ.
+
+The eight mirrors and turns are compared on thumbnails of the whole pictures and of what lies inside
+their borders, by grey values and by edges, since other colours may turn grey values around.
+"""
+
+import itertools
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from jaxtyping import Float32
+
+from clipaudit.copies.borders import Box
+from clipaudit.copies.overlaps import Overlap
+from clipaudit.copies.pyramids import Affine, Pyramid, composed, inverted
+
+THUMB = 32  # pixels
+STRETCH = 1.5  # by which the ratio of the sides may differ
+PREFERENCE = 0.02  # of likeness, for the simpler of two turns that fit a symmetric picture alike
+STEPS = 25  # of the refinement
+ECC_SMOOTHING = 5  # pixels: OpenCV's own default
+
+Thumb = Float32[np.ndarray, "a b 2"]
+
+
+class Turn(NamedTuple):
+    """One of the eight: sides exchanged or not, then flipped."""
+
+    exchanged: bool
+    flip_x: bool
+    flip_y: bool
+
+    @property
+    def unit(self) -> Affine:
+        """Return the map of the unit square to itself."""
+        matrix = np.array([[1.0, 0, 0], [0, 1, 0]])
+        if self.exchanged:
+            matrix = np.array([[0.0, 1, 0], [1, 0, 0]])
+        for axis, flip in enumerate((self.flip_x, self.flip_y)):
+            if flip:
+                matrix[axis] = -matrix[axis] + np.array([0, 0, 1])
+        return matrix
+
+    def undone(self, thumb: Thumb) -> Thumb:
+        """Return a square picture as it lies before the turn."""
+        flipped = thumb[:: -1 if self.flip_y else 1, :: -1 if self.flip_x else 1]
+        return flipped.transpose(1, 0, 2) if self.exchanged else flipped
+
+
+TURNS = sorted((Turn(*flags) for flags in itertools.product((False, True), repeat=3)), key=sum)
+
+
+class Candidate(NamedTuple):
+    """A possible alignment; the likelier ones first."""
+
+    likeness: float
+    to_second: Affine
+
+
+def box_candidates(first: Pyramid, second: Pyramid) -> list[Candidate]:
+    """Return the alignments of whole pictures and of their contents, likeliest first.
+
+    Each box of the first (whole, content) meets each of the second, in all turns under which the
+    ratio of their sides is alike.
+    """
+    found: list[Candidate] = []
+    boxes = _boxes(first), _boxes(second)
+    thumbs = [
+        [_thumb(pyramid, box) for box in of]
+        for pyramid, of in zip((first, second), boxes, strict=True)
+    ]
+    for one, thumb in zip(boxes[0], thumbs[0], strict=True):
+        for two, other in zip(boxes[1], thumbs[1], strict=True):
+            found += _turned_candidates(one, two, thumb, other)
+    return sorted(found, key=lambda candidate: -candidate.likeness)
+
+
+def _boxes(pyramid: Pyramid) -> list[Box]:
+    """Return the whole picture, and its content where that is less."""
+    whole = Box(0, pyramid.size[0], 0, pyramid.size[1])
+    return [*dict.fromkeys((whole, pyramid.content))]
+
+
+def _turned_candidates(one: Box, two: Box, thumb: Thumb, other: Thumb) -> list[Candidate]:
+    found = []
+    for rank, turn in enumerate(TURNS):
+        if not 1 / STRETCH < one.ratio / (1 / two.ratio if turn.exchanged else two.ratio) < STRETCH:
+            continue
+        grey, edges = (thumb * turn.undone(other)).sum(axis=(0, 1)).tolist()
+        likeness = abs(grey) + edges - PREFERENCE * rank
+        to_second = composed(_from_unit(two), composed(turn.unit, inverted(_from_unit(one))))
+        found.append(Candidate(likeness, to_second))
+    return found
+
+
+def _from_unit(box: Box) -> Affine:
+    return np.array([[box.width, 0, box.left], [0, box.height, box.top]], np.float64)
+
+
+def _thumb(pyramid: Pyramid, box: Box) -> Thumb:
+    """Return grey values and edges of a box, each of mean 0 and length 1."""
+    part = box.cut(pyramid.levels[0])
+    how = cv2.INTER_AREA if min(part.shape[:2]) > THUMB else cv2.INTER_LINEAR
+    small = cv2.resize(part, (THUMB, THUMB), interpolation=how).astype(np.float32)
+    detail = np.abs(small - cv2.blur(small, (5, 5), borderType=cv2.BORDER_REFLECT))
+    planes = np.stack([small.mean(axis=2), detail.sum(axis=2)], axis=2)
+    planes -= planes.mean(axis=(0, 1))
+    return np.asarray(planes / np.maximum(np.sqrt((planes**2).sum(axis=(0, 1))), 1e-3))
+
+
+def refined(
+    first: Float32[np.ndarray, "a b *c"],
+    second: Float32[np.ndarray, "a b *c"],
+    overlap: Overlap,
+    to_second: Affine,
+) -> Affine | None:
+    """Return the alignment moved so that both canvases correlate best; None: none is found.
+
+    The canvases are those of the overlap, maybe in mapped colours or in grey. OpenCV's ECC
+    maximises the correlation of grey values over all affine maps.
+    """
+    one, two = _levels(first), _levels(second)
+    criteria = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, STEPS, 1e-3)
+    start, inside = np.eye(2, 3, dtype=np.float32), overlap.inside.astype(np.uint8)
+    try:
+        _, found = cv2.findTransformECC(
+            one, two, start, cv2.MOTION_AFFINE, criteria, inside, ECC_SMOOTHING
+        )
+    except cv2.error:  # it did not converge, or nothing varies
+        return None
+    warp = np.asarray(found, np.float64)
+    if not np.isfinite(warp).all() or abs(np.linalg.det(warp[:, :2])) < 1e-3:
+        return None
+    warp[:, 2] += 0.5 - warp[:, :2].sum(axis=1) / 2  # of pixels' numbers -> of coordinates
+    moved = composed(warp, inverted(overlap.to_first))
+    return composed(to_second, composed(overlap.to_first, moved))
+
+
+def _levels(canvas: Float32[np.ndarray, "a b *c"]) -> Float32[np.ndarray, "a b"]:
+    grey = canvas if canvas.ndim == 2 else canvas.mean(axis=2)
+    return np.clip(grey, 0, 255).astype(np.float32)

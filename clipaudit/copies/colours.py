@@ -1,0 +1,86 @@
+"""Maps the colours of one canvas to those of another that shows the same in other colours."""
+
+import itertools
+
+import cv2
+import numpy as np
+from jaxtyping import Bool, Float32, Float64
+
+from clipaudit.copies.structure import averaged
+
+OTHER_COLOUR = 20.0  # levels, in the channel that differs most: re-encoding stays below
+WRONG_COLOUR = 40.0  # levels: not even after mapping the colours
+PIXELS = 1000  # from which a map is fitted
+ROUNDS = 3  # of weighing pixels anew by how far off they were
+OFF = 16.0  # levels at which a pixel's weight halves: overlaid parts should not count
+GAINS = 0.4, 2.5  # that brightness may change by
+LUMA = np.array([0.299, 0.587, 0.114])
+STIFFNESS = 0.5  # squared levels a pixel: keeps the fit of few colours from exploding
+
+Canvas = Float32[np.ndarray, "a b 3"]
+Mask = Bool[np.ndarray, "a b"]
+ColourMap = Float64[np.ndarray, "3 4"]
+
+
+def colour_map(source: Canvas, target: Canvas, inside: Mask) -> ColourMap:
+    """Return the affine map of colours that brings the source nearest to the target.
+
+    Grey, swapped channels, brightness and contrast are such maps. Pixels that no map explains get
+    little weight, so that a part laid over the picture does not spoil it.
+    """
+    at = np.flatnonzero(inside)
+    at = at[:: max(1, len(at) // PIXELS)]
+    wanted = target.reshape(-1, 3)[at].astype(np.float64)
+    pixels = np.column_stack([source.reshape(-1, 3)[at], np.full(len(at), 255.0)])
+    ridge = np.eye(4) * max(STIFFNESS * len(at), 1.0)
+    weights = np.ones(len(at))
+    for _ in range(ROUNDS):
+        weighted = pixels * weights[:, None]
+        # einsum, not @: no BLAS, so that threads change nothing
+        square = np.einsum("ni,nj->ij", weighted, pixels)
+        fit = np.linalg.solve(square + ridge, np.einsum("ni,nj->ij", weighted, wanted))
+        off = np.einsum("ni,ij->nj", pixels, fit) - wanted
+        weights = 1 / (1 + (off**2).mean(axis=1) / OFF**2)
+    return np.column_stack([fit[:3].T, fit[3] * 255])
+
+
+def mapped(canvas: Canvas, colours: ColourMap) -> Canvas:
+    """Return the canvas with its colours mapped; they may leave 0 to 255."""
+    return np.asarray(cv2.transform(canvas, colours.astype(np.float32)))
+
+
+def farther_than(first: Canvas, second: Canvas, levels: float) -> Mask:
+    """Return the windows whose mean colours differ by more than so many levels in a channel."""
+    return np.asarray(np.abs(averaged(first) - averaged(second)).max(axis=2) > levels)
+
+
+def named_residual(first: Canvas, second: Canvas, where: Mask) -> float:
+    """Return how far colours differ after the best known way to change them, by their spread.
+
+    The ways: none, grey, exchanged channels, each with a brightness, and the negative. Contrast is
+    none of them: with it, a thin grey ring passes for a black one. 0 is equal, 1 says that one
+    tells nothing about the other. Without pixels: 0.
+    """
+    at = np.flatnonzero(where)
+    at = at[:: max(1, len(at) // PIXELS)]
+    if not len(at):
+        return 0.0
+    one, two = (canvas.reshape(-1, 3)[at].astype(np.float64) for canvas in (first, second))
+    pairs = [(one[:, order], two) for order in itertools.permutations(range(3))]
+    pairs += [(_greyed(one), two), (one, _greyed(two))]
+    brightened = [(_gain(*pair) * pair[0], pair[1]) for pair in pairs]
+    return min(_residual(*pair) for pair in [*brightened, (255 - one, two)])
+
+
+def _greyed(pixels: Float64[np.ndarray, "n 3"]) -> Float64[np.ndarray, "n 3"]:
+    return np.repeat((pixels * LUMA).sum(axis=1, keepdims=True), 3, axis=1)
+
+
+def _gain(one: Float64[np.ndarray, "n 3"], two: Float64[np.ndarray, "n 3"]) -> float:
+    gain = float((one * two).sum()) / max(float((one * one).sum()), 1e-6)
+    return float(np.clip(gain, *GAINS))
+
+
+def _residual(one: Float64[np.ndarray, "n 3"], two: Float64[np.ndarray, "n 3"]) -> float:
+    spread = max(float((pixels - pixels.mean(axis=0)).std()) for pixels in (one, two))
+    return float(np.sqrt(((one - two) ** 2).mean())) / max(spread, 1.0)

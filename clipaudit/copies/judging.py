@@ -1,0 +1,193 @@
+"""Decides from the agreement of two aligned pictures whether one is a copy of the other.
+
+Agreement proves the less, the more freedom was used to reach it. Content with many corners proves a
+copy whatever the colours and the alignment. Poorer content (a ring, a flag, one symbol on a plain
+ground) must lie as editing leaves it, and keep its colours but for a known way to change them.
+"""
+
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from jaxtyping import Bool, Float32, Float64
+
+from clipaudit.copies.agreement import Agreement, richness
+from clipaudit.copies.colours import farther_than, named_residual
+from clipaudit.copies.differences import NOTHING, Box, agreement_beside, differing_box, is_solid
+from clipaudit.copies.edits import is_plain, pixels_beyond
+from clipaudit.copies.overlaps import shared_polygon
+from clipaudit.copies.placements import UPRIGHT, askew_by, is_usual, is_whole, keeps_size
+from clipaudit.copies.pyramids import Affine, Pyramid, inverted
+from clipaudit.copies.structure import compared, equally_sharp, share, sharpness
+
+SAME_COARSE, SAME_FINE = 0.93, 0.93  # agreement of a copy with nothing laid over it
+WRONG = 0.03  # share of the overlap whose colours may stay wrong
+CONTAINED = 0.6  # share of one picture's content that must agree
+CONTENT_SIDE = 128  # pixels at which content is counted
+RICH = 70  # cells with corners that prove a copy by themselves
+RESIDUAL = 0.2  # of colours, for poorer content: JPEG at quality 30
+SOFT_RESIDUAL = 0.1  # the same, after the sharper picture was blurred
+BLURRED_RESIDUAL, BLURRED = 0.25, 4.0  # the same, if its details had so many times the power
+SAME_COLOUR = 8.0  # levels: of plain areas, for poorer content that was moved
+CHANGED_STRUCTURE, CHANGED_PLAIN = 0.08, 0.1  # share of windows in other colours: recoloured
+SAME_GROUND = 24.0  # levels between plain areas within the overlap and beyond it
+RICH_TURNED = 45  # cells with corners, of content that was turned on one plain ground
+OVERLAID = 0.4  # share of the overlap that something laid over it may take
+BESIDE = 0.97  # agreement outside of that
+RICH_BESIDE = 24  # cells with corners outside of that, unless it is a bar
+KEPT, KEPT_BY_BAR = 0.85, 0.5  # share of one picture's content that must be left
+KEPT_BY_LOGO, LOGO = 0.95, 0.15  # the same beside a box of at most such a share of the overlap
+
+Mask = Bool[np.ndarray, "a b"]
+Canvas = Float32[np.ndarray, "a b 3"]
+
+
+class Judgement(NamedTuple):
+    """Whether an alignment shows a copy, something laid over it, and other colours."""
+
+    copied: bool
+    overlaid: bool
+    recoloured: bool
+
+
+NO_COPY = Judgement(copied=False, overlaid=False, recoloured=False)
+
+
+class Placement(NamedTuple):
+    """How one picture lies on the other."""
+
+    whole: bool  # all of it on all of the other one
+    usual: bool  # as editing leaves it
+    telling: bool  # by more than how much plain ground there is around the content
+
+
+def judged(first: Pyramid, second: Pyramid, to_second: Affine, found: Agreement) -> Judgement:
+    """Return whether two pictures so aligned are copies, and what was done to their pixels.
+
+    A copy agrees throughout the overlap, or everywhere but in one box that something covers.
+    """
+    kept = _kept_content(first, second, to_second, found)
+    placement = _placement(first, second, to_second, found)
+    box = differing_box(found)
+    if kept >= CONTAINED and _agrees_throughout(found):
+        if not _is_proven(found, placement):
+            return NO_COPY
+        overlaid = box.area <= OVERLAID and is_solid(found, box)
+        return Judgement(True, overlaid, _is_recoloured(found, box if overlaid else NOTHING))
+    if kept >= KEPT_BY_BAR and _agrees_beside(found, box, kept, placement):
+        return Judgement(True, True, _is_recoloured(found, box))
+    return NO_COPY
+
+
+def _placement(first: Pyramid, second: Pyramid, to_second: Affine, found: Agreement) -> Placement:
+    whole = is_whole(first, second, to_second)
+    upright = askew_by(to_second) < UPRIGHT
+    telling = (
+        not _has_one_ground(first, second, to_second, found)
+        or (upright and keeps_size(first, second, to_second))
+        or (not upright and richness(found.corners) >= RICH_TURNED)
+    )
+    return Placement(whole, is_usual(first, second, to_second), telling)
+
+
+def _has_one_ground(first: Pyramid, second: Pyramid, to_second: Affine, found: Agreement) -> bool:
+    """Tell whether all that lies beyond the overlap is more of the plain ground within it."""
+    plain = found.coarse.known & ~found.coarse.in_either
+    pairs = (
+        (pixels_beyond(first, second, to_second), found.overlap.first),
+        (pixels_beyond(second, first, inverted(to_second)), found.overlap.second),
+    )
+    return all(_is_ground(beyond, canvas[plain]) for beyond, canvas in pairs)
+
+
+def _is_ground(beyond: Float64[np.ndarray, "n 3"], ground: Float32[np.ndarray, "m 3"]) -> bool:
+    if not len(beyond) or not len(ground):
+        return True
+    off = np.abs(np.median(beyond, axis=0) - np.median(ground, axis=0)).max()
+    return is_plain(beyond) and bool(off <= SAME_GROUND)
+
+
+def _agrees_throughout(found: Agreement) -> bool:
+    return (
+        found.coarse.agreement >= SAME_COARSE
+        and found.fine.agreement >= SAME_FINE
+        and share(found.wrong_colours, found.coarse.known) <= WRONG
+    )
+
+
+def _agrees_beside(found: Agreement, box: Box, kept: float, placement: Placement) -> bool:
+    """Tell whether all differences lie in a small box, with enough that agrees around it."""
+    if box.area > OVERLAID or agreement_beside(found, box) < BESIDE:
+        return False
+    rich = richness(found.corners & box.outside(found.corners.shape))
+    small = kept >= KEPT_BY_LOGO and box.area <= LOGO
+    enough = box.is_bar or small or (kept >= KEPT and rich >= RICH_BESIDE)
+    placed = placement.whole or rich >= RICH
+    return enough and placed and _keeps_colours(found, box)
+
+
+def _is_proven(found: Agreement, placement: Placement) -> bool:
+    """Tell whether agreement throughout the overlap proves a copy: see the module."""
+    if richness(found.corners) >= RICH:
+        return True
+    if placement.whole:
+        return _keeps_colours(found, NOTHING)
+    if not (placement.usual and placement.telling) or _is_recoloured(found, NOTHING):
+        return False
+    plain = found.coarse.known & ~found.coarse.in_either
+    off = farther_than(found.overlap.first, found.overlap.second, SAME_COLOUR)
+    return share(off, plain) <= CHANGED_PLAIN and _keeps_colours(found, NOTHING)
+
+
+def _keeps_colours(found: Agreement, box: Box) -> bool:
+    """Tell whether colours outside of a box agree, after a known way to change them.
+
+    They must throughout, and where structure is. Blur is allowed for.
+    """
+    outside = box.outside(found.close.inside.shape)
+    masks = found.close.inside & outside, found.plain.in_either & outside
+    if _residual(found.close.first, found.close.second, masks) <= RESIDUAL:
+        return True
+    soft = equally_sharp(found.close.first, found.close.second, found.close.inside)
+    low, high = sorted(
+        sharpness(canvas, found.close.inside) for canvas in (found.close.first, found.close.second)
+    )
+    allowed = BLURRED_RESIDUAL if high > BLURRED * low else SOFT_RESIDUAL
+    return _residual(*soft, masks) <= allowed
+
+
+def _residual(first: Canvas, second: Canvas, masks: tuple[Mask, Mask]) -> float:
+    return max(named_residual(first, second, mask) for mask in masks)
+
+
+def _is_recoloured(found: Agreement, box: Box) -> bool:
+    outside = box.outside(found.corners.shape)
+    agreeing = found.coarse.agrees & found.coarse.in_either & outside
+    plain = found.coarse.known & ~found.coarse.in_either & outside
+    return (
+        share(found.other_colours, agreeing) > CHANGED_STRUCTURE
+        or share(found.other_colours, plain) > CHANGED_PLAIN
+    )
+
+
+def _kept_content(first: Pyramid, second: Pyramid, to_second: Affine, found: Agreement) -> float:
+    """Return the share of a picture's content that agrees, of the picture with the larger share."""
+    polygon = shared_polygon(first, second, to_second)
+    if polygon is None:
+        return 0.0
+    moved = polygon @ to_second[:, :2].T + to_second[:, 2]
+    return max(
+        _content_within(first, polygon) * share(found.coarse.agrees, found.coarse.in_first),
+        _content_within(second, moved) * share(found.coarse.agrees, found.coarse.in_second),
+    )
+
+
+def _content_within(pyramid: Pyramid, polygon: Float64[np.ndarray, "n 2"]) -> float:
+    """Return the share of a picture's windows with structure that lie in a polygon."""
+    level = pyramid.level_near(max(pyramid.size) / CONTENT_SIDE)
+    scale = level.shape[1] / pyramid.size[1], level.shape[0] / pyramid.size[0]
+    within = np.zeros(level.shape[:2], np.uint8)
+    cv2.fillConvexPoly(within, np.rint(polygon * scale - 0.5).astype(np.int32), [1])
+    canvas = level.astype(np.float32)
+    content = compared(canvas, canvas, np.ones(level.shape[:2], bool)).in_first
+    return share(within.astype(bool), content)

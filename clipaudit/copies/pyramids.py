@@ -1,0 +1,100 @@
+"""Pictures at falling sizes, and parts of them drawn on a small canvas through an affine map.
+
+Coordinates are continuous: a pixel covers a unit square, and the middle of the first one is at
+(0.5, 0.5). All of them count in the frame of the largest level.
+"""
+
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from jaxtyping import Float32, Float64, UInt8
+
+from clipaudit.copies.borders import Box, content_box
+
+FRAME_SIDE = 512  # pixels: larger pictures are reduced to this longer side before anything else
+LEAST_SIDE = 8  # pixels: levels smaller than this tell nothing
+
+Affine = Float64[np.ndarray, "2 3"]
+
+
+class Pyramid(NamedTuple):
+    """A picture at falling sizes, each level half as large as the one before."""
+
+    levels: tuple[UInt8[np.ndarray, "h w 3"], ...]
+    content: Box  # what lies inside the borders of the largest level
+    reduction: float  # pixels of the largest level by pixels of the picture as it came
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Return height and width of the largest level: the frame of coordinates."""
+        height, width = self.levels[0].shape[:2]
+        return height, width
+
+    def level_near(self, step: float) -> UInt8[np.ndarray, "a b 3"]:
+        """Return the level of which a pixel is nearest below `step` pixels of the frame wide."""
+        number = int(np.clip(np.floor(np.log2(max(step, 1e-9)) + 0.5), 0, len(self.levels) - 1))
+        return self.levels[number]
+
+
+def pyramid_of(rgb: UInt8[np.ndarray, "h w 3"]) -> Pyramid:
+    """Return the levels of a picture, the first with a longer side of at most 512 pixels."""
+    height, width = rgb.shape[:2]
+    level = _resized(np.ascontiguousarray(rgb), min(1.0, FRAME_SIDE / max(height, width)))
+    levels = [level]
+    while min(level.shape[:2]) >= 2 * LEAST_SIDE:
+        level = _resized(level, 0.5)
+        levels.append(level)
+    reduction = max(levels[0].shape[:2]) / max(height, width)
+    return Pyramid(tuple(levels), content_box(levels[0]), reduction)
+
+
+def _resized(rgb: UInt8[np.ndarray, "h w 3"], scale: float) -> UInt8[np.ndarray, "a b 3"]:
+    if scale == 1:
+        return rgb
+    height, width = (max(1, round(side * scale)) for side in rgb.shape[:2])
+    return np.asarray(cv2.resize(rgb, (width, height), interpolation=cv2.INTER_AREA))
+
+
+def drawn(
+    pyramid: Pyramid, to_frame: Affine, size: tuple[int, int], step: float
+) -> tuple[Float32[np.ndarray, "a b 3"], UInt8[np.ndarray, "a b"]]:
+    """Return a canvas drawn from a picture, and where it lies inside of the picture (1, else 0).
+
+    `to_frame` maps coordinates of the canvas to the picture's frame, `size` is height and width of
+    the canvas. `step` is how wide a detail may be, in pixels of the frame, that is given up.
+    """
+    level = pyramid.level_near(step)
+    height, width = pyramid.size
+    scale = np.array([[level.shape[1] / width], [level.shape[0] / height]])
+    indices = to_frame * scale
+    indices[:, 2] += indices[:, :2].sum(axis=1) / 2 - 0.5
+    flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+    canvas = cv2.warpAffine(
+        level, indices, size[::-1], flags=flags, borderMode=cv2.BORDER_REPLICATE
+    )
+    inside = cv2.warpAffine(
+        np.ones(level.shape[:2], np.uint8),
+        indices,
+        size[::-1],
+        flags=cv2.INTER_NEAREST | cv2.WARP_INVERSE_MAP,
+        borderMode=cv2.BORDER_CONSTANT,
+    )
+    return canvas.astype(np.float32), inside
+
+
+def composed(outer: Affine, inner: Affine) -> Affine:
+    """Return the map that applies `inner`, then `outer`."""
+    joined = outer[:, :2] @ inner
+    joined[:, 2] += outer[:, 2]
+    return np.asarray(joined)
+
+
+def inverted(affine: Affine) -> Affine:
+    """Return the inverse of a map; raises LinAlgError where it has none."""
+    (a, b, x), (c, d, y) = affine.tolist()
+    scale = a * d - b * c
+    if scale == 0:
+        raise np.linalg.LinAlgError("an affine map that has no inverse")
+    inverse = [[d, -b, b * y - d * x], [-c, a, c * x - a * y]]
+    return np.asarray(np.array(inverse, np.float64) / scale)

@@ -1,0 +1,116 @@
+"""Compares the structure of two canvases: how colours vary within a window around each pixel."""
+
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from jaxtyping import Bool, Float32
+
+WINDOW = 9  # pixels of a canvas
+FLAT = 12.0  # levels: a window whose colours vary less has no structure
+NOISE = 6.0  # levels: variation that may differ anyway
+FAINT = 48.0  # levels: where no window varies more, both limits above shrink in proportion
+LEAST_LEVELS = 0.25  # to which share they shrink at most: below lies the noise of JPEG
+SIGMAS, BISECTIONS = (0.4, 5.0), 5  # pixels of a canvas: blur that one picture may have got
+SAME_STRUCTURE = 0.75  # of SSIM's structure and contrast, for a window to agree
+
+Canvas = Float32[np.ndarray, "a b *c"]
+Plane = Float32[np.ndarray, "a b"]
+Mask = Bool[np.ndarray, "a b"]
+
+
+class Structure(NamedTuple):
+    """Two canvases, which windows have structure in each, and in which they agree."""
+
+    first: Canvas
+    second: Canvas
+    known: Mask  # windows that lie inside of both pictures
+    in_first: Mask
+    in_second: Mask
+    agrees: Mask
+
+    @property
+    def in_either(self) -> Mask:
+        """Return the windows that have structure in at least one."""
+        return np.asarray(self.in_first | self.in_second)
+
+    @property
+    def differs(self) -> Mask:
+        """Return the windows with structure that do not agree."""
+        return np.asarray(self.in_either & ~self.agrees)
+
+    @property
+    def agreement(self) -> float:
+        """Return the share of the windows with structure that agree; without any: 0."""
+        return share(self.agrees, self.in_either)
+
+
+def share(of: Mask, among: Mask) -> float:
+    """Return which share of the pixels of a mask another one has; of an empty mask: 0."""
+    return float(np.count_nonzero(of & among)) / max(int(np.count_nonzero(among)), 1)
+
+
+def known_windows(inside: Mask) -> Mask:
+    """Return the pixels whose window lies inside of the mask; beyond the canvas is inside."""
+    window = np.ones((WINDOW, WINDOW), np.uint8)
+    return np.asarray(cv2.erode(inside.astype(np.uint8), window, borderValue=1), bool)
+
+
+def averaged(canvas: Canvas) -> Canvas:
+    """Return the mean colour of the window around each pixel."""
+    return np.asarray(cv2.blur(canvas, (WINDOW, WINDOW), borderType=cv2.BORDER_REFLECT))
+
+
+def compared(first: Canvas, second: Canvas, known: Mask) -> Structure:
+    """Return where two canvases have structure and where it agrees, among the known windows.
+
+    Structure agrees as SSIM's second term says it, over all channels together: contrast counts,
+    brightness does not.
+    """
+    means = averaged(first), averaged(second)
+    one = _variation(first, first, means[0], means[0])
+    two = _variation(second, second, means[1], means[1])
+    both = _variation(first, second, *means)
+    peak = float(np.sqrt(max(one.max(), two.max(), 0.0)))
+    levels = min(1.0, max(LEAST_LEVELS, peak / FAINT))
+    noise = (NOISE * levels) ** 2
+    same = (2 * both + noise) / (one + two + noise)
+    flat = (FLAT * levels) ** 2
+    return Structure(
+        first, second, known, known & (one > flat), known & (two > flat), same > SAME_STRUCTURE
+    )
+
+
+def _variation(one: Canvas, two: Canvas, mean_one: Canvas, mean_two: Canvas) -> Plane:
+    """Return the covariance within each window, its mean over the channels."""
+    spread = averaged(one * two) - mean_one * mean_two
+    if spread.ndim == 3:
+        spread = (spread[..., 0] + spread[..., 1] + spread[..., 2]) / 3
+    return np.asarray(spread)
+
+
+def equally_sharp(first: Canvas, second: Canvas, inside: Mask) -> tuple[Canvas, Canvas]:
+    """Return both canvases, the sharper one blurred until it is as soft as the other."""
+    sharp = sharpness(first, inside), sharpness(second, inside)
+    if max(sharp) < 1.3 * min(sharp):
+        return first, second
+    if sharp[0] < sharp[1]:
+        return first, _softened(second, inside, sharp[0])
+    return _softened(first, inside, sharp[1]), second
+
+
+def _softened(canvas: Canvas, inside: Mask, wanted: float) -> Canvas:
+    """Return the canvas blurred so that its sharpness is the wanted one, by bisection."""
+    low, high = SIGMAS
+    soft = canvas
+    for _ in range(BISECTIONS):
+        sigma = float(np.sqrt(low * high))
+        soft = np.asarray(cv2.GaussianBlur(canvas, (0, 0), sigma))
+        low, high = (low, sigma) if sharpness(soft, inside) < wanted else (sigma, high)
+    return soft
+
+
+def sharpness(canvas: Canvas, inside: Mask) -> float:
+    """Return the power of the finest details, in squared levels."""
+    detail = (canvas - cv2.GaussianBlur(canvas, (0, 0), 1.5))[inside]
+    return float((detail * detail).mean()) if detail.size else 0.0

@@ -1,0 +1,80 @@
+"""Aligns a picture with a part of another by its looks alone: for drawings with few features.
+
+Each picture, at falling sizes, is looked for within the other one, by the correlation of their
+grey values.
+"""
+
+import cv2
+import numpy as np
+from jaxtyping import Float32
+
+from clipaudit.copies.alignment import Candidate
+from clipaudit.copies.pyramids import Affine, Pyramid, inverted
+
+SIDE = 80  # pixels, longer side of the picture that is searched
+SCALES = tuple(1.1**-step for step in range(16))  # of the part's share of a side: down to 0.24
+LEAST_PART = 10  # pixels: a smaller part correlates with anything
+LEAST_SPREAD = 4.0  # levels: a plainer part correlates with nothing
+
+Plane = Float32[np.ndarray, "a b"]
+
+
+def template_candidates(first: Pyramid, second: Pyramid) -> list[Candidate]:
+    """Return the likeliest places of the first in the second, and of the second in the first.
+
+    Both as they are and mirrored; likeliest first; at most one for each of the four cases.
+    """
+    found = []
+    for mirrored in (False, True):
+        place = _place(first, second, mirrored=mirrored)
+        found += [] if place is None else [place]
+        place = _place(second, first, mirrored=mirrored)
+        found += [] if place is None else [Candidate(place.likeness, inverted(place.to_second))]
+    return sorted(found, key=lambda candidate: -candidate.likeness)
+
+
+def _place(part: Pyramid, host: Pyramid, *, mirrored: bool) -> Candidate | None:
+    """Return where the part lies in the host, if it fits there at any size."""
+    field = _grey(host, SIDE / max(host.size))
+    best: Candidate | None = None
+    for scale in SCALES:
+        longer = SIDE * scale
+        small = _grey(part, longer / max(part.size))
+        if mirrored:
+            small = np.ascontiguousarray(small[:, ::-1])
+        fits = small.shape[0] <= field.shape[0] and small.shape[1] <= field.shape[1]
+        if not fits or min(small.shape) < LEAST_PART or small.std() < LEAST_SPREAD:
+            continue
+        likeness = cv2.matchTemplate(field, small, cv2.TM_CCOEFF_NORMED)
+        _, most, _, (x, y) = cv2.minMaxLoc(likeness)
+        if best is None or most > best.likeness:
+            best = Candidate(
+                most, _map(part, host, small.shape, field.shape, (x, y), mirrored=mirrored)
+            )
+    return best
+
+
+def _map(
+    part: Pyramid,
+    host: Pyramid,
+    small: tuple[int, ...],
+    field: tuple[int, ...],
+    at: tuple[int, int],
+    *,
+    mirrored: bool,
+) -> Affine:
+    """Return the map from the part's frame to the host's, from sizes at which it was found."""
+    across, down = (host.size[axis] / field[axis] for axis in (1, 0))
+    wide, high = across * small[1] / part.size[1], down * small[0] / part.size[0]
+    affine = np.array([[wide, 0, at[0] * across], [0, high, at[1] * down]])
+    if mirrored:
+        affine[0] = -wide, 0, affine[0, 2] + wide * part.size[1]
+    return affine
+
+
+def _grey(pyramid: Pyramid, scale: float) -> Plane:
+    height, width = (max(1, round(length * scale)) for length in pyramid.size)
+    level = pyramid.level_near(0.7 / scale)
+    how = cv2.INTER_AREA if level.shape[0] >= height else cv2.INTER_LINEAR
+    small = cv2.resize(level, (width, height), interpolation=how)
+    return cv2.cvtColor(small, cv2.COLOR_RGB2GRAY).astype(np.float32)

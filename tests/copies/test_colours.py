@@ -1,0 +1,65 @@
+import copiesdrawings as made
+import numpy as np
+import pytest
+
+from clipaudit.copies.colours import colour_map, farther_than, mapped, named_residual
+
+EVERYWHERE = np.ones((60, 80), bool)
+GREY = np.array([0.299, 0.587, 0.114], np.float32)
+
+
+def canvas(seed=0):
+    return made.texture(seed, (60, 80)).astype(np.float32)
+
+
+CHANGES = {
+    "channels": lambda rgb: rgb[..., [2, 0, 1]],
+    "grey": lambda rgb: np.repeat((rgb @ GREY)[..., None], 3, axis=2),
+    "brightness": lambda rgb: rgb * np.float32(0.6),
+    "negative": lambda rgb: 255 - rgb,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_affine_changes_of_colour_are_found(change):
+    changed = CHANGES[change](canvas())
+
+    found = mapped(canvas(), colour_map(canvas(), changed, EVERYWHERE))
+
+    np.testing.assert_allclose(found, changed, atol=3)
+
+
+def test_part_in_other_colours_does_not_spoil_the_map():
+    changed = CHANGES["channels"](canvas()).copy()
+    changed[:12] = 0
+
+    found = mapped(canvas(), colour_map(canvas(), changed, EVERYWHERE))
+
+    assert np.abs(found[12:] - changed[12:]).mean() < 5
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_known_changes_leave_nothing(change):
+    assert named_residual(canvas(), CHANGES[change](canvas()), EVERYWHERE) < 0.02
+
+
+def test_other_pictures_leave_all():
+    assert named_residual(canvas(0), canvas(1), EVERYWHERE) > 0.7
+
+
+def test_contrast_is_no_known_change():
+    ring = np.full((60, 80, 3), 255, np.float32)
+    ring[20:40, 20] = ring[20:40, 60] = 0
+
+    assert named_residual(ring, 200 + ring * (55 / 255), EVERYWHERE) > 0.5
+
+
+def test_no_pixels_leave_nothing():
+    assert named_residual(canvas(0), canvas(1), ~EVERYWHERE) == 0
+
+
+def test_farther_windows_are_those_of_other_mean_colour():
+    other = canvas() + 30
+
+    assert farther_than(canvas(), other, 20).all()
+    assert not farther_than(canvas(), other, 40).any()

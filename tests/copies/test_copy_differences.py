@@ -1,0 +1,44 @@
+import copiesdrawings as made
+import numpy as np
+import pytest
+
+from clipaudit.copies.agreement import agreement
+from clipaudit.copies.differences import NOTHING, Box, agreement_beside, differing_box
+from clipaudit.copies.pyramids import pyramid_of
+
+SAME = np.array([[1.0, 0, 0], [0, 1, 0]])
+
+
+def found(one, two):
+    return agreement(pyramid_of(one), pyramid_of(two), SAME)
+
+
+def test_box_lies_around_what_differs():
+    other = made.texture(0).copy()
+    other[60:120, 150:240] = made.texture(1)[60:120, 150:240]
+
+    box = differing_box(found(made.texture(0), other))
+
+    assert box == pytest.approx((0.25, 0.5, 0.5, 0.8), abs=0.1)
+    assert not box.is_bar
+
+
+def test_all_agrees_beside_the_box():
+    captioned = found(made.texture(0), made.captioned(made.texture(0)))
+
+    box = differing_box(captioned)
+
+    assert box.is_bar
+    assert agreement_beside(captioned, box) == 1
+
+
+def test_equal_pictures_differ_nowhere():
+    assert differing_box(found(made.texture(0), made.texture(0))) == NOTHING
+
+
+def test_outside_leaves_the_box_out():
+    outside = Box(0.5, 1.0, 0.25, 0.75).outside((4, 8))
+
+    assert outside.sum() == 4 * 8 - 2 * 4
+    assert NOTHING.outside((4, 8)).all()
+    assert NOTHING.area == 0

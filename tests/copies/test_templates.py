@@ -1,0 +1,42 @@
+import copiesdrawings as made
+import numpy as np
+import pytest
+
+from clipaudit.copies.overlaps import corners
+from clipaudit.copies.pyramids import inverted, pyramid_of
+from clipaudit.copies.templates import template_candidates
+
+
+def pictures():
+    sign, ground = made.symbol("✈"), np.full((300, 400, 3), 90, np.uint8)
+    return sign, made.pasted(sign, ground, (60, 150), 0.5)
+
+
+def shown(matrix, rgb):
+    return corners(pyramid_of(rgb)) @ matrix[:, :2].T + matrix[:, 2]
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_picture_is_found_within_another(swapped):
+    part, host = pictures()
+    pair = (host, part) if swapped else (part, host)
+
+    best = template_candidates(*map(pyramid_of, pair))[0]
+
+    matrix = inverted(best.to_second) if swapped else best.to_second
+    np.testing.assert_allclose(shown(matrix, part)[0], (150, 60), atol=8)
+    np.testing.assert_allclose(shown(matrix, part)[2], (250, 160), atol=8)
+
+
+def test_mirrored_picture_is_found():
+    part, host = pictures()
+
+    best = template_candidates(pyramid_of(np.ascontiguousarray(part[:, ::-1])), pyramid_of(host))[0]
+
+    np.testing.assert_allclose(shown(best.to_second, part)[0], (250, 60), atol=8)
+
+
+def test_plain_pictures_are_nowhere():
+    plain = pyramid_of(np.full((60, 80, 3), 40, np.uint8))
+
+    assert template_candidates(plain, plain) == []
