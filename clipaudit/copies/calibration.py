@@ -1,0 +1,185 @@
+"""How many made copies a method finds, and how many pairs that are no copies it finds too.
+
+Copies are made of originals (`copies.transformations`), and every copy is compared with every
+original. `copies.calibration_pairs` says which of these pairs count, and what their values mean.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Bool, Float64, Int64, Num
+
+from clipaudit.copies.calibration_pairs import MadeCopies, Spared, separate
+from clipaudit.copies.thresholds import Curve, allowed_positives
+from clipaudit.copies.transformations import WAYS, Way
+
+LARGEST_DISTANCE = 127  # two unrelated images differ in half of a hash's 256 bits
+SHOWN_OWN = 100  # candidate similarities at quantiles of the own pairs
+SHOWN_NEGATIVE = 99  # and among the nearest negative pairs: with the chosen one, 200 at most
+
+CALIBRATION = pa.schema(
+    [
+        pa.field("method", pa.string(), nullable=False),
+        pa.field("position", pa.int32(), nullable=False),  # in the list of ways, from 0
+        pa.field("transformation", pa.string(), nullable=False),
+        pa.field("strength", pa.float64(), nullable=False),
+        pa.field("label", pa.string(), nullable=False),  # the strength, for people
+        pa.field("copies", pa.int64(), nullable=False),
+        pa.field("found", pa.int64()),  # null: no threshold was chosen
+        pa.field("verified", pa.int64()),  # of those found; null: not verified
+    ]
+)
+
+
+class Measured(NamedTuple):
+    """The curve of a method, and the distance or similarity of each copy's own pair."""
+
+    curve: Curve
+    own: Num[np.ndarray, " c"]
+
+
+def measure_distances(
+    copies: MadeCopies,
+    repeats: Int64[np.ndarray, "r 2"],
+    blocks: Iterable[np.ndarray],
+    *,
+    originals: int,
+    largest: int = LARGEST_DISTANCE,
+) -> Measured:
+    """Return what each of the distances 0 to `largest` finds: a pair at most as far apart.
+
+    A block, `Integer["m originals"]`, holds the distances of the next m copies to all originals.
+    Blocks are read once, and one is held. `repeats` are pairs of originals that are copies of each
+    other; a chain of them counts only where all its pairs are given. Raises ValueError for blocks
+    that do not fit the copies.
+    """
+    own = [np.empty(0, np.int64)]
+    counts = np.zeros(largest + 2, np.int64)  # the last one: beyond all thresholds
+    for mine, negatives in separate(copies, Spared(repeats, originals), blocks):
+        own.append(mine.astype(np.int64))
+        counts += np.bincount(np.minimum(negatives, largest + 1), minlength=largest + 2)
+    distances, thresholds = np.concatenate(own), np.arange(largest + 1)
+    found = _count_within(distances, thresholds)
+    pairs = int(counts.sum())
+    return Measured(
+        Curve(thresholds, counts[:-1].cumsum(), found, pairs, len(distances)), distances
+    )
+
+
+def measure_similarities(
+    copies: MadeCopies,
+    repeats: Int64[np.ndarray, "r 2"],
+    blocks: Callable[[], Iterable[np.ndarray]],
+    *,
+    originals: int,
+    per_million: float = 1.0,
+) -> Measured:
+    """Return what up to 200 similarities find: a pair at least as similar.
+
+    As `measure_distances`, but blocks are `Float64["m originals"]`, and read twice: each call of
+    `blocks` gives them anew. Thresholds are similarities that occur. One of them is exactly the
+    loosest with at most `per_million` false positives per million negative pairs; for that, the
+    nearest negative pairs are held, as many as the rate allows and one more. Without copies there
+    are no thresholds.
+    """
+    spared = Spared(repeats, originals)
+    pairs = spared.count_negatives(copies)
+    allowed = allowed_positives(pairs, per_million)
+    own, nearest = [np.empty(0)], _Smallest(allowed + 1)
+    for mine, negatives in separate(copies, spared, blocks()):
+        own.append(-mine)  # negated, so that nearer is smaller here too
+        nearest.add(-negatives)
+    distances = np.concatenate(own)
+    thresholds = _candidates(distances, nearest.sorted(), allowed)
+    counts = np.zeros(len(thresholds), np.int64)
+    for _, negatives in separate(copies, spared, blocks()):
+        counts += _count_within(-negatives, thresholds)
+    found = _count_within(distances, thresholds)
+    # 0.0 - x: a negated 0 would be -0.0
+    return Measured(Curve(0.0 - thresholds, counts, found, pairs, len(distances)), 0.0 - distances)
+
+
+def calibration_table(
+    method: str,
+    copies: MadeCopies,
+    found: Bool[np.ndarray, " c"] | None,
+    verified: Bool[np.ndarray, " c"] | None = None,
+    *,
+    ways: Sequence[Way] = WAYS,
+) -> pa.Table:
+    """Return CALIBRATION of one method, a row per way, in the order of `ways`.
+
+    `found` says of each copy whether its own pair is within the chosen threshold; None where no
+    threshold was chosen. `verified` says of each copy whether verification calls its own pair a
+    copy; it counts for found copies only. None where nothing was verified.
+    """
+    both = None if found is None or verified is None else found & verified
+    columns = {
+        "method": [method] * len(ways),
+        "position": np.arange(len(ways), dtype=np.int32),
+        "transformation": [way.transformation for way in ways],
+        "strength": [float(way.value) for way in ways],
+        "label": [way.label for way in ways],
+        "copies": _count_by_way(copies, np.ones(len(copies.position), bool), len(ways)),
+        "found": _count_by_way(copies, found, len(ways)),
+        "verified": _count_by_way(copies, both, len(ways)),
+    }
+    return pa.table(columns, schema=CALIBRATION)
+
+
+def _count_by_way(copies: MadeCopies, which: Bool[np.ndarray, " c"] | None, ways: int) -> pa.Array:
+    if which is None:
+        return pa.nulls(ways, pa.int64())
+    return pa.array(np.bincount(copies.position[which], minlength=ways), pa.int64())
+
+
+def _count_within(
+    values: Num[np.ndarray, " v"], thresholds: Num[np.ndarray, " t"]
+) -> Int64[np.ndarray, " t"]:
+    """Return how many values are at most each threshold; thresholds ascend."""
+    if len(thresholds):
+        values = values[values <= thresholds[-1]]
+    first = np.searchsorted(thresholds, values)
+    return np.bincount(first, minlength=len(thresholds) + 1)[:-1].cumsum()
+
+
+def _candidates(
+    own: Float64[np.ndarray, " c"], negatives: Float64[np.ndarray, " k"], allowed: int
+) -> Float64[np.ndarray, " t"]:
+    """Return ascending thresholds: quantiles of both, and the largest value that fits the rate.
+
+    `negatives` ascend; the one at `allowed` is the first that may not be within.
+    """
+    own = np.sort(own[np.isfinite(own)])
+    negatives = negatives[np.isfinite(negatives)]
+    limit = negatives[allowed] if len(negatives) > allowed else np.inf
+    observed = np.concatenate([own, negatives])
+    fitting = observed[observed < limit]
+    loosest = [fitting.max()] if len(fitting) else []
+    shown = [_evenly(own, SHOWN_OWN), _evenly(negatives, SHOWN_NEGATIVE), np.array(loosest)]
+    return np.unique(np.concatenate(shown).astype(np.float64))
+
+
+def _evenly(values: Float64[np.ndarray, " v"], count: int) -> Float64[np.ndarray, " w"]:
+    """Return up to `count` of sorted values, evenly by rank, the first and the last among them."""
+    ranks = np.linspace(0, max(0, len(values) - 1), min(count, len(values))).round()
+    return values[ranks.astype(np.int64)]
+
+
+class _Smallest:
+    """The k smallest of all values that were added."""
+
+    def __init__(self, k: int) -> None:
+        self._k = k
+        self._kept = np.empty(0)
+
+    def add(self, values: Float64[np.ndarray, " v"]) -> None:
+        if len(self._kept) == self._k:
+            values = values[values < self._kept.max()]
+        kept = np.concatenate([self._kept, values])
+        self._kept = np.partition(kept, self._k - 1)[: self._k] if len(kept) > self._k else kept
+
+    def sorted(self) -> Float64[np.ndarray, " k"]:
+        return np.sort(self._kept)

@@ -1,0 +1,179 @@
+"""The threshold of a method, chosen for a stated rate of false positives.
+
+A negative pair is a made copy beside an image that it is no copy of. Pairs that share a copy or an
+image are not independent, so the interval of a rate is too narrow where few images make many pairs.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float64, Int64, Num
+
+from clipaudit.reports.intervals import exact_interval
+
+MILLION = 1_000_000
+MOST_UNRESOLVED = 3  # the interval of 4 out of any number reaches down to 1.09 out of it
+
+THRESHOLDS = pa.schema(
+    [
+        pa.field("method", pa.string(), nullable=False),
+        pa.field("threshold", pa.float64(), nullable=False),  # strictest first
+        pa.field("negative_pairs", pa.int64(), nullable=False),
+        pa.field("false_positives", pa.int64(), nullable=False),  # negative pairs within it
+        pa.field("per_million", pa.float64()),  # null: there are no negative pairs
+        pa.field("per_million_high", pa.float64()),  # the Clopper-Pearson bound of 95 %
+        pa.field("recall", pa.float64()),  # of the made copies; null: there are none
+        pa.field("chosen", pa.bool_(), nullable=False),
+        # of the false positives, those that verification calls copies; null: not verified
+        pa.field("verified_false_positives", pa.int64()),
+        pa.field("asked_per_million", pa.float64(), nullable=False),
+        pa.field("note", pa.string()),  # why no threshold was chosen, or what limits the choice
+    ]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """What each candidate threshold lets through, strictest first."""
+
+    thresholds: Num[np.ndarray, " t"]
+    false_positives: Int64[np.ndarray, " t"]
+    found: Int64[np.ndarray, " t"]  # copies whose original is within the threshold
+    negative_pairs: int
+    copies: int
+
+
+class Choice(NamedTuple):
+    """The row of a curve that was chosen, or None, and a sentence that says why."""
+
+    row: int | None
+    threshold: float | None
+    resolved: bool  # the negative pairs are enough to measure the asked rate
+    why: str
+
+
+def choose_threshold(curve: Curve, *, per_million: float = 1.0) -> Choice:
+    """Return the loosest threshold with at most `per_million` false positives per million pairs.
+
+    Fewer than a million / `per_million` negative pairs cannot measure that rate, so that one odd
+    pair would decide: then the loosest threshold is chosen whose false positives do not show a
+    higher rate (`allowed_positives`), and `resolved` is False. None is chosen where even the
+    strictest threshold has more, and where there is no negative pair or no threshold.
+    """
+    allowed = allowed_positives(curve.negative_pairs, per_million)
+    fitting = np.flatnonzero(curve.false_positives <= allowed)
+    resolved = _share(curve.negative_pairs, per_million) >= 1
+    if curve.negative_pairs == 0 or len(curve.thresholds) == 0:
+        missing = "negative pairs" if curve.negative_pairs == 0 else "copies"
+        return Choice(None, None, resolved, f"No threshold was chosen: there are no {missing}.")
+    if len(fitting) == 0:
+        return Choice(None, None, resolved, _excess(curve, per_million))
+    row = int(fitting[-1])
+    why = _reason(curve, per_million) if resolved else _limits(curve, row, per_million)
+    return Choice(row, float(curve.thresholds[row]), resolved, why)
+
+
+def allowed_positives(pairs: int, per_million: float) -> int:
+    """Return how many of `pairs` may be false positives at a rate.
+
+    The exact share, rounded down. Where that is 0, the most whose Clopper-Pearson interval of 95 %
+    reaches down to the rate: 3 at the most.
+
+    >>> allowed_positives(30_000_000, 0.1), allowed_positives(999_999, 1), allowed_positives(9, 1)
+    (3, 3, 0)
+    """
+    share = _share(pairs, per_million)
+    if share >= 1 or pairs == 0:
+        return share
+    counts = np.arange(min(pairs, MOST_UNRESOLVED) + 1)
+    lower = exact_interval(counts, np.full(len(counts), pairs))[:, 0]
+    return int(np.flatnonzero(lower * MILLION <= per_million)[-1])
+
+
+def _share(pairs: int, per_million: float) -> int:
+    return math.floor(Fraction(repr(per_million)) * pairs / MILLION)
+
+
+def thresholds_table(
+    method: str,
+    curve: Curve,
+    choice: Choice,
+    *,
+    per_million: float = 1.0,
+    verified_false_positives: int | None = None,
+) -> pa.Table:
+    """Return THRESHOLDS of one method, a row per candidate, strictest first.
+
+    `verified_false_positives` counts the false positives of the chosen threshold that verification
+    calls copies; it stands in the chosen row. A note stands in the chosen row where the pairs do
+    not resolve the rate, and in the first row where no threshold was chosen.
+    """
+    rows = len(curve.thresholds)
+    pairs = np.full(rows, curve.negative_pairs)
+    chosen = np.arange(rows) == (-1 if choice.row is None else choice.row)
+    noted = np.arange(rows) == (choice.row or 0)
+    clear = choice.row is not None and choice.resolved
+    columns = {
+        "method": [method] * rows,
+        "threshold": curve.thresholds.astype(np.float64),
+        "negative_pairs": pairs,
+        "false_positives": curve.false_positives,
+        "per_million": _known(_shares(curve.false_positives, curve.negative_pairs) * MILLION),
+        "per_million_high": _known(_upper(curve.false_positives, pairs)),
+        "recall": _known(_shares(curve.found, curve.copies)),
+        "chosen": chosen,
+        "verified_false_positives": [verified_false_positives if one else None for one in chosen],
+        "asked_per_million": [float(per_million)] * rows,
+        "note": [choice.why if one and not clear else None for one in noted],
+    }
+    return pa.table(columns, schema=THRESHOLDS)
+
+
+def _shares(counts: Int64[np.ndarray, " t"], total: int) -> Float64[np.ndarray, " t"]:
+    return counts / total if total else np.full(len(counts), np.nan)
+
+
+def _upper(
+    counts: Int64[np.ndarray, " t"], pairs: Int64[np.ndarray, " t"]
+) -> Float64[np.ndarray, " t"]:
+    bounds: Float64[np.ndarray, " t"]
+    bounds = (exact_interval(counts, pairs)[:, 1] * MILLION).round(6)
+    return bounds
+
+
+def _known(values: Float64[np.ndarray, " t"]) -> pa.Array:
+    return pa.array(values, mask=np.isnan(values))
+
+
+def _reason(curve: Curve, per_million: float) -> str:
+    return (
+        f"The loosest threshold with at most {per_million:g} false positives per million of "
+        f"{curve.negative_pairs:,} negative pairs was chosen."
+    )
+
+
+def _limits(curve: Curve, row: int, per_million: float) -> str:
+    needed = math.ceil(MILLION / Fraction(repr(per_million)))
+    return (
+        f"The threshold is uncertain: {curve.negative_pairs:,} negative pairs cannot show "
+        f"{per_million:g} per million, which takes {needed:,}. It has "
+        f"{int(curve.false_positives[row])} false positives, which do not show more."
+    )
+
+
+def _excess(curve: Curve, per_million: float) -> str:
+    return (
+        f"No threshold was chosen: the strictest one, {curve.thresholds[0]:g}, already finds "
+        f"{int(curve.false_positives[0]):,} of {curve.negative_pairs:,} negative pairs, more than "
+        f"{per_million:g} per million."
+    )
+
+
+def chosen_threshold(table: pa.Table) -> float | None:
+    """Return the threshold of THRESHOLDS that was chosen; None where none was."""
+    chosen: list[float] = table["threshold"].filter(table["chosen"]).to_pylist()
+    return chosen[0] if chosen else None
