@@ -23,7 +23,8 @@ order given. The truth table says what was planted, one row a sample, in the ord
 import io
 import json
 import tarfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,15 +77,26 @@ def write_files(samples: Iterable[Sample], shard: int, tar: Path, truth: Path) -
     """Write both files whole, or leave both as they were; their folders must exist."""
     rows = []
     with replaced(tar) as tar_part, replaced(truth) as truth_part:
-        with tarfile.open(tar_part, "w", format=tarfile.USTAR_FORMAT) as archive:
+        with plain_tar(tar_part) as add:
             for row, sample in enumerate(samples):
                 key = f"{row:06d}"
                 for extension, content in _members(sample):
-                    member = tarfile.TarInfo(f"{key}.{extension}")
-                    member.size = len(content)
-                    archive.addfile(member, io.BytesIO(content))
+                    add(f"{key}.{extension}", content)
                 rows.append({**sample.truth, "shard": shard, "row": row, "key": key})
         pq.write_table(pa.Table.from_pylist(rows, TRUTH), truth_part, compression="zstd")
+
+
+@contextmanager
+def plain_tar(path: Path) -> Iterator[Callable[[str, bytes], None]]:
+    """Give a function that adds a member, by name and content, to a new tar with plain headers."""
+    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as archive:
+
+        def add(name: str, content: bytes) -> None:
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+
+        yield add
 
 
 def _members(sample: Sample) -> Iterator[tuple[str, bytes]]:

@@ -1,0 +1,1 @@
+"""The Open Clip Art Library, as Debian packages it, written as shards."""
