@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from clipaudit.config.settings import Settings
     from clipaudit.config.training import Encoder, Recipe
 
-AUDITS = ("clipaudit.similarity", "clipaudit.memorization", "clipaudit.parrot")
+AUDITS = ("clipaudit.copies", "clipaudit.similarity", "clipaudit.memorization", "clipaudit.parrot")
 
 S = TypeVar("S", bound=Section)
 Where = tuple[str, str]  # a setting, such as `parrot.corpora`, and what it names
@@ -54,6 +54,8 @@ class Audit(Generic[S]):
     derived_encoders: Callable[["Settings", S], Mapping[str, "Encoder"]] = _nothing
     # by corpus: how it is deduplicated, and by which encoder
     deduplications: Callable[[S], Mapping[str, tuple["Deduplication", str]]] = _nothing
+    # by which copies were looked for, so that `paths.calibration_thresholds` is there
+    calibrated_encoders: Callable[[S], Iterable[str]] = _nothing
     draws_sets: bool = False  # whether its manifests are drawn sets, not prunings of corpora
     files: Callable[[S], Mapping[str, str]] = _nothing  # that the user brings, by setting
     folders: Callable[[S], Mapping[str, str]] = _nothing

@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import torch
-from jaxtyping import Bool, Float16, Float32
+from jaxtyping import Bool, Float16, Float32, UInt8
+from PIL import Image
 
 from clipaudit.corpora.drops import Drops
 from clipaudit.corpora.vectors import binary_rows
+from clipaudit.errors import InputError
 from clipaudit.models.clip import Clip
 from clipaudit.models.pictures import Fault, PictureBatch, Running, decoded
 from clipaudit.models.preparation import Preparation, evaluation_preparation
@@ -100,6 +102,37 @@ def image_features(
         images = preparation.tensor(batch.pixels, device)
         features = clip.model.encode_image(images)  # type: ignore[operator]
         return np.asarray(features[: len(batch.rows)].float().cpu().numpy())
+
+
+def embed_arrays(
+    images: Sequence[UInt8[np.ndarray, "h w 3"]],
+    clip: Clip,
+    *,
+    device: torch.device,
+    batch_size: int = 64,
+) -> Float16[np.ndarray, "n d"]:
+    """Return the stored form of the embeddings of RGB images: unit rows, as `embed_images` gives.
+
+    InputError where one is not usable. The values depend on the model, the device class and its
+    threads, and on `batch_size`.
+    """
+    preparation = evaluation_preparation(clip.preprocessing)
+    clip.model.to(device).eval()
+    found = [np.empty((0, clip.dimension), np.float16)]
+    for start in range(0, len(images), batch_size):
+        block = images[start : start + batch_size]
+        pixels = np.stack([preparation.pixels(Image.fromarray(image)) for image in block])
+        rows = list(range(len(block)))
+        batch = PictureBatch(0, rows, [""] * len(rows), torch.from_numpy(pixels), [])
+        halves, usable, reasons = unit_halves(image_features(batch, clip, preparation, device))
+        if not usable.all():
+            at = int(np.flatnonzero(~usable)[0])
+            raise InputError(
+                f"image {start + at}: {reasons[at]}. The encoder gives no usable embedding of it: "
+                "check its weights."
+            )
+        found.append(halves)
+    return np.concatenate(found)
 
 
 def unit_halves(

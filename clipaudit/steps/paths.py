@@ -33,6 +33,10 @@ of_part = Pointers("{folder}/{corpus}/{part}.json")
 manifest = Pointers("manifests/{corpus}/{pruning}/{part}.json")
 # the embeddings of a part's pictures
 embeddings = Pointers("embeddings/{encoder}/{corpus}/{part}.json")
+# whether an encoder tells the pictures of a corpus apart
+encoder_check = Pointers("encoder_checks/{encoder}/{corpus}.json")
+# the similarities at which copies were looked for, and the one that was chosen
+calibration_thresholds = Pointers("calibration/{encoder}/thresholds.json")
 model = Pointers("models/{recipe}/{manifest}.json")  # a model trained here, as it is at its end
 # a model trained here, as it was after some epochs
 checkpoint = Pointers("checkpoints/{recipe}/{manifest}/{epochs}.json")

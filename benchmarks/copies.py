@@ -1,0 +1,294 @@
+"""How well copies are found, beside other tools, on copies planted among drawings.
+
+    OMP_NUM_THREADS=1 .venv/bin/python benchmarks/copies.py --pictures clipart/png \
+        [--originals 2000] [--work folder] [--peers imagededup cleanvision fastdup] [--jobs 2]
+
+Plants a copy of each original by each way of `plantedcopies.PLANTED`. The copies play the training
+data, the originals the test images. Every tool says which pairs of a copy and an original it takes
+for copies; precision, recall and F1 are of the pairs, by way. Ours runs with its defaults,
+unless a rate is given: the threshold is calibrated on other drawings. Others run with theirs, each
+in an environment of its own that is made in the work folder, and without a network where `unshare`
+can take it away.
+
+A work folder that is kept holds the planted set and what other tools found, which are used again;
+ours is always asked anew.
+"""
+
+import argparse
+import csv
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pdqhash
+from performance import machine
+from PIL import Image
+from plantedcopies import PLANTED, background, drawings, plant, same_drawings
+from scale import write_between_marks
+
+from clipaudit.copies.calibrating import Original, calibrate_hashes, default_rate
+from clipaudit.copies.candidates import Described, find_candidates
+from clipaudit.copies.hashing import OpenedImage, hash_images
+from clipaudit.copies.kinds import LOOKALIKE
+from clipaudit.copies.settings import Calibration
+from clipaudit.copies.verification import verify
+from clipaudit.copies.verified import COMPARED_SIDE
+from clipaudit.copies.views import reduced, test_views, train_views
+
+PEERS = {  # what is installed for each, and what is told of beside its name
+    "imagededup": ("imagededup==0.3.3.post2",),
+    "cleanvision": ("cleanvision==0.3.7",),
+    "fastdup": ("fastdup==2.54",),
+}
+MEASURES = ("F1", "recall", "precision")
+PDQ_DISTANCE = 31  # what its makers advise
+
+Found = Iterator[tuple[str, str, str]]  # method, copy, original
+Pairs = dict[str, np.ndarray]  # by method: ways, copies' and originals' numbers
+
+
+def main() -> None:
+    """Plant, ask every tool, and print the tables or write them into a page."""
+    asked = parse()
+    cv2.setNumThreads(1)
+    with tempfile.TemporaryDirectory() as temporary:
+        work = (asked.work or Path(temporary)) / str(asked.originals)
+        planted = work / "planted"
+        plant(asked.pictures, planted, asked.originals, asked.jobs)
+        ours = {"clipaudit": by_clipaudit, "pdq": by_pdq}
+        for name, find in ours.items():
+            write(work / f"{name}.csv", partial(find, planted, asked))
+        for name in asked.peers:
+            ask_peer(name, planted, work)
+        names = [*ours, *asked.peers]
+        tables = report([work / f"{name}.csv" for name in names], planted, asked.originals)
+    text = "\n\n".join([about(asked), *tables])
+    if asked.markdown:
+        write_between_marks(asked.markdown, text)
+    else:
+        print(text)
+
+
+def parse() -> argparse.Namespace:
+    """Return the settings of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pictures", type=Path, required=True, help="folder of PNG")
+    parser.add_argument("--originals", type=int, default=2000)
+    parser.add_argument("--work", type=Path, help="folder that is kept; a temporary one if absent")
+    parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(PEERS))
+    parser.add_argument("--jobs", type=int, default=2, help="processes of ours and of planting")
+    parser.add_argument("--false-positives", type=float, help="our rate; as the audit's if absent")
+    parser.add_argument("--markdown", type=Path, help="page whose measured part is replaced")
+    return parser.parse_args()
+
+
+def about(asked: argparse.Namespace) -> str:
+    """Return what was measured, on what."""
+    versions = ", ".join(
+        package.replace("==", " ") for name in asked.peers for package in PEERS[name]
+    )
+    return (
+        f"{machine()} {asked.originals:,} drawings and {len(PLANTED)} copies of each. {versions}."
+    )
+
+
+# --- ours ----------------------------------------------------------------------------------------
+
+
+def by_clipaudit(planted: Path, asked: argparse.Namespace) -> Found:
+    """Candidates by hash at the calibrated threshold, and those that verification calls copies."""
+    distance = calibrated_distance(asked)
+    parts = [f"copies/{way:02d}" for way in range(len(PLANTED))]
+    with ProcessPoolExecutor(asked.jobs, initializer=cv2.setNumThreads, initargs=(1,)) as pool:
+        others = next(pool.map(partial(described, planted, test_views), ["originals"]))
+        for part, own in zip(
+            parts, pool.map(partial(described, planted, train_views), parts), strict=True
+        ):
+            found = find_candidates(others, own, distance=distance)
+            rows = zip(found["row"].to_pylist(), found["other_row"].to_pylist(), strict=True)
+            pairs = [(f"{part}/{row:05d}.png", f"originals/{other:05d}.png") for row, other in rows]
+            verdicts = pool.map(partial(is_copy, planted), pairs, chunksize=32)
+            for pair, copy in zip(pairs, verdicts, strict=True):
+                yield "clipaudit, before verification", *pair
+                if copy:
+                    yield "clipaudit", *pair
+
+
+def calibrated_distance(asked: argparse.Namespace) -> int | None:
+    """Return the largest distance that the calibration on other drawings chooses."""
+    others = drawings(asked.pictures, Calibration().images, asked.originals)
+    originals = [Original("other", number, rgb) for number, rgb in enumerate(others)]
+    rate = asked.false_positives or default_rate(asked.originals)
+    found = calibrate_hashes(originals, per_million=rate, distance=None).thresholds
+    chosen = found.filter(found["chosen"])["threshold"].to_pylist()
+    print(f"Distance calibrated for {rate:g} false positives per million pairs: {chosen}")
+    return int(chosen[0]) if chosen else None
+
+
+def described(planted: Path, views: Callable[..., object], part: str) -> Described:
+    """Return what a part's images are compared by; a row is the original's number."""
+    files = sorted((planted / part).glob("*.png"))
+    images = (
+        OpenedImage(0, int(file.stem), hashlib.sha256(file.read_bytes()).hexdigest(), opened(file))
+        for file in files
+    )
+    return Described(*hash_images(images, views))
+
+
+def is_copy(planted: Path, pair: tuple[str, str]) -> bool:
+    """Return whether verification calls a pair copies."""
+    copy, original = (reduced(opened(planted / name), COMPARED_SIDE) for name in pair)
+    return verify(original, copy).kind != LOOKALIKE
+
+
+def opened(file: Path) -> np.ndarray:
+    """Return the pixels of a file."""
+    return np.asarray(Image.open(file))
+
+
+def by_pdq(planted: Path, asked: argparse.Namespace) -> Found:
+    """Pairs of which PDQ's hashes of the whole images differ in at most PDQ_DISTANCE bits."""
+    numbers = range(asked.originals)
+    with ProcessPoolExecutor(asked.jobs) as pool:
+        hashed = partial(pdq, planted)
+        known = np.stack(list(pool.map(hashed, [f"originals/{n:05d}.png" for n in numbers])))
+        for way in range(len(PLANTED)):
+            names = [f"copies/{way:02d}/{number:05d}.png" for number in numbers]
+            for name, code in zip(names, pool.map(hashed, names, chunksize=16), strict=True):
+                distance = np.bitwise_count(known ^ code).sum(axis=1)
+                for near in np.flatnonzero(distance <= PDQ_DISTANCE):
+                    yield "PDQ alone, distance 31", name, f"originals/{near:05d}.png"
+
+
+def pdq(planted: Path, name: str) -> np.ndarray:
+    """Return the PDQ hash of a file as 32 bytes."""
+    bits, _ = pdqhash.compute(np.ascontiguousarray(opened(planted / name)))
+    return np.packbits(bits.astype(np.uint8))
+
+
+# --- others --------------------------------------------------------------------------------------
+
+
+def write(answer: Path, find: Callable[[], Found]) -> None:
+    """Write what a tool of this environment finds, as `copypeers.py` does."""
+    before = cpu_seconds()
+    with answer.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerows(find())
+        rows.writerow(["seconds", f"{cpu_seconds() - before:.1f}", ""])
+
+
+def cpu_seconds() -> float:
+    """Return the processor time of this process and of those that it has waited for."""
+    taken = os.times()
+    return taken.user + taken.system + taken.children_user + taken.children_system
+
+
+def ask_peer(name: str, planted: Path, work: Path) -> None:
+    """Write what a peer finds in an environment of its own, unless that was done."""
+    answer, environment = work / f"{name}.csv", work.parent / f"{name}.env"
+    if answer.exists():
+        return
+    install(name, environment)
+    script = Path(__file__).with_name("copypeers.py")
+    command = [environment / "bin/python", script, name, planted, answer.with_suffix(".part")]
+    with (work / f"{name}.log").open("w") as log:
+        subprocess.run([*without_network(), *map(str, command)], stdout=log, stderr=log, check=True)
+    answer.with_suffix(".part").rename(answer)
+
+
+def install(name: str, environment: Path) -> None:
+    """Make an environment and install a peer in it."""
+    uv = shutil.which("uv") or ".uv/bin/uv"
+    if not (environment / "bin/python").exists():
+        subprocess.run([uv, "venv", "--quiet", str(environment)], check=True)
+    python = ["--python", str(environment / "bin/python")]
+    subprocess.run([uv, "pip", "install", "--quiet", *python, *PEERS[name]], check=True)
+
+
+def without_network() -> list[str]:
+    """Return what stands before a command to take the network away; nothing where that fails."""
+    command = ["unshare", "--map-root-user", "--net"]
+    if shutil.which("unshare") and subprocess.run([*command, "true"]).returncode == 0:
+        return command
+    print("unshare cannot take the network away here: peers run with it")
+    return []
+
+
+# --- scores --------------------------------------------------------------------------------------
+
+
+def report(answers: Sequence[Path], planted: Path, originals: int) -> list[str]:
+    """Return the tables: each measure by way and method, the best in bold."""
+    pairs, seconds = read(answers)
+    truth = Truth(same_drawings(planted, originals))
+    scores = {method: truth.scores(found) for method, found in pairs.items()}
+    tables = [table(measure, at, scores) for at, measure in enumerate(MEASURES)]
+    times = [f"{name}: {taken:,.0f} s" for name, taken in seconds.items()]
+    return [*tables, f"Processor time for all: {', '.join(times)}."]
+
+
+def read(answers: Sequence[Path]) -> tuple[Pairs, dict[str, float]]:
+    """Return the pairs of every method, each once, and the seconds of every tool."""
+    found: dict[str, set[tuple[int, int, int]]] = {}
+    seconds = {}
+    for answer in answers:
+        with answer.open(newline="") as file:
+            for method, copy, original in csv.reader(file):
+                if method == "seconds":
+                    seconds[answer.stem] = float(copy)
+                    continue
+                _, way, number = Path(copy).with_suffix("").parts
+                row = int(way), int(number), int(Path(original).stem)
+                found.setdefault(method, set()).add(row)
+    arrays = {method: np.array(sorted(rows)).reshape(-1, 3) for method, rows in found.items()}
+    return arrays, seconds
+
+
+class Truth:
+    """Which pairs are right, which wrong, and which neither."""
+
+    def __init__(self, same: np.ndarray) -> None:
+        """Take which pairs of originals are the same drawing."""
+        self._same = same
+        number = np.arange(len(same))
+        self._behind = background(number, len(same))
+
+    def scores(self, pairs: np.ndarray) -> np.ndarray:
+        """Return F1, recall and precision of found pairs by way, and of all in a last row."""
+        way, copy, original = pairs.T
+        own = copy == original
+        spared = self._same[copy, original]
+        pasted = np.array([name == "on another image" for name, _ in PLANTED])[way]
+        spared |= pasted & self._same[self._behind[copy], original]
+        right, wrong = (
+            np.bincount(way[chosen], minlength=len(PLANTED)) for chosen in (own, ~own & ~spared)
+        )
+        right, wrong = (np.append(counts, counts.sum()) for counts in (right, wrong))
+        planted = np.append(np.full(len(PLANTED), len(self._same)), len(PLANTED) * len(self._same))
+        found = right + wrong
+        precision = np.divide(right, found, out=np.ones(len(right)), where=found > 0)
+        return np.stack([2 * right / (planted + found), right / planted, precision], axis=1)
+
+
+def table(measure: str, at: int, scores: dict[str, np.ndarray]) -> str:
+    """Return one measure as Markdown, a row a way, a column a method."""
+    rows = [f"| {measure} | {' | '.join(scores)} |", "|---" + "|--:" * len(scores) + "|"]
+    names = [*(f"{name} {value:g}" for name, value in PLANTED), "all"]
+    for row, name in enumerate(names):
+        values = [round(score[row, at], 3) for score in scores.values()]
+        cells = [f"**{v:.3f}**" if v == max(values) else f"{v:.3f}" for v in values]
+        rows.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,323 @@
+"""Calibration on a run's own images: copies are made of some, and looked for among the others.
+
+What a candidate's distance or similarity must be is read off what such copies have, and off what
+pairs have that are no copies. See `copies.calibration` and `copies.thresholds`.
+"""
+
+import logging
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Bool, Float16, Int64, UInt64
+
+from clipaudit.copies.calibration import (
+    Measured,
+    calibration_table,
+    measure_distances,
+    measure_similarities,
+)
+from clipaudit.copies.calibration_pairs import MadeCopies, is_within, pairs_within
+from clipaudit.copies.candidates import THUMBNAIL_DISTANCE
+from clipaudit.copies.hashing import LOW_QUALITY, image_hash, thumbnail
+from clipaudit.copies.kinds import LOOKALIKE
+from clipaudit.copies.settings import HASH, MAX_DISTANCE
+from clipaudit.copies.thresholds import Choice, Curve, choose_threshold, thresholds_table
+from clipaudit.copies.transformations import WAYS, made
+from clipaudit.copies.verification import verify
+from clipaudit.copies.verified import COMPARED_SIDE
+from clipaudit.copies.views import HALVES, Rgb, reduced, test_views, train_views
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.places import places
+from clipaudit.progress import Progress
+
+ADVISED_DISTANCE = 31  # by the hash's authors; taken where too few pairs measure the asked rate
+FALSE_PER_TRAINING_IMAGE = 0.1
+UNKNOWN_DISTANCE = 256  # of a pair of which either hash says nothing
+
+Embed = Callable[[Sequence[Rgb]], Float16[np.ndarray, "n d"]]
+
+_log = logging.getLogger(__name__)
+
+
+class Original(NamedTuple):
+    """An image that copies are made of, with its longer side reduced to COMPARED_SIDE."""
+
+    corpus: str
+    address: int
+    rgb: Rgb
+
+
+class Calibrated(NamedTuple):
+    """CALIBRATION and THRESHOLDS of one method."""
+
+    calibration: pa.Table
+    thresholds: pa.Table
+
+
+def default_rate(images: int) -> float:
+    """Return the rate of false candidates, per million pairs, where the settings name none.
+
+    One for ten training images, whatever `images` are searched for: comparing their pixels then
+    takes less time than hashing the training images.
+    """
+    return 1_000_000 * FALSE_PER_TRAINING_IMAGE / max(1, images)
+
+
+def pick_originals(
+    samples: Mapping[str, pa.Table], *, count: int, seed: int
+) -> dict[str, Int64[np.ndarray, " n"]]:
+    """Return the addresses of the originals by corpus: the first `count` in the order of `seed`.
+
+    Samples of several corpora that share a place are taken in the order of the corpora. All where
+    there are fewer.
+    """
+    ranked = []
+    for position, table in enumerate(samples.values()):
+        shard, row = (table[name].to_numpy() for name in ("shard", "row"))
+        order = places(shard, row, seed=seed)
+        addresses = sample_addresses(table)
+        ranked += [
+            (int(place), position, int(at)) for place, at in zip(order, addresses, strict=True)
+        ]
+    chosen = sorted(ranked)[:count]
+    return {
+        corpus: np.array(sorted(at for _, where, at in chosen if where == position), np.int64)
+        for position, corpus in enumerate(samples)
+    }
+
+
+def calibrate_hashes(
+    originals: Sequence[Original], *, per_million: float, distance: int | None
+) -> Calibrated:
+    """Return what hashes find of made copies, at the given distance or the one that is chosen."""
+    copies = plan_copies(len(originals))
+    hashed = [_hashed(test_views(each.rgb)) for each in originals]
+    made_ones = [
+        (_hashed(train_views(copy)), thumbnail(copy)) for copy in make_copies(originals, copies)
+    ]
+    blocks = [_distances(copy, hashed)[None] for copy, _ in made_ones]
+    repeats = _repeats(originals)
+    measured = measure_distances(
+        copies, repeats, blocks, originals=len(originals), largest=MAX_DISTANCE
+    )
+    choice = _choice(measured, per_million, distance, advised=ADVISED_DISTANCE)
+    thumbnails = np.array(
+        [
+            _near_thumbnails(originals[at].rgb, hashed[at], copy, small)
+            for at, (copy, small) in zip(copies.original, made_ones, strict=True)
+        ],
+        dtype=bool,
+    )
+    return _calibrated(
+        HASH, originals, copies, repeats, blocks, measured, choice, per_million, thumbnails
+    )
+
+
+def calibrate_encoder(
+    encoder: str,
+    originals: Sequence[Original],
+    embed: Embed,
+    *,
+    per_million: float,
+    similarity: float | None,
+) -> Calibrated:
+    """Return what an encoder finds of made copies, at the given similarity or the chosen one.
+
+    `embed` gives the stored form of embeddings, of unit length in float16, a row an image.
+    """
+    copies = plan_copies(len(originals))
+    known = embed([each.rgb for each in originals]).astype(np.float64)
+    found = [
+        embed(block).astype(np.float64) @ known.T
+        for block in _in_blocks(make_copies(originals, copies), 256)
+    ]
+    repeats = _repeats(originals)
+    measured = measure_similarities(
+        copies, repeats, lambda: found, originals=len(originals), per_million=per_million
+    )
+    choice = _choice(measured, per_million, similarity)
+    return _calibrated(
+        encoder, originals, copies, repeats, found, measured, choice, per_million, None
+    )
+
+
+def plan_copies(originals: int) -> MadeCopies:
+    """Return the copies that are made: each original in each of WAYS, by original, then way.
+
+    An original that is put on another image is put on the next original.
+    """
+    original = np.repeat(np.arange(originals), len(WAYS))
+    position = np.tile(np.arange(len(WAYS)), originals)
+    pasted = np.array([way.transformation == "on another image" for way in WAYS])[position]
+    background = np.where(pasted, (original + 1) % max(1, originals), -1)
+    return MadeCopies(original, position, background)
+
+
+def make_copies(
+    originals: Sequence[Original], copies: MadeCopies, which: Iterable[int] | None = None
+) -> Iterator[Rgb]:
+    """Yield copies, all or those of some numbers, in order."""
+    numbers = range(len(copies.original)) if which is None else which
+    progress = Progress(_log, "making copies", total=len(copies.original), unit="copies")
+    for done, number in enumerate(numbers):
+        own, way = originals[copies.original[number]], WAYS[copies.position[number]]
+        background = int(copies.background[number])
+        other = originals[background].rgb if background >= 0 else None
+        address = (own.corpus, own.address)
+        yield made(way.transformation, way.value, own.rgb, address=address, other=other)
+        progress.note(done + 1)
+
+
+def _calibrated(
+    method: str,
+    originals: Sequence[Original],
+    copies: MadeCopies,
+    repeats: Int64[np.ndarray, "r 2"],
+    blocks: Sequence[np.ndarray],
+    measured: Measured,
+    choice: Choice,
+    per_million: float,
+    also_found: Bool[np.ndarray, " c"] | None,
+) -> Calibrated:
+    found = None if choice.threshold is None else is_within(measured.own, choice.threshold)
+    verified, false_positives = None, None
+    if also_found is not None:
+        found = also_found if found is None else found | also_found
+    if found is not None:
+        pairs = [(at, int(copies.original[at])) for at in np.flatnonzero(found).tolist()]
+        verified = np.zeros(len(found), bool)
+        verified[[at for at, _ in pairs]] = _verify(originals, copies, pairs)
+    if choice.threshold is not None:
+        within = pairs_within(copies, repeats, blocks, choice.threshold, originals=len(originals))
+        wrong = zip(
+            within.copy[~within.own].tolist(), within.original[~within.own].tolist(), strict=True
+        )
+        false_positives = sum(_verify(originals, copies, list(wrong)))
+    thresholds = thresholds_table(
+        method,
+        measured.curve,
+        choice,
+        per_million=per_million,
+        verified_false_positives=false_positives,
+    )
+    return Calibrated(calibration_table(method, copies, found, verified), thresholds)
+
+
+def _choice(
+    measured: Measured, per_million: float, given: float | None, advised: float | None = None
+) -> Choice:
+    """Return the chosen row of the curve, or the loosest row as strict as a given threshold.
+
+    Where too few pairs measure the asked rate, the choice is no looser than what is `advised`.
+    """
+    curve = measured.curve
+    if given is not None:
+        return Choice(_row_of(curve, given), float(given), True, "The settings name it.")
+    choice = choose_threshold(curve, per_million=per_million)
+    if choice.resolved or advised is None:
+        return choice
+    threshold = advised if choice.threshold is None else min(advised, choice.threshold)
+    needed = math.ceil(1_000_000 / per_million)
+    why = (
+        f"{curve.negative_pairs:,} pairs of different images cannot show {per_million:g} per "
+        f"million, which takes {needed:,}: the threshold is at most {advised:g}, as the hash's "
+        "authors advise."
+    )
+    return Choice(_row_of(curve, threshold), threshold, False, why)
+
+
+def _row_of(curve: Curve, threshold: float) -> int | None:
+    """Return the loosest row of a curve that is as strict as a threshold; None: no row is."""
+    rows = int(is_stricter(curve.thresholds, threshold).sum())
+    return rows - 1 if rows else None
+
+
+def is_stricter(thresholds: np.ndarray, given: float) -> Bool[np.ndarray, " t"]:
+    """Return which candidate thresholds are at least as strict as a given one."""
+    if thresholds.dtype.kind == "f":
+        return np.asarray(thresholds >= given)
+    return np.asarray(thresholds <= given)
+
+
+def _verify(
+    originals: Sequence[Original], copies: MadeCopies, pairs: Sequence[tuple[int, int]]
+) -> list[bool]:
+    """Return of pairs (copy, original), by copy, whether pixels call them copies."""
+    images = make_copies(originals, copies, [copy for copy, _ in pairs])
+    return [
+        verify(originals[original].rgb, reduced(image, COMPARED_SIDE)).kind != LOOKALIKE
+        for (_, original), image in zip(pairs, images, strict=True)
+    ]
+
+
+# --- hashes --------------------------------------------------------------------------------------
+
+
+class _Hashed(NamedTuple):
+    """The hashes of an image's views that say something, as four words each, and their names."""
+
+    codes: UInt64[np.ndarray, "v 4"]
+    names: np.ndarray  # of the views
+    is_clear: bool  # whether the whole image's hash says something
+
+
+def _hashed(views: Iterable[tuple[str, Rgb]]) -> _Hashed:
+    found = [(name, *image_hash(view)) for name, view in views]
+    clear = [each for each in found if each[2] >= LOW_QUALITY]
+    codes = np.frombuffer(b"".join(code for _, code, _ in clear), np.uint64).reshape(-1, 4)
+    names = np.array([name for name, _, _ in clear], dtype=np.str_)
+    return _Hashed(codes, names, found[0][2] >= LOW_QUALITY)
+
+
+def _distances(copy: _Hashed, hashed: Sequence[_Hashed]) -> Int64[np.ndarray, " n"]:
+    """Return the distance of a copy to each original: that of the nearest two views."""
+    return np.array([_distance(copy, each) for each in hashed], np.int64)
+
+
+def _distance(copy: _Hashed, original: _Hashed) -> int:
+    """Return the distance of the nearest two views that `find_candidates` compares."""
+    bits = np.bitwise_count(copy.codes[:, None, :] ^ original.codes[None, :, :])
+    differing = bits.sum(axis=2, dtype=np.int64)
+    halves = np.array(list(HALVES))
+    is_half = np.isin(copy.names, halves)[:, None], np.isin(original.names, halves)[None, :]
+    same = copy.names[:, None] == original.names[None, :]
+    compared = (~is_half[0] & ~is_half[1]) | (is_half[0] & same)
+    return int(differing[compared].min(initial=UNKNOWN_DISTANCE))
+
+
+def _near_thumbnails(original: Rgb, hashed: _Hashed, copy: _Hashed, small: bytes) -> bool:
+    """Return whether thumbnails find a pair that is too flat for hashes: see find_candidates."""
+    if hashed.is_clear and copy.is_clear:
+        return False
+    left, right = (
+        np.frombuffer(each, np.uint8).astype(int) for each in (thumbnail(original), small)
+    )
+    return int(((left - right) ** 2).sum()) <= THUMBNAIL_DISTANCE
+
+
+def _repeats(originals: Sequence[Original]) -> Int64[np.ndarray, "r 2"]:
+    """Return the pairs of originals that are copies of each other: they are no false positives."""
+    whole = [_hashed(train_views(each.rgb)) for each in originals]
+    hashed = [_hashed(test_views(each.rgb)) for each in originals]
+    found = [
+        (first, second)
+        for second in range(len(originals))
+        for first in range(second)
+        if _distance(whole[second], hashed[first]) <= MAX_DISTANCE
+        and verify(originals[first].rgb, originals[second].rgb).kind != LOOKALIKE
+    ]
+    return np.array(found, np.int64).reshape(len(found), 2)
+
+
+def _in_blocks(images: Iterable[Rgb], size: int) -> Iterator[list[Rgb]]:
+    block: list[Rgb] = []
+    for image in images:
+        block.append(image)
+        if len(block) == size:
+            yield block
+            block = []
+    if block:
+        yield block

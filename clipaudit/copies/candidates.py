@@ -1,0 +1,269 @@
+"""Pairs of images that may be copies of each other: by digests, hashes, thumbnails, an encoder.
+
+Each way adds pairs; a pair that several ways find is one row. What is a copy, pixels decide later
+(`copies.verification`).
+"""
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from jaxtyping import Float16, Int64
+
+from clipaudit.copies.hashing import LOW_QUALITY, hash_array, thumbnail_array
+from clipaudit.copies.search import Pairs, hash_pairs, thumbnail_pairs
+from clipaudit.copies.views import HALVES, TRIMMED, WHOLE
+from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
+
+MOST = 50  # candidates of a training image within one searched set, the nearest ones
+# Squared distance of thumbnails: 5 of 127 in each of the 192 colours, twice what JPEG at quality
+# 10 does to drawings.
+THUMBNAIL_DISTANCE = 192 * 25
+FAR = np.iinfo(np.int16).max  # stands for the distance of a pair that no hash found
+
+CANDIDATES = pa.schema(
+    [
+        # the image that is searched for, and the training image
+        pa.field("other_shard", pa.int32(), nullable=False),
+        pa.field("other_row", pa.int32(), nullable=False),
+        pa.field("shard", pa.int32(), nullable=False),
+        pa.field("row", pa.int32(), nullable=False),
+        pa.field("same_bytes", pa.bool_(), nullable=False),
+        pa.field("same_pixels", pa.bool_(), nullable=False),
+        pa.field("distance", pa.int16()),  # of the nearest two views, in bits; null: beyond
+        pa.field("view", pa.string()),  # of the image that is searched for
+        pa.field("thumbnail_distance", pa.int32()),  # squared; null: beyond, or not compared
+        pa.field("similarity", pa.float64()),  # by an encoder; null: below, or not compared
+        pa.field("encoder", pa.string()),
+    ]
+)
+_KEYS = ["other", "own"]  # addresses
+
+_log = logging.getLogger(__name__)
+
+
+class Described(NamedTuple):
+    """The IMAGES and the HASHES of some samples."""
+
+    images: pa.Table
+    hashes: pa.Table
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """Embeddings by one encoder, with the addresses of both sides, and the lowest similarity."""
+
+    encoder: str
+    others: tuple[Int64[np.ndarray, " n"], Float16[np.ndarray, "n d"]]
+    own: tuple[Int64[np.ndarray, " m"], Float16[np.ndarray, "m d"]]
+    similarity: float
+
+
+def find_candidates(
+    others: Described,
+    own: Described,
+    *,
+    distance: int | None,
+    embedded: Iterable[Embedded] = (),
+    within: bool = False,
+) -> pa.Table:
+    """Return CANDIDATES between images that are searched for and training images.
+
+    `distance` is the largest of two hashes, None: hashes find nothing. Hashes of a quality below
+    LOW_QUALITY are not compared; where either image is so flat, thumbnails are. With `within` both
+    sides are of one corpus, `others` being all of it up to the last of `own`, and pairs of a
+    training image and an earlier one are returned: of images with equal pixels the first stands for
+    all, the others are paired with it alone. Of each training image the MOST nearest others are
+    kept: equal pixels first, then the nearest by hash, thumbnail, similarity and address. Ordered
+    by training, then other address.
+    """
+    whole = own.images
+    if within:
+        first = first_of_equals(others.images)
+        others, own = _only(others, first), _only(own, first)
+    found = [
+        _same(others.images, whole, "image_sha256", "same_bytes"),
+        _same(others.images, whole, "pixels_sha256", "same_pixels"),
+        _near_thumbnails(others.images, own.images),
+    ]
+    if distance is not None:
+        found.append(_near_hashes(others.hashes, own.hashes, distance))
+    found += [_similar(each) for each in embedded]
+    joined = reduce(_join, found)
+    if within:
+        joined = joined.filter(pc.less(joined["other"], joined["own"]))
+    return _nearest(_as_candidates(joined))
+
+
+def first_of_equals(images: pa.Table) -> Int64[np.ndarray, " n"]:
+    """Return, ascending, the lowest address among the IMAGES of each pixels."""
+    addresses = pa.table({"digest": images["pixels_sha256"], "address": sample_addresses(images)})
+    lowest = addresses.group_by("digest").aggregate([("address", "min")])["address_min"]
+    return np.sort(lowest.to_numpy())
+
+
+def _only(described: Described, addresses: Int64[np.ndarray, " n"]) -> Described:
+    return Described(
+        *(
+            table.filter(pa.array(np.isin(sample_addresses(table), addresses)))
+            for table in described
+        )
+    )
+
+
+def _join(left: pa.Table, right: pa.Table) -> pa.Table:
+    """Join two tables of pairs; of a column of both, the left one's value counts."""
+    joined = left.join(right, _KEYS, join_type="full outer", right_suffix="_right")
+    for name in [name for name in joined.column_names if name.endswith("_right")]:
+        kept = name.removesuffix("_right")
+        values = pc.coalesce(joined[kept], joined[name])
+        joined = joined.set_column(joined.schema.get_field_index(kept), kept, values).drop([name])
+    return joined
+
+
+def _same(others: pa.Table, own: pa.Table, digest: str, flag: str) -> pa.Table:
+    """Return the pairs of equal digests."""
+    left = pa.table({"other": sample_addresses(others), "digest": others[digest]})
+    right = pa.table({"own": sample_addresses(own), "digest": own[digest]})
+    pairs = left.join(right, "digest", join_type="inner").select(_KEYS)
+    return pairs.append_column(flag, pa.repeat(pa.scalar(True), len(pairs)))
+
+
+def _near_hashes(others: pa.Table, own: pa.Table, distance: int) -> pa.Table:
+    """Return the pairs with near hashes, and the view of the nearest; ties: whole, then by name.
+
+    The whole training image, and the one without its border, are compared with every view of the
+    other image but its halves; a half is compared with the same half.
+    """
+    others, own = (
+        each.filter(pc.greater_equal(each["quality"], LOW_QUALITY)) for each in (others, own)
+    )
+    halves = pa.array(list(HALVES))
+    views = own.filter(pc.is_in(own["view"], value_set=pa.array([WHOLE, TRIMMED])))
+    sides = [(others.filter(pc.invert(pc.is_in(others["view"], value_set=halves))), views)]
+    for name in HALVES:
+        sides.append(tuple(each.filter(pc.equal(each["view"], name)) for each in (others, own)))
+    pairs = pa.concat_tables([_hash_table(left, right, distance) for left, right in sides])
+    whole = pc.not_equal(pairs["view"], WHOLE)
+    ordered = pairs.append_column("other_view", whole).sort_by(
+        [(name, "ascending") for name in (*_KEYS, "distance", "other_view", "view")]
+    )
+    best = ordered.drop(["other_view"]).take(_first_of_runs(ordered))
+    return best.set_column(2, "distance", best["distance"].cast(pa.int16()))
+
+
+def _hash_table(others: pa.Table, own: pa.Table, distance: int) -> pa.Table:
+    found = _collected(hash_pairs(hash_array(others), hash_array(own), distance=distance))
+    keys = {
+        "other": sample_addresses(others)[found.first],
+        "own": sample_addresses(own)[found.second],
+    }
+    return pa.table(keys | {"distance": found.distance, "view": others["view"].take(found.first)})
+
+
+def _near_thumbnails(others: pa.Table, own: pa.Table) -> pa.Table:
+    """Return the pairs with near thumbnails, either of whose images is too flat for a hash."""
+    flat_others = others.filter(pc.less(others["quality"], LOW_QUALITY))
+    flat_own = own.filter(pc.less(own["quality"], LOW_QUALITY))
+    clear_others = others.filter(pc.greater_equal(others["quality"], LOW_QUALITY))
+    found = []
+    for left, right in ((flat_others, own), (clear_others, flat_own)):
+        near = _collected(
+            thumbnail_pairs(
+                thumbnail_array(left), thumbnail_array(right), distance=THUMBNAIL_DISTANCE
+            )
+        )
+        columns = {
+            "other": sample_addresses(left)[near.first],
+            "own": sample_addresses(right)[near.second],
+            "thumbnail_distance": near.distance,
+        }
+        found.append(pa.table(columns))
+    return pa.concat_tables(found)
+
+
+def _similar(embedded: Embedded) -> pa.Table:
+    """Return the pairs whose exact similarity is at least that of the encoder."""
+    from clipaudit.neighbors.range_search import RangeSearch
+
+    (others, left), (own, right) = embedded.others, embedded.own
+    floor = float(np.nextafter(embedded.similarity, -np.inf))
+    met = np.full(len(right), len(left), np.int64)
+    found = list(RangeSearch(left).pairs(right, met, lambda *_: floor)) if len(left) else []
+    first, second, similarity = (
+        np.concatenate([np.empty(0, kind), *columns])
+        for kind, columns in zip(
+            (np.int64, np.int64, np.float64), zip(*found, strict=True) or [()] * 3, strict=False
+        )
+    )
+    columns = {"other": others[first], "own": own[second], "similarity": similarity}
+    table = pa.table(columns)
+    return table.append_column("encoder", pa.repeat(pa.scalar(embedded.encoder), len(table)))
+
+
+def _collected(blocks: Iterator[Pairs]) -> Pairs:
+    found = [Pairs(*(np.empty(0, kind) for kind in (np.int64, np.int64, np.int32))), *blocks]
+    return Pairs(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+
+def _first_of_runs(ordered: pa.Table) -> np.ndarray:
+    """Return the first row of each run of equal keys."""
+    other, own = (ordered[name].to_numpy() for name in _KEYS)
+    fresh = np.ones(len(ordered), bool)
+    fresh[1:] = (other[1:] != other[:-1]) | (own[1:] != own[:-1])
+    return np.flatnonzero(fresh)
+
+
+def _as_candidates(joined: pa.Table) -> pa.Table:
+    """Return joined pairs with all columns of CANDIDATES, and their addresses."""
+    other, own = (joined[name].to_numpy() for name in _KEYS)
+    other_shard, other_row = shards_and_rows(other)
+    shard, row = shards_and_rows(own)
+    known = {"other_shard": other_shard, "other_row": other_row, "shard": shard, "row": row}
+    columns = dict[str, object](known)
+    for field in list(CANDIDATES)[len(known) :]:
+        values = pa.nulls(len(joined), field.type)
+        if field.name in joined.column_names:
+            values = joined[field.name].cast(field.type).combine_chunks()
+        columns[field.name] = values if field.nullable else pc.fill_null(values, False)
+    return pa.table(columns, schema=CANDIDATES)
+
+
+def _nearest(candidates: pa.Table) -> pa.Table:
+    """Return the MOST nearest candidates of each training image, by address."""
+    own, other = (
+        sample_addresses(candidates),
+        sample_addresses(candidates, "other_shard", "other_row"),
+    )
+    farthest = np.iinfo(np.int32).max
+    order = np.lexsort(
+        (
+            other,
+            -pc.fill_null(candidates["similarity"], -2.0).to_numpy(),
+            pc.fill_null(candidates["thumbnail_distance"], farthest).to_numpy(),
+            pc.fill_null(candidates["distance"], FAR).to_numpy(),
+            ~pc.or_(candidates["same_pixels"], candidates["same_bytes"]).to_numpy(),
+            own,
+        )
+    )
+    ranks = _ranks(own[order])
+    kept = order[ranks < MOST]
+    if len(kept) < len(order):
+        _log.warning(
+            "%d candidates left out: more than %d of one image; the nearest are compared",
+            len(order) - len(kept),
+            MOST,
+        )
+    return candidates.take(kept[np.lexsort((other[kept], own[kept]))])
+
+
+def _ranks(keys: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
+    """Return the place of each element within its run of equal keys."""
+    starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]]) if len(keys) else np.empty(0, int)
+    counts = np.diff(np.r_[starts, len(keys)])
+    return np.arange(len(keys)) - np.repeat(starts, counts)

@@ -1,0 +1,40 @@
+"""What the copies audit asks of the other sections of the settings."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from clipaudit.config.checks import known
+from clipaudit.config.pictures import has_pictures, without_pictures
+from clipaudit.copies.settings import Copies
+
+if TYPE_CHECKING:
+    from clipaudit.config.settings import Settings
+
+
+def check(run: "Settings", audit: Copies) -> None:
+    """Refuse a copies audit that the other sections do not fit; raise ValueError."""
+    known(audit.train, run.corpora, "copies.train", "corpora")
+    for name in audit.test_sets:
+        known(name, run.corpora, "copies.test_sets", "corpora")
+    for name in audit.encoders:
+        known(name, run.encoders, "copies.encoders", "encoders")
+    if audit.sample is not None and audit.train in audit.test_sets:
+        raise ValueError(
+            f"copies.sample: {audit.sample}, but {audit.train} is both `train` and a test set, "
+            "which is searched for whole; remove `sample`, or name another test set"
+        )
+
+
+def pictured(audit: Copies) -> Iterator[tuple[str, str]]:
+    """Yield the settings whose corpora must have images, with each corpus."""
+    yield "copies.train", audit.train
+
+
+def searched_sets(run: "Settings", audit: Copies) -> list[str]:
+    """Return the test sets that have images: those that can be searched for."""
+    return [name for name in audit.test_sets if has_pictures(run, name)]
+
+
+def left_out(run: "Settings", audit: Copies) -> list[str]:
+    """Return what is left out for want of images, in sentences."""
+    return list(without_pictures(run, audit.test_sets, "no copies of {them} are searched for."))

@@ -1,0 +1,171 @@
+"""What an image is compared by before its pixels are: digests, perceptual hashes, a thumbnail.
+
+The hash is PDQ (256 bits, Meta's), of the image reduced to 64 x 64 pixels by area averaging, which
+makes it the same for an image in any size: at half the size 100 % of 120 drawings stayed within a
+distance of 31, of which the hash of the whole image kept 90 %. So hashes of other tools do not
+compare with these.
+"""
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+import pdqhash
+import pyarrow as pa
+from jaxtyping import UInt8
+
+from clipaudit.copies.views import Rgb
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.drops import table_of_rows
+from clipaudit.corpora.images import open_picture
+from clipaudit.corpora.reasons import Unusable
+from clipaudit.corpora.shards import first_image, raw_samples
+from clipaudit.errors import InputError
+from clipaudit.progress import Progress
+
+HASH_BYTES = 32
+HASH_SIDE = 64  # pixels that an image is reduced to before it is hashed
+LOW_QUALITY = 50  # PDQ's own advice: below, a hash says little
+THUMBNAIL_SIDE = 8
+THUMBNAIL_BYTES = THUMBNAIL_SIDE * THUMBNAIL_SIDE * 3
+
+IMAGES = pa.schema(
+    [
+        pa.field("shard", pa.int32(), nullable=False),
+        pa.field("row", pa.int32(), nullable=False),
+        pa.field("image_sha256", pa.string(), nullable=False),  # of the file's bytes
+        pa.field("pixels_sha256", pa.string(), nullable=False),  # of width, height and RGB
+        pa.field("quality", pa.int16(), nullable=False),  # PDQ's, 0 to 100, of the whole image
+        # the mean colours of 8 x 8 fields, RGB from 0 to 127: distances are exact in float32
+        pa.field("thumbnail", pa.binary(THUMBNAIL_BYTES), nullable=False),
+    ]
+)
+HASHES = pa.schema(
+    [
+        pa.field("shard", pa.int32(), nullable=False),
+        pa.field("row", pa.int32(), nullable=False),
+        pa.field("view", pa.string(), nullable=False),  # a name of clipaudit.copies.views
+        pa.field("quality", pa.int16(), nullable=False),
+        pa.field("hash", pa.binary(HASH_BYTES), nullable=False),
+    ]
+)
+
+Views = Callable[[Rgb], Iterable[tuple[str, Rgb]]]
+
+_log = logging.getLogger(__name__)
+
+
+class OpenedImage(NamedTuple):
+    """An image of a shard, decoded; `image_sha256` is that of its file's bytes, in hex."""
+
+    shard: int
+    row: int
+    image_sha256: str
+    rgb: Rgb
+
+
+def image_hash(image: Rgb) -> tuple[bytes, int]:
+    """Return the hash of an image, HASH_BYTES, and its quality from 0 to 100.
+
+    Of a quality below LOW_QUALITY the hash says little: the image is too flat.
+    """
+    bits, quality = pdqhash.compute(_resized(image, HASH_SIDE))
+    return np.packbits(bits.astype(np.uint8)).tobytes(), int(quality)
+
+
+def thumbnail(image: Rgb) -> bytes:
+    """Return the mean colours of 8 x 8 fields of an image, THUMBNAIL_BYTES from 0 to 127."""
+    return (_resized(image, THUMBNAIL_SIDE) >> 1).tobytes()
+
+
+def pixels_digest(image: Rgb) -> str:
+    """Return the SHA-256 of an image's width, height and RGB values, in hex."""
+    digest = hashlib.sha256(np.array(image.shape, dtype="<i4").tobytes())
+    digest.update(np.ascontiguousarray(image).data)
+    return digest.hexdigest()
+
+
+def open_images(
+    shards: Sequence[tuple[int, Path]], samples: pa.Table, what: str
+) -> Iterator[OpenedImage]:
+    """Yield the images of the rows in `samples`, ordered by (shard, row) as these are.
+
+    `shards` gives each shard number's tar, ascending. InputError for a tar that is not the one
+    that was indexed. `what` is what the log calls the work.
+    """
+    addresses = sample_addresses(samples)
+    assert np.all(np.diff(addresses) > 0), "samples come sorted by (shard, row)"
+    progress, done = Progress(_log, what, total=len(samples), unit="images"), 0
+    for number, path in shards:
+        rows = set((addresses[addresses >> 32 == number] & 0xFFFFFFFF).tolist())
+        found = 0
+        for sample in raw_samples(path, rows.__contains__) if rows else ():
+            found += 1
+            image = first_image(sample.members)
+            if image is None:
+                raise _changed(path, sample.row, sample.detail or "it has no image")
+            yield OpenedImage(number, sample.row, _sha256(image), _decoded(image, path, sample.row))
+            done += 1
+            progress.note(done)
+        if found != len(rows):
+            raise _changed(path, max(rows), f"{found} of {len(rows)} indexed samples are there")
+
+
+def hash_images(images: Iterable[OpenedImage], views: Views) -> tuple[pa.Table, pa.Table]:
+    """Return IMAGES, a row an image, and HASHES, a row for each of its views, in order."""
+    facts: list[tuple[object, ...]] = []
+    hashes: list[tuple[object, ...]] = []
+    for shard, row, digest, rgb in images:
+        quality = 0
+        for name, view in views(rgb):
+            code, own_quality = image_hash(view)
+            quality = own_quality if not hashes or hashes[-1][:2] != (shard, row) else quality
+            hashes.append((shard, row, name, own_quality, code))
+        facts.append((shard, row, digest, pixels_digest(rgb), quality, thumbnail(rgb)))
+    return table_of_rows(facts, IMAGES), table_of_rows(hashes, HASHES)
+
+
+def hash_array(hashes: pa.Table) -> UInt8[np.ndarray, "n 32"]:
+    """Return the column `hash` of HASHES as rows of bytes."""
+    return _binary_rows(hashes["hash"], HASH_BYTES)
+
+
+def thumbnail_array(images: pa.Table) -> UInt8[np.ndarray, "n 192"]:
+    """Return the column `thumbnail` of IMAGES as rows of bytes."""
+    return _binary_rows(images["thumbnail"], THUMBNAIL_BYTES)
+
+
+def _binary_rows(column: pa.ChunkedArray, width: int) -> UInt8[np.ndarray, "n width"]:
+    joined = column.combine_chunks()
+    values = np.frombuffer(joined.buffers()[1] or b"", dtype=np.uint8)
+    start = joined.offset * width
+    return values[start : start + len(joined) * width].reshape(len(joined), width)
+
+
+def _resized(image: Rgb, side: int) -> Rgb:
+    """Return an image as a square: by area averaging, or linearly where it is smaller."""
+    shrinks = min(image.shape[:2]) >= side
+    how = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
+    return cv2.resize(np.ascontiguousarray(image), (side, side), interpolation=how)
+
+
+def _decoded(image: bytes, path: Path, row: int) -> Rgb:
+    try:
+        return np.asarray(open_picture(image).rgb)
+    except Unusable as error:
+        raise _changed(path, row, f"{error.reason} {error.detail}".strip()) from error
+
+
+def _sha256(image: bytes) -> str:
+    return hashlib.sha256(image).hexdigest()
+
+
+def _changed(path: Path, row: int, why: str) -> InputError:
+    return InputError(
+        f"{path}: row {row}: {why}, but the index has a usable image. The tar was changed after "
+        "indexing: index it again."
+    )

@@ -1,0 +1,30 @@
+"""The names of the manifests that the copies audit makes."""
+
+from typing import TYPE_CHECKING
+
+from clipaudit.copies.checks import searched_sets
+from clipaudit.copies.settings import Copies
+
+if TYPE_CHECKING:
+    from clipaudit.config.settings import Settings
+
+WITHOUT_COPIES, WITHOUT_REPEATS = "without-copies", "without-repeats"
+
+
+def copies_prunings(run: "Settings", audit: Copies) -> list[str]:
+    """Return the prunings of the training corpus that the audit makes.
+
+    None where only a sample was searched: the other images may be copies, too.
+    """
+    if audit.sample is not None:
+        return []
+    found = [WITHOUT_COPIES] if searched_sets(run, audit) else []
+    return [*found, WITHOUT_REPEATS] if audit.repeats else found
+
+
+def copies_manifests(run: "Settings", audit: Copies) -> dict[str, dict[str, str]]:
+    """Return the manifests of the audit: the corpora of their rows, and how each is pruned."""
+    return {
+        f"{audit.train}-{pruning}": {audit.train: pruning}
+        for pruning in copies_prunings(run, audit)
+    }

@@ -1,0 +1,43 @@
+"""The images that copies are made of for the calibration, opened."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from clipaudit.copies.calibrating import Original, pick_originals
+from clipaudit.copies.verified import COMPARED_SIDE
+from clipaudit.copies.views import reduced
+from clipaudit.corpora.images import open_picture
+from clipaudit.corpora.lookup import paths_by_corpus, read_pictures
+from clipaudit.store.actions import LabelledFile
+
+
+def read_originals(
+    samples: Sequence[LabelledFile],
+    tars: Sequence[Path],
+    shards: Mapping[str, int],
+    *,
+    count: int,
+    seed: int,
+) -> list[Original]:
+    """Return the originals that `pick_originals` picks, by corpus, then address.
+
+    `shards` gives the corpora, and how many of the `tars`, in their order, are each one's.
+    """
+    tables = {
+        corpus: pa.concat_tables(
+            file.table("shard", "row") for file in samples if file.labels["corpus"] == corpus
+        )
+        for corpus in shards
+    }
+    picked = pick_originals(tables, count=count, seed=seed)
+    paths = paths_by_corpus(tars, shards.items())
+    originals = []
+    for corpus, addresses in picked.items():
+        files = read_pictures(paths[corpus], addresses.tolist())
+        for address in addresses.tolist():
+            rgb = np.asarray(open_picture(files[address]).rgb)
+            originals.append(Original(corpus, address, reduced(rgb, COMPARED_SIDE)))
+    return originals

@@ -1,0 +1,92 @@
+"""Are test images in the training data? The answer, from tables of verified copies."""
+
+from collections.abc import Iterator, Sequence
+
+from clipaudit.plaindata import Row
+from clipaudit.plaintext import plain
+from clipaudit.reports.answers import Answer, Sentence, Tables, cannot, listed
+from clipaudit.reports.layouts import count, interval, percent
+
+
+def copies_answer(tables: Tables) -> Answer:
+    """Return the answer of the copies audit; what its tables lack is left out."""
+    rows = tables.get("copies_summary", ())
+    return Answer(
+        _headline(rows),
+        (*_of_tests(rows), *_repeats(tables), *_recall(tables)),
+        ("Test set", "Images", "With a copy", "Of them, %"),
+        tuple(
+            (
+                plain(row["testset_title"]),
+                count(row["images"]),
+                count(row["with_copy"]),
+                _share(row, "share"),
+            )
+            for row in rows
+        ),
+        "A copy is the same image, re-encoded, resized or edited: each pair was compared pixel by "
+        "pixel. No model was asked.",
+    )
+
+
+def _headline(rows: Sequence[Row]) -> str:
+    if not rows:
+        return cannot("no test set was searched for")
+    found = [row for row in rows if row["with_copy"]]
+    if not found:
+        return f"No copy of an image of {listed([row['testset_title'] for row in rows])} was found."
+    most = max(found, key=lambda row: row["share"])
+    return (
+        f"Yes: {count(most['with_copy'])} of {count(most['images'])} images of "
+        f"{plain(most['testset_title'])} have a copy in the training data, {_share(most, 'share')}"
+        f"{'' if len(found) == 1 else f', and {len(found) - 1} more test sets have some'}."
+    )
+
+
+def _of_tests(rows: Sequence[Row]) -> Iterator[Sentence]:
+    kinds = {
+        "identical_bytes": "identical bytes",
+        "identical_pixels": "identical pixels",
+        "resized": "re-encoded or resized",
+        "edited": "edited",
+    }
+    for row in rows:
+        parts = [f"{count(row[name])} {kind}" for name, kind in kinds.items() if row[name]]
+        what = f" ({', '.join(parts)})" if parts else ""
+        yield Sentence(
+            f"{plain(row['testset_title'])}: {count(row['with_copy'])} of {count(row['images'])} "
+            f"images have a copy{what}; {count(row['training_images'])} training images are "
+            "copies of them.",
+            "copies_summary",
+        )
+
+
+def _repeats(tables: Tables) -> Iterator[Sentence]:
+    for row in tables.get("copies_within", ()):
+        yield Sentence(
+            f"{count(row['repeats'])} of {count(row['images'])} images of "
+            f"{plain(row['corpus_title'])} repeat another one, {_share(row, 'share')}; the largest "
+            f"group has {count(row['largest'])}.",
+            "copies_within",
+        )
+
+
+def _recall(tables: Tables) -> Iterator[Sentence]:
+    """Say what the search can be trusted to find: the control of what it did not find."""
+    rows = [row for row in tables.get("copies_calibration", ()) if row["verified"] is not None]
+    for method in dict.fromkeys(row["method_title"] for row in rows):
+        own = [row for row in rows if row["method_title"] == method]
+        missed = [row for row in own if row["verified_share"] < 0.5]
+        names = listed(list(dict.fromkeys(row["transformation"] for row in missed)))
+        tail = f"; less than half of some made by {names}" if missed else ""
+        found, made = (sum(row[name] for row in own) for name in ("verified", "copies"))
+        yield Sentence(
+            f"Of {count(made)} copies that were made on purpose, {plain(method)} finds "
+            f"{percent(found / made, digits=1)} %{tail}.",
+            "copies_calibration",
+        )
+
+
+def _share(row: Row, name: str) -> str:
+    bounds = interval(row[f"{name}_low"], row[f"{name}_high"])
+    return f"{percent(row[name], digits=1)} % {bounds}".strip()

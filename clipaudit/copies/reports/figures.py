@@ -1,0 +1,38 @@
+"""The figures of the copies audit: what the calibration found."""
+
+from clipaudit.config.settings import Settings
+from clipaudit.copies.reports.tables import calibration_files, methods
+from clipaudit.copies.settings import Copies
+from clipaudit.reports.specification import ReportFigure, ReportTable, titled
+
+STAGES = titled("stage", [("found", "candidate"), ("verified", "candidate, verified by pixels")])
+
+
+def copies_figures(run: Settings) -> dict[str, ReportFigure]:
+    """Return the figures that the settings ask for, by name."""
+    audit = run.section(Copies)
+    if audit is None:
+        return {}
+    return {"copies_recall": _recall(audit), "copies_trade_off": _trade_off(audit)}
+
+
+def _recall(audit: Copies) -> ReportFigure:
+    relations = {"methods": methods(audit), "stages": STAGES}
+    inputs = {"calibration": calibration_files(audit, "copies")}
+    return ReportFigure(
+        ReportTable("copies_recall", inputs, relations),
+        "dots",
+        "Copies that were made on purpose and found again (%), by what was done to the image. "
+        "Exact 95 % intervals.",
+        {"x_label": "found (%)", "scale": "percent", "empty": "no threshold was chosen"},
+    )
+
+
+def _trade_off(audit: Copies) -> ReportFigure:
+    inputs = {"thresholds": calibration_files(audit, "thresholds")}
+    return ReportFigure(
+        ReportTable("copies_trade_off", inputs, {"methods": methods(audit)}),
+        "trade_off",
+        "Made copies found, and pairs of different images that are candidates by mistake, per "
+        "million pairs, at every threshold; a mark stands at the threshold that is used.",
+    )

@@ -1,0 +1,66 @@
+"""Which galleries the copies audit has, and what they are made from."""
+
+from clipaudit.config.settings import Settings
+from clipaudit.copies.checks import searched_sets
+from clipaudit.copies.settings import Copies
+from clipaudit.copies.shown_pairs import PairOptions
+from clipaudit.reports.specification import Gallery, gallery_of, part_files
+
+
+def copies_galleries(run: Settings) -> dict[str, Gallery]:
+    """Return the galleries that the settings ask for, by name: pairs of each test set, repeats."""
+    audit = run.section(Copies)
+    if audit is None:
+        return {}
+    found = {}
+    for name in searched_sets(run, audit):
+        found[f"copies_of_{name}"] = _copies(run, audit, name)
+        found[f"copies_lookalikes_{name}"] = _lookalikes(run, audit, name)
+    if audit.repeats:
+        found["copies_repeats"] = _repeats(run, audit)
+    return found
+
+
+def _copies(run: Settings, audit: Copies, name: str) -> Gallery:
+    caption = (
+        f"Images of {run.title(name)} (left) and copies of them in {run.title(audit.train)} "
+        "(right): of each test image the nearest one, kinds sharing the places."
+    )
+    return _gallery(run, audit, name, "copies", caption)
+
+
+def _lookalikes(run: Settings, audit: Copies, name: str) -> Gallery:
+    caption = (
+        f"Images of {run.title(name)} (left) and images of {run.title(audit.train)} (right) that "
+        "are candidates, but no copies, by their pixels; those that agree most."
+    )
+    return _gallery(run, audit, name, "lookalikes", caption)
+
+
+def _repeats(run: Settings, audit: Copies) -> Gallery:
+    caption = (
+        f"Images of {run.title(audit.train)} (right) that repeat an earlier one (left): of each "
+        "earlier image the nearest one, kinds sharing the places."
+    )
+    return _gallery(run, audit, audit.train, "copies", caption, folder="repeats")
+
+
+def _gallery(
+    run: Settings,
+    audit: Copies,
+    other: str,
+    which: str,
+    caption: str,
+    folder: str | None = None,
+) -> Gallery:
+    options = PairOptions(
+        "copies" if which == "copies" else "lookalikes",
+        other,
+        run.title(other),
+        audit.train,
+        run.title(audit.train),
+        audit.shown,
+    )
+    inputs = {"copies": part_files(run, folder or f"copies/{other}", [audit.train])}
+    corpora = list(dict.fromkeys([other, audit.train]))
+    return gallery_of(run, corpora, options=options, inputs=inputs, caption=caption)

@@ -1,0 +1,141 @@
+"""How the tables of the copies audit look in print: headings, captions, lines."""
+
+from collections.abc import Mapping
+
+from clipaudit.plaindata import Row
+from clipaudit.reports.layouts import (
+    MISSING,
+    Layout,
+    Line,
+    Listing,
+    count,
+    interval,
+    number,
+    percent,
+)
+
+
+def _share(row: Row, name: str) -> str:
+    if row[name] is None:
+        return MISSING
+    return f"{percent(row[name], digits=1)} {interval(row[f'{name}_low'], row[f'{name}_high'])}"
+
+
+def _threshold(row: Row) -> str:
+    if row["threshold"] is None:
+        return "none"
+    given = ", as the settings say" if row["is_given"] else ""
+    return f"{row['threshold']:.6g}{given}"
+
+
+def _place(row: Row, shard: str, position: str) -> str:
+    return f"{row[shard]}:{row[position]}"
+
+
+LAYOUTS: Mapping[str, Layout | Listing] = {
+    "copies_calibration": Layout(
+        caption="Copies that were made of this run's own images, and looked for among the others "
+        "(%): those whose original is a candidate, and of these those that pixels call copies. "
+        "Intervals are exact.",
+        corner="Copy",
+        lead="Copies",
+        row="way",
+        column="method",
+        lines=(
+            Line(
+                "",
+                lambda row: _share(row, "found_share"),
+                lambda row: count(row["copies"]),
+            ),
+            Line("verified by pixels", lambda row: _share(row, "verified_share")),
+        ),
+    ),
+    "copies_groups": Listing(
+        caption="The largest groups of training images that repeat each other. The view "
+        "`repeat_groups` lists the images of each.",
+        corner="First image",
+        name=lambda row: _place(row, "shard", "row"),
+        fields={"Images": lambda row: count(row["size"])},
+    ),
+    "copies_pairs": Listing(
+        caption="Test images and training images that copy them, the nearest first. An image is "
+        "named by its shard and row. The view `copies` lists all pairs.",
+        corner="Test set",
+        name=lambda row: row["testset_title"],
+        fields={
+            "Test image": lambda row: _place(row, "test_shard", "test_row"),
+            "Training image": lambda row: _place(row, "shard", "row"),
+            "Kind": lambda row: row["kind"],
+            "Edits": lambda row: row["edits"],
+            "Differing bits of 256": lambda row: count(row["distance"]) or MISSING,
+            "Similarity": lambda row: number(row["similarity"], digits=4) or MISSING,
+            "Agreement, %": lambda row: percent(row["agreement"], digits=1) or MISSING,
+        },
+    ),
+    "copies_planted": Listing(
+        caption="Training images of the made world that copy an image of the searched set, with "
+        "slight noise, and how many of them were found: as candidates, called copies, and by the "
+        "kind that was planted. Besides: pairs of images that copy nothing.",
+        corner="Searched",
+        name=lambda row: row["searched_title"],
+        fields={
+            "Planted": lambda row: count(row["planted"]),
+            "Candidates": lambda row: count(row["candidates"]),
+            "Called copies": lambda row: count(row["verified"]),
+            "Of the right kind": lambda row: count(row["named"]),
+            "Candidates besides": lambda row: count(row["candidates_besides"]),
+            "Called copies besides": lambda row: count(row["verified_besides"]),
+        },
+    ),
+    "copies_summary": Listing(
+        caption="Test images of which the training corpus holds a copy, by the kind of the nearest "
+        "copy, and training images that are copies. Lookalikes are candidate pairs that are no "
+        "copies by their pixels. Intervals of 95 % are exact.",
+        corner="Test set",
+        name=lambda row: row["testset_title"],
+        fields={
+            "Images": lambda row: count(row["images"]),
+            "With a copy": lambda row: count(row["with_copy"]),
+            "With a copy, %": lambda row: _share(row, "share"),
+            "Identical bytes": lambda row: count(row["identical_bytes"]),
+            "Identical pixels": lambda row: count(row["identical_pixels"]),
+            "Re-encoded or resized": lambda row: count(row["resized"]),
+            "Edited": lambda row: count(row["edited"]),
+            "Training images searched": lambda row: count(row["searched"]),
+            "That are copies": lambda row: count(row["training_images"]),
+            "That are copies, %": lambda row: _share(row, "training_share"),
+            "Lookalikes": lambda row: count(row["lookalikes"]),
+            "Too flat for the hash": lambda row: count(row["flat"]),
+        },
+    ),
+    "copies_thresholds": Listing(
+        caption="The threshold of each method: the largest distance of two hashes, in bits of 256, "
+        "or the lowest similarity. It is the loosest at which candidates by mistake, among pairs "
+        "of different images, stay within the asked rate.",
+        corner="Method",
+        name=lambda row: row["method_title"],
+        fields={
+            "Threshold": _threshold,
+            "Pairs of different images": lambda row: count(row["negative_pairs"]),
+            "Of these candidates": lambda row: count(row["false_positives"]) or MISSING,
+            "Per million": lambda row: number(row["per_million"]) or MISSING,
+            "At most (95 %)": lambda row: number(row["per_million_high"]) or MISSING,
+            "Asked": lambda row: number(row["asked_per_million"]),
+            "Made copies found, %": lambda row: percent(row["recall"], digits=1) or MISSING,
+            "Note": lambda row: row["note"] or "",
+        },
+    ),
+    "copies_within": Listing(
+        caption="Training images that repeat another one: those beyond the first of each group. "
+        "Copies of copies are of one group. Intervals of 95 % are exact.",
+        corner="Corpus",
+        name=lambda row: row["corpus_title"],
+        fields={
+            "Images": lambda row: count(row["images"]),
+            "Repeats": lambda row: count(row["repeats"]),
+            "Repeats, %": lambda row: _share(row, "share"),
+            "Groups": lambda row: count(row["groups"]),
+            "Largest group": lambda row: count(row["largest"]),
+        },
+    ),
+}

@@ -1,0 +1,96 @@
+"""Pairs of images side by side: what was found, and what the pixels say of it.
+
+Measures are in inches in print, y grows downwards.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from clipaudit.copies.shown_pairs import PairOptions
+from clipaudit.corpora.addresses import sample_address
+from clipaudit.plaindata import Row
+from clipaudit.reports.drawing import PALETTE, WIDTHS, style
+from clipaudit.reports.flowing import LINE, Word, words_of
+from clipaudit.reports.paper import Paper, decoded, in_lines, shown_text
+from clipaudit.reports.shown_pictures import Pictures
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+
+WIDTH = WIDTHS["double"]
+COLUMNS = 3  # pairs beside each other
+MARGIN, GAP, WITHIN = 0.04, 0.16, 0.04  # around, between pairs, between the images of a pair
+SIDE = ((WIDTH - 2 * MARGIN - (COLUMNS - 1) * GAP) / COLUMNS - WITHIN) / 2
+WORDS = 4 * LINE  # what stands below a pair
+THUMBNAIL = 160  # pixels of an image's longer side
+
+
+def draw_pairs(
+    table: pa.Table, pictures: Pictures, options: PairOptions
+) -> "matplotlib.figure.Figure":
+    """Return the drawing of SHOWN_PAIRS, three beside each other.
+
+    On the left of each pair stands the image that was searched for. `pictures` holds the image
+    file of each image, or its uid. Without pairs the figure says so.
+    """
+    rows = table.to_pylist()
+    with style():
+        if not rows:
+            return _empty(options)
+        bands = -(-len(rows) // COLUMNS)
+        paper = Paper(WIDTH, 2 * MARGIN + bands * (SIDE + WORDS) + (bands - 1) * GAP)
+        for number, row in enumerate(rows):
+            x = MARGIN + number % COLUMNS * (2 * SIDE + WITHIN + GAP)
+            y = MARGIN + number // COLUMNS * (SIDE + WORDS + GAP)
+            _pair(paper, row, pictures, options, x, y)
+        return paper.figure
+
+
+def _pair(
+    paper: Paper, row: Row, pictures: Pictures, options: PairOptions, x: float, y: float
+) -> None:
+    other = options.other, sample_address(row["other_shard"], row["other_row"])
+    own = options.corpus, sample_address(row["shard"], row["row"])
+    for at, key in ((x, other), (x + SIDE + WITHIN, own)):
+        spot = paper.picture(decoded(pictures[key]), at, y, SIDE, pixels=THUMBNAIL)
+        if spot is not None:
+            paper.frame(spot)
+    width = 2 * SIDE + WITHIN
+    heads = [Word(word.text, bold=True) for word in words_of(shown_text(_kind(row)))]
+    below = paper.lines(x, y + SIDE + WITHIN, in_lines(heads, width, 1))
+    for text in (_places(row, options), _numbers(row)):
+        words = words_of(shown_text(text), PALETTE["quiet"])
+        below = paper.lines(x, below, in_lines(words, width, 1))
+
+
+def _kind(row: Row) -> str:
+    return f"{row['kind']}: {row['edits']}" if row["edits"] else str(row["kind"])
+
+
+def _places(row: Row, options: PairOptions) -> str:
+    return (
+        f"{options.other} {row['other_shard']}:{row['other_row']}, "
+        f"{options.corpus} {row['shard']}:{row['row']}"
+    )
+
+
+def _numbers(row: Row) -> str:
+    """Say by which numbers a pair was found and decided."""
+    found: Sequence[str] = [
+        f"{row['distance']} of 256 bits differ" if row["distance"] is not None else "",
+        f"similarity {row['similarity']:.3f}" if row["similarity"] is not None else "",
+        f"{row['agreement']:.0%} agrees" if row["agreement"] is not None else "",
+    ]
+    return ", ".join(each for each in found if each)
+
+
+def _empty(options: PairOptions) -> "matplotlib.figure.Figure":
+    """Say that there is no pair: a figure that is asked for is there."""
+    what = "no copy" if options.which == "copies" else "no lookalike"
+    where = "" if options.other == options.corpus else f" of an image of {options.other_title}"
+    text = shown_text(f"There is {what}{where} in {options.title}.")
+    paper = Paper(WIDTH, 2 * MARGIN + 2 * LINE)
+    paper.lines(MARGIN, MARGIN, in_lines(words_of(text), WIDTH - 2 * MARGIN, 2))
+    return paper.figure

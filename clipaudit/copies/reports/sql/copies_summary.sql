@@ -1,0 +1,86 @@
+-- How many images of each test set have a copy in the training corpus, by the kind of the nearest.
+-- One row per test set, in the order of the view `testsets`.
+--
+-- testsets  position, testset, title
+-- images    corpus, shard, row, quality
+-- copies    testset, other_shard, other_row, corpus, shard, row, kind
+-- kinds     position, kind: of copies, from the nearest to the farthest
+-- $train    the training corpus
+with totals as (
+    select
+        corpus,
+        count(*) as images,
+        count(*) filter (where quality < 50) as flat,
+    from images
+    group by corpus
+),
+
+of_tests as (
+    select
+        copies.testset,
+        copies.other_shard,
+        copies.other_row,
+        min(kinds.position) as nearest,
+    from copies
+    inner join kinds on kinds.kind = copies.kind
+    group by all
+),
+
+of_training as (
+    select
+        copies.testset,
+        count(distinct (copies.shard, copies.row)) as training_images,
+    from copies
+    inner join kinds on kinds.kind = copies.kind
+    group by copies.testset
+),
+
+counted as (
+    select
+        testset,
+        count(*) as with_copy,
+        count(*) filter (where nearest = 0) as identical_bytes,
+        count(*) filter (where nearest = 1) as identical_pixels,
+        count(*) filter (where nearest = 2) as resized,
+        count(*) filter (where nearest = 3) as edited,
+    from of_tests
+    group by testset
+),
+
+compared as (
+    select
+        testset,
+        count(*) filter (where kind = 'lookalike') as lookalikes,
+    from copies
+    group by testset
+)
+
+select
+    testsets.position,
+    testsets.testset,
+    testsets.title as testset_title,
+    coalesce(tests.images, 0) as images,
+    coalesce(tests.flat, 0) as flat, -- images too flat for the hash, compared by thumbnails
+    coalesce(counted.with_copy, 0) as with_copy, -- test images of which a copy was found
+    coalesce(counted.with_copy, 0) / tests.images as share, -- of the test images
+    exact_interval(coalesce(counted.with_copy, 0), tests.images).low as share_low,
+    exact_interval(coalesce(counted.with_copy, 0), tests.images).high as share_high,
+    coalesce(counted.identical_bytes, 0) as identical_bytes,
+    coalesce(counted.identical_pixels, 0) as identical_pixels,
+    coalesce(counted.resized, 0) as resized, -- re-encoded or resized
+    coalesce(counted.edited, 0) as edited,
+    coalesce(training.images, 0) as searched, -- training images
+    coalesce(of_training.training_images, 0) as training_images, -- that are copies
+    coalesce(of_training.training_images, 0) / training.images as training_share,
+    exact_interval(coalesce(of_training.training_images, 0), training.images).low
+        as training_share_low,
+    exact_interval(coalesce(of_training.training_images, 0), training.images).high
+        as training_share_high,
+    coalesce(compared.lookalikes, 0) as lookalikes, -- candidate pairs that pixels refuted
+from testsets
+left join totals as tests on tests.corpus = testsets.testset
+left join totals as training on training.corpus = $train
+left join counted on counted.testset = testsets.testset
+left join of_training on of_training.testset = testsets.testset
+left join compared on compared.testset = testsets.testset
+order by testsets.position

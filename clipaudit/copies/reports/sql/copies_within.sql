@@ -1,0 +1,32 @@
+-- How many images of the training corpus repeat others, and how large the groups are.
+-- One row.
+--
+-- images   corpus, shard, row
+-- groups   first_shard, first_row, size: one row per image of a group of repeats
+-- $train   the training corpus
+-- $title   what tables call it
+with totals as (
+    select count(*) as images from images where corpus = $train
+),
+
+grouped as (
+    select
+        count(*) as in_groups,
+        count(distinct (first_shard, first_row)) as groups,
+        max(size) as largest,
+    from groups
+)
+
+select
+    0 as position,
+    $title as corpus_title,
+    totals.images, -- that were searched
+    grouped.in_groups, -- images that are in a group of two or more
+    grouped.groups,
+    grouped.in_groups - grouped.groups as repeats, -- images beyond the first of each group
+    (grouped.in_groups - grouped.groups) / totals.images as share, -- repeats / images
+    exact_interval(grouped.in_groups - grouped.groups, totals.images).low as share_low,
+    exact_interval(grouped.in_groups - grouped.groups, totals.images).high as share_high,
+    coalesce(grouped.largest, 0) as largest, -- images of the largest group
+from totals
+cross join grouped

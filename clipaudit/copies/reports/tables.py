@@ -1,0 +1,132 @@
+"""The tables of the copies audit that the settings ask for."""
+
+from clipaudit.config.settings import Settings
+from clipaudit.copies.checks import left_out, searched_sets
+from clipaudit.copies.kinds import COPIES
+from clipaudit.copies.settings import HASH, Copies
+from clipaudit.reports.specification import (
+    RelationRow,
+    ReportTable,
+    corpus_rows,
+    numbered,
+    part_files,
+)
+
+LISTED_PAIRS, LISTED_GROUPS = 100, 20
+KINDS = numbered({"kind": kind} for kind in COPIES)
+
+
+def copies_tables(run: Settings) -> dict[str, ReportTable]:
+    """Return the tables of the audit that the settings ask for, by name."""
+    audit = run.section(Copies)
+    if audit is None:
+        return {}
+    tables = {
+        "copies_calibration": _calibration(audit),
+        "copies_thresholds": _thresholds(audit),
+    }
+    if searched_sets(run, audit):
+        tables |= {"copies_summary": _summary(run, audit), "copies_pairs": _pairs(run, audit)}
+    if audit.repeats:
+        tables |= {"copies_within": _within(run, audit), "copies_groups": _groups(audit)}
+    if run.corpora[audit.train].world is not None:
+        tables["copies_planted"] = _planted(run, audit)
+    return tables
+
+
+def pair_files(run: Settings, audit: Copies) -> list[str]:
+    """Return the pointers of the pairs of all test sets and parts."""
+    return [
+        path
+        for name in searched_sets(run, audit)
+        for path in part_files(run, f"copies/{name}", [audit.train])
+    ]
+
+
+def methods(audit: Copies) -> list[RelationRow]:
+    """Return the relation `methods`: position, method, title, and the threshold that is given."""
+    distance = None if isinstance(audit.distance, str) else float(audit.distance)
+    given = {HASH: distance, **{name: audit.similarity.get(name) for name in audit.encoders}}
+    return numbered(
+        {"method": name, "title": name, "given": threshold} for name, threshold in given.items()
+    )
+
+
+def calibration_files(audit: Copies, name: str) -> list[str]:
+    """Return the pointers of the calibration of all methods: `copies` or `thresholds`."""
+    folders = ["hash_calibration", *(f"calibration/{each}" for each in audit.encoders)]
+    return [f"{folder}/{name}.json" for folder in folders]
+
+
+def _summary(run: Settings, audit: Copies) -> ReportTable:
+    tests = searched_sets(run, audit)
+    return ReportTable(
+        "copies_summary",
+        {
+            "images": part_files(run, "images", list(dict.fromkeys([audit.train, *tests]))),
+            "copies": pair_files(run, audit),
+        },
+        {"testsets": corpus_rows(run, "testset", tests), "kinds": KINDS},
+        {"train": audit.train},
+        _notes(run, audit),
+    )
+
+
+def _pairs(run: Settings, audit: Copies) -> ReportTable:
+    tests = searched_sets(run, audit)
+    return ReportTable(
+        "copies_pairs",
+        {"copies": pair_files(run, audit)},
+        {"testsets": corpus_rows(run, "testset", tests), "kinds": KINDS},
+        {"shown": LISTED_PAIRS},
+        _notes(run, audit),
+    )
+
+
+def _within(run: Settings, audit: Copies) -> ReportTable:
+    return ReportTable(
+        "copies_within",
+        {
+            "images": part_files(run, "images", [audit.train]),
+            "groups": [f"repeat_groups/{audit.train}.json"],
+        },
+        {},
+        {"train": audit.train, "title": run.title(audit.train)},
+        _notes(run, audit),
+    )
+
+
+def _groups(audit: Copies) -> ReportTable:
+    inputs = {"groups": [f"repeat_groups/{audit.train}.json"]}
+    return ReportTable("copies_groups", inputs, {}, {"shown": LISTED_GROUPS})
+
+
+def _planted(run: Settings, audit: Copies) -> ReportTable:
+    tests = searched_sets(run, audit)
+    searched = [*tests, audit.train] if audit.repeats else tests
+    relations = {"searched_sets": corpus_rows(run, "testset", searched)}
+    return ReportTable(
+        "copies_planted", {"planted": [f"planted_copies/{audit.train}.json"]}, relations
+    )
+
+
+def _calibration(audit: Copies) -> ReportTable:
+    inputs = {"calibration": calibration_files(audit, "copies")}
+    return ReportTable("copies_calibration", inputs, {"methods": methods(audit)})
+
+
+def _thresholds(audit: Copies) -> ReportTable:
+    inputs = {"thresholds": calibration_files(audit, "thresholds")}
+    return ReportTable("copies_thresholds", inputs, {"methods": methods(audit)})
+
+
+def _notes(run: Settings, audit: Copies) -> list[str]:
+    """Say what was left out: corpora without images, and what a sample does not show."""
+    notes = left_out(run, audit)
+    if audit.sample is not None:
+        notes.append(
+            f"Up to {audit.sample} images of {run.title(audit.train)} were searched, drawn with "
+            f"seed {audit.seed}: counts of test images are lower bounds, and intervals of training "
+            "images are for the whole corpus."
+        )
+    return notes

@@ -1,0 +1,59 @@
+"""Which pairs a gallery of copies shows."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from clipaudit.copies.kinds import COPIES, LOOKALIKE
+from clipaudit.copies.verified import PAIRS
+from clipaudit.corpora.addresses import sample_addresses
+
+SHOWN_PAIRS = pa.schema([pa.field("place", pa.int32(), nullable=False), *PAIRS])
+
+
+@dataclass(frozen=True)
+class PairOptions:
+    """What a gallery of pairs shows: up to `count`; the corpora of both images, and their titles.
+
+    `which` are the pairs that pixels call copies, or those that they refute.
+    """
+
+    which: Literal["copies", "lookalikes"]
+    other: str
+    other_title: str
+    corpus: str
+    title: str
+    count: int
+
+
+def pick_pairs(pairs: pa.Table, options: PairOptions) -> pa.Table:
+    """Return SHOWN_PAIRS: of each searched image its nearest pair, the nearest kind first.
+
+    Kinds share the places evenly; what one leaves empty the others fill. Within a kind, pairs that
+    agree most come first; lookalikes are those that agree most, too. Ties: the lowest addresses.
+    """
+    is_lookalike = pc.equal(pairs["kind"], LOOKALIKE)
+    kinds = [LOOKALIKE] if options.which == "lookalikes" else list(COPIES)
+    wanted = pairs.filter(
+        is_lookalike if options.which == "lookalikes" else pc.invert(is_lookalike)
+    )
+    ranked = wanted.append_column("rank", pc.index_in(wanted["kind"], value_set=pa.array(kinds)))
+    ranked = ranked.append_column("doubt", pc.subtract(1.0, pc.fill_null(ranked["agreement"], 1.0)))
+    order = ("rank", "doubt", "other_shard", "other_row", "shard", "row")
+    ranked = ranked.sort_by([(name, "ascending") for name in order])
+    _, first = np.unique(sample_addresses(ranked, "other_shard", "other_row"), return_index=True)
+    nearest = ranked.take(np.sort(first))
+    chosen = nearest.take(_shared_out(nearest["rank"].to_numpy(), options.count))
+    places = pa.array(np.arange(len(chosen), dtype=np.int32))
+    columns = {"place": places, **{name: chosen[name] for name in PAIRS.names}}
+    return pa.table(columns, schema=SHOWN_PAIRS)
+
+
+def _shared_out(ranks: np.ndarray, count: int) -> np.ndarray:
+    """Return the positions of up to `count` elements of sorted ranks, each rank's turn by turn."""
+    starts = np.searchsorted(ranks, ranks)
+    turn = np.arange(len(ranks)) - starts  # the n-th of its rank
+    return np.sort(np.lexsort((ranks, turn))[:count])

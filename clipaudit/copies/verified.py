@@ -1,0 +1,103 @@
+"""Candidate pairs with what their pixels say: which are copies, and of what kind."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from clipaudit.copies.candidates import CANDIDATES
+from clipaudit.copies.kinds import IDENTICAL_BYTES, IDENTICAL_PIXELS
+from clipaudit.copies.verification import Verdict, verify
+from clipaudit.copies.views import Rgb, reduced
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.images import open_picture
+
+BLOCK = 2_000  # candidates whose images are held at once: memory, never results
+COMPARED_SIDE = 512  # pixels of the longer side that images are compared at
+
+PAIRS = pa.schema(
+    [
+        *CANDIDATES,
+        pa.field("kind", pa.string(), nullable=False),  # see clipaudit.copies.kinds
+        pa.field("edits", pa.string(), nullable=False),  # names, with commas between them
+        # what the kind was decided by; null where digests decided
+        pa.field("method", pa.string()),
+        pa.field("agreement", pa.float64()),  # share of the content that agrees
+        pa.field("covered_other", pa.float64()),  # share of the area that the other image shows
+        pa.field("covered", pa.float64()),
+        pa.field("correlation", pa.float64()),
+        pa.field("inliers", pa.int32()),
+    ]
+)
+
+# The image files of some samples, by address.
+Read = Callable[[Iterable[int]], Mapping[int, bytes]]
+
+
+def verify_candidates(candidates: pa.Table, others: Read, own: Read) -> Iterator[pa.Table]:
+    """Yield CANDIDATES as PAIRS, in their order, BLOCK rows at a time.
+
+    Pairs of equal bytes or pixels are decided without opening them. `others` reads the images that
+    are searched for, `own` the training images.
+    """
+    for start in range(0, len(candidates), BLOCK):
+        block = candidates.slice(start, BLOCK)
+        yield _verified(block, others, own)
+
+
+def _verified(block: pa.Table, others: Read, own: Read) -> pa.Table:
+    rows = block.to_pylist()
+    other_addresses = sample_addresses(block, "other_shard", "other_row").tolist()
+    own_addresses = sample_addresses(block).tolist()
+    open_ones = [not (row["same_bytes"] or row["same_pixels"]) for row in rows]
+    left, right = (
+        read({address for address, opened in zip(each, open_ones, strict=True) if opened})
+        for read, each in ((others, other_addresses), (own, own_addresses))
+    )
+    verdicts = []
+    decoded = _Decoded()
+    for row, other, mine in zip(rows, other_addresses, own_addresses, strict=True):
+        if row["same_bytes"] or row["same_pixels"]:
+            verdicts.append(_by_digests(same_bytes=row["same_bytes"]))
+        else:
+            pair = decoded.image(left, other), decoded.image(right, mine)
+            verdicts.append(_by_pixels(verify(*pair)))
+    columns = [pa.array(column) for column in zip(*verdicts, strict=True)]
+    table = pa.table(dict(zip(PAIRS.names[len(CANDIDATES) :], columns, strict=True)))
+    arrays = [block[name] for name in CANDIDATES.names]
+    arrays += [table[field.name].cast(field.type) for field in list(PAIRS)[len(CANDIDATES) :]]
+    return pa.Table.from_arrays(arrays, schema=PAIRS)
+
+
+def _by_digests(*, same_bytes: bool) -> tuple[object, ...]:
+    return (IDENTICAL_BYTES if same_bytes else IDENTICAL_PIXELS, "", *[None] * 6)
+
+
+def _by_pixels(verdict: Verdict) -> tuple[object, ...]:
+    return (
+        verdict.kind,
+        ", ".join(verdict.edits),
+        verdict.method,
+        verdict.agreement,
+        verdict.covered_first,
+        verdict.covered_second,
+        verdict.correlation,
+        verdict.inliers,
+    )
+
+
+class _Decoded:
+    """The images of a block, decoded once while pairs that have them follow each other."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[int, int], Rgb] = {}
+
+    def image(self, files: Mapping[int, bytes], address: int) -> Rgb:
+        """Return an image with its longer side reduced to COMPARED_SIDE."""
+        key = id(files), address
+        if key not in self._held:
+            if len(self._held) > 256:
+                self._held.clear()
+            rgb = np.asarray(open_picture(files[address]).rgb)
+            self._held[key] = reduced(rgb, COMPARED_SIDE)
+        return self._held[key]

@@ -1,0 +1,73 @@
+"""What thresholds find, by what they let through by mistake: a curve for each method."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from clipaudit.plaindata import Rows
+from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, style
+from clipaudit.reports.panels import label_axes, new_panels, write_note
+
+if TYPE_CHECKING:
+    import matplotlib.axes
+    import matplotlib.figure
+
+_HEIGHT = 1.9  # inches, of a panel
+_FLOOR = 0.1  # per million: where thresholds without a false positive stand
+
+
+@style()
+def draw_trade_off(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
+    """Return the curves of a table with one row per (panel, threshold), strictest first.
+
+    The horizontal axis shows `per_million`, logarithmic from _FLOOR up, where 0 stands too; the
+    vertical one `recall`. A mark and its threshold stand at the row that is `chosen`, a dashed line
+    at `asked_per_million`. A method without thresholds says so.
+    """
+    rows = table.to_pylist()
+    positions = sorted({row["panel_position"] for row in rows})
+    figure, all_axes = new_panels(max(1, len(positions)), height=_HEIGHT)
+    for axes, position in zip(all_axes, positions, strict=False):
+        _draw_panel(axes, [row for row in rows if row["panel_position"] == position])
+    if not rows:
+        write_note(all_axes[0], "nothing was calibrated")
+    label_axes(all_axes, "false candidates per million pairs", "made copies found (%)")
+    return figure
+
+
+def _draw_panel(axes: "matplotlib.axes.Axes", rows: Rows) -> None:
+    axes.set_title(rows[0]["panel_title"])
+    axes.set_xscale("log")
+    axes.set_xlim(_FLOOR / 1.5, 1e6)
+    axes.set_ylim(0, 100)
+    known = [row for row in rows if row["per_million"] is not None and row["recall"] is not None]
+    if not known:
+        write_note(axes, "no pairs to compare")
+        return
+    axes.plot(
+        [max(_FLOOR, row["per_million"]) for row in known],
+        [100 * row["recall"] for row in known],
+        color=SERIES_COLOURS[0],
+    )
+    axes.axvline(
+        max(_FLOOR, rows[0]["asked_per_million"]),
+        color=PALETTE["quiet"],
+        linestyle="--",
+        linewidth=0.8,
+    )
+    for row in known:
+        if row["chosen"]:
+            _mark(axes, max(_FLOOR, row["per_million"]), 100 * row["recall"], row["threshold"])
+
+
+def _mark(axes: "matplotlib.axes.Axes", x: float, y: float, threshold: float) -> None:
+    axes.plot([x], [y], color=SERIES_COLOURS[1], marker="o")
+    axes.annotate(
+        f"{threshold:.4g}",
+        (x, y),
+        xytext=(4, -9),
+        textcoords="offset points",
+        color=SERIES_COLOURS[1],
+        fontsize=7,
+    )

@@ -1,0 +1,105 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from drawnimages import drawing, flat
+
+from clipaudit.copies.calibrating import (
+    ADVISED_DISTANCE,
+    Original,
+    calibrate_encoder,
+    calibrate_hashes,
+    default_rate,
+    pick_originals,
+    plan_copies,
+)
+from clipaudit.copies.thresholds import chosen_threshold
+from clipaudit.copies.transformations import WAYS
+
+
+def originals(*images):
+    return [Original("val", number, image) for number, image in enumerate(images)]
+
+
+def shares(calibrated, column):
+    """The share of copies that are found or verified, by transformation."""
+    rows = calibrated.calibration.to_pylist()
+    return {row["transformation"]: row[column] / row["copies"] for row in rows}
+
+
+@pytest.fixture(scope="module")
+def calibrated():
+    return calibrate_hashes(
+        originals(drawing(1), drawing(3)), per_million=1.0, distance=ADVISED_DISTANCE
+    )
+
+
+def test_every_original_is_copied_in_every_way_and_pasted_on_another():
+    plan = plan_copies(2)
+
+    assert len(plan.original) == 2 * len(WAYS)
+    assert set(plan.background[plan.background >= 0]) == {0, 1}
+    assert all(plan.background != plan.original)
+
+
+def test_what_a_hash_survives_is_found_and_what_it_does_not_is_not(calibrated):
+    found = shares(calibrated, "found")
+
+    assert found["mirror"] == found["grey"] == found["border"] == 1
+    assert found["on another image"] == 0
+
+
+def test_no_more_is_verified_than_found(calibrated):
+    found, verified = (shares(calibrated, column) for column in ("found", "verified"))
+
+    assert all(verified[name] <= share for name, share in found.items())
+    assert verified["grey"] == 1
+
+
+def test_a_given_distance_is_the_chosen_row(calibrated):
+    assert chosen_threshold(calibrated.thresholds) == ADVISED_DISTANCE
+
+
+def test_with_too_few_pairs_the_distance_is_the_advised_one_at_most():
+    found = calibrate_hashes(originals(drawing(1)), per_million=1.0, distance=None).thresholds
+
+    assert chosen_threshold(found) == ADVISED_DISTANCE
+    (note,) = [note for note in found["note"].to_pylist() if note]
+    assert "0 pairs of different images cannot show 1 per million" in note
+
+
+def test_images_too_flat_for_a_hash_are_found_by_thumbnails():
+    found = calibrate_hashes(originals(flat(200), flat(20)), per_million=1.0, distance=31)
+
+    assert shares(found, "found")["jpeg"] == 1
+
+
+def test_an_encoder_is_measured_by_its_own_similarities():
+    def embed(images):
+        means = np.array([image.mean(axis=(0, 1)) for image in images])
+        return (means / np.linalg.norm(means, axis=1, keepdims=True)).astype(np.float16)
+
+    red, blue = np.array([[[250, 10, 10]]]), np.array([[[10, 10, 250]]])
+    pair = originals(*(np.broadcast_to(c, (40, 40, 3)).astype(np.uint8) for c in (red, blue)))
+
+    found = calibrate_encoder("mean", pair, embed, per_million=1.0, similarity=0.999)
+
+    assert shares(found, "found")["jpeg"] == 1
+    assert shares(found, "found")["channels swapped"] == 0
+
+
+def test_originals_are_the_first_of_a_seeded_order_over_all_corpora():
+    def samples(rows):
+        return pa.table({"shard": np.zeros(rows, np.int32), "row": np.arange(rows, dtype="i4")})
+
+    few, more = (
+        pick_originals({"a": samples(50), "b": samples(30)}, count=count, seed=0)
+        for count in (10, 20)
+    )
+
+    assert sum(map(len, few.values())) == 10
+    assert all(set(few[name]) <= set(more[name]) for name in few)
+
+
+def test_the_default_rate_falls_with_the_images_that_are_searched_for():
+    assert default_rate(50_000) == 2
+    assert default_rate(0) == 100_000

@@ -1,0 +1,90 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from drawnimages import described, drawing, flat, png, write_shard
+from PIL import Image
+
+from clipaudit.copies.hashing import (
+    LOW_QUALITY,
+    hash_array,
+    image_hash,
+    open_images,
+    pixels_digest,
+    thumbnail_array,
+)
+from clipaudit.copies.views import HALVES
+from clipaudit.errors import InputError
+
+
+def bits(left, right):
+    left, right = (np.frombuffer(image_hash(each)[0], np.uint8) for each in (left, right))
+    return int(np.bitwise_count(left ^ right).sum())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_hash_survives_another_size_and_less_light(seed):
+    image = drawing(seed, (240, 200))
+    half = np.asarray(Image.fromarray(image).resize((120, 100), Image.Resampling.BICUBIC))
+
+    assert bits(image, half) <= 16
+    assert bits(image, (image * 0.6).astype(np.uint8)) <= 8
+
+
+def test_hashes_of_different_images_are_far_apart():
+    assert min(bits(drawing(0), drawing(seed)) for seed in range(1, 30)) > 64
+
+
+def test_a_flat_image_has_a_hash_of_low_quality():
+    assert image_hash(flat(200))[1] < LOW_QUALITY
+    assert image_hash(drawing(0))[1] >= LOW_QUALITY
+
+
+def test_pixels_are_equal_only_in_equal_shape():
+    image = drawing(0, (40, 10))
+
+    assert pixels_digest(image) == pixels_digest(image.copy())
+    assert pixels_digest(image) != pixels_digest(image.reshape(40, 10, 3))
+
+
+def test_every_image_is_a_row_and_every_view_another():
+    framed = np.pad(drawing(1), ((20, 20), (20, 20), (0, 0)), constant_values=0)
+
+    images, hashes = described([drawing(0), framed])
+
+    assert images["row"].to_pylist() == [0, 1]
+    named = list(zip(hashes["row"].to_pylist(), hashes["view"].to_pylist(), strict=True))
+    assert named == [
+        *((0, name) for name in ("whole", *HALVES)),
+        *((1, name) for name in ("whole", "trimmed", *HALVES)),
+    ]
+    assert images["quality"].to_pylist() == [hashes["quality"][at].as_py() for at in (0, 5)]
+    assert hash_array(hashes.slice(1)).shape == (10, 32)
+    assert thumbnail_array(images).max() <= 127
+
+
+def test_no_images_give_empty_tables():
+    images, hashes = described([])
+
+    assert hash_array(hashes).shape == (0, 32)
+    assert thumbnail_array(images).shape == (0, 192)
+
+
+def test_images_are_read_from_a_shard(tmp_path):
+    drawn = [drawing(seed) for seed in range(3)]
+    samples = write_shard(tmp_path / "0.tar", [png(each) for each in drawn])
+
+    opened = list(open_images([(0, tmp_path / "0.tar")], samples.slice(1), "hashing"))
+
+    assert [each.row for each in opened] == [1, 2]
+    assert np.array_equal(opened[1].rgb, drawn[2])
+
+
+@pytest.mark.parametrize("content", [b"no image", None])
+def test_a_shard_that_was_changed_after_indexing_is_refused(tmp_path, content):
+    files = [png(drawing(0)), *([content] if content else [])]
+    samples = write_shard(tmp_path / "0.tar", files)
+    more = pa.table({"shard": pa.array([0], pa.int32()), "row": pa.array([1], pa.int32())})
+    samples = pa.concat_tables([samples.slice(0, 1), more])
+
+    with pytest.raises(InputError, match=r"0\.tar: row 1: .*changed after indexing"):
+        list(open_images([(0, tmp_path / "0.tar")], samples, "hashing"))

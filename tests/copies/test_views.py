@@ -1,0 +1,39 @@
+import numpy as np
+import pytest
+from drawnimages import drawing
+
+from clipaudit.copies.views import HALVES, WHOLE, reduced, train_views
+from clipaudit.copies.views import test_views as all_views
+
+
+def test_a_training_image_without_a_border_has_its_halves_beside():
+    assert [name for name, _ in train_views(drawing(0))] == [WHOLE, *HALVES]
+
+
+def test_a_border_is_trimmed():
+    image = drawing(0)
+    framed = np.pad(image, ((20, 20), (20, 20), (0, 0)), constant_values=0)
+
+    views = dict(train_views(framed))
+
+    assert np.array_equal(views["trimmed"], image)
+
+
+def test_views_of_a_test_image_have_names_of_their_own():
+    names = [name for name, _ in all_views(drawing(0))]
+
+    assert len(set(names)) == len(names)
+    assert {"whole", "mirrored", "rotated by 90", "80% centre", "bottom 90%"} <= set(names)
+
+
+@pytest.mark.parametrize("size", [(2, 2), (2, 400), (3, 7)])
+def test_tiny_and_narrow_images_have_views_of_two_pixels_or_more(size):
+    image = np.zeros((*size, 3), np.uint8)
+    image[0, 0] = 255
+
+    assert all(min(view.shape[:2]) >= 2 for _, view in all_views(image))
+
+
+def test_an_image_is_reduced_by_its_longer_side_and_never_enlarged():
+    assert reduced(drawing(0, (200, 100)), 50).shape == (25, 50, 3)
+    assert reduced(drawing(0, (20, 10)), 50).shape == (10, 20, 3)

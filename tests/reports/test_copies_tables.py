@@ -1,0 +1,160 @@
+import pyarrow as pa
+import pytest
+
+from clipaudit.copies.calibration import CALIBRATION
+from clipaudit.copies.kinds import COPIES
+from clipaudit.copies.thresholds import THRESHOLDS
+from clipaudit.copies.verified import PAIRS
+from clipaudit.reports.tables import report_table
+
+LABELS = [("testset", pa.string()), ("corpus", pa.string())]
+KINDS = pa.table({"position": range(len(COPIES)), "kind": list(COPIES)})
+METHODS = pa.table(
+    {
+        "position": pa.array([0, 1], pa.int32()),
+        "method": ["hash", "own"],
+        "title": ["hash", "own"],
+        "given": pa.array([None, 0.9], pa.float64()),
+    }
+)
+
+
+@pytest.fixture
+def testsets(view):
+    return view("testsets", [(0, "val", "Val"), (1, "a", "A")])
+
+
+def images(*rows):
+    columns = ["corpus", "shard", "row", "quality"]
+    return pa.Table.from_pylist([dict(zip(columns, row, strict=True)) for row in rows])
+
+
+def copies(*rows):
+    """The view `copies`: rows of a test set, its image, a training image, a kind."""
+    empty = dict.fromkeys(PAIRS.names) | {"same_bytes": False, "same_pixels": False, "edits": ""}
+    return pa.Table.from_pylist(
+        [
+            {
+                **empty,
+                "testset": testset,
+                "corpus": "web",
+                "other_shard": 0,
+                "other_row": other,
+                "shard": 0,
+                "row": own,
+                "kind": kind,
+            }
+            for testset, other, own, kind in rows
+        ],
+        pa.schema([*LABELS, *PAIRS]),
+    )
+
+
+def test_the_summary_counts_images_by_their_nearest_copy(testsets):
+    found = copies(
+        ("val", 0, 5, "edited"),
+        ("val", 0, 6, "identical bytes"),
+        ("val", 1, 6, "edited"),
+        ("val", 2, 7, "lookalike"),
+    )
+    hashed = images(
+        *(("val", 0, row, 90) for row in range(3)),
+        ("val", 0, 3, 10),
+        *(("a", 0, row, 90) for row in range(2)),
+        *(("web", 0, row, 90) for row in range(10)),
+    )
+    views = {"images": hashed, "copies": found, "testsets": testsets, "kinds": KINDS}
+
+    val, a = report_table("copies_summary", views, {"train": "web"}).to_pylist()
+
+    assert (val["images"], val["flat"], val["with_copy"], val["share"]) == (4, 1, 2, 0.5)
+    assert (val["identical_bytes"], val["edited"], val["lookalikes"]) == (1, 1, 1)
+    assert (val["searched"], val["training_images"], val["training_share"]) == (10, 2, 0.2)
+    assert (val["share_low"], val["share_high"]) == pytest.approx((0.0676, 0.9324), abs=1e-4)
+    assert (a["images"], a["with_copy"], a["share"], a["lookalikes"]) == (2, 0, 0.0, 0)
+
+
+def test_pairs_are_listed_nearest_first_and_lookalikes_left_out(testsets):
+    found = copies(
+        ("val", 3, 9, "lookalike"), ("val", 1, 5, "edited"), ("val", 2, 6, "identical pixels")
+    )
+    views = {"copies": found, "testsets": testsets, "kinds": KINDS}
+
+    rows = report_table("copies_pairs", views, {"shown": 5}).to_pylist()
+
+    assert [(row["place"], row["test_row"], row["kind"]) for row in rows] == [
+        (1, 2, "identical pixels"),
+        (2, 1, "edited"),
+    ]
+
+
+@pytest.mark.parametrize("sizes", [(), (3, 2)])
+def test_repeats_are_counted_beyond_the_first_of_each_group(sizes):
+    rows = [
+        {"corpus": "web", "shard": 0, "row": first + n, "first_shard": 0, "first_row": first}
+        | {"size": size}
+        for first, size in zip((0, 50), sizes, strict=False)
+        for n in range(size)
+    ]
+    schema = pa.schema(
+        [("corpus", pa.string())]
+        + [(name, pa.int32()) for name in ("shard", "row", "first_shard", "first_row")]
+        + [("size", pa.int64())]
+    )
+    views = {
+        "images": images(*(("web", 0, row, 90) for row in range(20))),
+        "groups": pa.Table.from_pylist(rows, schema),
+    }
+
+    (row,) = report_table("copies_within", views, {"train": "web", "title": "Web"}).to_pylist()
+
+    expected = (20, 5, 2, 3, 3) if sizes else (20, 0, 0, 0, 0)
+    names = ("images", "in_groups", "groups", "repeats", "largest")
+    assert tuple(row[name] for name in names) == expected
+
+
+def test_the_calibration_shows_shares_of_made_copies():
+    row = {"method": "hash", "position": 0, "transformation": "jpeg", "strength": 30.0}
+    row |= {"label": "quality 30", "copies": 10, "found": 8, "verified": 6}
+    calibration = pa.Table.from_pylist([row], CALIBRATION)
+    views = {"calibration": calibration, "methods": METHODS}
+
+    (cell,) = report_table("copies_calibration", views, {}).to_pylist()
+
+    assert (cell["way"], cell["found_share"], cell["verified_share"]) == (
+        "jpeg, quality 30",
+        0.8,
+        0.6,
+    )
+
+
+def threshold(method, value, *, chosen, note=None):
+    row = dict.fromkeys(THRESHOLDS.names)
+    counts = {"negative_pairs": 1000, "false_positives": 0, "per_million": 0.0, "recall": 0.5}
+    return {
+        **row,
+        **counts,
+        "method": method,
+        "threshold": value,
+        "chosen": chosen,
+        "asked_per_million": 1.0,
+        "note": note,
+    }
+
+
+def test_thresholds_name_the_chosen_one_and_those_that_the_settings_give():
+    table = pa.Table.from_pylist(
+        [
+            threshold("hash", 30.0, chosen=False),
+            threshold("hash", 31.0, chosen=True, note="too few pairs"),
+            threshold("own", 0.8, chosen=False),
+        ],
+        THRESHOLDS,
+    )
+
+    rows = report_table("copies_thresholds", {"thresholds": table, "methods": METHODS}, {})
+
+    assert [(row["threshold"], row["is_given"], row["note"]) for row in rows.to_pylist()] == [
+        (31.0, False, "too few pairs"),
+        (0.9, True, None),
+    ]

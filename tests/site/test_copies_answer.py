@@ -1,0 +1,36 @@
+from clipaudit.copies.reports.answer import copies_answer
+
+SUMMARY = {
+    "testset_title": "Val", "images": 30, "with_copy": 12, "share": 0.4, "share_low": 0.23,
+    "share_high": 0.59, "identical_bytes": 2, "identical_pixels": 0, "resized": 9, "edited": 1,
+    "training_images": 14,
+}  # fmt: skip
+NONE = {**SUMMARY, "testset_title": "A", "with_copy": 0, "share": 0.0, "edited": 0, "resized": 0}
+MADE = {"method_title": "hash", "transformation": "crop", "copies": 10}
+
+
+def test_the_headline_names_the_share_with_its_interval():
+    found = copies_answer({"copies_summary": [SUMMARY, NONE]})
+
+    assert found.headline == (
+        "Yes: 12 of 30 images of Val have a copy in the training data, 40.0 % [23.0, 59.0]."
+    )
+    assert "2 identical bytes, 9 re-encoded or resized, 1 edited" in found.sentences[0].text
+
+
+def test_without_a_copy_none_is_claimed():
+    assert copies_answer({"copies_summary": [NONE]}).headline == (
+        "No copy of an image of A was found."
+    )
+
+
+def test_what_the_search_would_miss_stands_beside():
+    rows = [{**MADE, "verified": 1, "verified_share": 0.1}]
+    rows += [{**MADE, "transformation": "jpeg", "verified": 10, "verified_share": 1.0}]
+
+    (sentence,) = copies_answer({"copies_calibration": rows}).sentences
+
+    assert sentence.text == (
+        "Of 20 copies that were made on purpose, hash finds 55.0 %; less than half of some made "
+        "by crop."
+    )

@@ -1,0 +1,72 @@
+"""The copies audit in real runs of its micro world: no model, no label, no recipe."""
+
+import json
+import shutil
+
+import pyarrow.parquet as pq
+import pytest
+from microproject import Project
+
+SETTINGS = "config/micro_copies.yaml"
+RESULTS = "--results", "results_micro"
+
+
+@pytest.fixture(scope="session")
+def copied(made_once):
+    """A project whose tables and figures of the copies audit are all made; for reading only."""
+    return made_once("copied", config=SETTINGS, target="all_tables all_figures report")
+
+
+def rows(project, table):
+    return pq.read_table(project.results / f"{table}.parquet").to_pylist()
+
+
+def test_every_planted_copy_is_found_and_named_and_nothing_besides(copied):
+    for row in rows(copied, "tables/copies_planted"):
+        assert row["planted"] > 0
+        assert row["candidates"] == row["verified"] == row["named"] == row["planted"]
+        assert row["verified_besides"] == 0
+
+
+def test_the_report_says_it_and_shows_pairs(copied):
+    page = (copied.results / "report/index.html").read_text()
+    (summary,) = rows(copied, "tables/copies_summary")
+
+    assert f"{summary['with_copy']} of {summary['images']} images of val have a copy" in page
+    assert rows(copied, "figures/copies_of_val")
+
+
+def test_the_view_audit_names_the_test_image_and_the_manifests(copied):
+    query = (
+        "select count(*) as copies, count(*) filter (list_contains(pruned_from, "
+        "'without-copies')) as pruned from audit where copy_kind is not null"
+    )
+
+    answer = json.loads(copied.clipaudit("sql", query, "--format", "json", *RESULTS))
+
+    assert answer[0]["copies"] == answer[0]["pruned"] > 0
+
+
+def test_a_samples_fate_names_its_copies(copied):
+    (pair, *_) = rows(copied, "tables/copies_pairs")
+
+    name = f"{pair['test_shard']}:{pair['test_row']}"
+
+    told = copied.clipaudit("sample", "val", name, *RESULTS)
+
+    assert "A test image that the training data has a copy of" in told
+
+
+def test_parts_and_cores_change_no_table(copied, tmp_path):
+    folder = tmp_path / "project"
+    shutil.copytree(copied.folder, folder, symlinks=True)
+    project = Project(folder)
+    shutil.rmtree(project.store)
+    shutil.rmtree(project.results)
+    project.edit(SETTINGS, "shards_per_part: 2", "shards_per_part: 3")
+
+    project.run("--cores", "1", config=SETTINGS, target="all_tables")
+
+    for path, digest in project.digests().items():
+        if path.startswith("tables/"):
+            assert copied.digests()[path] == digest, path

@@ -1,0 +1,41 @@
+"""What an encoder finds of copies that are made on purpose, and the similarity to ask for."""
+
+from clipaudit.steps.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Make copies of some images, and look for them among the others."""
+    import cv2
+
+    from clipaudit.copies.calibrating import calibrate_encoder, default_rate
+    from clipaudit.copies.calibration import CALIBRATION
+    from clipaudit.copies.originals import read_originals
+    from clipaudit.copies.settings import Calibration
+    from clipaudit.copies.thresholds import THRESHOLDS
+    from clipaudit.embeddings.embedding import embed_arrays
+    from clipaudit.models.clip import use_device
+    from clipaudit.models.encoders import ModelSettings
+
+    cv2.setNumThreads(step.threads)
+    asked = step.settings_as(Calibration, "calibration")
+    device = use_device(step.device, threads=step.threads)
+    clip = step.settings_as(ModelSettings, "model").load(step.files("weights"))
+    originals = read_originals(
+        step.labelled("samples"),
+        step.files("tars"),
+        step.settings["originals"],
+        count=asked.images,
+        seed=step.settings["seed"],
+    )
+    found = calibrate_encoder(
+        step.settings["name"],
+        originals,
+        lambda images: embed_arrays(images, clip, device=device),
+        per_million=asked.false_positives or default_rate(step.rows("samples")),
+        similarity=step.settings["similarity"],
+    )
+    step.write_table("calibration", found.calibration, CALIBRATION)
+    step.write_table("thresholds", found.thresholds, THRESHOLDS)
+
+
+run_step(snakemake, compute)

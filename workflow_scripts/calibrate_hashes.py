@@ -1,0 +1,34 @@
+"""What hashes find of copies that are made on purpose, and the distance to search within."""
+
+from clipaudit.steps.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Make copies of some images, and look for them among the others."""
+    import cv2
+
+    from clipaudit.copies.calibrating import calibrate_hashes, default_rate
+    from clipaudit.copies.calibration import CALIBRATION
+    from clipaudit.copies.originals import read_originals
+    from clipaudit.copies.settings import Calibration
+    from clipaudit.copies.thresholds import THRESHOLDS
+
+    cv2.setNumThreads(step.threads)
+    asked = step.settings_as(Calibration, "calibration")
+    originals = read_originals(
+        step.labelled("samples"),
+        step.files("tars"),
+        step.settings["originals"],
+        count=asked.images,
+        seed=step.settings["seed"],
+    )
+    found = calibrate_hashes(
+        originals,
+        per_million=asked.false_positives or default_rate(step.rows("samples")),
+        distance=step.settings["distance"],
+    )
+    step.write_table("calibration", found.calibration, CALIBRATION)
+    step.write_table("thresholds", found.thresholds, THRESHOLDS)
+
+
+run_step(snakemake, compute)

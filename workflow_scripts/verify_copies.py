@@ -1,0 +1,25 @@
+"""Which candidate pairs are copies, by their pixels."""
+
+from clipaudit.steps.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Compare the images of each pair."""
+    from functools import partial
+
+    import cv2
+
+    from clipaudit.copies.verified import PAIRS, verify_candidates
+    from clipaudit.corpora.lookup import read_pictures
+
+    cv2.setNumThreads(step.threads)
+    own = dict(zip(step.settings["shards"], step.files("tars"), strict=True))
+    others = dict(enumerate(step.files("other_tars")))
+    candidates = step.table("candidates")
+    pairs = verify_candidates(
+        candidates, partial(read_pictures, others), partial(read_pictures, own)
+    )
+    step.write_tables("copies", pairs, PAIRS)
+
+
+run_step(snakemake, compute)

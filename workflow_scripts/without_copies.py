@@ -1,0 +1,22 @@
+"""The manifest of a part without copies of test images."""
+
+from clipaudit.steps.workflow import Step, run_step
+
+
+def compute(step: Step) -> None:
+    """Remove what copies any test image."""
+    import pyarrow as pa
+
+    from clipaudit.copies.groups import without_copies
+    from clipaudit.corpora.manifests import MANIFEST
+
+    tables = []
+    for file in step.labelled("copies"):
+        table = file.table()
+        name = pa.repeat(pa.scalar(file.labels["testset"]), len(table))
+        tables.append(table.append_column("testset", name))
+    manifest = without_copies(step.table("base"), pa.concat_tables(tables))
+    step.write_table("manifest", manifest, MANIFEST, pruning="without-copies")
+
+
+run_step(snakemake, compute)
