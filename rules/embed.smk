@@ -1,7 +1,8 @@
-"""Samples -> embeddings.
+"""Samples -> embeddings, and whether these tell pictures apart.
 
 Needs: `encoders`; a trained encoder needs its model; `embeddings` that others computed.
-Makes: embeddings/<encoder>/<corpus>/, drops/embed/<encoder>/<corpus>/ by part.
+Makes: embeddings/<encoder>/<corpus>/, drops/embed/<encoder>/<corpus>/ by part;
+encoder_checks/<encoder>/<corpus>.json, where an audit asks for it.
 """
 
 
@@ -78,3 +79,21 @@ rule split_embeddings:
         code=code("split_embeddings"),
     script:
         "../workflow_scripts/split_embeddings.py"
+
+
+rule check_encoder:
+    """Whether an encoder tells the pictures of a corpus apart, by a random sample of them."""
+    input:
+        embeddings=CORPORA.all_parts("embeddings/{encoder}/{corpus}"),
+        samples=CORPORA.all_parts("samples/{corpus}"),
+    output:
+        check=f"{RESULTS}/encoder_checks/{{encoder}}/{{corpus}}.json",
+    log:
+        "logs/check_encoder/{encoder}/{corpus}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("check_encoder"),
+        numeric=["numpy"],
+    script:
+        "../workflow_scripts/check_encoder.py"

@@ -11,6 +11,7 @@ def compute(step: Step) -> None:
     from clipaudit.reports.galleries import draw_gallery
     from clipaudit.reports.gallery_options import NeighborOptions, Sources
     from clipaudit.reports.shown_pictures import shown_pictures
+    from clipaudit.similarity.calibrated import near_duplicate_distance
     from clipaudit.similarity.gallery import (
         SearchedSet,
         gallery,
@@ -31,7 +32,8 @@ def compute(step: Step) -> None:
         shards = {shard_row(address)[0] for address in addresses}
         batches = rows_of_shards([file.path for file in files], shards)
         vectors[corpus] = pick_vectors(batches, addresses)
-    table = gallery(queries, sets, vectors, options)
+    distance = near_duplicate_distance(options.near_duplicate_distance, step.tables("calibrated"))
+    table = gallery(queries, sets, vectors, options, distance)
     wanted = gallery_addresses(table)
     pictures = shown_pictures(wanted, sources, step.files("tars"), step.labelled("samples"))
     figure = draw_gallery(table, pictures, options)

@@ -45,6 +45,6 @@ class NeighborOptions:
     sets: tuple[ShownSet, ...]
     count: int
     columns: int
-    near_duplicate_distance: float
+    near_duplicate_distance: float | None  # None: a calibration chose it
     seed: int = 0
     nearer: tuple[int, int] | None = None

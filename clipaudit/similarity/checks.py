@@ -27,6 +27,7 @@ def check(run: "Settings", audit: Similarity) -> None:
         for manifest in audit.grid:
             known(manifest, run.manifests(), "similarity.grid", "the manifests of this run")
     _check_given(run, audit)
+    _check_calibrated(run, audit)
 
 
 def _check_models(run: "Settings", audit: Similarity) -> None:
@@ -117,3 +118,19 @@ def _check_given(run: "Settings", audit: Similarity) -> None:
                     f"similarity.{key}: {encoder} cannot embed {source}, which has no pictures; "
                     "name its embeddings under `embeddings`"
                 )
+
+
+def _check_calibrated(run: "Settings", audit: Similarity) -> None:
+    """Refuse a distance that a calibration is to choose, of an encoder that none is made for."""
+    if audit.given_distance is not None:
+        return
+    calibrated = {
+        name for other, section in run.audits() for name in other.calibrated_encoders(section)
+    }
+    if audit.encoder not in calibrated:
+        names = ", ".join(sorted(calibrated)) or "none"
+        raise ValueError(
+            f"similarity.near_duplicate_distance: calibrated, but no audit calibrates the encoder "
+            f"{audit.encoder}; calibrated are: {names}. Have an audit that calibrates encoders "
+            "take it, or give a distance as a number"
+        )

@@ -211,6 +211,7 @@ def gallery(
     sets: Sequence[SearchedSet],
     vectors: Mapping[str, Mapping[int, Float16[np.ndarray, " d"]]],
     options: NeighborOptions,
+    near_duplicate_distance: float,
 ) -> pa.Table:
     """Return GALLERY: up to `columns` neighbours of each query in each set, as `pick_neighbors`.
 
@@ -225,7 +226,7 @@ def gallery(
             own,
             vectors[each.corpus],
             columns=options.columns,
-            near_duplicate_distance=options.near_duplicate_distance,
+            near_duplicate_distance=near_duplicate_distance,
         )
     ]
     rows.sort(key=itemgetter("block", "set_position", "place"))

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
+import pyarrow.parquet as pq
 
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.config.settings import Settings
 from clipaudit.errors import ClipauditError, InputError
+from clipaudit.similarity.calibrated import near_duplicate_distance
+from clipaudit.similarity.reports.neighbors import calibrated
 from clipaudit.similarity.settings import Similarity
 
 FOUND = """
@@ -59,15 +62,24 @@ def score_near_duplicates(run: Settings) -> list[Score]:
     if not neighbors.exists():
         raise InputError(f"{neighbors}: not made yet. Run snakemake with these settings first.")
     truth = [str(Path(tar).with_suffix(".truth.parquet")) for tar in run.shards(audit.large)]
+    distance = _distance(run, audit)
     with duckdb.connect() as connection:
         connection.read_parquet(str(neighbors)).create_view("neighbors")
         connection.read_parquet(truth).create_view("truth")
         scores = []
         for name in audit.test_sets:
-            named = {"testset": name, "distance": audit.near_duplicate_distance}
+            named = {"testset": name, "distance": distance}
             (counts,) = connection.execute(FOUND, named).fetchall()
             scores.append(Score(name, *counts))
         return scores
+
+
+def _distance(run: Settings, audit: Similarity) -> float:
+    files = [Path(run.results, path).with_suffix(".parquet") for path in calibrated(audit)]
+    for file in files:
+        if not file.exists():
+            raise InputError(f"{file}: not made yet. Run snakemake with these settings first.")
+    return near_duplicate_distance(audit.given_distance, map(pq.read_table, files))
 
 
 def main(settings: Path) -> None:

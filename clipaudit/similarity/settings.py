@@ -1,6 +1,6 @@
 """Section of the similarity audit."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -127,8 +127,10 @@ class Similarity(Section):
         description="the manifests whose models the report asks for, besides those of encoders "
         "and evidence; other rows say `not in this grid`; all when absent",
     )
-    near_duplicate_distance: float = Field(
-        0.05, gt=0, description="Table 2: a near duplicate is nearer than this (1 - similarity)"
+    near_duplicate_distance: Annotated[float, Field(gt=0)] | Literal["calibrated"] = Field(
+        0.05,
+        description="Table 2: a near duplicate is nearer than this (1 - similarity); `calibrated`: "
+        "as near as the threshold that the audit chose which calibrates the encoder",
     )
     near_gap: float = Field(
         0.9, gt=0, description="Table 6: normalized similarity above this is near the gap"
@@ -167,6 +169,12 @@ class Similarity(Section):
                 f"evidence.seed is {mine}, near_far.seed is {theirs}: rand-pruned sets are drawn "
                 "by one seed, give both the same"
             )
+
+    @property
+    def given_distance(self) -> float | None:
+        """Return the distance of near duplicates; None where a calibration chooses it."""
+        distance = self.near_duplicate_distance
+        return None if distance == "calibrated" else distance
 
     def asks_for(self, manifest: str) -> bool:
         """Whether the report shows a model of this manifest."""

@@ -65,6 +65,8 @@ COLUMNS = {
     "duplicates": {"cluster": INT, "shard": INT, "row": INT, "similarity": REAL},
     "line_models": {"recipe": TEXT, "manifest": TEXT},
     "line_points": {"model": TEXT, "testset": TEXT, "accuracy": REAL},
+    "encoder_checks": {"corpus": TEXT, "random_q50": REAL, "collapsed": FLAG},
+    "calibrated": {"threshold": REAL, "chosen": FLAG},
     "arms": {"recipe": TEXT, "manifest": TEXT, "pruning_order": TEXT},
 }
 

@@ -99,7 +99,10 @@ def any_table(titles=("Small", "Large")):
     numbers |= {"is_reference": False, "points": 2, "points_left_out": 1, "slope": 1.5}
     numbers |= {"expected_accuracy": 0.4, "effective_robustness": 0.1, "threshold": 0.876}
     numbers |= {"is_chosen": True, "samples": 4000, "kept": 3000, "removed_share": 0.25}
-    numbers |= {"below": 5, "above": 0, "without_neighbor": 1}
+    numbers |= {"below": 5, "above": 0, "without_neighbor": 1, "distance": 0.05, "note": None}
+    numbers |= {"encoder_title": "B/16", "dimension": 512, "random_mean": 0.5, "random_q50": 0.5}
+    numbers |= {"nearest_mean": 0.75, "same_class_mean": None, "effective_rank": 99.5}
+    numbers |= {"collapsed": True}
     published = {"images": 50_000, "near_duplicates": None, "near_gap": 131_087, "share": 0.9794}
     published |= {"size": 1, "removed": None, "accuracy": 0.4478, "relative_change": None}
     published |= {"expected_accuracy": 0.14}
@@ -124,9 +127,20 @@ def test_lines_with_nothing_to_say_are_left_out():
 def test_shares_stand_with_their_intervals():
     head, _, *lines = markdown_cells(to_markdown("similarity_table2", any_table()))
 
-    assert head == ["Test set", "Images", "Small", "Large"]
+    nearer = "(nearer than 0.05)"
+    assert head == ["Test set", "Images", f"Small {nearer}", f"Large {nearer}"]
     assert lines[1] == ["*share, % (95 % interval)*", "", *["0.50 [0.20, 0.90]"] * 2]
     assert lines[2][1] == "50\u202f000"
+
+
+def test_what_is_not_counted_says_why():
+    rows = [{**row, "near_duplicates": None, "share": None} for row in any_table().to_pylist()]
+    noted = pa.Table.from_pylist([{**row, "note": "no threshold"} for row in rows])
+
+    _, _, first, *_ = markdown_cells(to_markdown("similarity_table2", noted))
+
+    assert first[0].endswith(", no threshold")
+    assert first[2:] == ["\N{EN DASH}"] * 2
 
 
 def test_a_row_without_a_model_says_so(table1):

@@ -9,20 +9,23 @@ PARAMETERS = {
     "large": "large",
     "small_title": "ImageNet-Train",
     "large_title": "L-400M",  # LAION-400M in the paper's table
-    "near_duplicate_distance": 0.05,
 }
 TESTSETS = [(0, "sketch", "ImageNet-Sketch"), (1, "val", "My Val")]
 
 
 @pytest.fixture
 def table2(view, published):
-    def build(neighbors, paper=None, testsets=TESTSETS):
+    def build(neighbors, paper=None, checks=(), calibrated=None):
         views = {
-            "testsets": view("testsets", testsets),
+            "testsets": view("testsets", TESTSETS),
             "neighbors": view("neighbors", neighbors),
+            "encoder_checks": view("encoder_checks", checks),
+            "calibrated": view("calibrated", calibrated or []),
             "published": published(paper),
         }
-        return report_table("similarity_table2", views, PARAMETERS)
+        distance = 0.05 if calibrated is None else None
+        parameters = {**PARAMETERS, "near_duplicate_distance": distance}
+        return report_table("similarity_table2", views, parameters)
 
     return build
 
@@ -73,6 +76,56 @@ def test_an_empty_corpus_leaves_the_test_images(table2):
 
     assert table["images"].to_pylist() == [0, 0, 3, 3]
     assert table["near_duplicates"].to_pylist() == [0, 0, 0, 3]
+
+
+def of_large(*similarities, testset="sketch"):
+    return [("large", testset, 0, row, 0, value) for row, value in enumerate(similarities)]
+
+
+def counted(table, *columns):
+    """Some columns of the rows of the large corpus."""
+    rows = [row for row in table.to_pylist() if row["corpus"] == "large"]
+    return [tuple(row[column] for column in columns) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("check", "note"),
+    [
+        (("sketch", 0.2, True), "the encoder tells nothing apart"),
+        (("sketch", 0.96, False), "random pairs are as near"),
+    ],
+)
+def test_an_encoder_that_tells_nothing_apart_counts_no_near_duplicates(table2, check, note):
+    neighbors = of_large(0.99, 0.99) + of_large(0.99, testset="val")
+
+    table = table2(neighbors, checks=[check, ("val", 0.5, False)])
+
+    numbers = ("images", "near_duplicates", "share", "share_low", "share_high", "note")
+    assert counted(table, *numbers)[0] == (2, *[None] * 4, note)
+    assert counted(table, "near_duplicates", "share", "note")[1] == (1, 1.0, None)
+
+
+def test_the_check_of_an_encoder_that_tells_images_apart_changes_nothing(table2):
+    neighbors = of_large(0.99, 0.9)
+
+    assert table2(neighbors, checks=[("sketch", 0.94, False)]).equals(table2(neighbors))
+
+
+def test_a_calibrated_threshold_counts_at_its_border(table2):
+    below, border = float(np.nextafter(0.9, 0)), 0.9
+    thresholds = [(0.5, False), (border, True)]
+
+    table = table2(of_large(below, border, 0.95), calibrated=thresholds)
+
+    assert counted(table, "near_duplicates", "distance", "note")[0] == (2, 1 - border, None)
+
+
+@pytest.mark.parametrize("thresholds", [[], [(0.9, False)]])
+def test_a_calibration_that_chose_nothing_is_told(table2, thresholds):
+    table = table2(of_large(0.99), calibrated=thresholds)
+
+    (sketch, _) = counted(table, "images", "near_duplicates", "distance", "note")
+    assert sketch == (1, None, None, "calibration chose no threshold")
 
 
 @pytest.mark.parametrize("seed", range(5))

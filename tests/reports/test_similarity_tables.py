@@ -213,6 +213,7 @@ def test_sections_that_are_off_have_no_table(tables):
     found = tables(**dict.fromkeys(off), deduplication=None)
 
     assert list(found) == [
+        "similarity_encoders",
         "similarity_gap_check",
         *(f"similarity_table{number}" for number in (1, 2, 4, 6, 7)),
     ]

@@ -86,7 +86,8 @@ def test_tables_of_accuracies_say_what_is_missing_and_others_do_not(micro):
 def test_with_all_pictures_nothing_is_said(micro):
     run = parse_settings(micro)
 
-    assert {tuple(table.notes) for table in similarity_tables(run).values()} == {()}
+    notes = " ".join(note for table in similarity_tables(run).values() for note in table.notes)
+    assert "no pictures" not in notes
     assert "no pictures" not in " ".join(each.caption for each in similarity_figures(run).values())
 
 

@@ -27,6 +27,11 @@ def query(tmp_path, monkeypatch):
     return run
 
 
+def without_checks(view):
+    """The views of Table 2 that say nothing of its encoder."""
+    return {name: view(name, []) for name in ("encoder_checks", "calibrated")}
+
+
 def write(path, **columns):
     pq.write_table(pa.table(columns), path)
     return path
@@ -193,6 +198,7 @@ def test_an_unknown_column_names_the_sql_file(view, published):
     views = {
         "testsets": view("testsets", []),
         "neighbors": pa.table({"corpus": ["large"]}),
+        **without_checks(view),
         "published": published(None),
     }
 
@@ -204,6 +210,7 @@ def test_a_parameter_that_lacks_is_named(view, published):
     views = {
         "testsets": view("testsets", []),
         "neighbors": view("neighbors", []),
+        **without_checks(view),
         "published": published(None),
     }
 
@@ -247,6 +254,7 @@ def test_neither_order_nor_split_of_files_reaches_the_bytes(tmp_path, view, publ
         views = {
             "testsets": view("testsets", [(0, "a", "A")]),
             "neighbors": [LabelledFile(path) for path in paths],
+            **without_checks(view),
             "published": published(None),
         }
         return report_table("similarity_table2", views, TABLE2)

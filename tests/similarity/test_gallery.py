@@ -192,7 +192,7 @@ def test_a_gallery_is_sorted_by_query_set_and_place(two_sets):
         corpus: dict(zip(sorted(found), axes, strict=False)) for corpus, found in addresses.items()
     }
 
-    table = gallery(queries, two_sets, vectors, options(columns=6))
+    table = gallery(queries, two_sets, vectors, options(columns=6), 0.1)
 
     assert table.schema == GALLERY
     shown = [(row["block"], row["test_row"], row["set"], row["row"]) for row in table.to_pylist()]
@@ -210,7 +210,7 @@ def test_a_gallery_is_sorted_by_query_set_and_place(two_sets):
 
 
 def test_a_gallery_without_queries_is_empty(two_sets):
-    table = gallery([], two_sets, {"large": {}, "small": {}}, options(columns=2))
+    table = gallery([], two_sets, {"large": {}, "small": {}}, options(columns=2), 0.1)
 
     assert table.schema == GALLERY
     assert table.num_rows == 0

@@ -101,6 +101,44 @@ def test_a_kept_sample_above_the_gap_is_called_out():
     assert "not to be trusted" in sentence.text
 
 
+def collapsed(testset="sketch", position=0):
+    return {
+        "position": position, "encoder_title": "B/16", "testset": testset,
+        "testset_title": testset.title(), "random_mean": 0.99951, "nearest_mean": None,
+        "effective_rank": 1.25, "collapsed": True,
+    }  # fmt: skip
+
+
+def test_an_encoder_that_tells_nothing_apart_stops_the_claims_of_its_test_sets():
+    pruned = accuracy("both.sketch-pruned", 0.2, "both", (-0.6, -0.7, -0.5))
+    nearer = {"corpus_title": "web", "testset": "sketch", "testset_title": "Sketch", "share": 0.5}
+
+    found = answer(
+        "similarity",
+        similarity_table1=[pruned],
+        similarity_table7=[nearer],
+        similarity_encoders=[collapsed()],
+    )
+
+    assert found.headline == (
+        "Cannot be said: the encoder B/16 does not tell the test images apart."
+    )
+    (sentence,) = found.sentences
+    assert "Sketch: the encoder B/16 tells nothing apart" in sentence.text
+    assert "a similarity of 0.9995 on average" in sentence.text
+    assert found.lines == ()
+
+
+@pytest.mark.parametrize("elsewhere", [collapsed("val"), collapsed(position=1)])
+def test_other_test_sets_and_other_encoders_stop_no_claim(elsewhere):
+    pruned = accuracy("both.sketch-pruned", 0.2, "both", (-0.6, -0.7, -0.5))
+
+    found = answer("similarity", similarity_table1=[pruned], similarity_encoders=[elsewhere])
+
+    assert "the accuracy on Sketch is lower" in found.headline
+    assert [each.table for each in found.sentences] == ["similarity_encoders", "similarity_table1"]
+
+
 @pytest.mark.parametrize(
     ("lows", "start"),
     [

@@ -50,12 +50,31 @@ def test_table_1_is_what_its_predictions_and_manifests_say(finished, pruning):
         )
 
 
-def test_table_2_counts_the_near_duplicates(finished):
+def test_table_2_counts_no_near_duplicates_by_an_encoder_that_tells_nothing_apart(finished):
+    """This world's encoder is not trained: each of its pairs would be near duplicates."""
     for row in table(finished, "table2").itertuples():
         similarity = nearest(finished, f"neighbors/own/{row.corpus}")[row.testset]
+        (check,) = read(finished, f"encoder_checks/own/{row.testset}").itertuples()
 
-        assert row.near_duplicates == (1 - similarity < 0.05).sum()
+        assert (1 - similarity < 0.05).all()
+        assert check.collapsed
+        assert np.isnan(row.near_duplicates)
+        assert row.note == "the encoder tells nothing apart"
         assert row.images == len(similarity)
+
+
+def test_the_check_of_an_encoder_compares_its_embeddings(finished):
+    rows = read(finished, "embeddings/own/sketch/*").embedding
+    vectors = np.stack([np.frombuffer(value, "<f2") for value in rows]).astype(np.float64)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    (check,) = read(finished, "encoder_checks/own/sketch").itertuples()
+    shown = table(finished, "encoders").set_index("testset").loc["sketch"]
+
+    pairs = (vectors @ vectors.T)[np.triu_indices(len(vectors), 1)]
+
+    assert check.samples == len(vectors)
+    assert check.random_mean == pytest.approx(pairs.mean())
+    assert shown.random_q50 == check.random_q50 == pytest.approx(np.median(pairs))
 
 
 def test_table_6_counts_the_samples_near_the_gap(finished):

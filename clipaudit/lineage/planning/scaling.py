@@ -165,6 +165,7 @@ _LAWS: Mapping[str, Law] = {
     "take_embeddings": _EMBEDDED,
     "split_embeddings": _EMBEDDED,
     "embed_captions": _EMBEDDED,
+    "check_encoder": SUMMED,
     # deduplication
     "deduplicate": EACH_ROW,
     "centroids": Law(

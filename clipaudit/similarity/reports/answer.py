@@ -5,18 +5,21 @@ from collections.abc import Iterator, Sequence
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import Answer, Sentence, Tables, cannot, listed
-from clipaudit.reports.layouts import MISSING, count, measured, percent
+from clipaudit.reports.layouts import MISSING, count, measured, number, percent
 
 
 def similarity_answer(tables: Tables) -> Answer:
     """Return the answer of the similarity audit; what its tables lack is left out."""
     name = "similarity_table1" if "similarity_table1" in tables else "similarity_table4"
     rows = tables.get(name, ())
-    pruned = [row for row in rows if _is_own_pruning(row) and row["relative_change"] is not None]
-    sentences = [Sentence(_pruning(row, rows), name) for row in pruned]
-    sentences += [*_excess(tables), *_nearer(tables), *_gap_check(tables)]
+    blind = _blind_encoders(tables)
+    told = [row for row in rows if not _is_blind(row, blind)]
+    pruned = [row for row in told if _is_own_pruning(row) and row["relative_change"] is not None]
+    sentences = [Sentence(_nothing_told_apart(row), "similarity_encoders") for row in blind]
+    sentences += [Sentence(_pruning(row, rows), name) for row in pruned]
+    sentences += [*_excess(tables, blind), *_nearer(tables, blind), *_gap_check(tables)]
     return Answer(
-        _similarity_headline(pruned),
+        _similarity_headline(pruned, blind),
         tuple(sentences),
         ("Test set", "Accuracy, %", "Without similar samples, %", "Relative change, %"),
         tuple(_pruning_line(row, rows) for row in pruned),
@@ -31,12 +34,36 @@ def _is_own_pruning(row: Row) -> bool:
     return row["baseline"] is not None and manifest.endswith(f".{row['testset']}-pruned")
 
 
-def _similarity_headline(pruned: Sequence[Row]) -> str:
+def _blind_encoders(tables: Tables) -> list[Row]:
+    """Return the encoders that have collapsed, each with the test set on which it did."""
+    return [row for row in tables.get("similarity_encoders", ()) if row["collapsed"]]
+
+
+def _is_blind(row: Row, blind: Sequence[Row]) -> bool:
+    """Return whether a row is about a test set on which the audit's own encoder has collapsed."""
+    return any(row["testset"] == each["testset"] and each["position"] == 0 for each in blind)
+
+
+def _nothing_told_apart(row: Row) -> str:
+    return (
+        f"{plain(row['testset_title'])}: the encoder {plain(row['encoder_title'])} tells nothing "
+        f"apart, so nothing is said of what is similar there. Two random images have a similarity "
+        f"of {number(row['random_mean'], digits=4)} on average, an image and its nearest one "
+        f"{number(row['nearest_mean'], digits=4) or MISSING}; the effective rank is "
+        f"{number(row['effective_rank'], digits=1)}."
+    )
+
+
+def _similarity_headline(pruned: Sequence[Row], blind: Sequence[Row]) -> str:
+    own_blind = [row for row in blind if row["position"] == 0]
     known = [row for row in pruned if row["relative_change_high"] is not None]
     fell = [row["testset_title"] for row in known if row["relative_change_high"] < 0]
     others = [row["testset_title"] for row in known if row["relative_change_high"] >= 0]
     if pruned and not known:
         return cannot("the changes of accuracy have no intervals, so chance is not ruled out")
+    if not known and own_blind:
+        encoder = plain(own_blind[0]["encoder_title"])
+        return cannot(f"the encoder {encoder} does not tell the test images apart")
     if not known:
         return cannot(
             "no model was trained on a data set that is pruned to one of the test sets, so there "
@@ -87,9 +114,11 @@ def _pruning(row: Row, rows: Sequence[Row]) -> str:
     )
 
 
-def _excess(tables: Tables) -> Iterator[Sentence]:
+def _excess(tables: Tables, blind: Sequence[Row]) -> Iterator[Sentence]:
     """Yield, over seeds, what pruning costs beyond what a random set of the same size does."""
     for row in tables.get("similarity_evidence", ()):
+        if _is_blind(row, blind):
+            continue
         if row["measure"] == "excess" and row["value"] is not None:
             excess = measured(row, "value", sign=True, unit=" points")
             text = (
@@ -99,8 +128,9 @@ def _excess(tables: Tables) -> Iterator[Sentence]:
             yield Sentence(text, "similarity_evidence")
 
 
-def _nearer(tables: Tables) -> Iterator[Sentence]:
-    rows = [row for row in tables.get("similarity_table7", ()) if row["share"] is not None]
+def _nearer(tables: Tables, blind: Sequence[Row]) -> Iterator[Sentence]:
+    found = [row for row in tables.get("similarity_table7", ()) if row["share"] is not None]
+    rows = [row for row in found if not _is_blind(row, blind)]
     corpora = dict.fromkeys(row["corpus_title"] for row in rows)
     for corpus in corpora:
         shares = [row for row in rows if row["corpus_title"] == corpus]

@@ -11,7 +11,7 @@ from typing import Literal
 from clipaudit.config.settings import Settings
 from clipaudit.reports.gallery_options import NeighborOptions, ShownSet
 from clipaudit.reports.specification import Gallery, gallery_of, part_files
-from clipaudit.similarity.reports.neighbors import neighbors_in_web, web_title
+from clipaudit.similarity.reports.neighbors import calibrated, neighbors_in_web, web_title
 from clipaudit.similarity.settings import Similarity
 from clipaudit.steps import paths
 
@@ -122,7 +122,7 @@ def _gallery(
         sets=tuple(ShownSet(each.title, each.corpus) for each in sets),
         count=queries,
         columns=1 if form == "ladder" else audit.galleries.columns,
-        near_duplicate_distance=audit.near_duplicate_distance,
+        near_duplicate_distance=audit.given_distance,
         seed=audit.galleries.seed,
         nearer=nearer,
     )
@@ -130,5 +130,7 @@ def _gallery(
         "neighbors": [each.neighbors for each in sets],
         "embeddings": part_files(run, f"embeddings/{audit.encoder}", searched),
     }
+    if audit.given_distance is None:
+        inputs["calibrated"] = calibrated(audit)
     shown = [*names, *searched]
     return gallery_of(run, shown, options=options, inputs=inputs, caption=caption)

@@ -25,6 +25,11 @@ def _size(row: Row, kind: str = "") -> str:
     return count(row[f"{kind}size"] if removed is None else -removed)
 
 
+def _threshold(row: Row) -> str:
+    distance = row["distance"]
+    return "" if distance is None else f" (nearer than {distance:.3g})"
+
+
 def _measure(row: Row) -> str:
     return percent(row["value"], digits=1, sign=row["measure"] in _DIFFERENCES)
 
@@ -103,6 +108,26 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
             "Removed, %": cell(percent, "removed_share", missing=MISSING),
         },
     ),
+    "similarity_encoders": Listing(
+        caption="Whether the encoders tell the images of the test sets apart: cosine similarities "
+        "of random pairs of test images, of each image and the most similar other one, and of two "
+        "images of one class, and the effective rank of the embeddings. An encoder tells nothing "
+        "apart where half of the random pairs are at 0.99 or above, or the effective rank is "
+        "below 2.",
+        corner="Encoder",
+        name=lambda row: row["encoder_title"],
+        fields={
+            "Test set": lambda row: row["testset_title"],
+            "Images": cell(count, "samples"),
+            "Random, mean": cell(number, "random_mean", missing=MISSING, digits=4),
+            "Random, median": cell(number, "random_q50", missing=MISSING, digits=4),
+            "Nearest, mean": cell(number, "nearest_mean", missing=MISSING, digits=4),
+            "One class, mean": cell(number, "same_class_mean", missing=MISSING, digits=4),
+            "Effective rank": lambda row: number(row["effective_rank"], digits=1) or MISSING,
+            "Dimension": cell(count, "dimension", missing=MISSING),
+            "Tells apart": lambda row: "no" if row["collapsed"] else "yes",
+        },
+    ),
     "similarity_evidence": _over_seeds(
         "What pruning to the gap of one test set costs: mean top-1 accuracy (%) over seeds "
         "of models trained on the pruned set and on a random set of the same size, and their "
@@ -154,13 +179,16 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "similarity_table2": Layout(
         caption="Test images with a near duplicate in the train sets: an image at a distance "
         "(1 \N{MINUS SIGN} cosine similarity) below the threshold, 0.05 in the paper. "
-        "Shares have exact 95 % intervals.",
+        "Shares have exact 95 % intervals. Nothing is counted where the encoder does not tell "
+        "images apart, or half of the random pairs of test images are nearer than the threshold.",
         corner="Test set",
         lead="Images",
         row="testset_title",
         column="corpus",
+        row_note=lambda row: f", {row['note']}" if row["note"] else "",
+        head_note=_threshold,
         lines=(
-            Line("", cell(count, "near_duplicates"), cell(count, "images")),
+            Line("", cell(count, "near_duplicates", missing=MISSING), cell(count, "images")),
             Line("share, % (95 % interval)", lambda row: measured(row, "share", digits=2)),
             Line(
                 "in the paper",

@@ -26,12 +26,42 @@ def near_duplicates(run: Settings, audit: Similarity) -> ReportTable:
     """Table 2: test images with a near duplicate in either train set."""
     return ReportTable(
         sql="similarity_table2",
-        inputs={"neighbors": _neighbors_of_both(audit)},
+        inputs={
+            "neighbors": _neighbors_of_both(audit),
+            "encoder_checks": _encoder_checks(audit, audit.encoder),
+            "calibrated": calibrated(audit),
+        },
         relations={"testsets": corpus_rows(run, "testset", audit.test_sets)},
         parameters={
             **_corpora(run, audit),
             "large_title": run.title(audit.large),
-            "near_duplicate_distance": audit.near_duplicate_distance,
+            "near_duplicate_distance": audit.given_distance,
+        },
+        notes=[_threshold(run, audit)],
+    )
+
+
+def _threshold(run: Settings, audit: Similarity) -> str:
+    """Say where the threshold of near duplicates comes from."""
+    if audit.given_distance is not None:
+        return f"The threshold, {audit.given_distance:g}, is from this run's settings."
+    title = encoder_title(run, audit.encoder)
+    return f"The threshold is the one that the calibration of {title} chose in this run."
+
+
+def encoders(run: Settings, audit: Similarity) -> ReportTable:
+    """Whether the encoders tell the images of the test sets apart."""
+    names = [name for name in (audit.encoder, audit.second_encoder) if name is not None]
+    return ReportTable(
+        sql="similarity_encoders",
+        inputs={
+            "encoder_checks": [path for name in names for path in _encoder_checks(audit, name)]
+        },
+        relations={
+            "encoders": numbered(
+                {"encoder": name, "title": encoder_title(run, name)} for name in names
+            ),
+            "testsets": corpus_rows(run, "testset", audit.test_sets),
         },
     )
 
@@ -138,6 +168,15 @@ def gap_check(run: Settings, audit: Similarity) -> ReportTable:
             "testsets": corpus_rows(run, "testset", audit.test_sets),
         },
     )
+
+
+def _encoder_checks(audit: Similarity, encoder: str) -> list[str]:
+    return [paths.encoder_check(encoder, name) for name in audit.test_sets]
+
+
+def calibrated(audit: Similarity) -> list[str]:
+    """Return what the calibration of the encoder chose; nothing where a distance is given."""
+    return [] if audit.given_distance is not None else [paths.calibration_thresholds(audit.encoder)]
 
 
 # --- the set that prunings start from -------------------------------------------------------------

@@ -15,6 +15,7 @@ from clipaudit.similarity.reports.accuracies import (
 )
 from clipaudit.similarity.reports.neighbors import (
     deduplication,
+    encoders,
     gap_check,
     near_duplicates,
     near_gap,
@@ -30,6 +31,7 @@ def similarity_tables(run: Settings) -> dict[str, ReportTable]:
     if audit is None:
         return {}
     tables = {
+        "similarity_encoders": encoders(run, audit),
         "similarity_gap_check": gap_check(run, audit),
         "similarity_table2": near_duplicates(run, audit),
         "similarity_table6": near_gap(run, audit),

@@ -24,5 +24,6 @@ create table similarities (
     testset varchar,
     similarity double
 );
+create table calibrated (threshold double, chosen boolean);
 create table line_points (model varchar, testset varchar, accuracy double);
 create table line_models (recipe varchar, manifest varchar);

@@ -2,16 +2,44 @@
 -- similarity paper.
 -- One row per (test set, corpus), in the order of the view `testsets`, the small corpus first.
 --
--- testsets   position, testset, title
--- neighbors  corpus, testset, test_shard, test_row, rank, similarity
--- published  row, testset, measure, value
+-- testsets        position, testset, title
+-- neighbors       corpus, testset, test_shard, test_row, rank, similarity
+-- encoder_checks  corpus, random_q50, collapsed; of the encoder of `neighbors` on each test set
+-- calibrated      threshold, chosen; empty where a distance is given
+-- published       row, testset, measure, value
 -- $small, $large              corpora, as `neighbors` names them
 -- $small_title, $large_title  corpora, as people and the paper name them
--- $near_duplicate_distance    the paper's 0.05; a near duplicate is strictly nearer
+-- $near_duplicate_distance    the paper's 0.05; a near duplicate is strictly nearer. Null: it is
+--                             as similar as the calibration's threshold, or more
 with corpora as (
     select 0 as position, $small as corpus, $small_title as title
     union all
     select 1 as position, $large as corpus, $large_title as title
+),
+
+-- one row; both are null where the calibration chose no threshold
+thresholds as (
+    select
+        max(threshold) filter (where chosen) as similarity,
+        coalesce($near_duplicate_distance::double, 1 - similarity) as distance,
+    from calibrated
+),
+
+-- A note says why near duplicates are not counted.
+notes as (
+    select
+        testsets.testset,
+        thresholds.distance,
+        case
+            when encoder_checks.collapsed then 'the encoder tells nothing apart'
+            when thresholds.distance is null then 'calibration chose no threshold'
+            when 1 - encoder_checks.random_q50 < thresholds.distance
+                then 'random pairs are as near'
+        end as note,
+    from testsets
+    cross join thresholds
+    left join encoder_checks
+        on encoder_checks.corpus = testsets.testset
 ),
 
 -- The distance is written as the paper has it, 1 - similarity, which is exact for every
@@ -23,8 +51,13 @@ nearest as (
         testset,
         test_shard,
         test_row,
-        1 - similarity < $near_duplicate_distance as has_near_duplicate,
+        case
+            when $near_duplicate_distance::double is null
+                then neighbors.similarity >= thresholds.similarity
+            else 1 - neighbors.similarity < $near_duplicate_distance::double
+        end as has_near_duplicate,
     from neighbors
+    cross join thresholds
     where rank = 0
 ),
 
@@ -57,8 +90,12 @@ counts as (
         corpora.title as corpus_title,
         coalesce(images.images, 0) as images,
         coalesce(near_duplicates.near_duplicates, 0) as near_duplicates,
+        notes.distance,
+        notes.note,
     from testsets
     cross join corpora
+    inner join notes
+        on notes.testset = testsets.testset
     left join images
         on images.testset = testsets.testset
     left join near_duplicates
@@ -80,10 +117,12 @@ select
     shares.corpus,
     shares.corpus_title,
     shares.images,
-    shares.near_duplicates,
-    shares.share,
-    shares.share_interval.low as share_low,
-    shares.share_interval.high as share_high,
+    if(shares.note is null, shares.near_duplicates, null) as near_duplicates,
+    if(shares.note is null, shares.share, null) as share,
+    if(shares.note is null, shares.share_interval.low, null) as share_low,
+    if(shares.note is null, shares.share_interval.high, null) as share_high,
+    shares.distance, -- a near duplicate is nearer: 1 - similarity
+    shares.note, -- why near duplicates are not counted; null: they are
     published_sizes.value::bigint as published_images,
     published_counts.value::bigint as published_near_duplicates,
 from shares
