@@ -60,8 +60,8 @@ class Calibrated(NamedTuple):
 def default_rate(images: int) -> float:
     """Return the rate of false candidates, per million pairs, where the settings name none.
 
-    One for ten training images, whatever `images` are searched for: comparing their pixels then
-    takes less time than hashing the training images.
+    One for ten training images, however many `images` are searched for: verifying them takes some
+    10 ms for each training image.
     """
     return 1_000_000 * FALSE_PER_TRAINING_IMAGE / max(1, images)
 
