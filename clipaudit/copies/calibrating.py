@@ -231,15 +231,8 @@ def _choice(
 
 def _row_of(curve: Curve, threshold: float) -> int | None:
     """Return the loosest row of a curve that is as strict as a threshold; None: no row is."""
-    rows = int(is_stricter(curve.thresholds, threshold).sum())
+    rows = int(is_within(curve.thresholds, threshold).sum())
     return rows - 1 if rows else None
-
-
-def is_stricter(thresholds: np.ndarray, given: float) -> Bool[np.ndarray, " t"]:
-    """Return which candidate thresholds are at least as strict as a given one."""
-    if thresholds.dtype.kind == "f":
-        return np.asarray(thresholds >= given)
-    return np.asarray(thresholds <= given)
 
 
 def _verify(

@@ -82,9 +82,8 @@ def find_candidates(
     kept: equal pixels first, then the nearest by hash, thumbnail, similarity and address. Ordered
     by training, then other address.
     """
-    whole = own.images
+    whole, first = own.images, first_of_equals(others.images)
     if within:
-        first = first_of_equals(others.images)
         others, own = _only(others, first), _only(own, first)
     found = [
         _same(others.images, whole, "image_sha256", "same_bytes"),
@@ -96,7 +95,7 @@ def find_candidates(
     found += [_similar(each) for each in embedded]
     joined = reduce(_join, found)
     if within:
-        joined = joined.filter(pc.less(joined["other"], joined["own"]))
+        joined = _of_firsts(joined, first).filter(pc.less(pc.field("other"), pc.field("own")))
     return _nearest(_as_candidates(joined))
 
 
@@ -105,6 +104,16 @@ def first_of_equals(images: pa.Table) -> Int64[np.ndarray, " n"]:
     addresses = pa.table({"digest": images["pixels_sha256"], "address": sample_addresses(images)})
     lowest = addresses.group_by("digest").aggregate([("address", "min")])["address_min"]
     return np.sort(lowest.to_numpy())
+
+
+def _of_firsts(pairs: pa.Table, first: Int64[np.ndarray, " n"]) -> pa.Table:
+    """Return pairs of the first images of their pixels, and those of equal pixels with the first.
+
+    Encoders propose others, too.
+    """
+    other, own = (pc.is_in(pairs[name], value_set=pa.array(first)) for name in _KEYS)
+    equal = pc.fill_null(pairs["same_pixels"], False)
+    return pairs.filter(pc.and_(other, pc.or_(own, equal)))
 
 
 def _only(described: Described, addresses: Int64[np.ndarray, " n"]) -> Described:

@@ -120,12 +120,9 @@ def hash_images(images: Iterable[OpenedImage], views: Views) -> tuple[pa.Table, 
     facts: list[tuple[object, ...]] = []
     hashes: list[tuple[object, ...]] = []
     for shard, row, digest, rgb in images:
-        quality = 0
-        for name, view in views(rgb):
-            code, own_quality = image_hash(view)
-            quality = own_quality if not hashes or hashes[-1][:2] != (shard, row) else quality
-            hashes.append((shard, row, name, own_quality, code))
-        facts.append((shard, row, digest, pixels_digest(rgb), quality, thumbnail(rgb)))
+        own = [(name, *image_hash(view)) for name, view in views(rgb)]  # the whole image first
+        hashes += [(shard, row, name, quality, code) for name, code, quality in own]
+        facts.append((shard, row, digest, pixels_digest(rgb), own[0][2], thumbnail(rgb)))
     return table_of_rows(facts, IMAGES), table_of_rows(hashes, HASHES)
 
 

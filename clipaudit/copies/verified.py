@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from clipaudit.copies.candidates import CANDIDATES
-from clipaudit.copies.kinds import IDENTICAL_BYTES, IDENTICAL_PIXELS
+from clipaudit.copies.kinds import IDENTICAL_BYTES, IDENTICAL_PIXELS, REENCODED
 from clipaudit.copies.verification import Verdict, verify
 from clipaudit.copies.views import Rgb, reduced
 from clipaudit.corpora.addresses import sample_addresses
@@ -74,8 +74,9 @@ def _by_digests(*, same_bytes: bool) -> tuple[object, ...]:
 
 
 def _by_pixels(verdict: Verdict) -> tuple[object, ...]:
+    """Return the columns of a verdict; images that are equal only when reduced were resized."""
     return (
-        verdict.kind,
+        REENCODED if verdict.kind == IDENTICAL_PIXELS else verdict.kind,
         ", ".join(verdict.edits),
         verdict.method,
         verdict.agreement,

@@ -81,6 +81,17 @@ def test_repeats_are_pairs_with_an_earlier_image_equal_ones_with_the_first_alone
     assert pairs(found) == [(0, 2), (0, 3), (0, 4)]
 
 
+def test_an_encoder_pairs_images_of_equal_pixels_with_the_first_alone():
+    image = drawing(0)
+    corpus = described([image, drawing(3), image, image])
+    vectors = np.ones((4, 1), np.float16)
+    embedded = Embedded("own", (np.arange(4), vectors), (np.arange(4), vectors), 1.0)
+
+    found = find_candidates(corpus, corpus, distance=None, embedded=[embedded], within=True)
+
+    assert pairs(found) == [(0, 1), (0, 2), (0, 3)]
+
+
 def test_of_many_candidates_the_nearest_are_kept(monkeypatch, caplog):
     monkeypatch.setattr(candidates, "MOST", 2)
     image = drawing(0)

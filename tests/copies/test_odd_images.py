@@ -10,8 +10,8 @@ from PIL import Image
 from clipaudit.copies.candidates import Described, find_candidates
 from clipaudit.copies.hashing import hash_images, open_images
 from clipaudit.copies.verified import verify_candidates
+from clipaudit.copies.views import reduced, train_views
 from clipaudit.copies.views import test_views as all_views
-from clipaudit.copies.views import train_views
 from clipaudit.corpora.captions import Captioning
 from clipaudit.corpora.lookup import read_pictures
 from clipaudit.corpora.samples import index_shards
@@ -83,6 +83,14 @@ def test_a_test_set_that_is_the_train_set_is_identical_bytes(tmp_path):
     found = kinds(tmp_path, files, files)
 
     assert {found[row, row] for row in range(4)} == {"identical bytes"}
+
+
+def test_images_that_are_equal_only_when_reduced_are_resized_not_identical(tmp_path):
+    large = np.kron(drawing(3, (320, 300)), np.ones((4, 4, 1), np.uint8))
+
+    found = kinds(tmp_path, [png(large)], [png(reduced(large, 512))])
+
+    assert found == {(0, 0): "re-encoded or resized"}
 
 
 def test_images_that_are_all_equal_are_all_copies(tmp_path):

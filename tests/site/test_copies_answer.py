@@ -18,6 +18,12 @@ def test_the_headline_names_the_share_with_its_interval():
     assert "2 identical bytes, 9 re-encoded or resized, 1 edited" in found.sentences[0].text
 
 
+def test_further_test_sets_with_copies_are_counted():
+    found = copies_answer({"copies_summary": [SUMMARY, {**SUMMARY, "share": 0.1}]})
+
+    assert found.headline.endswith("; so do images of 1 more test set.")
+
+
 def test_without_a_copy_none_is_claimed():
     assert copies_answer({"copies_summary": [NONE]}).headline == (
         "No copy of an image of A was found."

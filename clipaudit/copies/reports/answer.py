@@ -24,8 +24,8 @@ def copies_answer(tables: Tables) -> Answer:
             )
             for row in rows
         ),
-        "A copy is the same image, re-encoded, resized or edited: each pair was compared pixel by "
-        "pixel. No model was asked.",
+        "A copy is the same image, re-encoded, resized or edited. Every candidate pair was checked "
+        "by its pixels.",
     )
 
 
@@ -39,8 +39,14 @@ def _headline(rows: Sequence[Row]) -> str:
     return (
         f"Yes: {count(most['with_copy'])} of {count(most['images'])} images of "
         f"{plain(most['testset_title'])} have a copy in the training data, {_share(most, 'share')}"
-        f"{'' if len(found) == 1 else f', and {len(found) - 1} more test sets have some'}."
+        f"{_more(len(found) - 1)}."
     )
+
+
+def _more(test_sets: int) -> str:
+    if test_sets == 0:
+        return ""
+    return f"; so do images of {test_sets} more test {'set' if test_sets == 1 else 'sets'}"
 
 
 def _of_tests(rows: Sequence[Row]) -> Iterator[Sentence]:

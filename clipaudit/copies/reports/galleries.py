@@ -1,5 +1,7 @@
 """Which galleries the copies audit has, and what they are made from."""
 
+from typing import Literal
+
 from clipaudit.config.settings import Settings
 from clipaudit.copies.checks import searched_sets
 from clipaudit.copies.settings import Copies
@@ -49,12 +51,12 @@ def _gallery(
     run: Settings,
     audit: Copies,
     other: str,
-    which: str,
+    which: Literal["copies", "lookalikes"],
     caption: str,
     folder: str | None = None,
 ) -> Gallery:
     options = PairOptions(
-        "copies" if which == "copies" else "lookalikes",
+        which,
         other,
         run.title(other),
         audit.train,

@@ -9,7 +9,7 @@ import pyarrow as pa
 from clipaudit.catalog.parts import AuditPart
 from clipaudit.catalog.samples.catalog import Address, SampleCatalog
 from clipaudit.catalog.samples.forms import Fate, Section, picked, section
-from clipaudit.catalog.scores import Score, ScoreTable, folders, score_files
+from clipaudit.catalog.scores import Score, ScoreTable, column_name, folders, score_files
 from clipaudit.catalog.view_parts import Columns, nothing
 from clipaudit.config.settings import Settings
 from clipaudit.copies.kinds import COPIES
@@ -157,7 +157,7 @@ def _scores(results: Path, store: Store, corpora: Sequence[str]) -> Iterator[Sco
     for testset in folders(results / "copies"):
         files = score_files(results / "copies" / testset, store, corpora)
         score = Score(
-            f"copy_of_{testset}",
+            column_name("copy_of", testset),
             f"address of the image of test set {testset} that the sample is the nearest copy of",
             f"arg_min(other_shard || ':' || other_row, {_NEAREST}) "
             f"filter (where kind in ({_KINDS}))",
