@@ -25,6 +25,7 @@ from clipaudit.copies.pyramids import Affine, Pyramid
 from clipaudit.copies.structure import (
     WINDOW,
     Structure,
+    channel_mean,
     compared,
     equally_sharp,
     known_windows,
@@ -50,6 +51,7 @@ class Agreement(NamedTuple):
 
     coarse: Structure
     fine: Structure
+    unmapped: Structure  # the coarse one before colours were mapped
     overlap: Overlap  # the coarse one
     close: Overlap  # the fine one
     other_colours: Mask  # windows of the coarse canvas
@@ -64,11 +66,6 @@ class Agreement(NamedTuple):
         return min(self.coarse.agreement, self.fine.agreement)
 
 
-def coarse_overlap(first: Pyramid, second: Pyramid, to_second: Affine) -> Overlap | None:
-    """Return the canvas in colour on which alignments are tried."""
-    return drawn_overlap(first, second, to_second, side=COARSE_SIDE, smoothing=COARSE_SMOOTHING)
-
-
 class Coarse(NamedTuple):
     """The best agreement of two colour canvases, and how it was reached."""
 
@@ -77,14 +74,14 @@ class Coarse(NamedTuple):
     colours: tuple[int, ColourMap] | None  # whose colours were mapped (0: first), and how
 
 
-def coarse_structure(overlap: Overlap, *, recolour: bool = True) -> Coarse:
+def coarse_structure(overlap: Overlap) -> Coarse:
     """Return the best agreement of the colour canvases: plain, softened, in mapped colours."""
     known = known_windows(overlap.inside)
     plain = compared(overlap.first, overlap.second, known)
     if plain.agreement < AGREED:
         softened = compared(*equally_sharp(overlap.first, overlap.second, overlap.inside), known)
         plain = softened if softened.agreement > plain.agreement + GAIN else plain
-    return _recoloured(plain, overlap.inside) if recolour else Coarse(plain, plain, None)
+    return _recoloured(plain, overlap.inside)
 
 
 def _recoloured(plain: Structure, inside: Mask) -> Coarse:
@@ -97,29 +94,47 @@ def _recoloured(plain: Structure, inside: Mask) -> Coarse:
         pair = [plain.first, plain.second]
         fit = colour_map(pair[which], pair[1 - which], inside)
         pair[which] = mapped(pair[which], fit)
-        tried = compared(pair[0], pair[1], plain.known)
+        fitted = compared(pair[0], pair[1], plain.known)
         nearer = share(farther_than(pair[0], pair[1], WRONG_COLOUR), plain.known) < off / 2
-        if tried.agreement > found.best.agreement + (-LOSS if nearer else GAIN):
-            found = Coarse(tried, plain, (which, fit))
+        if fitted.agreement > found.best.agreement + (-LOSS if nearer else GAIN):
+            found = Coarse(fitted, plain, (which, fit))
     return found
 
 
-def agreement(
-    first: Pyramid, second: Pyramid, to_second: Affine, *, recolour: bool = True
-) -> Agreement | None:
-    """Return how far two pictures agree under an alignment; None: they do not overlap.
+class Alignment(NamedTuple):
+    """An alignment, and what the coarse canvas shows under it."""
 
-    Without `recolour`, colours are not mapped: a map may hide what was laid over a picture.
-    """
-    overlap = coarse_overlap(first, second, to_second)
-    close = drawn_overlap(first, second, to_second, side=FINE_SIDE, smoothing=FINE_SMOOTHING)
-    if overlap is None or close is None:
-        return None
-    coarse, unmapped, colours = coarse_structure(overlap, recolour=recolour)
+    to_second: Affine
+    overlap: Overlap
+    coarse: Coarse
+
+
+def aligned(first: Pyramid, second: Pyramid, to_second: Affine) -> Alignment | None:
+    """Return what two pictures show under an alignment; None: they do not overlap."""
+    overlap = drawn_overlap(first, second, to_second, side=COARSE_SIDE, smoothing=COARSE_SMOOTHING)
+    return None if overlap is None else Alignment(to_second, overlap, coarse_structure(overlap))
+
+
+def agreement(first: Pyramid, second: Pyramid, alignment: Alignment) -> Agreement | None:
+    """Return how far two pictures agree under an alignment; None: they do not overlap."""
+    close = drawn_overlap(
+        first, second, alignment.to_second, side=FINE_SIDE, smoothing=FINE_SMOOTHING
+    )
+    return None if close is None else _agreement(alignment.overlap, close, alignment.coarse)
+
+
+def in_plain_colours(found: Agreement) -> Agreement:
+    """Return the agreement without mapping colours: a map may hide what was laid over a picture."""
+    return _agreement(found.overlap, found.close, Coarse(found.unmapped, found.unmapped, None))
+
+
+def _agreement(overlap: Overlap, close: Overlap, found: Coarse) -> Agreement:
+    coarse, unmapped, colours = found
     fine, plain = _fine_structure(close, colours)
     return Agreement(
         coarse,
         fine,
+        unmapped,
         overlap,
         close,
         farther_than(unmapped.first, unmapped.second, OTHER_COLOUR),
@@ -154,9 +169,9 @@ def _corners(coarse: Structure) -> Mask:
     """Return the windows in which both canvases vary in two directions, and agree."""
     both = coarse.agrees & coarse.in_either
     for canvas in (coarse.first, coarse.second):
-        plane = np.ascontiguousarray(canvas.mean(axis=2))
+        plane = channel_mean(canvas)
         values = cv2.cornerEigenValsAndVecs(plane, WINDOW, 3)[..., :2]
-        least, most = values.min(axis=2), values.max(axis=2)
+        least, most = np.minimum(*cv2.split(values)), np.maximum(*cv2.split(values))
         both &= (least > CORNER) & (least > ISOTROPY * most)
     return np.asarray(both)
 

@@ -14,6 +14,7 @@ from jaxtyping import Float32
 from clipaudit.copies.borders import Box
 from clipaudit.copies.overlaps import Overlap
 from clipaudit.copies.pyramids import Affine, Pyramid, composed, inverted
+from clipaudit.copies.structure import channel_mean
 
 THUMB = 32  # pixels
 STRETCH = 1.5  # by which the ratio of the sides may differ
@@ -138,5 +139,5 @@ def refined(
 
 
 def _levels(canvas: Float32[np.ndarray, "a b *c"]) -> Float32[np.ndarray, "a b"]:
-    grey = canvas if canvas.ndim == 2 else canvas.mean(axis=2)
+    grey = canvas if canvas.ndim == 2 else channel_mean(canvas)
     return np.clip(grey, 0, 255).astype(np.float32)

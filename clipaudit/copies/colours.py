@@ -51,7 +51,8 @@ def mapped(canvas: Canvas, colours: ColourMap) -> Canvas:
 
 def farther_than(first: Canvas, second: Canvas, levels: float) -> Mask:
     """Return the windows whose mean colours differ by more than so many levels in a channel."""
-    return np.asarray(np.abs(averaged(first) - averaged(second)).max(axis=2) > levels)
+    off = np.asarray(cv2.absdiff(averaged(first), averaged(second)))
+    return np.asarray(np.maximum(np.maximum(off[..., 0], off[..., 1]), off[..., 2]) > levels)
 
 
 def named_residual(first: Canvas, second: Canvas, where: Mask) -> float:

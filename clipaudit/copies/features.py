@@ -12,7 +12,7 @@ from jaxtyping import Float32, Float64, UInt8
 
 from clipaudit.copies.pyramids import Affine, Pyramid
 
-SIDE = 256  # pixels, longer side: features cost some 10 ms a picture of this size
+SIDE = 192  # pixels, longer side: features cost some 5 ms a picture of this size
 FEATURES = 300  # strongest ones of a picture
 CONTRAST = 0.02  # half of SIFT's default: drawings have soft shades, too
 RATIO = 0.8  # Lowe's: how much nearer the nearest feature must be than the next
@@ -30,19 +30,23 @@ class Matched(NamedTuple):
     to_second: Affine
 
 
-class _Described(NamedTuple):
+class Features(NamedTuple):
     """Features of a small grey picture: places in the frame, and descriptors."""
 
     points: Float64[np.ndarray, "n 2"]
     descriptors: Float32[np.ndarray, "n 128"]
 
 
-def feature_candidates(first: Pyramid, second: Pyramid) -> Iterator[Matched]:
-    """Yield the alignments found by features: as they are, then with the second mirrored."""
-    one, two = _described(first), _described(second)
+def feature_candidates(
+    first: Features, second: Features, size: tuple[int, int]
+) -> Iterator[Matched]:
+    """Yield the alignments found by features: as they are, then with the second mirrored.
+
+    `size` is that of the second picture's frame, height and width.
+    """
     for mirrored in (False, True):
         cv2.setRNGSeed(SEED)
-        found = _matched(one, _mirrored(two) if mirrored else two, second)
+        found = _matched(first, _mirrored(second) if mirrored else second, max(size))
         if found is not None:
             yield found
 
@@ -55,23 +59,24 @@ def _grey(pyramid: Pyramid) -> UInt8[np.ndarray, "a b"]:
     return np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2GRAY))
 
 
-def _described(pyramid: Pyramid) -> _Described:
+def features_of(pyramid: Pyramid) -> Features:
+    """Return the strongest features of a picture; of a plain one, none."""
     grey = _grey(pyramid)
     sift = cv2.SIFT_create(nfeatures=FEATURES, contrastThreshold=CONTRAST)  # type: ignore[attr-defined]
     points, descriptors = sift.detectAndCompute(grey, None)
     order = sorted(range(len(points)), key=lambda row: _place(points[row]))  # not as threads end
     if not order:
-        return _Described(np.zeros((0, 2)), np.zeros((0, 128), np.float32))
+        return Features(np.zeros((0, 2)), np.zeros((0, 128), np.float32))
     scale = np.array([pyramid.size[1] / grey.shape[1], pyramid.size[0] / grey.shape[0]])
     places = (np.array([points[row].pt for row in order], np.float64) + 0.5) * scale
-    return _Described(places, descriptors[order])
+    return Features(places, descriptors[order])
 
 
 def _place(point: cv2.KeyPoint) -> tuple[float, ...]:
     return (*point.pt, point.size, point.angle)
 
 
-def _mirrored(features: _Described) -> _Described:
+def _mirrored(features: Features) -> Features:
     """Return the features as they would be described in the mirrored picture, at their old places.
 
     A descriptor is 4 x 4 cells of 8 directions, along the direction of its feature: mirroring
@@ -79,10 +84,10 @@ def _mirrored(features: _Described) -> _Described:
     """
     cells = features.descriptors.reshape(-1, 4, 4, 8)
     turned = np.roll(cells[:, ::-1, :, ::-1], 1, axis=3)  # direction 0 stays
-    return _Described(features.points, turned.reshape(-1, 128))
+    return Features(features.points, turned.reshape(-1, 128))
 
 
-def _matched(one: _Described, two: _Described, second: Pyramid) -> Matched | None:
+def _matched(one: Features, two: Features, side: int) -> Matched | None:
     if min(len(one.points), len(two.points)) < LEAST_INLIERS:
         return None
     clear, nearest = _clear_matches(one.descriptors, two.descriptors)
@@ -92,7 +97,7 @@ def _matched(one: _Described, two: _Described, second: Pyramid) -> Matched | Non
         one.points[clear],
         two.points[nearest],
         method=cv2.RANSAC,
-        ransacReprojThreshold=REACH * max(1.0, max(second.size) / SIDE),
+        ransacReprojThreshold=REACH * max(1.0, side / SIDE),
         maxIters=1000,
         confidence=0.99,
     )

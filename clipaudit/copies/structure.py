@@ -84,9 +84,12 @@ def compared(first: Canvas, second: Canvas, known: Mask) -> Structure:
 def _variation(one: Canvas, two: Canvas, mean_one: Canvas, mean_two: Canvas) -> Plane:
     """Return the covariance within each window, its mean over the channels."""
     spread = averaged(one * two) - mean_one * mean_two
-    if spread.ndim == 3:
-        spread = (spread[..., 0] + spread[..., 1] + spread[..., 2]) / 3
-    return np.asarray(spread)
+    return channel_mean(spread) if spread.ndim == 3 else np.asarray(spread)
+
+
+def channel_mean(canvas: Float32[np.ndarray, "a b 3"]) -> Plane:
+    """Return the mean of the channels: NumPy's own is ten times slower along so short an axis."""
+    return np.asarray((canvas[..., 0] + canvas[..., 1] + canvas[..., 2]) / 3)
 
 
 def equally_sharp(first: Canvas, second: Canvas, inside: Mask) -> tuple[Canvas, Canvas]:

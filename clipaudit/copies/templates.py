@@ -4,6 +4,8 @@ Each picture, at falling sizes, is looked for within the other one, by the corre
 grey values.
 """
 
+from collections.abc import Sequence
+
 import cv2
 import numpy as np
 from jaxtyping import Float32
@@ -14,6 +16,7 @@ from clipaudit.copies.pyramids import Affine, Pyramid, inverted
 SIDE = 80  # pixels, longer side of the picture that is searched
 SCALES = tuple(1.1**-step for step in range(16))  # of the part's share of a side: down to 0.24
 LEAST_PART = 10  # pixels: a smaller part correlates with anything
+LIKELY = 0.6  # correlation of a part with its place: less is none
 LEAST_SPREAD = 4.0  # levels: a plainer part correlates with nothing
 
 Plane = Float32[np.ndarray, "a b"]
@@ -22,36 +25,36 @@ Plane = Float32[np.ndarray, "a b"]
 def template_candidates(first: Pyramid, second: Pyramid) -> list[Candidate]:
     """Return the likeliest places of the first in the second, and of the second in the first.
 
-    Both as they are and mirrored; likeliest first; at most one for each of the four cases.
+    Both as they are and mirrored; likeliest first; at most one for each of the four cases. Places
+    that are less like the part than LIKELY are left out.
     """
-    found = []
-    for mirrored in (False, True):
-        place = _place(first, second, mirrored=mirrored)
-        found += [] if place is None else [place]
-        place = _place(second, first, mirrored=mirrored)
-        found += [] if place is None else [Candidate(place.likeness, inverted(place.to_second))]
+    back = [
+        Candidate(place.likeness, inverted(place.to_second)) for place in _places(second, first)
+    ]
+    found = [place for place in [*_places(first, second), *back] if place.likeness >= LIKELY]
     return sorted(found, key=lambda candidate: -candidate.likeness)
 
 
-def _place(part: Pyramid, host: Pyramid, *, mirrored: bool) -> Candidate | None:
-    """Return where the part lies in the host, if it fits there at any size."""
+def _places(part: Pyramid, host: Pyramid) -> list[Candidate]:
+    """Return where the part fits the host best at any size: as it is, and mirrored."""
     field = _grey(host, SIDE / max(host.size))
-    best: Candidate | None = None
+    best: dict[bool, Candidate] = {}
     for scale in SCALES:
-        longer = SIDE * scale
-        small = _grey(part, longer / max(part.size))
-        if mirrored:
-            small = np.ascontiguousarray(small[:, ::-1])
+        small = _grey(part, SIDE * scale / max(part.size))
         fits = small.shape[0] <= field.shape[0] and small.shape[1] <= field.shape[1]
-        if not fits or min(small.shape) < LEAST_PART or small.std() < LEAST_SPREAD:
+        if not fits or min(small.shape) < LEAST_PART or _spread(small) < LEAST_SPREAD:
             continue
-        likeness = cv2.matchTemplate(field, small, cv2.TM_CCOEFF_NORMED)
-        _, most, _, (x, y) = cv2.minMaxLoc(likeness)
-        if best is None or most > best.likeness:
-            best = Candidate(
-                most, _map(part, host, small.shape, field.shape, (x, y), mirrored=mirrored)
-            )
-    return best
+        for mirrored in (False, True):
+            shown = cv2.flip(small, 1) if mirrored else small
+            _, most, _, at = cv2.minMaxLoc(cv2.matchTemplate(field, shown, cv2.TM_CCOEFF_NORMED))
+            if mirrored not in best or most > best[mirrored].likeness:
+                to_host = _map(part, host, small.shape, field.shape, at, mirrored=mirrored)
+                best[mirrored] = Candidate(most, to_host)
+    return [*best.values()]
+
+
+def _spread(plane: Plane) -> float:
+    return float(cv2.meanStdDev(plane)[1].item())
 
 
 def _map(
@@ -59,7 +62,7 @@ def _map(
     host: Pyramid,
     small: tuple[int, ...],
     field: tuple[int, ...],
-    at: tuple[int, int],
+    at: Sequence[int],
     *,
     mirrored: bool,
 ) -> Affine:

@@ -1,18 +1,21 @@
 """Candidate pairs with what their pixels say: which are copies, and of what kind."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 
 from clipaudit.copies.candidates import CANDIDATES
+from clipaudit.copies.compared import Compared
 from clipaudit.copies.kinds import IDENTICAL_BYTES, IDENTICAL_PIXELS, REENCODED
-from clipaudit.copies.verification import Verdict, verify
-from clipaudit.copies.views import Rgb, reduced
+from clipaudit.copies.verification import Verdict, verify_compared
+from clipaudit.copies.views import reduced
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.images import open_picture
 
 BLOCK = 2_000  # candidates whose images are held at once: memory, never results
+HELD = 100  # images of each side that are held decoded, some 1.5 MB each
 COMPARED_SIDE = 512  # pixels of the longer side that images are compared at
 
 PAIRS = pa.schema(
@@ -51,17 +54,15 @@ def _verified(block: pa.Table, others: Read, own: Read) -> pa.Table:
     own_addresses = sample_addresses(block).tolist()
     open_ones = [not (row["same_bytes"] or row["same_pixels"]) for row in rows]
     left, right = (
-        read({address for address, opened in zip(each, open_ones, strict=True) if opened})
+        _Images(read({address for address, opened in zip(each, open_ones, strict=True) if opened}))
         for read, each in ((others, other_addresses), (own, own_addresses))
     )
     verdicts = []
-    decoded = _Decoded()
     for row, other, mine in zip(rows, other_addresses, own_addresses, strict=True):
         if row["same_bytes"] or row["same_pixels"]:
             verdicts.append(_by_digests(same_bytes=row["same_bytes"]))
         else:
-            pair = decoded.image(left, other), decoded.image(right, mine)
-            verdicts.append(_by_pixels(verify(*pair)))
+            verdicts.append(_by_pixels(verify_compared(left.image(other), right.image(mine))))
     columns = [pa.array(column) for column in zip(*verdicts, strict=True)]
     table = pa.table(dict(zip(PAIRS.names[len(CANDIDATES) :], columns, strict=True)))
     arrays = [block[name] for name in CANDIDATES.names]
@@ -87,18 +88,13 @@ def _by_pixels(verdict: Verdict) -> tuple[object, ...]:
     )
 
 
-class _Decoded:
-    """The images of a block, decoded once while pairs that have them follow each other."""
+class _Images:
+    """The image files of a block, of which those used last are kept decoded."""
 
-    def __init__(self) -> None:
-        self._held: dict[tuple[int, int], Rgb] = {}
+    def __init__(self, files: Mapping[int, bytes]) -> None:
+        self._files = files
+        self.image = lru_cache(HELD)(self._opened)
 
-    def image(self, files: Mapping[int, bytes], address: int) -> Rgb:
+    def _opened(self, address: int) -> Compared:
         """Return an image with its longer side reduced to COMPARED_SIDE."""
-        key = id(files), address
-        if key not in self._held:
-            if len(self._held) > 256:
-                self._held.clear()
-            rgb = np.asarray(open_picture(files[address]).rgb)
-            self._held[key] = reduced(rgb, COMPARED_SIDE)
-        return self._held[key]
+        return Compared(reduced(np.asarray(open_picture(self._files[address]).rgb), COMPARED_SIDE))

@@ -1,14 +1,15 @@
 import copiesdrawings as made
 import numpy as np
 
-from clipaudit.copies.agreement import agreement, correlation, richness
+from clipaudit.copies.agreement import agreement, aligned, correlation, richness
 from clipaudit.copies.pyramids import pyramid_of
 
 SAME = np.array([[1.0, 0, 0], [0, 1, 0]])
 
 
 def found(one, two):
-    return agreement(pyramid_of(one), pyramid_of(two), SAME)
+    pair = pyramid_of(one), pyramid_of(two)
+    return agreement(*pair, aligned(*pair, SAME))
 
 
 def test_equal_pictures_agree_throughout():
@@ -34,7 +35,7 @@ def test_other_pictures_agree_little():
 def test_pictures_apart_have_no_agreement():
     rgb = pyramid_of(made.drawing(0))
 
-    assert agreement(rgb, rgb, SAME + np.array([[0, 0, 999], [0, 0, 0]])) is None
+    assert aligned(rgb, rgb, SAME + np.array([[0, 0, 999], [0, 0, 0]])) is None
 
 
 def test_lines_and_rings_are_poor_and_drawings_rich():

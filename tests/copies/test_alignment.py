@@ -2,7 +2,7 @@ import copiesdrawings as made
 import numpy as np
 import pytest
 
-from clipaudit.copies.agreement import coarse_overlap
+from clipaudit.copies.agreement import aligned
 from clipaudit.copies.alignment import TURNS, Turn, box_candidates, refined
 from clipaudit.copies.overlaps import corners
 from clipaudit.copies.pyramids import pyramid_of
@@ -54,7 +54,7 @@ def test_turns_undo_themselves():
 def test_refinement_moves_towards_the_truth():
     one = pyramid_of(made.texture(0))
     near = np.array([[1.0, 0, 3], [0, 1, -2]])
-    overlap = coarse_overlap(one, one, near)
+    overlap = aligned(one, one, near).overlap
 
     better = refined(overlap.first, overlap.second, overlap, near)
 
@@ -64,7 +64,7 @@ def test_refinement_moves_towards_the_truth():
 def test_plain_pictures_are_not_refined():
     plain = pyramid_of(np.full((60, 60, 3), 90, np.uint8))
     same = np.array([[1.0, 0, 0], [0, 1, 0]])
-    overlap = coarse_overlap(plain, plain, same)
+    overlap = aligned(plain, plain, same).overlap
 
     assert refined(overlap.first, overlap.second, overlap, same) is None
 

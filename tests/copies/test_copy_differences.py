@@ -2,7 +2,7 @@ import copiesdrawings as made
 import numpy as np
 import pytest
 
-from clipaudit.copies.agreement import agreement
+from clipaudit.copies.agreement import agreement, aligned
 from clipaudit.copies.differences import NOTHING, Box, agreement_beside, differing_box
 from clipaudit.copies.pyramids import pyramid_of
 
@@ -10,7 +10,8 @@ SAME = np.array([[1.0, 0, 0], [0, 1, 0]])
 
 
 def found(one, two):
-    return agreement(pyramid_of(one), pyramid_of(two), SAME)
+    pair = pyramid_of(one), pyramid_of(two)
+    return agreement(*pair, aligned(*pair, SAME))
 
 
 def test_box_lies_around_what_differs():

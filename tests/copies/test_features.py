@@ -3,13 +3,14 @@ import cv2
 import numpy as np
 import pytest
 
-from clipaudit.copies.features import feature_candidates
+from clipaudit.copies.features import feature_candidates, features_of
 from clipaudit.copies.overlaps import corners
 from clipaudit.copies.pyramids import pyramid_of
 
 
 def found(one, two):
-    return list(feature_candidates(pyramid_of(one), pyramid_of(two)))
+    pair = pyramid_of(one), pyramid_of(two)
+    return list(feature_candidates(*map(features_of, pair), pair[1].size))
 
 
 def shown(matched, rgb):

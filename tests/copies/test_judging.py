@@ -1,7 +1,7 @@
 import copiesdrawings as made
 import numpy as np
 
-from clipaudit.copies.agreement import agreement
+from clipaudit.copies.agreement import agreement, aligned
 from clipaudit.copies.judging import NO_COPY, Judgement, judged
 from clipaudit.copies.pyramids import pyramid_of
 
@@ -10,7 +10,7 @@ SAME = np.array([[1.0, 0, 0], [0, 1, 0]])
 
 def judgement(one, two, placed=SAME):
     pair = pyramid_of(one), pyramid_of(two)
-    return judged(*pair, placed, agreement(*pair, placed))
+    return judged(*pair, placed, agreement(*pair, aligned(*pair, placed)))
 
 
 def test_equal_pictures_are_copies_with_nothing_done():

@@ -1,0 +1,27 @@
+"""A picture that is compared with others, and what is computed of it once for all of them."""
+
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import UInt8
+
+from clipaudit.copies.features import Features, features_of
+from clipaudit.copies.pyramids import Pyramid, pyramid_of
+
+
+class Compared:
+    """A picture, its pyramid, and its features, each computed when it is first asked for."""
+
+    def __init__(self, rgb: UInt8[np.ndarray, "h w 3"]) -> None:
+        """Keep the picture."""
+        self.rgb = rgb
+
+    @cached_property
+    def pyramid(self) -> Pyramid:
+        """Return the picture at falling sizes."""
+        return pyramid_of(self.rgb)
+
+    @cached_property
+    def features(self) -> Features:
+        """Return its strongest features, some 5 ms a picture."""
+        return features_of(self.pyramid)
