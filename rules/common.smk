@@ -56,7 +56,7 @@ if RUN.software.container is not None:
 
 wildcard_constraints:
     corpus=one_of(RUN.corpora),
-    base="all|deduplicated",
+    base="[^/.]+",
     search="[^/.]+",
     group=r"\d{5}",
     figure=r"[A-Za-z0-9_-]+",

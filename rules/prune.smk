@@ -1,6 +1,6 @@
 """Similarities -> manifests.
 
-Needs: a base to start from: manifests/<corpus>/all/ or deduplicated/; similarities of the corpus.
+Needs: a base to start from, such as manifests/<corpus>/all/; similarities of the corpus.
 Makes: manifests/<corpus>/<base>.<pruning>/ by part: <test set>-pruned and combined-pruned by gaps,
 the others (near, far, rand, random-as, semdedup) by a cut through an order: cuts/<corpus>/.
 """

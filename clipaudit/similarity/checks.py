@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from clipaudit.config.checks import known
+from clipaudit.config.manifests import ALL, DEDUPLICATED
 from clipaudit.config.pictures import can_train, has_pictures, without_pictures
 from clipaudit.similarity.prunings import bases, web
 from clipaudit.similarity.settings import Similarity
@@ -21,6 +22,7 @@ def check(run: "Settings", audit: Similarity) -> None:
     for key, name in {"large": audit.large, "small": audit.small}.items():
         if run.corpora[name].is_split:
             raise ValueError(f"similarity.{key}: {name} is a split, which has no manifests")
+    _check_base(run, audit)
     _check_models(run, audit)
     _check_test_sets(run, audit)
     if audit.grid is not None:
@@ -28,6 +30,19 @@ def check(run: "Settings", audit: Similarity) -> None:
             known(manifest, run.manifests(), "similarity.grid", "the manifests of this run")
     _check_given(run, audit)
     _check_calibrated(run, audit)
+
+
+def _check_base(run: "Settings", audit: Similarity) -> None:
+    """Refuse a base that nothing makes."""
+    made = {ALL, DEDUPLICATED}
+    for other, section in run.audits():
+        if not (other.draws_sets or isinstance(section, Similarity)):
+            made |= {
+                corpora[audit.large]
+                for corpora in other.manifests(run, section).values()
+                if audit.large in corpora
+            }
+    known(audit.base, made, "similarity.base", f"the prunings of {audit.large}")
 
 
 def _check_models(run: "Settings", audit: Similarity) -> None:

@@ -1,6 +1,6 @@
 """The names of the similarity audit's pruned sets, and what each is made by.
 
-A pruning of a corpus has the name `base.what`: the base that it starts from, `all` or
+A pruning of a corpus has the name `base.what`: the base that it starts from, such as `all` or
 `deduplicated`, and what is taken away. A manifest of the run is one such pruning, with or without
 the small set beside it.
 """
@@ -43,7 +43,7 @@ class Prunings:
 
 def base(audit: Similarity) -> str:
     """Return the base of the large corpus that prunings start from."""
-    return DEDUPLICATED if audit.deduplication else ALL
+    return audit.base or (DEDUPLICATED if audit.deduplication else ALL)
 
 
 def large_prunings(audit: Similarity) -> Prunings:
@@ -109,11 +109,11 @@ def _orders(start: str, queries: list[str], sizes: list[Size], seed: int) -> dic
 
 
 def web(audit: Similarity) -> str:
-    """Return the manifest that the audit prunes: the large corpus, deduplicated if it is to be.
+    """Return the manifest that the audit prunes: the large corpus, or its base.
 
-    (LAION-200M in the paper.)
+    (LAION-200M in the paper, which is deduplicated.)
     """
-    return f"{audit.large}-{DEDUPLICATED}" if audit.deduplication else audit.large
+    return audit.large if base(audit) == ALL else f"{audit.large}-{base(audit)}"
 
 
 def with_small(audit: Similarity) -> str:
@@ -171,7 +171,7 @@ class KeptSearch:
 def kept_searches(audit: Similarity) -> dict[str, KeptSearch]:
     """Return the searches among kept samples, by name.
 
-    Of the deduplicated set (Table 7), of each gap-pruned set (to see that pruning kept its
+    Of the base (Table 7), of each gap-pruned set (to see that pruning kept its
     promise, and for the galleries after pruning), and of each pair of sets (App. D).
     """
     start, large = base(audit), audit.large

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from clipaudit.config.base import Name, Section
 from clipaudit.config.deduplication import Deduplication
-from clipaudit.config.manifests import Size
+from clipaudit.config.manifests import DEDUPLICATED, Size
 
 
 class Evidence(Section):
@@ -136,6 +136,12 @@ class Similarity(Section):
         0.9, gt=0, description="Table 6: normalized similarity above this is near the gap"
     )
     deduplication: Deduplication | None = Field(None, description="SemDeDup; off when absent")
+    base: Name | None = Field(
+        None,
+        description="what all prunings of `large` start from: `all`, `deduplicated`, or a pruning "
+        "that another audit makes, such as `without-copies`; when absent, `deduplicated` where the "
+        "section `deduplication` is there, else `all`",
+    )
     near_far: NearFar | None = Field(None, description="Figures 3, 7, 8; off when absent")
     core_set: CoreSet | None = Field(None, description="Table 3; off when absent")
     supervised: Supervised | None = Field(None, description="Figures 9, 10; off when absent")
@@ -157,6 +163,8 @@ class Similarity(Section):
             raise ValueError("supervised: needs near_far, whose queries it prunes to")
         if self.core_set is not None and self.core_set.semdedup and self.deduplication is None:
             raise ValueError("core_set.semdedup: needs the section `deduplication`")
+        if self.base == DEDUPLICATED and self.deduplication is None:
+            raise ValueError("base: deduplicated, which needs the section `deduplication`")
         return self
 
     def _one_random_order(self) -> None:

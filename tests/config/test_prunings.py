@@ -116,3 +116,36 @@ def test_settings_that_extend_themselves_are_refused(tmp_path):
 
     with pytest.raises(ConfigError, match=r"loop\.yaml: extends itself"):
         read_settings(path)
+
+
+def test_prunings_start_from_a_manifest_that_another_audit_makes(settings):
+    settings["copies"] = {"train": "laion", "test_sets": ["val"]}
+    settings["similarity"]["base"] = "without-copies"
+
+    manifests = parse_settings(settings).manifests()
+
+    assert manifests["laion-without-copies"] == {"laion": "without-copies"}
+    assert manifests["laion-without-copies.sketch-pruned"] == {
+        "laion": "without-copies.sketch-pruned"
+    }
+    assert not any(name.startswith("laion-deduplicated") for name in manifests)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"base": "without-copies"},
+            r"'without-copies' is not among the prunings of laion \(all, ",
+        ),
+        (
+            {"base": "deduplicated", "deduplication": None, "core_set": None},
+            "base: deduplicated, which needs the section `deduplication`",
+        ),
+    ],
+)
+def test_a_base_that_nothing_makes_is_refused(settings, change, message):
+    settings["similarity"] |= change
+
+    with pytest.raises(ConfigError, match=message):
+        parse_settings(settings)

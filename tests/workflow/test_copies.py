@@ -70,3 +70,25 @@ def test_parts_and_cores_change_no_table(copied, tmp_path):
     for path, digest in project.digests().items():
         if path.startswith("tables/"):
             assert copied.digests()[path] == digest, path
+
+
+def test_prunings_of_the_similarity_audit_start_without_repeats(project):
+    project.edit(
+        "config/micro.yaml",
+        "similarity:\n",
+        "copies: {train: large, calibration: {images: 6}}\nsimilarity:\n  base: without-repeats\n",
+    )
+    project.edit("config/micro.yaml", "large-deduplicated", "large-without-repeats")
+    base, pruned = (
+        f"manifests/large/{name}/00000"
+        for name in ("without-repeats", "without-repeats.val-pruned")
+    )
+
+    project.run(target=f"results_micro/{base}.json results_micro/{pruned}.json")
+
+    every = {(row["shard"], row["row"]) for row in rows(project, base)}
+    unrepeated, unlike = (
+        {(row["shard"], row["row"]) for row in rows(project, name) if row["kept"]}
+        for name in (base, pruned)
+    )
+    assert unlike < unrepeated < every

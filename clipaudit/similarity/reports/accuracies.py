@@ -97,10 +97,10 @@ def _of_rows(run: Settings, audit: Similarity, sql: str, rows: list[RelationRow]
 def _accuracy_rows(run: Settings, audit: Similarity, *, small_added: bool) -> list[RelationRow]:
     rows = _pretrained_rows(run, audit)
     start, title = web(audit), web_title(run, audit)
-    if audit.deduplication is not None:
+    if base(audit) != ALL:
         rows.append(_row(run, audit, run.title(audit.large), audit.large))
     if small_added:
-        if audit.deduplication is not None or False in audit.with_small:
+        if base(audit) != ALL or False in audit.with_small:
             rows.append(_row(run, audit, title, start))
         start, title = with_small(audit), f"{title} + {run.title(audit.small)}"
     rows.append(_row(run, audit, title, start))

@@ -118,10 +118,11 @@ def nearer(run: Settings, audit: Similarity) -> ReportTable:
     """Table 7: test images whose nearest neighbour is in the large set, not in the small one."""
     whole = {"corpus": audit.large, "title": run.title(audit.large), "search": ALL}
     train_sets, searched = [whole], []
-    if base(audit) == DEDUPLICATED:
+    start = base(audit)
+    if start != ALL:
         title = web_title(run, audit)
-        train_sets.append({"corpus": web(audit), "title": title, "search": DEDUPLICATED})
-        searched.append(paths.kept_neighbors(audit.encoder, DEDUPLICATED, audit.large))
+        train_sets.append({"corpus": web(audit), "title": title, "search": start})
+        searched.append(paths.kept_neighbors(audit.encoder, start, audit.large))
     return ReportTable(
         sql="similarity_table7",
         inputs={"neighbors": _neighbors_of_both(audit), "kept_neighbors": searched},
@@ -191,10 +192,12 @@ def neighbors_in_web(audit: Similarity) -> str:
 
 def web_title(run: Settings, audit: Similarity) -> str:
     """Return what tables call the set that prunings start from."""
-    title = run.title(audit.large)
-    if audit.deduplication is None:
+    title, start = run.title(audit.large), base(audit)
+    if start == ALL:
         return title
-    return audit.deduplication.title or f"{title}, deduplicated"
+    if start == DEDUPLICATED and audit.deduplication is not None and audit.deduplication.title:
+        return audit.deduplication.title
+    return f"{title}, {start.replace('-', ' ')}"
 
 
 def _neighbors_of_both(audit: Similarity) -> list[str]:
