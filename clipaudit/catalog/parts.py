@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from clipaudit.catalog.samples.catalog import Address, SampleCatalog
-from clipaudit.catalog.samples.forms import Fate, Section
+from clipaudit.catalog.samples.forms import Beside, Fate, Section
 from clipaudit.catalog.scores import ScoreTable
 from clipaudit.catalog.view_parts import Columns
 from clipaudit.config.audits import audits, said_by
@@ -26,6 +26,7 @@ class AuditPart:
     sentences  that, in sentences: none where nothing is known
     sections   that, as tables
     shapes     that, as SVG over the sample's picture, in its pixels
+    beside     the samples whose pictures say more beside its own, the nearest first
     scores     the numbers of the samples of some corpora, for exports
 
     What the columns mean stands beside it, in `columns.tsv`.
@@ -38,6 +39,7 @@ class AuditPart:
     sections: Callable[[Fate], Iterable[Section]]
     scores: Callable[[Path, Store, Sequence[str]], Iterable[ScoreTable]]
     shapes: Callable[[Fate], Iterable[str]] = lambda fate: ()
+    beside: Callable[[Fate], Iterable[Beside]] = lambda fate: ()
 
 
 @cache

@@ -2,11 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from clipaudit.cli.options import output_option, results_option, store_option
+from clipaudit.plaindata import Row
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 
 @click.command()
@@ -36,7 +40,7 @@ def sample(
     Which manifests keep it and why others do not, what it repeats, the test images nearest to it
     and the gaps it crosses, its text, scores, set and recall. A sample is named by its uid or the
     first six digits or more of that, by its key, or by SHARD:ROW. HTML is one page with the
-    picture in it, text and objects marked.
+    picture in it, text and objects marked, and beside it its copies.
 
     \b
     Example:
@@ -51,8 +55,9 @@ def sample(
     form = form or (ending if ending in ("json", "html") else "text")
     with open_catalog(results) as connection:
         fate = sample_fate(connection, corpus, name)
+        others = _others(connection, fate) if form == "html" else []
     if form == "html":
-        text = _page(fate, not no_picture, store)
+        text = _page(fate, others, not no_picture, store)
     elif form == "json":
         text = json.dumps(fate, indent=1) + "\n"
     else:
@@ -65,17 +70,34 @@ def sample(
         replace_text(output, text)
 
 
-def _page(fate: dict[str, Any], pictured: bool, store: Path) -> str:
+def _others(connection: "DuckDBPyConnection", fate: dict[str, Any]) -> list[tuple[str, Row]]:
+    """Return the samples that are shown beside one: in words, and as the catalog has them."""
+    from clipaudit.catalog.samples.catalog import SampleCatalog
+    from clipaudit.catalog.samples.sections import shown_beside
+
+    catalog = SampleCatalog(connection)
+    return [(each.words, catalog.sample(each.address)) for each in shown_beside(fate)]
+
+
+def _page(fate: dict[str, Any], others: list[tuple[str, Row]], pictured: bool, store: Path) -> str:
     """Return the page of a fate; a picture that cannot be had is told, and leaves a placeholder."""
-    from clipaudit.catalog.samples.page import picture_uri, read_picture, sample_page
+    from clipaudit.catalog.samples.page import sample_page
+
+    if not pictured:
+        return sample_page(fate, None, beside=[(words, None) for words, _ in others])
+    picture = _uri(fate["sample"], store)
+    beside = [(words, _uri(sample, store)) for words, sample in others]
+    return sample_page(fate, picture, "picture not found", beside)
+
+
+def _uri(sample: Row, store: Path) -> str | None:
+    """Return the picture of a sample as a data URI; None, with a word, where it cannot be had."""
+    from clipaudit.catalog.samples.page import picture_uri, read_picture
     from clipaudit.errors import ClipauditError
     from clipaudit.store.store import Store
 
-    if not pictured:
-        return sample_page(fate, None)
     try:
-        picture = picture_uri(read_picture(fate["sample"], Store(store)))
+        return picture_uri(read_picture(sample, Store(store)))
     except ClipauditError as error:
         click.echo(f"No picture: {error}", err=True)
-        return sample_page(fate, None, "picture not found")
-    return sample_page(fate, picture)
+        return None

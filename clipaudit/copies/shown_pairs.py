@@ -11,7 +11,15 @@ from clipaudit.copies.kinds import COPIES, LOOKALIKE
 from clipaudit.copies.verified import PAIRS
 from clipaudit.corpora.addresses import sample_addresses
 
-SHOWN_PAIRS = pa.schema([pa.field("place", pa.int32(), nullable=False), *PAIRS])
+SHOWN_PAIRS = pa.schema(
+    [
+        pa.field("place", pa.int32(), nullable=False),
+        # of the image that is searched for, and of the training image
+        pa.field("other", pa.string(), nullable=False),
+        pa.field("corpus", pa.string(), nullable=False),
+        *PAIRS,
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -47,8 +55,12 @@ def pick_pairs(pairs: pa.Table, options: PairOptions) -> pa.Table:
     _, first = np.unique(sample_addresses(ranked, "other_shard", "other_row"), return_index=True)
     nearest = ranked.take(np.sort(first))
     chosen = nearest.take(_shared_out(nearest["rank"].to_numpy(), options.count))
-    places = pa.array(np.arange(len(chosen), dtype=np.int32))
-    columns = {"place": places, **{name: chosen[name] for name in PAIRS.names}}
+    columns = {
+        "place": np.arange(len(chosen), dtype=np.int32),
+        "other": [options.other] * len(chosen),
+        "corpus": [options.corpus] * len(chosen),
+        **{name: chosen[name] for name in PAIRS.names},
+    }
     return pa.table(columns, schema=SHOWN_PAIRS)
 
 

@@ -3,14 +3,15 @@
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
+from clipaudit.catalog.samples.catalog import Address
 from clipaudit.corpora.images import open_picture
 from clipaudit.plaindata import Json
-from clipaudit.site.samples import SamplePage
+from clipaudit.site.samples import SamplePage, ShownPicture
 from clipaudit.store.store import Pointer, Store
 
 READS = ("static/icon.svg", "static/report.css", "static/report.js")
@@ -51,21 +52,31 @@ def copy_files(folder: Path, store: Store, pointer: Path, extensions: Iterable[s
 
 
 def write_pictures(
-    folder: Path, pages: Iterable[SamplePage], found: Mapping[str, bytes | str]
+    folder: Path, pages: Sequence[SamplePage], found: Mapping[Address, bytes | str]
 ) -> list[SamplePage]:
     """Write the pictures of samples beside their pages; returns the pages that show them."""
     (folder / "samples").mkdir(parents=True, exist_ok=True)
-    shown = []
-    for page in pages:
-        picture = found[page.page]
-        if isinstance(picture, str):
-            shown.append(replace(page, why_no_picture=picture))
-            continue
-        path = page.page.removesuffix(".html") + ".jpg"
-        (folder / path).write_bytes(picture)
-        size = open_picture(picture)
-        shown.append(replace(page, picture=path, width=size.width, height=size.height))
-    return shown
+    names = {page.address: page.page.removesuffix(".html") for page in pages}
+    written = {}
+    for each, picture in found.items():
+        name = names.get(each, f"samples/{each.corpus}-{each.shard}-{each.row}")
+        written[each] = _written(folder, f"{name}.jpg", picture)
+    return [
+        replace(
+            page,
+            picture=written[page.address],
+            beside=tuple(replace(one, picture=written[one.address]) for one in page.beside),
+        )
+        for page in pages
+    ]
+
+
+def _written(folder: Path, path: str, picture: bytes | str) -> ShownPicture:
+    if isinstance(picture, str):
+        return ShownPicture(why_none=picture)
+    (folder / path).write_bytes(picture)
+    opened = open_picture(picture)
+    return ShownPicture(path, opened.width, opened.height)
 
 
 def put_in_place(written: Path, target: Path) -> None:

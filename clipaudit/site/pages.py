@@ -101,7 +101,7 @@ def rendered(site: Site) -> Iterator[tuple[str, str]]:
         yield render.figure(figure)
     yield render("samples", samples=site.samples, left_out=site.samples_left_out)
     for sample in site.samples:
-        yield render("samples", "sample", sample.page, sample=sample)
+        yield render("samples", "sample", sample.page, sample=sample, pages=render.pages)
     yield render("published", pairs=published_pairs(site.tables))
     counts = [(drop.stage, drop.corpus, drop.reason, drop.samples) for drop in site.drops]
     yield render("drops", drops=site.drops, counts=counts)

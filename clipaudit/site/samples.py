@@ -4,7 +4,7 @@ import io
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
@@ -14,6 +14,7 @@ import duckdb
 
 from clipaudit.catalog.samples.catalog import Address, SampleCatalog
 from clipaudit.catalog.samples.fate import fate_at
+from clipaudit.catalog.samples.sections import shown_beside
 from clipaudit.catalog.sqltext import identifier
 from clipaudit.catalog.tables import view_columns
 from clipaudit.config.pictures import has_pictures
@@ -36,10 +37,17 @@ _ADDRESS_COLUMNS = (
     ("testset", "test_shard", "test_row"),
     ("corpus", "shard", "row"),
     ("source", "shard", "row"),
+    ("other", "other_shard", "other_row"),
 )
 
 # what names a sample in a view of the catalog
-_PAIRS = (("shard", "row"), ("test_shard", "test_row"), ("duplicate_shard", "duplicate_row"))
+_PAIRS = (
+    ("shard", "row"),
+    ("test_shard", "test_row"),
+    ("other_shard", "other_row"),
+    ("duplicate_shard", "duplicate_row"),
+)
+_GROUP = ("first_shard", "first_row")  # what names a group of samples in a view
 _LEFT_OUT = {"audit"}  # made of the others
 _WHOLE = {"shard_files", "vocabulary"}  # of no sample, but what is said of one needs them
 _DRAWN = {"polygon", "box", "words_polygons"}
@@ -48,8 +56,27 @@ _ASKED = "corpus that is asked for"  # a column beside those of the view
 
 
 @dataclass(frozen=True)
+class ShownPicture:
+    """A picture's file, relative to the report, and its size in pixels; or why there is none."""
+
+    path: str | None = None
+    width: int = 0
+    height: int = 0
+    why_none: str = ""
+
+
+@dataclass(frozen=True)
+class ShownBeside:
+    """Another sample that a page shows beside its own, in words, and its picture."""
+
+    address: Address
+    words: str
+    picture: ShownPicture = field(default_factory=ShownPicture)
+
+
+@dataclass(frozen=True)
 class SamplePage:
-    """A sample that a gallery shows. Paths are relative to the report; sizes CSS pixels."""
+    """A sample that a gallery shows. Paths are relative to the report."""
 
     corpus: str
     corpus_title: str
@@ -60,10 +87,13 @@ class SamplePage:
     figures: tuple[str, ...]
     fate: Json
     page: str
-    picture: str | None = None
-    width: int = 0
-    height: int = 0
-    why_no_picture: str = ""
+    beside: tuple[ShownBeside, ...] = ()
+    picture: ShownPicture = field(default_factory=ShownPicture)
+
+    @property
+    def address(self) -> Address:
+        """Return where the sample is."""
+        return Address(self.corpus, self.shard, self.row)
 
 
 def shown_addresses(figures: Sequence[FigureContent]) -> dict[Address, tuple[str, ...]]:
@@ -119,6 +149,7 @@ def _page(
         figures=tuple(figures),
         fate=told_fate(fate),
         page=f"samples/{corpus}-{uid}.html",
+        beside=tuple(ShownBeside(each.address, plain(each.words)) for each in shown_beside(fate)),
     )
 
 
@@ -177,7 +208,12 @@ def _excerpt_sql(view: str, columns: Sequence[str]) -> str | None:
     pairs = [pair for pair in _PAIRS if set(pair) <= set(columns)]
     if not pairs and view not in _WHOLE:
         return None
-    is_wanted = " or ".join(f"({shard}, {row}) in (from wanted)" for shard, row in pairs)
+    ways = [f"({shard}, {row}) in (from wanted)" for shard, row in pairs]
+    if {*_GROUP, "shard", "row"} <= set(columns):
+        own = f"from whole.{identifier(view)} semi join wanted using (shard, row)"
+        group = ", ".join(_GROUP)
+        ways.append(f"({group}) in (select {group} {own})")
+    is_wanted = " or ".join(ways)
     kept = "* exclude (embedding)" if "embedding" in columns else "*"
     return (
         f"create table main.{identifier(view)} as "
@@ -185,24 +221,25 @@ def _excerpt_sql(view: str, columns: Sequence[str]) -> str | None:
     )
 
 
-def pictures(pages: Iterable[SamplePage], run: Settings) -> dict[str, bytes | str]:
-    """Return the pictures of samples as JPEG files, by page; a text says why there is none."""
-    found: dict[str, bytes | str] = {}
-    by_corpus: dict[str, dict[int, SamplePage]] = {}
+def pictures(pages: Iterable[SamplePage], run: Settings) -> dict[Address, bytes | str]:
+    """Return the pictures that pages show as JPEG files; a text says why there is none."""
+    found: dict[Address, bytes | str] = {}
+    by_corpus: dict[str, dict[int, Address]] = {}
     for page in pages:
-        by_corpus.setdefault(page.corpus, {})[sample_address(page.shard, page.row)] = page
+        for each in (page.address, *(other.address for other in page.beside)):
+            by_corpus.setdefault(each.corpus, {})[sample_address(each.shard, each.row)] = each
     for corpus, wanted in by_corpus.items():
         if not has_pictures(run, corpus):
             why = f"{plain(run.title(corpus))} has no pictures"
-            found |= {page.page: why for page in wanted.values()}
+            found |= dict.fromkeys(wanted.values(), why)
             continue
         paths = {number: Path(path) for number, path in enumerate(run.shards(corpus))}
         try:
             read = read_pictures(paths, wanted)
         except (InputError, OSError) as error:
-            found |= {page.page: f"{plain(error)}" for page in wanted.values()}
+            found |= dict.fromkeys(wanted.values(), f"{plain(error)}")
             continue
-        found |= {page.page: _jpeg(read[address]) for address, page in wanted.items()}
+        found |= {each: _jpeg(read[number]) for number, each in wanted.items()}
     return found
 
 

@@ -57,6 +57,21 @@ def test_a_samples_fate_names_its_copies(copied):
     assert "A test image that the training data has a copy of" in told
 
 
+def test_a_samples_page_shows_its_copies(copied):
+    (pair, *_) = rows(copied, "figures/copies_of_val")
+    copy = f"web {pair['shard']}:{pair['row']} ({pair['kind']}"
+
+    pages = (copied.results / "report/samples").glob("val-*.html")
+    shown = [page.read_text() for page in pages if copy in page.read_text()]
+    copied.clipaudit(
+        "sample", "val", f"{pair['other_shard']}:{pair['other_row']}", *RESULTS,
+        "--output", "sample.html",
+    )  # fmt: skip
+
+    assert any(page.count("<img src=") >= 2 for page in shown)
+    assert (copied.folder / "sample.html").read_text().count('src="data:image/') >= 2
+
+
 def test_parts_and_cores_change_no_table(copied, tmp_path):
     folder = tmp_path / "project"
     shutil.copytree(copied.folder, folder, symlinks=True)

@@ -4,10 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from clipaudit.catalog.samples.catalog import Address
 from clipaudit.plaindata import Json, Row
 from clipaudit.plaintext import plain
 
 Fate = Json  # as `sample_fate` returns it
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Another sample that is shown beside one, and what it is to that in words."""
+
+    address: Address
+    words: str
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,8 @@ figure { margin: 1rem 0; max-width: 30rem; } .picture { position: relative; }
 .picture svg { position: absolute; inset: 0; width: 100%; height: 100%; }
 .picture .text { fill: none; stroke: var(--text); }
 .picture .object { fill: none; stroke: var(--object); }
+.row { display: flex; flex-wrap: wrap; gap: 0 1rem; align-items: start; }
+.small { max-width: 12rem; } .small img { width: 100%; image-orientation: none; }
 .hidden { border: 1px dashed; padding: 3rem 1rem; text-align: center; overflow-wrap: anywhere; }
 .table { overflow-x: auto; } table { border-collapse: collapse; }
 th, td { border-bottom: 1px solid var(--line); padding: .2rem .8rem .2rem 0; text-align: left; }
@@ -89,8 +91,15 @@ def picture_uri(image: bytes) -> str:
     return f"data:{kind};base64,{base64.b64encode(image).decode()}"
 
 
-def sample_page(fate: Fate, picture: str | None, hidden: str = "picture not shown") -> str:
+def sample_page(
+    fate: Fate,
+    picture: str | None,
+    hidden: str = "picture not shown",
+    beside: Sequence[tuple[str, str | None]] = (),
+) -> str:
     """Return the page of a fate; `picture` is a data URI, `hidden` what stands in its place.
+
+    `beside` are other samples that are shown with it: in words, and a data URI or None each.
 
     All text of the data is escaped, and control characters in it spelt out. The page loads nothing
     and runs nothing, which its policy makes the browser hold to.
@@ -102,7 +111,10 @@ def sample_page(fate: Fate, picture: str | None, hidden: str = "picture not show
         "<dl>",
         *(f"<dt>{escaped(name)}</dt><dd>{escaped(value)}</dd>" for name, value in facts(fate)),
         "</dl>",
+        '<div class="row">',
         *_figure(fate, picture, hidden),
+        *(_small_figure(*each, hidden) for each in beside),
+        "</div>",
         *(f"<p>{escaped(sentence)}</p>" for sentence in sentences(fate)),
         *(line for section in sections(fate) for line in _table(section)),
     ])  # fmt: skip
@@ -131,6 +143,13 @@ def _figure(fate: Fate, picture: str | None, hidden: str) -> Iterator[str]:
     for part in audit_parts():
         yield from part.shapes(fate)
     yield f"</svg></div><figcaption>{caption}</figcaption></figure>"
+
+
+def _small_figure(words: str, picture: str | None, hidden: str) -> str:
+    """Return the picture of another sample, or a placeholder, with what it is."""
+    shown = f'<img src="{escape(picture)}" alt="">' if picture else escaped(hidden)
+    kind = "small" if picture else "small hidden"
+    return f'<figure class="{kind}">{shown}<figcaption>{escaped(words)}</figcaption></figure>'
 
 
 def _table(section: Section) -> Iterator[str]:

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 from clipaudit.catalog.answer_forms import as_table
 from clipaudit.catalog.parts import audit_parts
-from clipaudit.catalog.samples.forms import Fate, Section, place, section
+from clipaudit.catalog.samples.forms import Beside, Fate, Section, place, section
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
+
+SHOWN_BESIDE = 6
 
 
 def fate_lines(fate: Fate) -> Iterator[str]:
@@ -50,6 +52,12 @@ def sentences(fate: Fate) -> list[str]:
     for part in audit_parts():
         found += part.sentences(fate)
     return found or ["No audit looked at it."]
+
+
+def shown_beside(fate: Fate) -> list[Beside]:
+    """Return the samples whose pictures are shown beside a sample's: the first six."""
+    found = [each for part in audit_parts() for each in part.beside(fate)]
+    return found[:SHOWN_BESIDE]
 
 
 def sections(fate: Fate) -> list[Section]:

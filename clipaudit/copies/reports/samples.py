@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from clipaudit.catalog.parts import AuditPart
 from clipaudit.catalog.samples.catalog import Address, SampleCatalog
-from clipaudit.catalog.samples.forms import Fate, Section, picked, section
+from clipaudit.catalog.samples.forms import Beside, Fate, Section, picked, section
 from clipaudit.catalog.scores import Score, ScoreTable, column_name, folders, score_files
 from clipaudit.catalog.view_parts import Columns, nothing
 from clipaudit.config.settings import Settings
@@ -150,6 +150,20 @@ def _sections(fate: Fate) -> Iterator[Section]:
     yield section("Repeats", fate["repeats"], "corpus", "shard", "row")
 
 
+def _beside(fate: Fate) -> Iterator[Beside]:
+    for copy in fate["copies_of"]:
+        yield _shown(copy["testset"], copy["test_shard"], copy["test_row"], copy)
+    for copy in fate["copied_by"]:
+        yield _shown(copy["corpus"], copy["shard"], copy["row"], copy)
+    for other in fate["repeats"]:
+        yield _shown(other["corpus"], other["shard"], other["row"], {})
+
+
+def _shown(corpus: str, shard: int, row: int, copy: Row) -> Beside:
+    what = ", ".join(filter(None, (copy.get("kind", "repeat"), copy.get("edits"))))
+    return Beside(Address(corpus, shard, row), f"{corpus} {shard}:{row} ({what})")
+
+
 # --- exports -----------------------------------------------------------------------------------
 
 
@@ -166,4 +180,4 @@ def _scores(results: Path, store: Store, corpora: Sequence[str]) -> Iterator[Sco
         yield ScoreTable(files, [score])
 
 
-PART = AuditPart(_queries, _COLUMNS, _fate, _sentences, _sections, _scores)
+PART = AuditPart(_queries, _COLUMNS, _fate, _sentences, _sections, _scores, beside=_beside)

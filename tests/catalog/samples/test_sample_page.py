@@ -139,3 +139,12 @@ def test_a_shard_that_is_gone_is_told(fate, tmp_path):
 )
 def test_pictures_that_browsers_know_are_embedded_as_they_are(kind, mime):
     assert picture_uri(image(kind)).startswith(f"data:image/{mime};base64,")
+
+
+def test_other_samples_are_shown_beside_with_harmless_words(fate):
+    page = sample_page(fate, None, "hidden", [(HOSTILE, picture_uri(image())), ("gone", None)])
+
+    tags = Parsed(page).tags
+    assert [attrs["src"][:22] for tag, attrs in tags if tag == "img"] == ["data:image/png;base64,"]
+    assert not {"script", "a"} & {tag for tag, _ in tags}
+    assert '<figure class="small hidden">hidden<figcaption>gone</figcaption></figure>' in page
