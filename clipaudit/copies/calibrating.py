@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Bool, Float16, Int64, UInt64
+from jaxtyping import Bool, Float16, Int64
 
 from clipaudit.copies.calibration import (
     Measured,
@@ -20,22 +20,20 @@ from clipaudit.copies.calibration import (
     measure_similarities,
 )
 from clipaudit.copies.calibration_pairs import MadeCopies, is_within, pairs_within
-from clipaudit.copies.candidates import THUMBNAIL_DISTANCE
-from clipaudit.copies.hashing import LOW_QUALITY, image_hash, thumbnail
+from clipaudit.copies.hash_distances import hash_distance, hashed, near_thumbnails
 from clipaudit.copies.kinds import LOOKALIKE
 from clipaudit.copies.settings import HASH, MAX_DISTANCE
 from clipaudit.copies.thresholds import Choice, Curve, choose_threshold, thresholds_table
 from clipaudit.copies.transformations import WAYS, made
 from clipaudit.copies.verification import verify
 from clipaudit.copies.verified import COMPARED_SIDE
-from clipaudit.copies.views import HALVES, Rgb, reduced, test_views, train_views
+from clipaudit.copies.views import Rgb, reduced, test_views, train_views
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.places import places
 from clipaudit.progress import Progress
 
 ADVISED_DISTANCE = 31  # by the hash's authors; taken where too few pairs measure the asked rate
 FALSE_PER_TRAINING_IMAGE = 0.1
-UNKNOWN_DISTANCE = 256  # of a pair of which either hash says nothing
 
 Embed = Callable[[Sequence[Rgb]], Float16[np.ndarray, "n d"]]
 
@@ -94,11 +92,12 @@ def calibrate_hashes(
 ) -> Calibrated:
     """Return what hashes find of made copies, at the given distance or the one that is chosen."""
     copies = plan_copies(len(originals))
-    hashed = [_hashed(test_views(each.rgb)) for each in originals]
-    made_ones = [
-        (_hashed(train_views(copy)), thumbnail(copy)) for copy in make_copies(originals, copies)
+    views = [hashed(test_views(each.rgb)) for each in originals]
+    made_ones = [hashed(train_views(copy)) for copy in make_copies(originals, copies)]
+    blocks = [
+        np.array([[hash_distance(copy, original) for original in views]], np.int64)
+        for copy in made_ones
     ]
-    blocks = [_distances(copy, hashed)[None] for copy, _ in made_ones]
     repeats = _repeats(originals)
     measured = measure_distances(
         copies, repeats, blocks, originals=len(originals), largest=MAX_DISTANCE
@@ -106,8 +105,8 @@ def calibrate_hashes(
     choice = _choice(measured, per_million, distance, advised=ADVISED_DISTANCE)
     thumbnails = np.array(
         [
-            _near_thumbnails(originals[at].rgb, hashed[at], copy, small)
-            for at, (copy, small) in zip(copies.original, made_ones, strict=True)
+            near_thumbnails(copy, views[at])
+            for at, copy in zip(copies.original, made_ones, strict=True)
         ],
         dtype=bool,
     )
@@ -246,60 +245,15 @@ def _verify(
     ]
 
 
-# --- hashes --------------------------------------------------------------------------------------
-
-
-class _Hashed(NamedTuple):
-    """The hashes of an image's views that say something, as four words each, and their names."""
-
-    codes: UInt64[np.ndarray, "v 4"]
-    names: np.ndarray  # of the views
-    is_clear: bool  # whether the whole image's hash says something
-
-
-def _hashed(views: Iterable[tuple[str, Rgb]]) -> _Hashed:
-    found = [(name, *image_hash(view)) for name, view in views]
-    clear = [each for each in found if each[2] >= LOW_QUALITY]
-    codes = np.frombuffer(b"".join(code for _, code, _ in clear), np.uint64).reshape(-1, 4)
-    names = np.array([name for name, _, _ in clear], dtype=np.str_)
-    return _Hashed(codes, names, found[0][2] >= LOW_QUALITY)
-
-
-def _distances(copy: _Hashed, hashed: Sequence[_Hashed]) -> Int64[np.ndarray, " n"]:
-    """Return the distance of a copy to each original: that of the nearest two views."""
-    return np.array([_distance(copy, each) for each in hashed], np.int64)
-
-
-def _distance(copy: _Hashed, original: _Hashed) -> int:
-    """Return the distance of the nearest two views that `find_candidates` compares."""
-    bits = np.bitwise_count(copy.codes[:, None, :] ^ original.codes[None, :, :])
-    differing = bits.sum(axis=2, dtype=np.int64)
-    halves = np.array(list(HALVES))
-    is_half = np.isin(copy.names, halves)[:, None], np.isin(original.names, halves)[None, :]
-    same = copy.names[:, None] == original.names[None, :]
-    compared = (~is_half[0] & ~is_half[1]) | (is_half[0] & same)
-    return int(differing[compared].min(initial=UNKNOWN_DISTANCE))
-
-
-def _near_thumbnails(original: Rgb, hashed: _Hashed, copy: _Hashed, small: bytes) -> bool:
-    """Return whether thumbnails find a pair that is too flat for hashes: see find_candidates."""
-    if hashed.is_clear and copy.is_clear:
-        return False
-    left, right = (
-        np.frombuffer(each, np.uint8).astype(int) for each in (thumbnail(original), small)
-    )
-    return int(((left - right) ** 2).sum()) <= THUMBNAIL_DISTANCE
-
-
 def _repeats(originals: Sequence[Original]) -> Int64[np.ndarray, "r 2"]:
     """Return the pairs of originals that are copies of each other: they are no false positives."""
-    whole = [_hashed(train_views(each.rgb)) for each in originals]
-    hashed = [_hashed(test_views(each.rgb)) for each in originals]
+    whole = [hashed(train_views(each.rgb)) for each in originals]
+    views = [hashed(test_views(each.rgb)) for each in originals]
     found = [
         (first, second)
         for second in range(len(originals))
         for first in range(second)
-        if _distance(whole[second], hashed[first]) <= MAX_DISTANCE
+        if hash_distance(whole[second], views[first]) <= MAX_DISTANCE
         and verify(originals[first].rgb, originals[second].rgb).kind != LOOKALIKE
     ]
     return np.array(found, np.int64).reshape(len(found), 2)

@@ -65,7 +65,7 @@ def test_the_summary_counts_images_by_their_nearest_copy(testsets):
     )
     views = {"images": hashed, "copies": found, "testsets": testsets, "kinds": KINDS}
 
-    val, a = report_table("copies_summary", views, {"train": "web"}).to_pylist()
+    val, a = report_table("copies_summary", views, {"train": "web", "sampled": False}).to_pylist()
 
     assert (val["images"], val["flat"], val["with_copy"], val["share"]) == (4, 1, 2, 0.5)
     assert (val["identical_bytes"], val["edited"], val["lookalikes"]) == (1, 1, 1)

@@ -3,7 +3,7 @@ from clipaudit.copies.reports.answer import copies_answer
 SUMMARY = {
     "testset_title": "Val", "images": 30, "with_copy": 12, "share": 0.4, "share_low": 0.23,
     "share_high": 0.59, "identical_bytes": 2, "identical_pixels": 0, "resized": 9, "edited": 1,
-    "training_images": 14,
+    "training_images": 14, "searched": 60, "is_sampled": False,
 }  # fmt: skip
 NONE = {**SUMMARY, "testset_title": "A", "with_copy": 0, "share": 0.0, "edited": 0, "resized": 0}
 MADE = {"method_title": "hash", "transformation": "crop", "copies": 10}
@@ -22,6 +22,13 @@ def test_further_test_sets_with_copies_are_counted():
     found = copies_answer({"copies_summary": [SUMMARY, {**SUMMARY, "share": 0.1}]})
 
     assert found.headline.endswith("; so do images of 1 more test set.")
+
+
+def test_a_sample_of_the_training_images_gives_lower_bounds():
+    found = copies_answer({"copies_summary": [{**SUMMARY, "is_sampled": True}]})
+
+    assert found.headline.startswith("Yes: at least 12 of 30 images of Val")
+    assert found.sentences[-1].text.startswith("Only 60 training images, a drawn sample")
 
 
 def test_without_a_copy_none_is_claimed():

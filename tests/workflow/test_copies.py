@@ -87,6 +87,32 @@ def test_parts_and_cores_change_no_table(copied, tmp_path):
             assert copied.digests()[path] == digest, path
 
 
+def test_a_sample_of_the_training_images_is_searched_and_said_so(copied, tmp_path):
+    project = Project(shutil.copytree(copied.folder, tmp_path / "project", symlinks=True))
+    project.edit(SETTINGS, "train: web", "train: web\n  sample: 60")
+
+    project.run(config=SETTINGS, target="results_micro/tables/copies_summary.json report")
+
+    (summary,), (whole,) = (rows(each, "tables/copies_summary") for each in (project, copied))
+    assert summary["searched"] == 60
+    assert 0 < summary["with_copy"] < whole["with_copy"]
+    assert "at least" in (project.results / "report/index.html").read_text()
+
+
+def test_an_encoder_proposes_candidates_too(project):
+    project.edit(
+        "config/micro.yaml",
+        "similarity:\n",
+        "copies:\n  train: large\n  test_sets: [val]\n  distance: 0\n"
+        "  encoders: [own]\n  similarity: {own: 0.9}\nsimilarity:\n",
+    )
+
+    project.run(target="results_micro/copies/val/large/00000.json")
+
+    pairs = rows(project, "copies/val/large/00000")
+    assert {pair["encoder"] for pair in pairs if pair["distance"] is None} == {"own"}
+
+
 def test_prunings_of_the_similarity_audit_start_without_repeats(project):
     project.edit(
         "config/micro.yaml",

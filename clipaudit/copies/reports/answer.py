@@ -34,10 +34,12 @@ def _headline(rows: Sequence[Row]) -> str:
         return cannot("no test set was searched for")
     found = [row for row in rows if row["with_copy"]]
     if not found:
-        return f"No copy of an image of {listed([row['testset_title'] for row in rows])} was found."
+        where = " in the sample that was searched" if rows[0]["is_sampled"] else ""
+        titles = listed([row["testset_title"] for row in rows])
+        return f"No copy of an image of {titles} was found{where}."
     most = max(found, key=lambda row: row["share"])
     return (
-        f"Yes: {count(most['with_copy'])} of {count(most['images'])} images of "
+        f"Yes: {_least(most)}{count(most['with_copy'])} of {count(most['images'])} images of "
         f"{plain(most['testset_title'])} have a copy in the training data, {_share(most, 'share')}"
         f"{_more(len(found) - 1)}."
     )
@@ -47,6 +49,11 @@ def _more(test_sets: int) -> str:
     if test_sets == 0:
         return ""
     return f"; so do images of {test_sets} more test {'set' if test_sets == 1 else 'sets'}"
+
+
+def _least(row: Row) -> str:
+    """Return what stands before a count that a sample of the training images bounds from below."""
+    return "at least " if row["is_sampled"] else ""
 
 
 def _of_tests(rows: Sequence[Row]) -> Iterator[Sentence]:
@@ -60,9 +67,16 @@ def _of_tests(rows: Sequence[Row]) -> Iterator[Sentence]:
         parts = [f"{count(row[name])} {kind}" for name, kind in kinds.items() if row[name]]
         what = f" ({', '.join(parts)})" if parts else ""
         yield Sentence(
-            f"{plain(row['testset_title'])}: {count(row['with_copy'])} of {count(row['images'])} "
+            f"{plain(row['testset_title'])}: {_least(row)}{count(row['with_copy'])} of "
+            f"{count(row['images'])} "
             f"images have a copy{what}; {count(row['training_images'])} training images are "
             "copies of them.",
+            "copies_summary",
+        )
+    if any(row["is_sampled"] for row in rows):
+        yield Sentence(
+            f"Only {count(rows[0]['searched'])} training images, a drawn sample, were searched; "
+            "the others may hold further copies.",
             "copies_summary",
         )
 

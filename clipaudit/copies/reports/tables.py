@@ -67,7 +67,7 @@ def _summary(run: Settings, audit: Copies) -> ReportTable:
             "copies": pair_files(run, audit),
         },
         {"testsets": corpus_rows(run, "testset", tests), "kinds": KINDS},
-        {"train": audit.train},
+        {"train": audit.train, "sampled": audit.sample is not None},
         _notes(run, audit),
     )
 

@@ -6,6 +6,7 @@
 -- copies    testset, other_shard, other_row, corpus, shard, row, kind
 -- kinds     position, kind: of copies, from the nearest to the farthest
 -- $train    the training corpus
+-- $sampled  whether only a sample of it was searched
 with totals as (
     select
         corpus,
@@ -70,6 +71,7 @@ select
     coalesce(counted.resized, 0) as resized, -- re-encoded or resized
     coalesce(counted.edited, 0) as edited,
     coalesce(training.images, 0) as searched, -- training images
+    $sampled as is_sampled, -- whether only a sample of the training images was searched
     coalesce(of_training.training_images, 0) as training_images, -- that are copies
     coalesce(of_training.training_images, 0) / training.images as training_share,
     exact_interval(coalesce(of_training.training_images, 0), training.images).low
