@@ -13,7 +13,8 @@ WRONG_COLOUR = 40.0  # levels: not even after mapping the colours
 PIXELS = 1000  # from which a map is fitted
 ROUNDS = 3  # of weighing pixels anew by how far off they were
 OFF = 16.0  # levels at which a pixel's weight halves: overlaid parts should not count
-GAINS = 0.4, 2.5  # that brightness may change by
+GAINS = 0.4, 2.5  # that brightness and contrast may change by
+MOVED = 4.0  # levels by which a change of contrast moves white and black, at least
 LUMA = np.array([0.299, 0.587, 0.114])
 STIFFNESS = 0.5  # squared levels a pixel: keeps the fit of few colours from exploding
 
@@ -58,9 +59,9 @@ def farther_than(first: Canvas, second: Canvas, levels: float) -> Mask:
 def named_residual(first: Canvas, second: Canvas, where: Mask) -> float:
     """Return how far colours differ after the best known way to change them, by their spread.
 
-    The ways: none, grey, exchanged channels, each with a brightness, and the negative. Contrast is
-    none of them: with it, a thin grey ring passes for a black one. 0 is equal, 1 says that one
-    tells nothing about the other. Without pixels: 0.
+    The ways: none, grey, exchanged channels, each with a brightness, a contrast, and the negative.
+    A contrast moves white and black: without that, a thin grey ring passes for a black one on the
+    same white. 0 is equal, 1 says that one tells nothing about the other. Without pixels: 0.
     """
     at = np.flatnonzero(where)
     at = at[:: max(1, len(at) // PIXELS)]
@@ -70,7 +71,8 @@ def named_residual(first: Canvas, second: Canvas, where: Mask) -> float:
     pairs = [(one[:, order], two) for order in itertools.permutations(range(3))]
     pairs += [(_greyed(one), two), (one, _greyed(two))]
     brightened = [(_gain(*pair) * pair[0], pair[1]) for pair in pairs]
-    return min(_residual(*pair) for pair in [*brightened, (255 - one, two)])
+    others = [(_contrasted(one, two), two), (255 - one, two)]
+    return min(_residual(*pair) for pair in [*brightened, *others])
 
 
 def _greyed(pixels: Float64[np.ndarray, "n 3"]) -> Float64[np.ndarray, "n 3"]:
@@ -80,6 +82,19 @@ def _greyed(pixels: Float64[np.ndarray, "n 3"]) -> Float64[np.ndarray, "n 3"]:
 def _gain(one: Float64[np.ndarray, "n 3"], two: Float64[np.ndarray, "n 3"]) -> float:
     gain = float((one * two).sum()) / max(float((one * one).sum()), 1e-6)
     return float(np.clip(gain, *GAINS))
+
+
+def _contrasted(
+    one: Float64[np.ndarray, "n 3"], two: Float64[np.ndarray, "n 3"]
+) -> Float64[np.ndarray, "n 3"]:
+    """Return the first with the contrast of the second, if that moves white and black."""
+    means = one.mean(), two.mean()
+    spread = one - means[0]
+    gain = float((spread * (two - means[1])).sum()) / max(float((spread**2).sum()), 1e-6)
+    gain = float(np.clip(gain, *GAINS))
+    changed = gain * (np.array([0.0, 255.0]) - means[0]) + means[1]
+    moves = np.abs(changed - (0.0, 255.0)).min() >= MOVED
+    return gain * spread + means[1] if moves else one
 
 
 def _residual(one: Float64[np.ndarray, "n 3"], two: Float64[np.ndarray, "n 3"]) -> float:
