@@ -14,7 +14,7 @@ from clipaudit.copies.views import reduced
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.images import open_picture
 
-BLOCK = 2_000  # candidates whose images are held at once: memory, never results
+BLOCK = 500  # candidates whose image files are held at once: memory, never results
 HELD = 100  # images of each side that are held decoded, some 1.5 MB each
 COMPARED_SIDE = 512  # pixels of the longer side that images are compared at
 
@@ -54,7 +54,7 @@ def _verified(block: pa.Table, others: Read, own: Read) -> pa.Table:
     own_addresses = sample_addresses(block).tolist()
     open_ones = [not (row["same_bytes"] or row["same_pixels"]) for row in rows]
     left, right = (
-        _Images(read({address for address, opened in zip(each, open_ones, strict=True) if opened}))
+        _opener(read({address for address, opened in zip(each, open_ones, strict=True) if opened}))
         for read, each in ((others, other_addresses), (own, own_addresses))
     )
     verdicts = []
@@ -62,7 +62,7 @@ def _verified(block: pa.Table, others: Read, own: Read) -> pa.Table:
         if row["same_bytes"] or row["same_pixels"]:
             verdicts.append(_by_digests(same_bytes=row["same_bytes"]))
         else:
-            verdicts.append(_by_pixels(verify_compared(left.image(other), right.image(mine))))
+            verdicts.append(_by_pixels(verify_compared(left(other), right(mine))))
     columns = [pa.array(column) for column in zip(*verdicts, strict=True)]
     table = pa.table(dict(zip(PAIRS.names[len(CANDIDATES) :], columns, strict=True)))
     arrays = [block[name] for name in CANDIDATES.names]
@@ -88,13 +88,11 @@ def _by_pixels(verdict: Verdict) -> tuple[object, ...]:
     )
 
 
-class _Images:
-    """The image files of a block, of which those used last are kept decoded."""
+def _opener(files: Mapping[int, bytes]) -> Callable[[int], Compared]:
+    """Return a function: an image of a block by its address; those used last are kept decoded."""
 
-    def __init__(self, files: Mapping[int, bytes]) -> None:
-        self._files = files
-        self.image = lru_cache(HELD)(self._opened)
+    @lru_cache(HELD)
+    def opened(address: int) -> Compared:
+        return Compared(reduced(np.asarray(open_picture(files[address]).rgb), COMPARED_SIDE))
 
-    def _opened(self, address: int) -> Compared:
-        """Return an image with its longer side reduced to COMPARED_SIDE."""
-        return Compared(reduced(np.asarray(open_picture(self._files[address]).rgb), COMPARED_SIDE))
+    return opened

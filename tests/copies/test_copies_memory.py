@@ -1,10 +1,10 @@
-"""The memory of a search for near hashes: by its blocks, beside the hashes themselves."""
+"""The memory of a search for near hashes, and of verifying what it finds: by their blocks."""
 
 import subprocess
 import sys
 import textwrap
 
-JOB = textwrap.dedent(
+SEARCH = textwrap.dedent(
     """
     import sys
 
@@ -22,9 +22,45 @@ JOB = textwrap.dedent(
 )
 
 
-def peak_memory_mb(rows):
+VERIFY = textwrap.dedent(
+    """
+    import io
+    import sys
+
+    import numpy as np
+    import pyarrow as pa
+    from PIL import Image
+
+    from clipaudit.copies.candidates import CANDIDATES
+    from clipaudit.copies.verified import verify_candidates
+
+    def files(wanted, brighter):
+        found = {}
+        for number in wanted:
+            dice = np.random.default_rng(number)
+            noise = dice.integers(0, 250, (96, 96, 3)) + brighter
+            out = io.BytesIO()
+            Image.fromarray(noise.astype(np.uint8)).save(out, "PNG", compress_level=0)
+            found[number] = out.getvalue()
+        return found
+
+    rows = [
+        {"other_shard": 0, "other_row": row, "shard": 0, "row": row, "same_bytes": False,
+         "same_pixels": False, "distance": 0}
+        for row in range(int(sys.argv[1]))
+    ]
+    candidates = pa.Table.from_pylist(rows, schema=CANDIDATES)
+    for table in verify_candidates(candidates, lambda of: files(of, 0), lambda of: files(of, 3)):
+        assert set(table["kind"].to_pylist()) == {"re-encoded or resized"}
+    (peak,) = (line.split()[1] for line in open("/proc/self/status") if line[:6] == "VmHWM:")
+    print(int(peak) // 1024)
+    """
+)
+
+
+def peak_memory_mb(job, rows):
     done = subprocess.run(
-        [sys.executable, "-c", JOB, str(rows)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", job, str(rows)], capture_output=True, text=True, check=True
     )
     return int(done.stdout)
 
@@ -32,6 +68,14 @@ def peak_memory_mb(rows):
 def test_four_times_the_hashes_take_no_more_than_their_own_bytes():
     few, many = 500_000, 2_000_000
 
-    grown = peak_memory_mb(many) - peak_memory_mb(few)
+    grown = peak_memory_mb(SEARCH, many) - peak_memory_mb(SEARCH, few)
 
     assert grown < 2 * (many - few) * 32 / 2**20
+
+
+def test_more_candidates_take_the_memory_of_one_block():
+    block, many = 500, 1_250  # images of 27 KB, decoded as much again
+
+    grown = peak_memory_mb(VERIFY, many) - peak_memory_mb(VERIFY, block)
+
+    assert grown < 20
