@@ -59,7 +59,7 @@ class Audit(Generic[S]):
     draws_sets: bool = False  # whether its manifests are drawn sets, not prunings of corpora
     files: Callable[[S], Mapping[str, str]] = _nothing  # that the user brings, by setting
     folders: Callable[[S], Mapping[str, str]] = _nothing
-    left_out: Callable[["Settings", S], Iterable[str]] = _nothing  # for want of pictures: sentences
+    left_out: Callable[["Settings", S], Iterable[str]] = _nothing  # for want of what is not there
 
 
 @cache

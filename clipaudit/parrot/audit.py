@@ -2,7 +2,7 @@
 
 from clipaudit.config.audits import Audit
 from clipaudit.config.deduplication import Deduplication
-from clipaudit.parrot.checks import check, pictured
+from clipaudit.parrot.checks import check, left_out, pictured
 from clipaudit.parrot.curated import curated_manifests, derived_model_encoders
 from clipaudit.parrot.settings import Parrot
 
@@ -10,7 +10,7 @@ from clipaudit.parrot.settings import Parrot
 def _deduplications(audit: Parrot) -> dict[str, tuple[Deduplication, str]]:
     if audit.deduplication is None or audit.curations is None:
         return {}
-    return {audit.curations.corpus: (audit.deduplication, audit.encoder)}
+    return {audit.curations.corpus: (audit.deduplication, audit.scorer)}
 
 
 def _files(audit: Parrot) -> dict[str, str]:
@@ -34,4 +34,5 @@ AUDIT = Audit(
     deduplications=_deduplications,
     files=_files,
     folders=_folders,
+    left_out=left_out,
 )

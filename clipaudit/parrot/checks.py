@@ -54,6 +54,16 @@ def _check_curated_models(run: "Settings", audit: Parrot) -> None:
         known(arm, sets, "parrot.evidence", "the sets of parrot.curations")
 
 
+def left_out(_: "Settings", audit: Parrot) -> list[str]:
+    """Return what is left out for want of an encoder, in sentences."""
+    if audit.encoder is not None:
+        return []
+    return [
+        "parrot.encoder is not named, so no caption is scored: what erasing text costs, the probe, "
+        "clusters and example pictures are left out. Rates of repeated words need none."
+    ]
+
+
 def pictured(audit: Parrot) -> Iterator[tuple[str, str]]:
     """Yield the settings whose corpora must have pictures, with each corpus."""
     named = {"corpora": audit.corpora, "test_sets": audit.test_sets, "retrieval": audit.retrieval}

@@ -176,8 +176,10 @@ class Parrot(Section):
         le=1,
         description="Levenshtein similarity of words that count as equal (ours: unstated)",
     )
-    encoder: Name = Field(
-        description="scores captions, for RSA, RSC and all figures (paper: CLIP ViT-B-32)"
+    encoder: Name | None = Field(
+        None,
+        description="scores captions, for RSA, RSC, clusters and pictures of examples (paper: CLIP "
+        "ViT-B-32); when absent, words in captions and pictures alone are compared",
     )
     encoders: list[Name] = Field(
         [], description="further ones that are inspected and compared (paper: OpenCLIP)"
@@ -201,8 +203,14 @@ class Parrot(Section):
 
     @property
     def inspected(self) -> list[str]:
-        """The encoders whose scores are compared, the audit's own first."""
-        return list(dict.fromkeys([self.encoder, *self.encoders]))
+        """The encoders whose scores are compared, the audit's own first; without that none."""
+        return [] if self.encoder is None else list(dict.fromkeys([self.encoder, *self.encoders]))
+
+    @property
+    def scorer(self) -> str:
+        """The audit's own encoder, for what is only made where there is one."""
+        assert self.encoder is not None, "nothing is scored without an encoder"
+        return self.encoder
 
     @model_validator(mode="after")
     def _is_possible(self) -> "Parrot":
@@ -211,9 +219,19 @@ class Parrot(Section):
                 f"curations.corpus: {self.curations.corpus} is not among corpora "
                 f"({', '.join(self.corpora)}); what is not profiled cannot be curated"
             )
+        if self.encoder is None and (asked := self._asking_for_scores()):
+            raise ValueError(
+                f"encoder: {asked} needs the scores of an encoder; name one of `encoders`, or "
+                f"remove {asked}"
+            )
         debiased = self.curations is not None and self.curations.debiased is not None
         if self.deduplication is not None and not debiased:
             raise ValueError("deduplication: it is of the debiased subset; give curations.debiased")
         if self.evidence is not None and self.curations is None:
             raise ValueError("evidence: it compares curated sets; give curations")
         return self
+
+    def _asking_for_scores(self) -> str | None:
+        """Return the first setting that is given and needs an encoder; None: there is none."""
+        asking = ("encoders", "curations", "retrieval", "suite", "test_sets")
+        return next((name for name in asking if getattr(self, name)), None)

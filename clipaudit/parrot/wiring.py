@@ -132,7 +132,7 @@ class ParrotFiles:
         folders = {"base": f"manifests/{corpus}/all", "matches": f"matches/{corpus}"}
         kind = curation_settings(self.audit, curated)["kind"]
         if kind in _SCORED or curated not in HELDOUT:
-            folders["scores"] = f"caption_scores/{self.audit.encoder}/{corpus}"
+            folders["scores"] = f"caption_scores/{self.audit.scorer}/{corpus}"
         if self._aesthetics_field(curated):
             folders["samples"] = f"samples/{corpus}"
         return folders
@@ -147,7 +147,7 @@ class ParrotFiles:
         """Return how similar the debiased subset's candidates are; of other sets nothing."""
         if curated != DEBIASED or self.audit.deduplication is None:
             return {}
-        folder = f"candidate_duplicates/{self.audit.encoder}/{corpus}"
+        folder = f"candidate_duplicates/{self.audit.scorer}/{corpus}"
         groups = self.audit.deduplication.groups()
         return {"duplicates": [self.corpora.result(f"{folder}/{each}.json") for each in groups]}
 

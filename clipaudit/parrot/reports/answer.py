@@ -29,11 +29,12 @@ def parrot_answer(tables: Tables) -> Answer:
         tuple(sentences),
         ("Corpus", *_PARROT_MEASURES.values()) if corpora else (),
         tuple(_corpus_line(corpus, measures) for corpus, measures in corpora.items()),
-        "Score: the cosine of a picture and its caption under the audit's encoder. Text is what "
-        "the spotter reads; words are compared whatever their case.",
+        f"{_SCORE if tables.get('parrot_table9') else ''}Text is what the spotter reads; words "
+        "are compared whatever their case.",
     )
 
 
+_SCORE = "Score: the cosine of a picture and its caption under the audit's encoder. "
 _PARROT_MEASURES = {
     ("with_text", "share", None): "Pictures with text, %",
     ("parroting", "share", "words"): "of these, the caption repeats a word, %",

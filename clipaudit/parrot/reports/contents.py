@@ -17,7 +17,9 @@ from clipaudit.reports.specification import part_files
 def _clusters(run: Settings) -> Sequence[str]:
     """Return the clusters of the pictures."""
     audit = run.section(Parrot)
-    return [] if audit is None else part_files(run, f"placed/{audit.encoder}", audit.corpora)
+    if audit is None or audit.encoder is None:
+        return []
+    return part_files(run, f"placed/{audit.encoder}", audit.corpora)
 
 
 def _text_rates(run: Settings, corpora: Sequence[str]) -> SampleNumbers:

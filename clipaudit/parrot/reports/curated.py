@@ -37,7 +37,7 @@ PROBED = "captions-1"  # the vocabulary of the synthetic score
 def curated_tables(run: Settings) -> dict[str, ReportTable]:
     """Return the tables of trained models that the settings ask for, by name."""
     audit = run.section(Parrot)
-    if audit is None:
+    if audit is None or audit.encoder is None:
         return {}
     tables = {"parrot_table8": compared(run, audit)}
     if audit.suite is not None:
@@ -86,7 +86,7 @@ def _ablation(
             "curated_rows": [
                 paths.manifest(settings.corpus, name, part) for name in sets for part in parts
             ],
-            "scores": part_files(run, f"caption_scores/{audit.encoder}", [settings.corpus]),
+            "scores": part_files(run, f"caption_scores/{audit.scorer}", [settings.corpus]),
             "task_results": _task_results(run, encoders),
             "probes": _probes(audit, encoders),
             "curves": [paths.curves(str(row["recipe"]), str(row["curated"])) for row in trained],

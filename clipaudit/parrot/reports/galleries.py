@@ -25,7 +25,7 @@ _COVERED = "Spotted text is covered with colour, orange where the caption says i
 def parrot_galleries(run: Settings) -> dict[str, Gallery]:
     """Return the galleries that the settings ask for, by name, in the paper's order."""
     audit = run.section(Parrot)
-    if audit is None:
+    if audit is None or audit.encoder is None:
         return {}
     first = audit.corpora[0]
     return {
@@ -128,7 +128,7 @@ def _gallery(
     terms: TermOptions | None = None,
 ) -> Gallery:
     """Return a gallery of some corpora; `filled` covers text with colour, not outlines it."""
-    encoder = audit.encoder
+    encoder = audit.scorer
     folders = {
         "samples": "samples",
         "spans": "spans",

@@ -59,7 +59,7 @@ _OF_HELDOUT = (  # series, which of the two held-out sets, what is done to its p
 def inspected_figures(run: Settings) -> dict[str, ReportFigure]:
     """Return the figures that the settings ask for, by name, in the paper's order."""
     audit = run.section(Parrot)
-    if audit is None:
+    if audit is None or audit.encoder is None:
         return {}
     found = {f"fig1_{corpus}": _top_pairs(run, audit, corpus) for corpus in audit.corpora}
     found |= {f"fig3_{corpus}": _groups(run, audit, corpus) for corpus in audit.corpora}
@@ -107,7 +107,7 @@ def _groups(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
         sql="parrot_fig3",
         inputs={
             "matches": part_files(run, "matches", [corpus]),
-            "placed": part_files(run, f"placed/{audit.encoder}", [corpus]),
+            "placed": part_files(run, f"placed/{audit.scorer}", [corpus]),
         },
         relations={"kinds": titled("kind", KINDS)},
         parameters={"tokenization": audit.tokenization, "title": run.title(corpus)},
@@ -117,7 +117,7 @@ def _groups(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
         "stacks",
         f"Text in the pictures of {run.title(corpus)}, and whether captions repeat a word of it, "
         f"in groups of pictures that look alike: {audit.clusters.clusters} clusters of the "
-        f"embeddings of {encoder_title(run, audit.encoder)}, merged into {audit.clusters.groups}. "
+        f"embeddings of {encoder_title(run, audit.scorer)}, merged into {audit.clusters.groups}. "
         "Groups stand by their share of pictures with text; empty ones are left out.",
         {"bars": "standing", "x_label": _GROUPS},
     )
@@ -129,15 +129,15 @@ def _removals(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
         sql="parrot_fig4",
         inputs={
             "matches": part_files(run, "matches", [corpus]),
-            "placed": part_files(run, f"placed/{audit.encoder}", [corpus]),
-            "scores": part_files(run, f"caption_scores/{audit.encoder}", [corpus]),
+            "placed": part_files(run, f"placed/{audit.scorer}", [corpus]),
+            "scores": part_files(run, f"caption_scores/{audit.scorer}", [corpus]),
         },
         relations={"series": titled("series", SERIES.items())},
     )
     return ReportFigure(
         table,
         "profiles",
-        f"Mean score (cosine of image and caption) of {encoder_title(run, audit.encoder)} for the "
+        f"Mean score (cosine of image and caption) of {encoder_title(run, audit.scorer)} for the "
         f"pictures of {run.title(corpus)}, by group of pictures that look alike, in the order of "
         "Figure 3: those without text, and those with text, as they are, after all text or that "
         "which the caption repeats is removed, and after as much is removed where another "
@@ -150,14 +150,14 @@ def _differences(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
     """Figure 4, right: how scores differ with and without text."""
     table = ReportTable(
         sql="parrot_fig4_differences",
-        inputs={"scores": part_files(run, f"caption_scores/{audit.encoder}", [corpus])},
+        inputs={"scores": part_files(run, f"caption_scores/{audit.scorer}", [corpus])},
         relations={"differences": titled("difference", DIFFERENCES.items())},
         parameters={"bins": BINS},
     )
     return ReportFigure(
         table,
         "differences",
-        f"How the score (cosine of image and caption) of {encoder_title(run, audit.encoder)} "
+        f"How the score (cosine of image and caption) of {encoder_title(run, audit.scorer)} "
         f"changes when text is removed from the pictures of {run.title(corpus)}: of those that "
         "have text (RSA), that have co-embedded text (RSC and right). Below 0 the score rises "
         f"when text is removed. Bins of {1 / BINS:g}.",
@@ -171,8 +171,8 @@ def _differences(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
 def _heldout(run: Settings, audit: Parrot, settings: Curations) -> ReportFigure:
     """Figure 7: mean scores of trained models for the two held-out sets."""
     corpus, models = settings.corpus, in_grid(settings)
-    encoders = [audit.encoder, *(model_encoder(*model) for model in models)]
-    titles = [encoder_title(run, audit.encoder), *_model_titles(settings, models)]
+    encoders = [audit.scorer, *(model_encoder(*model) for model in models)]
+    titles = [encoder_title(run, audit.scorer), *_model_titles(settings, models)]
     sets = heldout(settings)
     table = ReportTable(
         sql="parrot_fig7",
@@ -204,7 +204,7 @@ def _heldout(run: Settings, audit: Parrot, settings: Curations) -> ReportFigure:
         f"Mean score (cosine of image and caption) of models for pictures of {run.title(corpus)} "
         "that are held out of all train sets: those without text, and those whose captions parrot "
         f"it ({sets[HELDOUT[1]].title}), as they are and after text is removed. Above, "
-        f"{encoder_title(run, audit.encoder)}, by whose scores they were chosen; below, models by "
+        f"{encoder_title(run, audit.scorer)}, by whose scores they were chosen; below, models by "
         "what they were trained on.",
         options,
     )

@@ -53,10 +53,11 @@ def probe_figures(run: Settings) -> dict[str, ReportFigure]:
     found = {}
     if 1 in audit.probe.lengths:
         found["fig5a"] = _tails(run, audit)
+        found["fig10"] = _words(run, audit)
+    if 1 in audit.probe.lengths and audit.inspected:
         found["fig5b"] = _ranges(run, audit, "frequency", 1)
         found["fig5c"] = _ranges(run, audit, "length", 1)
-        found["fig10"] = _words(run, audit)
-    if 2 in audit.probe.lengths:
+    if 2 in audit.probe.lengths and audit.inspected:
         found["fig5d"] = _ranges(run, audit, "length", 2)
     if (settings := audit.curations) is not None:
         smallest, *larger = sorted(set(settings.sizes))
@@ -177,12 +178,12 @@ def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> R
         for panel, recipe in enumerate(settings.recipes)
         for position, each in enumerate(sets)
     ]
-    encoders = [audit.encoder, *(str(row["encoder"]) for row in models if row["in_grid"])]
+    encoders = [audit.scorer, *(str(row["encoder"]) for row in models if row["in_grid"])]
     table = ReportTable(
         sql="parrot_fig6",
         inputs={"probes": [paths.probe(name, corpus, "captions-1") for name in encoders]},
         relations={"models": models},
-        parameters={"reference": audit.encoder},
+        parameters={"reference": audit.scorer},
     )
     return ReportFigure(
         table,
@@ -193,7 +194,7 @@ def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> R
         f"{_STYLES}",
         {
             "x_label": "similarity",
-            "reference": encoder_title(run, audit.encoder),
+            "reference": encoder_title(run, audit.scorer),
             "empty": "no words",
         },
     )

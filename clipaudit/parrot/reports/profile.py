@@ -101,11 +101,10 @@ def profile_tables(run: Settings) -> dict[str, ReportTable]:
     audit = run.section(Parrot)
     if audit is None:
         return {}
-    tables = {
-        "parrot_table1": statistics(run, audit),
-        "parrot_table9": mean_scores(run, audit),
-        "parrot_table14": captions(run, audit),
-    }
+    tables = {"parrot_table1": statistics(run, audit)}
+    if audit.encoder is not None:
+        tables["parrot_table9"] = mean_scores(run, audit)
+        tables["parrot_table14"] = captions(run, audit)
     made = [name for name in audit.corpora if run.corpora[name].world is not None]
     if made:
         tables["parrot_truth"] = truth(run, made)
@@ -145,7 +144,7 @@ def mean_scores(run: Settings, audit: Parrot) -> ReportTable:
             ),
             "measures": score_rows(),
         },
-        parameters={"encoder": audit.encoder},
+        parameters={"encoder": audit.scorer},
     )
 
 
@@ -155,7 +154,7 @@ def captions(run: Settings, audit: Parrot) -> ReportTable:
         sql="parrot_table14",
         inputs={
             "matches": part_files(run, "matches", audit.corpora),
-            "scores": part_files(run, f"caption_scores/{audit.encoder}", audit.corpora),
+            "scores": part_files(run, f"caption_scores/{audit.scorer}", audit.corpora),
             "samples": part_files(run, "samples", audit.corpora),
         },
         relations={"corpora": corpus_rows(run, "corpus", audit.corpora)},

@@ -1,0 +1,44 @@
+"""The parrot audit of settings that name corpora and nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.config.pictures import left_out
+from clipaudit.errors import ConfigError
+from clipaudit.parrot.reports.curated import curated_tables
+from clipaudit.parrot.reports.galleries import parrot_galleries
+from clipaudit.parrot.reports.inspected_figures import inspected_figures
+from clipaudit.parrot.reports.probe_figures import probe_figures
+from clipaudit.parrot.reports.profile import profile_tables
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def settings():
+    whole = read_settings(ROOT / "config/micro_parrot.yaml")
+    kept = {name: whole[name] for name in ("results", "store", "worlds", "label_sets", "corpora")}
+    return kept | {"parrot": {"corpora": ["posters"]}}
+
+
+def test_what_needs_no_encoder_is_reported_and_the_rest_said_to_be_left_out(settings):
+    run = parse_settings(settings)
+
+    assert set(profile_tables(run)) == {"parrot_table1", "parrot_truth"}
+    assert set(probe_figures(run)) == {"parrot_fig5a", "parrot_fig10"}
+    assert [curated_tables(run), inspected_figures(run), parrot_galleries(run)] == [{}, {}, {}]
+    assert [sentence.partition(",")[0] for sentence in left_out(run)] == [
+        "parrot.encoder is not named"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("test_sets", ["val"]), ("retrieval", ["album"]), ("encoders", ["own"])]
+)
+def test_what_needs_an_encoder_is_refused_without_one(settings, name, value):
+    settings["parrot"][name] = value
+
+    with pytest.raises(ConfigError, match=f"encoder: {name} needs the scores of an encoder"):
+        parse_settings(settings)
