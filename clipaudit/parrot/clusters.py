@@ -18,9 +18,12 @@ from clipaudit.corpora.vectors import embedding_array
 from clipaudit.deduplication.clustering import Drawn
 from clipaudit.errors import InputError, StepError, StoreError
 from clipaudit.neighbors.interface import check_norms, vector_norms
-from clipaudit.parrot.settings import Clusters
+from clipaudit.parrot.settings import MOST_CLUSTERS, Clusters
 
 ROWS_PER_DIMENSION = 5  # of a step of the incremental PCA: scikit-learn's own choice
+# where the settings name no numbers: the paper's, or fewer
+MOST_COMPONENTS, MOST_GROUPS = 256, 100
+LEAST_PICTURES = 39  # of a cluster: faiss warns below
 STRIP_ROWS = 1_024  # rows compared with all centroids at once: memory, never results
 
 # Embeddings are multiples of 2^-24 of norm at most 4. With directions on a grid of 2^-20 and
@@ -67,24 +70,28 @@ def fit_clusters(
     BLAS and `threads`.
 
     Distances are Euclidean. A cluster that loses its last sample takes over half of another, as
-    faiss does it. Fewer embeddings than components or clusters, and embeddings of fewer dimensions
-    than components, are refused with InputError, as is an embedding that is not finite.
+    faiss does it. Numbers that are not asked for follow that of embeddings: 4,000 clusters or one
+    for 39, 256 components or as many as there are dimensions or embeddings, 100 groups or as many
+    as clusters. Of numbers that are asked for, fewer embeddings than components or clusters, and
+    fewer dimensions than components, are refused with InputError, as is an embedding that is not
+    finite.
     """
     # only libraries that are loaded can be held to their threads
     import faiss  # noqa: F401
     import sklearn.decomposition  # noqa: F401
     from threadpoolctl import threadpool_limits
 
-    components, clusters = asked.components, asked.clusters
-    drawn = Drawn(clusters * asked.samples_per_cluster, asked.seed)
+    drawn = Drawn((asked.clusters or MOST_CLUSTERS) * asked.samples_per_cluster, asked.seed)
     for batch in batches:
         drawn.add(batch)
-    if drawn.seen < max(components, clusters):
+    if drawn.seen < max(asked.components or 1, asked.clusters or 1):
         raise InputError(
-            f"clusters: {components} components and {clusters} clusters of {drawn.seen} "
-            "embeddings. Ask for at most as many as there are embeddings, or embed more shards."
+            f"clusters: {asked.components or 1} components and {asked.clusters or 1} clusters of "
+            f"{drawn.seen} embeddings. Ask for at most as many as there are embeddings, or embed "
+            "more shards."
         )
     addresses, vectors = drawn.rows()
+    components, clusters, groups = _sizes(asked, len(vectors), vectors.shape[1])
     if components > vectors.shape[1]:
         raise InputError(
             f"clusters: {components} components of embeddings of dimension {vectors.shape[1]}. "
@@ -96,7 +103,7 @@ def fit_clusters(
         mean, axes = _principal_axes(vectors, components)
         reduced = _reduce(vectors, mean, axes)
         centroids = _kmeans(reduced, clusters, asked)
-        centers = _kmeans(centroids, asked.groups, asked)
+        centers = _kmeans(centroids, groups, asked)
         group = _nearest_center(centroids, centers)
     return _clustering(mean, axes, centroids, group)
 
@@ -131,6 +138,13 @@ def place(
             "group": nearest.groups[cluster],
         }
         yield pa.table(columns, schema=PLACED)
+
+
+def _sizes(asked: Clusters, drawn: int, dimensions: int) -> tuple[int, int, int]:
+    """Return how many components, clusters and groups are made of a sample of embeddings."""
+    clusters = asked.clusters or max(1, min(MOST_CLUSTERS, drawn // LEAST_PICTURES))
+    components = asked.components or min(MOST_COMPONENTS, dimensions, drawn)
+    return components, clusters, asked.groups or min(MOST_GROUPS, clusters)
 
 
 # --- fitting -------------------------------------------------------------------------------------

@@ -7,6 +7,8 @@ from pydantic import Field, model_validator
 from clipaudit.config.base import Name, Section
 from clipaudit.config.deduplication import Deduplication
 
+MOST_CLUSTERS = 4000  # where the settings name no number: the paper's
+
 Threshold = Annotated[float, Field(ge=-2, le=2)]
 
 
@@ -61,11 +63,26 @@ class Erasing(Section):
 class Clusters(Section):
     """Pictures by what they look like (Sec. 4.1 and 11): PCA, k-means, and k-means again."""
 
-    components: int = Field(256, ge=1, description="of the incremental PCA (paper: of 512)")
-    clusters: int = Field(4000, ge=1, description="of k-means (paper)")
+    components: int | None = Field(
+        None,
+        ge=1,
+        description="of the incremental PCA; when absent 256 (paper: of 512), or as many as there "
+        "are dimensions or pictures",
+    )
+    clusters: int | None = Field(
+        None,
+        ge=1,
+        description="of k-means; when absent 4,000 (paper), or one for 39 pictures where these are "
+        "fewer",
+    )
     iterations: int = Field(300, ge=1, description="of k-means (paper)")
     redo: int = Field(10, ge=1, description="trials of k-means, of which the best is taken (paper)")
-    groups: int = Field(100, ge=1, description="into which clusters are merged for plots (paper)")
+    groups: int | None = Field(
+        None,
+        ge=1,
+        description="into which clusters are merged for plots; when absent 100 (paper), or as many "
+        "as clusters where these are fewer",
+    )
     seed: int = Field(42, ge=0, lt=2**31, description="of all this (published code)")
     samples_per_cluster: int = Field(
         256, ge=1, description="k-means learns from so many samples a cluster (origin: faiss)"
@@ -73,10 +90,11 @@ class Clusters(Section):
 
     @model_validator(mode="after")
     def _is_possible(self) -> "Clusters":
-        if self.groups > self.clusters:
-            raise ValueError(f"groups: {self.groups} of {self.clusters} clusters; ask for fewer")
-        sample = self.clusters * self.samples_per_cluster
-        if self.components > sample:
+        clusters = self.clusters or MOST_CLUSTERS
+        if self.groups is not None and self.groups > clusters:
+            raise ValueError(f"groups: {self.groups} of {clusters} clusters; ask for fewer")
+        sample = clusters * self.samples_per_cluster
+        if self.components is not None and self.components > sample:
             raise ValueError(
                 f"components: {self.components} learned from a sample of {sample}; ask for fewer, "
                 "or for more samples_per_cluster"

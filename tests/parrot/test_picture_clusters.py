@@ -49,6 +49,15 @@ def shards():
     return [embeddings(some, shard) for shard, some in enumerate(vectors)]
 
 
+def test_numbers_that_are_not_asked_for_follow_the_data(shards):
+    auto = {"components": None, "clusters": None, "groups": None}
+
+    many, one = fit(*shards, **auto), fit(shards[0].slice(0, 1), **auto)
+
+    assert many["kind"].to_pylist() == ["mean"] + ["component"] * 8 + ["centroid"] * 5  # 200 / 39
+    assert one["kind"].to_pylist() == ["mean", "component", "centroid"]
+
+
 def test_a_clustering_is_a_mean_then_components_then_centroids_with_groups(shards):
     model = fit(*shards)
 

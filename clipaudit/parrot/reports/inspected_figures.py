@@ -116,11 +116,17 @@ def _groups(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
         table,
         "stacks",
         f"Text in the pictures of {run.title(corpus)}, and whether captions repeat a word of it, "
-        f"in groups of pictures that look alike: {audit.clusters.clusters} clusters of the "
-        f"embeddings of {encoder_title(run, audit.scorer)}, merged into {audit.clusters.groups}. "
+        f"in groups of pictures that look alike: {_number(audit.clusters.clusters)}clusters of the "
+        f"embeddings of {encoder_title(run, audit.scorer)}, merged into "
+        f"{_number(audit.clusters.groups)}groups. "
         "Groups stand by their share of pictures with text; empty ones are left out.",
         {"bars": "standing", "x_label": _GROUPS},
     )
+
+
+def _number(asked: int | None) -> str:
+    """Return a number as it stands before what is counted; nothing where the data decides it."""
+    return "" if asked is None else f"{asked} "
 
 
 def _removals(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
