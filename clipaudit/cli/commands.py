@@ -10,6 +10,7 @@ from clipaudit.cli.diff import diff
 from clipaudit.cli.export import export
 from clipaudit.cli.gc import gc
 from clipaudit.cli.imports import imports
+from clipaudit.cli.init import init
 from clipaudit.cli.options import Group
 from clipaudit.cli.pin import pin
 from clipaudit.cli.plan import plan
@@ -49,7 +50,7 @@ def stream(manifest_digest: str, shard_number: int) -> None:
 
 
 for command in (
-    compact, diff, export, gc, imports, pin, plan, prov, run, sample, sql, status, verify,
+    compact, diff, export, gc, imports, init, pin, plan, prov, run, sample, sql, status, verify,
     why,
 ):  # fmt: skip
     commands.add_command(command)
