@@ -1,4 +1,4 @@
-"""Compiles the native search when clipaudit is installed; without a compiler it is left out."""
+"""Builds the wheel: brings the workflow, and compiles the native search if there is a compiler."""
 
 import runpy
 import sysconfig
@@ -8,13 +8,18 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 BUILD = "clipaudit/neighbors/native/build.py"
+WORKFLOW = ("Snakefile", "rules", "workflow_scripts", "envs", "profiles", "config")
 
 
-class NativeSearch(BuildHookInterface):  # type: ignore[type-arg]
-    """Puts the library beside its sources, and into the wheel."""
+class Wheel(BuildHookInterface):  # type: ignore[type-arg]
+    """Puts the workflow into the wheel, and the library beside its sources and into the wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile; see the module."""
+        """Name the workflow's files, and compile; see the module."""
+        if version == "standard":  # an editable install finds them in the clone
+            build_data["force_include"] |= {
+                str(Path(self.root) / name): f"clipaudit/workflow/{name}" for name in WORKFLOW
+            }
         native = runpy.run_path(str(Path(self.root) / BUILD))
         try:
             native["build"]()

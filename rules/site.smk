@@ -15,7 +15,7 @@ rule report:
     output:
         report=report(
             directory(f"{RESULTS}/report"),
-            caption="../clipaudit/site/caption.rst",
+            caption="report.rst",
             category="Report",
             htmlindex="index.html",
         ),

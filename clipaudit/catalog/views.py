@@ -176,7 +176,7 @@ def open_catalog(
     """
     path = Path(results) / CATALOG
     if not path.is_file():
-        raise StoreError(f"{path}: no such catalog. Run `snakemake {path}` first.")
+        raise StoreError(f"{path}: no such catalog. Run `clipaudit run {path}` first.")
     with duckdb.connect(str(path), read_only=True) as connection:
         paths = connection.execute("select path from files").fetchall()
         folders = sorted({str(Path(file).parents[1]) for (file,) in paths})

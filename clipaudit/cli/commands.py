@@ -10,10 +10,12 @@ from clipaudit.cli.diff import diff
 from clipaudit.cli.export import export
 from clipaudit.cli.gc import gc
 from clipaudit.cli.imports import imports
+from clipaudit.cli.init import init
 from clipaudit.cli.options import Group
 from clipaudit.cli.pin import pin
 from clipaudit.cli.plan import plan
 from clipaudit.cli.prov import prov
+from clipaudit.cli.run import run
 from clipaudit.cli.sample import sample
 from clipaudit.cli.sql import sql
 from clipaudit.cli.status import status
@@ -26,7 +28,7 @@ from clipaudit.cli.why import why
 def commands() -> None:
     """Audit the training data of CLIP-style models.
 
-    `snakemake --profile profiles/demo all_tables` builds the tables; these commands read them.
+    `clipaudit run` builds tables, figures and report; the other commands read them.
     """
 
 
@@ -48,6 +50,7 @@ def stream(manifest_digest: str, shard_number: int) -> None:
 
 
 for command in (
-    compact, diff, export, gc, imports, pin, plan, prov, sample, sql, status, verify, why,
+    compact, diff, export, gc, imports, init, pin, plan, prov, run, sample, sql, status, verify,
+    why,
 ):  # fmt: skip
     commands.add_command(command)

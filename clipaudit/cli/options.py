@@ -64,6 +64,18 @@ def output_option(help: str, *, required: bool = False, folders: bool = False) -
     return click.option("--output", type=path, required=required, help=help)
 
 
+def profile_option(help: str) -> Decorator:
+    """Add the option that names a profile of Snakemake's; see `clipaudit.steps.command`."""
+    return click.option(
+        "--profile",
+        envvar="SNAKEMAKE_PROFILE",
+        default="profiles/demo",
+        show_default=True,
+        metavar="NAME|FOLDER",
+        help=help,
+    )
+
+
 force_option = click.option("--force", is_flag=True, help="Replace the output if it exists.")
 
 

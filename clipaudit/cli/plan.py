@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clipaudit.cli.options import format_option, many, size
+from clipaudit.cli.options import format_option, many, profile_option, size
 from clipaudit.plaintext import plain
 
 if TYPE_CHECKING:
@@ -62,13 +62,7 @@ def _checked_samples(
     callback=_checked_pairs,
     help="One setting.",
 )
-@click.option(
-    "--profile",
-    envvar="SNAKEMAKE_PROFILE",
-    default="profiles/demo",
-    show_default=True,
-    help="Profile of the run: threads and GPUs decide what a numeric step gives.",
-)
+@profile_option("Profile of the run: threads and GPUs decide what a numeric step gives.")
 @click.option("--jobs", is_flag=True, help="List every job that is not up to date.")
 @format_option("text", "json", help="How to print the plan; JSON has every job.")
 @click.option(
@@ -122,9 +116,10 @@ def plan(
     if not estimate and (store or stated or samples):
         raise click.UsageError("--rates, --stated-rates, --samples-per-shard belong to --estimate.")
     from clipaudit.lineage.planning.forecasts import outlook
+    from clipaudit.steps.command import profile_path
     from clipaudit.steps.jobs import read_workflow
 
-    arguments = ["--profile", profile]
+    arguments = ["--profile", profile_path(profile)]
     arguments += ["--configfile", *files] if files else []
     arguments += ["--config", *pairs] if pairs else []
     workflow = read_workflow(targets, arguments)

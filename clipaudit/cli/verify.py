@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clipaudit.cli.options import format_option, results_option, store_option
+from clipaudit.cli.options import format_option, profile_option, results_option, store_option
 from clipaudit.errors import InputError, StoreError
 from clipaudit.plaintext import plain
 
@@ -26,12 +26,7 @@ _SHOWN_UNVERIFIABLE = 20  # lines; shards that were moved away are tens of thous
 @click.option("--all", "everything", is_flag=True, help="Also objects that nothing names.")
 @click.option("--strict", is_flag=True, help="Exit with 1 also for what is only unverifiable.")
 @click.option("--repair", is_flag=True, help="Put damage aside, and make it again by Snakemake.")
-@click.option(
-    "--profile",
-    default="profiles/demo",
-    show_default=True,
-    help="Snakemake's profile, for --repair.",
-)
+@profile_option("Snakemake's profile, for --repair.")
 @click.option(
     "--configfile",
     "configfiles",
@@ -85,11 +80,14 @@ def _repair(
     results: Path, store: "Store", report: "Report", profile: str, configfiles: Sequence[Path]
 ) -> "list[Outcome]":
     from clipaudit.lineage.keeping.repair import mend, outcomes, remake
+    from clipaudit.steps.command import profile_path
+    from clipaudit.steps.jobs import METADATA
 
-    if not any(Path(name).is_file() for name in ("Snakefile", "workflow/Snakefile")):
+    profile = profile_path(profile)  # before anything is removed
+    if not METADATA.is_dir():
         raise InputError(
-            f"{Path.cwd()}: no Snakefile here, so nothing can be made again. Go to the folder that "
-            "the run was started in; nothing was touched."
+            f"{Path.cwd()}: no run was started here, so nothing can be made again. Go to the "
+            "folder that the run was started in; nothing was touched."
         )
     before = mend(results, store, report.broken)
     if before and not remake(list(before), profile=profile, configfiles=configfiles):

@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from clipaudit.config.settings import Settings, WholeSettings
+from clipaudit.config.shipped import shipped
 from clipaudit.errors import ConfigError
 from clipaudit.plaindata import Json
 
@@ -39,12 +40,13 @@ def read_settings(path: Path, *, extended_by: tuple[Path, ...] = ()) -> dict[str
 def extended(content: Json, *, by: tuple[Path, ...] = ()) -> dict[str, Any]:
     """Return the settings put over those of the file that they name under `extends`, if they do.
 
-    Sections are joined, anything else is replaced; the path is relative to the current folder.
+    Sections are joined, anything else is replaced. The path is relative to the current folder;
+    where that has no such file, it is one of the example settings.
     """
     own = {key: value for key, value in content.items() if key != "extends"}
     if "extends" not in content:
         return own
-    return _joined(read_settings(Path(content["extends"]), extended_by=by), own)
+    return _joined(read_settings(shipped(Path(content["extends"])), extended_by=by), own)
 
 
 def _joined(below: Json, above: Json) -> dict[str, Any]:

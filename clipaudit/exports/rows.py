@@ -166,7 +166,7 @@ class Rows:
             raise StoreError(
                 f"{self.manifest.name}: has row {row} of shard {shard}, which "
                 f"{self.results / 'samples' / part.corpus} has not: they are of two runs. "
-                "Run `snakemake all_tables` again."
+                "Run `clipaudit run all_tables` again."
             )
         files = self.shard_files(part)
         paths = pa.array([files.get(shard) for shard in table["shard"].to_pylist()], pa.string())

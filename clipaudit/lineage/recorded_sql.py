@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from clipaudit.reports.wiring import table_files
-from clipaudit.steps.codedigest import PACKAGE, SCRIPTS, code_digest
 from clipaudit.steps.reportfiles import report_file
+from clipaudit.steps.workflow import code
 from clipaudit.store.code_records import read_code
 from clipaudit.store.records import Record
 from clipaudit.store.store import Store
@@ -37,9 +37,9 @@ def table_sql(store: Store, record: Record) -> TableSql | None:
     name = record.ingredients.settings.get("sql")
     if not isinstance(name, str):
         return None
-    code = read_code(store, record.ingredients.code)
-    if code is not None and f"{name}.sql" in code.texts:
-        return TableSql(name, code.texts[f"{name}.sql"], RECORDED)
+    recorded = read_code(store, record.ingredients.code)
+    if recorded is not None and f"{name}.sql" in recorded.texts:
+        return TableSql(name, recorded.texts[f"{name}.sql"], RECORDED)
     text = installed_sql(name)
     if text is None:
         return None
@@ -55,13 +55,8 @@ def installed_sql(name: str) -> str | None:
 def _is_unchanged(record: Record) -> bool:
     """Return whether the code of a step, its SQL and published numbers are still the recorded."""
     settings = record.ingredients.settings
-    script, root = SCRIPTS / "report_table.py", PACKAGE.parent
-    asked = table_files(settings["sql"], settings.get("table", ""), root)
-    if not script.is_file():  # not in the project's folder: the script is not at hand
-        return False
-    return code_digest(script, [root / path for path in asked if (root / path).is_file()]) == (
-        record.ingredients.code
-    )
+    asked = table_files(settings["sql"], settings.get("table", ""))
+    return code("report_table", *asked) == record.ingredients.code
 
 
 def _bare(sql: str) -> str:

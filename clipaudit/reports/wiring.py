@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from clipaudit.config.audits import audits
+from clipaudit.config.shipped import PACKAGE
 from clipaudit.reports.contents import contents
 from clipaudit.reports.specification import Gallery, ReportFigure, ReportTable
 from clipaudit.steps import paths
@@ -119,8 +120,8 @@ CATALOG_FILES = audit_files("samples.py", "columns.tsv")
 REPORT_FILES = [*CATALOG_FILES, *audit_files("contents.py", "layouts.py")]
 
 
-def table_files(sql: str, table: str, root: Path = Path()) -> Paths:
-    """Return what makes a table beside code that is imported, from the project's folder `root`.
+def table_files(sql: str, table: str) -> Paths:
+    """Return what makes a table beside code that is imported, each as `clipaudit/...`.
 
     Its SQL, the columns of views that may be empty, and its published values where its paper has
     some.
@@ -128,9 +129,9 @@ def table_files(sql: str, table: str, root: Path = Path()) -> Paths:
     audit = sql.partition("_")[0]
     published = Path("clipaudit", audit, "reports", "published", f"{table}.csv")
     files = [Path(sql_file(sql)), Path(sql_file(f"{audit}_empty_views")), published]
-    return [str(path) for path in files if (root / path).exists()]
+    return [str(path) for path in files if (PACKAGE.parent / path).exists()]
 
 
 def sql_file(name: str) -> str:
-    """Return the file of a table's SQL, from the project's folder."""
+    """Return the file of a table's SQL, as `clipaudit/...`."""
     return f"clipaudit/{name.partition('_')[0]}/reports/sql/{name}.sql"

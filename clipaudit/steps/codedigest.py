@@ -19,11 +19,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from clipaudit.config.shipped import PACKAGE, workflow_folder
 from clipaudit.errors import ConfigError
 from clipaudit.steps.codememo import MEMO, CodeMemo, Remembered
 
-PACKAGE = Path(__file__).parents[1]
-SCRIPTS = Path("workflow_scripts")
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _ENTRIES = "LAYOUTS"
 _COMMENTS = {".sql": r"--[^\n]*", ".cpp": r"//[^\n]*", ".h": r"//[^\n]*"}
@@ -41,6 +40,12 @@ PLUMBING = {  # modules, and rooms with all that they hold
 }
 _SECTION = re.compile(r"clipaudit\.\w+\.settings")  # an audit's: what it says enters the key
 WRITERS = {"clipaudit.store.parquet"}  # of plumbing, what makes the bytes of every table
+
+
+def rule_sources(script: str, extra_files: Iterable[str] = ()) -> tuple[Path, list[Path]]:
+    """Return the file of a workflow script, and those that a rule names as `clipaudit/...`."""
+    path = workflow_folder() / "workflow_scripts" / f"{script}.py"
+    return path, [PACKAGE.parent / file for file in extra_files]
 
 
 def code_digest(script: Path, extra_files: Iterable[Path] = ()) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 
 from clipaudit.config.loading import read_settings
 from clipaudit.errors import ClipauditError, ConfigError, InputError
+from clipaudit.steps.command import workflow_arguments
 from clipaudit.steps.inputs import is_pointer
 from clipaudit.steps.step import named
 from clipaudit.suggestions import did_you_mean
@@ -66,20 +67,16 @@ class Workflow:
 
 
 def read_workflow(targets: Sequence[str], arguments: Sequence[str] = ()) -> Workflow:
-    """Return the jobs of `targets`, or of the default target, in the folder of the Snakefile.
+    """Return the jobs of `targets`, or of the default target, in the current folder.
 
     `arguments` are more of `snakemake`'s own: --profile, --configfile, --config. Rules without a
     script, such as `all_tables`, only name targets and are left out. Raises ConfigError for wrong
-    settings, and InputError for a folder without a workflow, an unknown target and a missing file.
+    settings, and InputError for an unknown target and a missing file.
     """
-    if not Path("Snakefile").is_file():
-        raise InputError(
-            f"{Path.cwd()}: no Snakefile here. Run this in the folder from which snakemake is run."
-        )
     with _quiet(targets), _uncollected():
         from snakemake.cli import parse_args
 
-        _, settings = parse_args([*arguments, "--", *targets])
+        _, settings = parse_args([*workflow_arguments(), *arguments, "--", *targets])
         for path in settings.configfile or ():
             read_settings(Path(path))  # first: Snakemake would run Python that stands in it
         with tempfile.TemporaryDirectory() as name, _parsed(settings, Path(name)) as workflow:

@@ -26,7 +26,7 @@ from clipaudit.ahead import one_ahead
 from clipaudit.errors import StepError
 from clipaudit.remote.cache import use_cache
 from clipaudit.steps.allowance import Allowance
-from clipaudit.steps.codedigest import SCRIPTS, code_parts, is_module
+from clipaudit.steps.codedigest import code_parts, is_module, rule_sources
 from clipaudit.steps.environment import device_of, environment_of, processes_of
 from clipaudit.steps.filedigests import FileDigests
 from clipaudit.steps.inputs import InputFiles
@@ -282,8 +282,8 @@ class Step:
         return self._outputs
 
     def _record_code(self) -> None:
-        files = [Path(file) for file in self._job.params.get("code_files", ())]
-        script = SCRIPTS / f"{self._job.params.get('script', self._job.rule)}.py"
+        name = self._job.params.get("script", self._job.rule)
+        script, files = rule_sources(name, self._job.params.get("code_files", ()))
         texts = {file.name: file.read_text() for file in files if not is_module(file)}
         record = CodeRecord(code_parts(script, files), texts)
         write_code(self.store, self.ingredients.code, record)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from clipaudit.errors import ClipauditError, StepError
-from clipaudit.steps.codedigest import SCRIPTS, code_digest
+from clipaudit.steps.codedigest import code_digest, rule_sources
 from clipaudit.steps.step import Step
 from clipaudit.store.disks import disk_error
 
@@ -59,7 +59,7 @@ def stop_with(error: ClipauditError, *, at: str = "settings") -> NoReturn:
 
 def code(rule: str, *extra_files: str) -> str:
     """Return the code digest of a rule, for its params: of `workflow_scripts/<rule>.py`."""
-    return code_digest(SCRIPTS / f"{rule}.py", [Path(file) for file in extra_files])
+    return code_digest(*rule_sources(rule, extra_files))
 
 
 def _refuse_absent_data(job: Any) -> None:  # noqa: ANN401

@@ -37,12 +37,12 @@ def placement(results: Path, pointer: Path) -> Placement:
     except FileNotFoundError as error:
         raise StoreError(
             f"{pointer}: no record of the action that made it ({path} is missing). "
-            f"Remove the pointer and run `snakemake {pointer}`: the store still has the content."
+            f"Remove the pointer and `clipaudit run {pointer}`: the store still has the content."
         ) from error
     except (TypeError, ValueError) as error:  # a power cut leaves such a file
         raise StoreError(
             f"{path}: not a record of an action ({error}). Remove it and {pointer}, and run "
-            f"`snakemake {pointer}`: the store still has the content."
+            f"`clipaudit run {pointer}`: the store still has the content."
         ) from error
 
 

@@ -49,7 +49,9 @@ class Pointer:
         try:
             return cls(**json.loads(path.read_text()))
         except FileNotFoundError as error:
-            raise StoreError(f"{path}: no such pointer. Run `snakemake {path}` first.") from error
+            raise StoreError(
+                f"{path}: no such pointer. Run `clipaudit run {path}` first."
+            ) from error
         except (TypeError, ValueError) as error:
             message = f"{path}: not a pointer ({error}). Remove it and run its rule again."
             raise StoreError(message) from error

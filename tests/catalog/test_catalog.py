@@ -80,7 +80,7 @@ def test_an_unknown_table_is_answered_by_the_nearest(tmp_path):
 
 def test_no_catalog_is_told_with_the_command_that_makes_one(tmp_path):
     with (
-        pytest.raises(StoreError, match=r"audit.duckdb: no such catalog. Run `snakemake"),
+        pytest.raises(StoreError, match=r"audit.duckdb: no such catalog. Run `clipaudit run"),
         open_catalog(tmp_path),
     ):
         pass

@@ -36,7 +36,7 @@ def test_a_folder_without_a_run_is_one_message(tmp_path):
     answer = run("sql", "--results", str(tmp_path), "select 1")
 
     assert answer.exit_code == 1
-    assert f"{tmp_path}/audit.duckdb: no such catalog. Run `snakemake" in answer.output
+    assert f"{tmp_path}/audit.duckdb: no such catalog. Run `clipaudit run" in answer.output
     assert "Traceback" not in answer.output
 
 

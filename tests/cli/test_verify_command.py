@@ -82,12 +82,12 @@ def test_many_unverifiable_places_are_counted_not_listed(folder):
     assert "... and 11 more that are unverifiable: --format json" in run(folder).stdout
 
 
-def test_repair_away_from_the_workflow_touches_nothing(folder, monkeypatch):
+def test_repair_away_from_the_run_touches_nothing(folder, monkeypatch):
     remove_object(folder)
     monkeypatch.chdir(folder)
 
     done = run(folder, "--repair")
 
     assert done.exit_code == 1
-    assert "no Snakefile here, so nothing can be made again" in done.stderr
+    assert "no run was started here, so nothing can be made again" in done.stderr
     assert (folder / "results/here.json").exists()

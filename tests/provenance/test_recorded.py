@@ -43,7 +43,9 @@ def test_an_unknown_table_is_answered_with_the_nearest(run):
 def test_results_without_tables_say_how_to_make_some(tmp_path):
     run = two_parts(tmp_path)
 
-    with pytest.raises(InputError, match=r"no tables or figures yet\. Run `snakemake all_tables`"):
+    with pytest.raises(
+        InputError, match=r"no tables or figures yet\. Run `clipaudit run all_tables`"
+    ):
         recorded(run.results, run.store)
 
 

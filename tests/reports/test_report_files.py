@@ -6,7 +6,7 @@ import pytest
 from clipaudit.config.audits import audits, said_by
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.reports.wiring import REPORT_FILES, ReportFiles
-from clipaudit.steps.codedigest import SCRIPTS, code_parts
+from clipaudit.steps.codedigest import code_parts, rule_sources
 from clipaudit.wiring.corpora import CorpusFiles
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +37,7 @@ def test_published_values_stand_beside_the_sql_where_there_are_some(files):
 @pytest.mark.parametrize("audit", ["similarity", "memorization", "parrot"])
 @pytest.mark.parametrize("module", ["answer", "contents", "layouts", "samples"])
 def test_what_the_report_imports_by_name_counts_as_its_code(audit, module):
-    parts = code_parts(SCRIPTS / "report.py", [Path(file) for file in REPORT_FILES])
+    parts = code_parts(*rule_sources("report", REPORT_FILES))
 
     assert f"module clipaudit.{audit}.reports.{module}" in parts
 
@@ -56,8 +56,8 @@ def test_every_table_has_a_layout_of_its_own(files):
 def test_the_code_of_a_table_has_no_layout_and_that_of_its_drawing_one(files):
     table = named(table="similarity_table1")
 
-    made = code_parts(SCRIPTS / "report_table.py", map(Path, files.computed_files(table)))
-    drawn = code_parts(SCRIPTS / "draw_table.py", map(Path, files.layout(table)))
+    made = code_parts(*rule_sources("report_table", files.computed_files(table)))
+    drawn = code_parts(*rule_sources("draw_table", files.layout(table)))
 
     assert not [part for part in made if "layout" in part or "rendering" in part]
     assert "module clipaudit.similarity.reports.layouts::similarity_table1" in drawn
@@ -67,7 +67,7 @@ def test_the_code_of_a_table_has_no_layout_and_that_of_its_drawing_one(files):
 def test_the_code_of_a_drawn_figure_has_its_own_form_alone(files):
     figure = named(figure="similarity_fig3")
 
-    drawn = code_parts(SCRIPTS / "draw_figure.py", map(Path, files.form_files(figure)))
+    drawn = code_parts(*rule_sources("draw_figure", files.form_files(figure)))
 
     assert [part for part in drawn if ".forms." in part] == [
         "module clipaudit.reports.forms.curves"

@@ -39,8 +39,6 @@ def test_settings_that_a_file_extends_run_no_python(theirs, tmp_path):
 
 
 def test_planning_looks_at_settings_before_snakemake_does(theirs):
-    Path("Snakefile").write_text(f'include: "{ROOT}/Snakefile"\n')
-
     with pytest.raises(ConfigError, match="makes Snakemake run Python"):
         read_workflow(["all_tables"], ["--configfile", str(theirs)])
 

@@ -29,7 +29,7 @@ rule part:
     resources:
         gpu=1,
     script:
-        "scripts/part.py"
+        "workflow_scripts/part.py"
 
 
 rule whole:
@@ -41,7 +41,7 @@ rule whole:
         code="w",
         script="part",
     script:
-        "scripts/part.py"
+        "workflow_scripts/part.py"
 """
 
 
@@ -49,6 +49,7 @@ rule whole:
 def arguments(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("Snakefile").write_text(SNAKEFILE)
+    Path("workflow_scripts").mkdir()
     Path("user.tar").write_text("content")
     Path("profile").mkdir()
     Path("profile/config.yaml").write_text("cores: 2\nset-resources:\n  whole:\n    gpu: 4\n")
@@ -120,7 +121,7 @@ rule gather:
     params:
         code="g",
     script:
-        "scripts/gather.py"
+        "workflow_scripts/gather.py"
 
 
 """

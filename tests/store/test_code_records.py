@@ -1,8 +1,8 @@
-from clipaudit.steps.codedigest import SCRIPTS, code_digest, code_parts
+from clipaudit.steps.codedigest import code_digest, code_parts, rule_sources
 from clipaudit.store.code_records import CodeRecord, read_code, write_code
 from clipaudit.store.store import Store
 
-SCRIPT = SCRIPTS / "gap.py"
+SCRIPT, _ = rule_sources("gap")
 
 
 def test_a_code_digest_can_be_taken_apart_later(tmp_path):

@@ -88,7 +88,7 @@ class SampleCatalog:
 
     def _require_corpus(self, corpus: str) -> None:
         if not self.has("samples", "corpus"):
-            raise InputError("the catalog has no samples: run `snakemake all_tables` first.")
+            raise InputError("the catalog has no samples: run `clipaudit run all_tables` first.")
         views = [view for view in ("samples", "drops_index") if self.has(view, "corpus")]
         union = " union ".join(f"select corpus from {view}" for view in views)
         names = [row["corpus"] for row in self.ask(union) if row["corpus"]]

@@ -9,7 +9,6 @@ declares. Not to be done while a run is at work: it would find pointers removed 
 
 import os
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pathlib import Path
 from clipaudit.errors import StoreError
 from clipaudit.lineage.keeping.reachability import known_placement, pointer_files
 from clipaudit.lineage.keeping.verification import Fault
+from clipaudit.steps.command import snakemake_command
 from clipaudit.store.actions import ActionCache
 from clipaudit.store.placements import Placement
 from clipaudit.store.store import Pointer, Store, link_object
@@ -75,14 +75,13 @@ def mend(results: Path, store: Store, faults: Sequence[Fault]) -> dict[Path, str
 def remake(targets: Sequence[Path], *, profile: str, configfiles: Sequence[Path]) -> bool:
     """Run Snakemake for these pointers, its messages on standard error; says whether it went well.
 
-    It runs in this folder, as the command that the README shows.
+    It runs in this folder, as by `clipaudit run`.
     """
-    settings = ["--configfile", *map(str, configfiles)] if configfiles else []
-    command = [sys.executable, "-m", "snakemake", "--profile", profile, *settings, "--"]
     well = True
     for start in range(0, len(targets), _TARGETS_AT_ONCE):
-        some = map(str, targets[start : start + _TARGETS_AT_ONCE])
-        well &= subprocess.run([*command, *some], stdout=2, check=False).returncode == 0
+        some = [str(path) for path in targets[start : start + _TARGETS_AT_ONCE]]
+        command = snakemake_command(some, profile=profile, configfiles=configfiles)
+        well &= subprocess.run(command, stdout=2, check=False).returncode == 0
     return well
 
 

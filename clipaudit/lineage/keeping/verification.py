@@ -199,7 +199,7 @@ def _unverifiable(
     placements = {path: each for path in pointers if (each := known_placement(results, path))}
     for path in [path for path in pointers if path not in placements]:
         what = "no record of the action that placed it"
-        remedy = f"Remove it and run `snakemake {path}`: the store still has the content."
+        remedy = f"Remove it and run `clipaudit run {path}`: the store still has the content."
         yield Fault("unverifiable", str(path), what, remedy, pointers[path].digest, path)
     records = _records(store, {placed.action for placed in placements.values()})
     made: dict[str, list[Path]] = {}

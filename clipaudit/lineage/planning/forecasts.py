@@ -9,12 +9,11 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from clipaudit.lineage.planning.costs import NOTHING, Cost, History
 from clipaudit.lineage.planning.forecast import Forecast, Planned
 from clipaudit.lineage.planning.reasons import Reason, changes
-from clipaudit.steps.codedigest import SCRIPTS, code_parts
+from clipaudit.steps.codedigest import code_parts, rule_sources
 from clipaudit.steps.jobs import Workflow
 from clipaudit.store.actions import ActionInput, Ingredients
 from clipaudit.store.code_records import read_code
@@ -88,8 +87,7 @@ def _reasons(planned: Planned, before: Record | None, forecast: Forecast) -> lis
     }
     code_now = {}
     if now.code != before.ingredients.code:
-        files = [Path(file) for file in job.params.get("code_files", ())]
-        code_now = code_parts(SCRIPTS / f"{job.script}.py", files)
+        code_now = code_parts(*rule_sources(job.script, job.params.get("code_files", ())))
     code_before = read_code(forecast.store, before.ingredients.code)
     reasons += changes(now, unknown, before.ingredients, code_now=code_now, code_before=code_before)
     return reasons or [Reason("job", job.cause or "another action lies in its place")]

@@ -1,7 +1,7 @@
 import pytest
 
 from clipaudit.lineage.planning.scaling import Reading, law_of, laws
-from clipaudit.steps.codedigest import SCRIPTS
+from clipaudit.steps.codedigest import rule_sources
 
 KMEANS = {"clusters": 10, "iterations": 3, "samples_per_cluster": 5}
 
@@ -11,7 +11,7 @@ def work(script, rows, settings=None, sharers=1):
 
 
 def test_every_law_is_of_a_script_that_is_a_step():
-    scripts = {name: (SCRIPTS / f"{name}.py").read_text() for name in laws()}
+    scripts = {name: rule_sources(name)[0].read_text() for name in laws()}
 
     assert [name for name, text in scripts.items() if "run_step(" not in text] == []
 

@@ -1,0 +1,63 @@
+"""`clipaudit init`: writes example settings."""
+
+from pathlib import Path
+
+import click
+
+from clipaudit.cli.options import force_option
+from clipaudit.errors import InputError
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option(
+    "--to",
+    "target",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write.  [default: NAME.yaml]",
+)
+@force_option
+def init(name: str | None, target: Path | None, force: bool) -> None:
+    """Write the example settings NAME; without NAME, list the examples.
+
+    Files that the settings name in config/ are written there, too: settings that they extend, and
+    class names. Such a file of your own is kept.
+
+    \b
+    Example:
+      clipaudit init
+      clipaudit init laion400m --to my.yaml
+    """
+    from clipaudit.config.examples import companions, example, examples
+
+    if name is None:
+        for each, sentence in examples().items():
+            click.echo(f"{each:<{max(map(len, examples()))}}  {sentence}")
+        click.echo("\nNext: clipaudit init NAME")
+        return
+    source = example(name)
+    target = target or Path(f"{name}.yaml")
+    if target.exists() and not force:
+        raise InputError(f"{target}: exists. Replace it by --force, or name another file by --to.")
+    _write(source, target)
+    for path, file in companions(source).items():
+        _write_companion(file, Path(path), force)
+    click.echo(
+        "Next: put your paths in, then\n"
+        f"  clipaudit plan --configfile {target}\n"
+        f"  clipaudit run {target}"
+    )
+
+
+def _write_companion(source: Path, target: Path, force: bool) -> None:
+    if not target.exists() or (force and target.read_bytes() != source.read_bytes()):
+        _write(source, target)
+    else:
+        click.echo(f"kept {target}")
+
+
+def _write(source: Path, target: Path) -> None:
+    from clipaudit.store.store import replace_text
+
+    replace_text(target, source.read_text(encoding="utf-8"))
+    click.echo(f"wrote {target}")

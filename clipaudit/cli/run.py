@@ -1,0 +1,54 @@
+"""`clipaudit run`: makes tables, figures and report by Snakemake, in any folder."""
+
+import os
+from itertools import takewhile
+from pathlib import Path
+
+import click
+
+from clipaudit.cli.options import profile_option
+from clipaudit.errors import InputError
+
+_SETTINGS = (".yaml", ".yml")
+
+
+@click.command()
+@click.argument("arguments", nargs=-1, metavar="[SETTINGS] [TARGET]... [-- SNAKEMAKE-OPTION...]")
+@profile_option("Where and how jobs run: a folder, or one of Snakemake's or clipaudit's profiles.")
+@click.option("--cores", metavar="N", help="Cores to use, or `all`.  [default: the profile's]")
+def run(arguments: tuple[str, ...], profile: str, cores: str | None) -> None:
+    """Compute TARGETs by the settings in the file SETTINGS, by default the whole report.
+
+    Results, store, data and logs are in the current folder. A first argument that ends in .yaml
+    or .yml is SETTINGS; without it, the demo's settings count. What follows `--` goes to
+    snakemake, whose exit status is that of the command.
+
+    \b
+    Example:
+      clipaudit run my.yaml
+      clipaudit run my.yaml all_tables --profile slurm -- --dry-run
+    """
+    command = run_command(arguments, profile, cores)
+    os.execv(command[0], command)
+
+
+def run_command(arguments: tuple[str, ...], profile: str, cores: str | None) -> list[str]:
+    """Return the snakemake command of the arguments; raise our error for settings it cannot read.
+
+    Click takes `--` out, and lets options stand after it only: the first is where they begin.
+    """
+    from clipaudit.config.loading import read_settings
+    from clipaudit.steps.command import EVERYTHING, snakemake_command
+
+    own = list(takewhile(lambda text: not text.startswith("-"), arguments))
+    further = [*(["--cores", cores] if cores else []), *arguments[len(own) :]]
+    settings = [Path(own.pop(0))] if own and own[0].endswith(_SETTINGS) else []
+    for path in settings:
+        if not path.is_file():
+            raise InputError(
+                f"{path}: no such file. Write one by `clipaudit init NAME --to {path}`."
+            )
+        read_settings(path)  # before Snakemake does, which would run Python that stands in it
+    return snakemake_command(
+        own or EVERYTHING, profile=profile, configfiles=settings, further=further
+    )

@@ -1,0 +1,28 @@
+"""Where the workflow is: its Snakefile, rules, scripts, environments, profiles and settings.
+
+    clipaudit/workflow/   in an installed wheel: hatch_build.py puts it there
+    the project's root    in a clone, which is what an editable install leads to
+
+A current folder that holds a workflow of its own counts first, as it does for Snakemake.
+"""
+
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1]
+
+
+def workflow_folder() -> Path:
+    """Return the folder that holds the Snakefile; "." where that is the current folder."""
+    installed = PACKAGE / "workflow"
+    places = (Path(), installed, PACKAGE.parent)
+    return next((place for place in places if _is_workflow(place)), installed)
+
+
+def _is_workflow(folder: Path) -> bool:
+    return (folder / "Snakefile").is_file() and (folder / "workflow_scripts").is_dir()
+
+
+def shipped(path: Path) -> Path:
+    """Return the workflow's file of this name if the current folder has none, else the path."""
+    own = workflow_folder() / path
+    return own if own.exists() and not path.exists() else path

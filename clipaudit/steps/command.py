@@ -1,0 +1,58 @@
+"""The snakemake command of this workflow, which runs in any folder, and the profile it takes."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from clipaudit.config.shipped import shipped, workflow_folder
+from clipaudit.errors import ConfigError
+from clipaudit.suggestions import did_you_mean
+
+EVERYTHING = ("all_tables", "all_figures", "report")
+
+
+def snakemake_command(
+    targets: Sequence[str],
+    *,
+    profile: str,
+    configfiles: Sequence[Path] = (),
+    further: Sequence[str] = (),
+) -> list[str]:
+    """Return the command that makes `targets`; `further` are more of Snakemake's own options.
+
+    Python's -P keeps it from importing modules of the current folder, which holds data.
+    """
+    settings = ["--configfile", *map(str, configfiles)] if configfiles else []
+    start = [sys.executable, "-P", "-m", "snakemake", *workflow_arguments()]
+    return [*start, "--profile", profile_path(profile), *settings, *further, "--", *targets]
+
+
+def workflow_arguments() -> list[str]:
+    """Return what tells Snakemake where the workflow is."""
+    return ["--snakefile", str(workflow_folder() / "Snakefile")]
+
+
+def profile_path(name: str) -> str:
+    """Return a profile as Snakemake finds it: a path, one of the user's, else one of the workflow.
+
+    Raise ConfigError where there is none.
+    """
+    if Path(name).exists() or name == "none" or _is_users(name):
+        return name
+    for path in (Path(name), Path("profiles") / name):
+        if shipped(path).exists():
+            return str(shipped(path))
+    known = [path.parent.name for path in workflow_folder().glob("profiles/*/config.yaml")]
+    raise ConfigError(
+        f"{name}: no such profile, neither a folder with a config.yaml nor one that comes with "
+        f"clipaudit.{did_you_mean(name, known)}"
+    )
+
+
+def _is_users(name: str) -> bool:
+    """Return whether a bare name is a profile in the user's or the site's configuration."""
+    if "/" in name:
+        return False
+    from snakemake.cli import get_profile_dir
+
+    return get_profile_dir(name) is not None

@@ -1,0 +1,79 @@
+"""Example settings, written into a folder that is no clone."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from clipaudit.cli.commands import commands
+from clipaudit.config.loading import parse_settings, read_settings
+
+CONFIG = Path(__file__).parents[2] / "config"
+
+
+@pytest.fixture
+def init(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(commands, ["init", *arguments])
+
+
+def test_without_a_name_it_lists_every_example_with_its_first_sentence(init):
+    lines = init().output.splitlines()
+
+    assert [line.split()[0] for line in lines[:-2]] == sorted(p.stem for p in CONFIG.glob("*.yaml"))
+    assert "laion400m           The similarity audit at the paper's scale: LAION-400M against " in (
+        next(line for line in lines if line.startswith("laion400m"))
+    )
+
+
+def test_an_example_is_written_as_it_is(init):
+    assert init("demo", "--to", "own/my.yaml").exit_code == 0
+
+    assert Path("own/my.yaml").read_text() == (CONFIG / "demo.yaml").read_text()
+
+
+def test_what_an_example_names_comes_with_it(init):
+    init("celeba")
+
+    assert sorted(map(str, Path().rglob("*.*"))) == [
+        "celeba.yaml",
+        "config/labels/gender.txt",
+        "config/laion400m.yaml",
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in CONFIG.glob("*.yaml")))
+def test_every_example_is_whole_where_it_is_written(init, name):
+    init(name)
+
+    parse_settings(read_settings(Path(f"{name}.yaml")))
+
+
+def test_a_file_that_is_there_is_replaced_by_force_only(init):
+    Path("demo.yaml").write_text("mine")
+
+    refused = init("demo")
+    kept = Path("demo.yaml").read_text()
+    init("demo", "--force")
+
+    assert (refused.exit_code, kept) == (1, "mine")
+    assert "Error: demo.yaml: exists. Replace it by --force, or name another" in refused.output
+    assert yaml.safe_load(Path("demo.yaml").read_text())["results"] == "results"
+
+
+def test_what_an_example_extends_is_kept_if_it_is_there(init):
+    Path("config").mkdir()
+    Path("config/laion400m.yaml").write_text("mine")
+
+    answer = init("dejavu")
+
+    assert "kept config/laion400m.yaml\n" in answer.output
+    assert Path("config/laion400m.yaml").read_text() == "mine"
+
+
+def test_an_unknown_example_is_one_message(init):
+    answer = init("laion40m")
+
+    assert answer.exit_code == 1
+    assert "Error: laion40m: no such example settings. Did you mean laion400m" in answer.output

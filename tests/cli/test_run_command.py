@@ -1,0 +1,82 @@
+"""The snakemake command that `clipaudit run` becomes."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from clipaudit.cli.commands import commands
+from clipaudit.cli.run import run_command
+
+ROOT = Path(__file__).parents[2]
+START = [sys.executable, "-P", "-m", "snakemake", "--snakefile", f"{ROOT}/Snakefile"]
+DEMO = ["--profile", f"{ROOT}/profiles/demo"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("my.yaml").write_text("results: results\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "end"),
+    [
+        ([], ["--", "all_tables", "all_figures", "report"]),
+        (["all_tables"], ["--", "all_tables"]),
+        (["my.yaml"], ["--configfile", "my.yaml", "--", "all_tables", "all_figures", "report"]),
+        (["my.yaml", "report"], ["--configfile", "my.yaml", "--", "report"]),
+        (["report", "-n", "--config", "a=b"], ["-n", "--config", "a=b", "--", "report"]),
+    ],
+)
+def test_settings_targets_and_further_options_have_their_places(arguments, end):
+    assert run_command(tuple(arguments), "profiles/demo", None) == [*START, *DEMO, *end]
+
+
+def test_cores_go_before_further_options():
+    command = run_command(("-n",), "profiles/demo", "all")
+
+    assert command[len(START) + 2 :][:4] == ["--cores", "all", "-n", "--"]
+
+
+def test_a_profile_of_the_workflow_is_found_by_name(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+    assert f"{ROOT}/profiles/slurm" in run_command((), "slurm", None)
+
+
+def test_a_profile_of_the_users_goes_before_one_of_the_workflow(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    own = tmp_path / "snakemake/slurm/config.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text("jobs: 1\n")
+
+    assert run_command((), "slurm", None)[len(START) :][:2] == ["--profile", "slurm"]
+
+
+def test_the_current_folder_counts_first_where_it_is_a_clone(monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+    command = run_command((), "profiles/demo", None)
+
+    assert command[4:8] == ["--snakefile", "Snakefile", "--profile", "profiles/demo"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["gone.yaml"], "gone.yaml: no such file. Write one by `clipaudit init NAME --to gone.y"),
+        (["--profile", "slrm"], "slrm: no such profile, neither a folder with a config.yaml nor"),
+        (["--profile", "slrm"], "Did you mean slurm?"),
+        (["python.yaml"], "makes Snakemake run Python that stands in this file"),
+    ],
+)
+def test_what_cannot_run_is_one_message(arguments, message):
+    Path("python.yaml").write_text("__use_yte__: true\n")
+
+    answer = CliRunner().invoke(commands, ["run", *arguments])
+
+    assert answer.exit_code == 1
+    assert message in answer.output
+    assert isinstance(answer.exception, SystemExit)
