@@ -19,6 +19,10 @@ _compare = click.option(
     type=click.IntRange(min=1),
     help="Compare the tars of so many shards, evenly spaced, instead of all.",
 )
+_label_set = click.option(
+    "--label-set",
+    help="Name of the label set, if the settings have none of the same classes. [default: --name]",
+)
 
 
 @click.group("import")
@@ -53,7 +57,9 @@ def importer(read: Callable[..., "Imported"]) -> Decorator:
         if output is None:
             click.echo(block_text(imported.blocks), nl=False)
             return
-        add_blocks(output, imported.blocks, force=force)
+        _, decisions = add_blocks(output, imported.blocks, force=force)
+        for line in decisions:
+            click.echo(line, err=True)
         names = [f"{part}.{name}" for part, named in imported.blocks.items() for name in named]
         click.echo(f"{plain(output)}: {', '.join(names)}", err=True)
 
@@ -88,9 +94,7 @@ def img2dataset(folder: Path, name: str, compared: int | None) -> "Imported":
 
 @imports.command("clip-benchmark")
 @importer
-@click.option(
-    "--label-set", help="Name of the label set: one for sets of equal classes. [default: --name]"
-)
+@_label_set
 def clip_benchmark(folder: Path, name: str, label_set: str | None) -> "Imported":
     """A webdataset of CLIP_benchmark as a test set: shards, class names, prompts.
 
@@ -112,6 +116,7 @@ def clip_benchmark(folder: Path, name: str, label_set: str | None) -> "Imported"
     help="Folder to write tars with a copy of every picture to.",
 )
 @click.option("--classes", is_flag=True, help="The uppermost folders are classes.")
+@_label_set
 @click.option(
     "--per-shard",
     type=click.IntRange(min=1),
@@ -120,7 +125,12 @@ def clip_benchmark(folder: Path, name: str, label_set: str | None) -> "Imported"
     help="Pictures of a tar.",
 )
 def picture_folder(
-    folder: Path, name: str, shards: Path | None, classes: bool, per_shard: int
+    folder: Path,
+    name: str,
+    shards: Path | None,
+    classes: bool,
+    label_set: str | None,
+    per_shard: int,
 ) -> "Imported":
     """A folder of pictures, with captions in .txt beside them or classes as folders.
 
@@ -141,7 +151,15 @@ def picture_folder(
             "into tars, since clipaudit reads no loose pictures. Name the folder for them."
         )
     force = click.get_current_context().params["force"]
-    return import_folder(folder, name, shards, classes=classes, per_shard=per_shard, force=force)
+    return import_folder(
+        folder,
+        name,
+        shards,
+        classes=classes,
+        label_set=label_set,
+        per_shard=per_shard,
+        force=force,
+    )
 
 
 @imports.command("clip-retrieval")

@@ -51,6 +51,7 @@ def import_folder(
     shards: Path,
     *,
     classes: bool = False,
+    label_set: str | None = None,
     per_shard: int = PICTURES_PER_SHARD,
     force: bool = False,
 ) -> Imported:
@@ -76,8 +77,8 @@ def import_folder(
     corpus: dict[str, Any] = {"shards": patterns, "captions": source}
     blocks: dict[str, dict[str, Any]] = {"corpora": {name: corpus}}
     if names:
-        corpus["labels"] = name
-        blocks = {"label_sets": {name: {"classes": str(shards / CLASSES)}}, **blocks}
+        corpus["labels"] = labels = label_set or name
+        blocks = {"label_sets": {labels: {"classes": str(shards / CLASSES)}}, **blocks}
     counts = f"{len(pictures):,} pictures in {len(cut):,} tars, {captioned:,} with a caption"
     return Imported(blocks, [counts + (f", {len(names):,} classes" if names else "")])
 

@@ -55,6 +55,19 @@ def test_nothing_is_copied_unasked(photos, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["photos"]
 
 
+def test_a_second_set_of_the_same_classes_shares_the_label_set(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name / "cats").mkdir(parents=True)
+        (tmp_path / name / "cats/a.jpg").write_bytes(b"picture")
+        asked = ("folder", tmp_path / name, "--name", name, "--classes", "--write-shards")
+        answer = ask(*asked, tmp_path / f"{name}-tars", "--output", tmp_path / "my.yaml")
+
+    content = yaml.safe_load((tmp_path / "my.yaml").read_text())
+    assert "label_sets.one has the same 1 classes: used\n" in answer.stderr
+    assert list(content["label_sets"]) == ["one"]
+    assert content["corpora"]["two"]["labels"] == "one"
+
+
 def test_wrong_data_is_one_message(photos):
     answer = ask("img2dataset", photos, "--name", "web")
 
