@@ -32,9 +32,9 @@ def test_the_block_is_printed_and_counts_go_to_standard_error(photos, tmp_path):
 
     answer = ask("folder", photos, "--name", "photos", "--write-shards", tars)
 
-    block = {"shards": f"{tars}/00000.tar", "captions": "none"}
+    block = {"shards": f"{tars}/00000.tar", "shards_per_part": 1, "captions": "none"}
     assert yaml.safe_load(answer.stdout) == {"corpora": {"photos": block}}
-    assert answer.stderr == "1 pictures in 1 tars, 0 with a caption\n"
+    assert answer.stderr.startswith("1 pictures in 1 tars, 0 with a caption\nshards_per_part: 1, ")
 
 
 def test_the_block_is_added_to_a_file(photos, tmp_path):
