@@ -47,6 +47,7 @@ def importer(read: Callable[..., "Imported"]) -> Decorator:
 
     @wraps(read)
     def command(output: Path | None, force: bool, **values: Any) -> None:  # noqa: ANN401
+        from clipaudit.config.usage import unused_corpora, unused_line
         from clipaudit.imports.blocks import block_text
         from clipaudit.imports.settings_file import add_blocks
         from clipaudit.plaintext import plain
@@ -57,11 +58,14 @@ def importer(read: Callable[..., "Imported"]) -> Decorator:
         if output is None:
             click.echo(block_text(imported.blocks), nl=False)
             return
-        _, decisions = add_blocks(output, imported.blocks, force=force)
+        run, decisions = add_blocks(output, imported.blocks, force=force)
         for line in decisions:
             click.echo(line, err=True)
         names = [f"{part}.{name}" for part, named in imported.blocks.items() for name in named]
         click.echo(f"{plain(output)}: {', '.join(names)}", err=True)
+        new = imported.blocks.get("corpora", {})
+        if unused := [corpus for corpus in unused_corpora(run) if corpus in new]:
+            click.echo(unused_line(unused), err=True)
 
     for decorator in (
         click.option("--force", is_flag=True, help="Replace what differs."),
