@@ -4,6 +4,7 @@ import sys
 import pytest
 import yaml
 from click.testing import CliRunner
+from tinyclip import write_shard
 
 from clipaudit.cli.imports import imports
 from clipaudit.cli.options import Group
@@ -73,6 +74,17 @@ def test_wrong_data_is_one_message(photos):
 
     assert answer.exit_code == 1
     assert answer.stderr.startswith(f"Error: {photos}: no tar of img2dataset")
+    assert answer.stderr.endswith(f"{photos} looks like data for `clipaudit import folder`.\n")
+
+
+def test_tars_of_another_tool_are_read_and_said(tmp_path):
+    shard = write_shard(tmp_path / "0.tar", [{"jpg": b"picture"}])
+    (tmp_path / "0_stats.json").write_text("{}")
+
+    answer = ask("tars", tmp_path, "--name", "web")
+
+    assert yaml.safe_load(answer.stdout)["corpora"]["web"]["shards"] == str(shard)
+    assert f"{tmp_path} looks like data for `clipaudit import img2dataset`." in answer.stderr
 
 
 def test_help_imports_nothing_heavy():
