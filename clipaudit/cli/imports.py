@@ -69,8 +69,6 @@ def importer(read: Callable[..., "Imported"]) -> Decorator:
         run, decisions = add_blocks(output, imported.blocks, force=force)
         for line in decisions:
             click.echo(line, err=True)
-        names = [f"{part}.{name}" for part, named in imported.blocks.items() for name in named]
-        click.echo(f"{plain(output)}: {', '.join(names)}", err=True)
         new = imported.blocks.get("corpora", {})
         if unused := [corpus for corpus in unused_corpora(run) if corpus in new]:
             click.echo(unused_line(unused), err=True)

@@ -69,8 +69,9 @@ def _users(settings: Json, name: str) -> set[str]:
 def _conflict(name: str, there: Json, new: _Content, block: Json, users: set[str]) -> str:
     known = _known(there)
     place = f"label_sets.{name} ({plain(str(there.get('classes')))})"
+    other = plain(block["classes"])
     if isinstance(known, str):
-        differ = f"{place} cannot be compared with {plain(str(block['classes']))}: {known}"
+        differ = f"{place} cannot be compared with {other}: {known.rstrip('.')}."
     else:
         what, old, now = next(
             (what, old, now)
@@ -79,11 +80,7 @@ def _conflict(name: str, there: Json, new: _Content, block: Json, users: set[str
         )
         at = next((at for at, (a, b) in enumerate(zip(old, now, strict=False)) if a != b), None)
         first = "" if at is None else f"; number {at} is {old[at]!r} there and {now[at]!r} here"
-        differ = (
-            f"{place} has {len(old):,} {what}, {plain(str(block['classes']))} has {len(now):,}"
-            f"{plain(first)}."
-        )
-    next_step = (
-        f"corpora.{', corpora.'.join(sorted(users))} use it. " if users else ""
-    ) + "Name another label set by --label-set"
-    return f"{differ} {next_step}{'' if users else ', or replace it by --force'}."
+        differ = f"{place} has {len(old):,} {what}, {other} has {len(now):,}{plain(first)}."
+    users_named = f" It is used by corpora.{', corpora.'.join(sorted(users))}." if users else ""
+    forced = "" if users else ", or replace it by --force"
+    return f"{differ}{users_named} Name another label set by --label-set{forced}."

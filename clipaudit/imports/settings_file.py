@@ -16,6 +16,7 @@ from clipaudit.errors import ConfigError
 from clipaudit.imports.blocks import Blocks, block_text
 from clipaudit.imports.label_sets import share_label_sets
 from clipaudit.plaindata import Json
+from clipaudit.plaintext import plain
 from clipaudit.store.store import replace_text
 
 # settings that say where data lies: an import that states one of them replaces all
@@ -29,11 +30,11 @@ _KEPT = "shards_per_part"  # an import proposes it; the value in the file wins
 def add_blocks(path: Path, blocks: Blocks, *, force: bool) -> tuple[Settings, list[str]]:
     """Add blocks to the settings of `path`, a new file where there is none.
 
-    Return the whole settings, and a line for each decision: a label set that is shared, and
-    settings that were kept. A block that stands there already and says the same is left; of one
-    that differs, `force` replaces what the import states and keeps the rest. Raise ConfigError, and
-    leave the file as it was, for a block that is not to be replaced, for settings that would be
-    wrong, and for a file whose form cannot be edited.
+    Return the whole settings, and lines for people: which label set is shared, which settings were
+    kept, and which blocks the file has now. A block that stands there already and says the same is
+    left; of one that differs, `force` replaces what the import states and keeps the rest. Raise
+    ConfigError, and leave the file as it was, for a block that is not to be replaced, for settings
+    that would be wrong, and for a file whose form cannot be edited.
     """
     text, below = "", {}
     if path.exists():
@@ -47,6 +48,7 @@ def add_blocks(path: Path, blocks: Blocks, *, force: bool) -> tuple[Settings, li
             there = (below.get(section) or {}).get(name)
             kept = {} if there is None else _kept(section, there, block)
             merged = {**block, **kept}
+            notes += [f"{section}.{name}: {', '.join(kept)} kept"] if kept else []
             if there is not None:
                 if there in (merged, {key: merged[key] for key in merged if key != _KEPT}):
                     continue
@@ -55,7 +57,6 @@ def add_blocks(path: Path, blocks: Blocks, *, force: bool) -> tuple[Settings, li
                         f"{path}: {section}.{name} is there and says something else. Give another "
                         "name, or replace it by --force."
                     )
-                notes += [f"{section}.{name}: {', '.join(kept)} kept"] if kept else []
             own = wanted.get(section) or {}
             edited = _with_block(text, section, name, own.get(name), merged)
             if edited is None:
@@ -66,7 +67,8 @@ def add_blocks(path: Path, blocks: Blocks, *, force: bool) -> tuple[Settings, li
         raise _uneditable(path, blocks)
     run = parse_settings(extended(wanted))
     replace_text(path, text)
-    return run, notes
+    names = [f"{section}.{name}" for section, named in blocks.items() for name in named]
+    return run, [*notes, f"{plain(path)}: {', '.join(names)}"]
 
 
 def _require_mappings(path: Path, content: Json) -> None:

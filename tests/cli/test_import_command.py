@@ -64,7 +64,9 @@ def test_a_second_set_of_the_same_classes_shares_the_label_set(tmp_path):
         answer = ask(*asked, tmp_path / f"{name}-tars", "--output", tmp_path / "my.yaml")
 
     content = yaml.safe_load((tmp_path / "my.yaml").read_text())
-    assert "label_sets.one has the same 1 classes: used\n" in answer.stderr
+    assert f"label_sets.one has the same 1 classes: used\n{tmp_path}/my.yaml: corpora.two\n" in (
+        answer.stderr
+    )
     assert list(content["label_sets"]) == ["one"]
     assert content["corpora"]["two"]["labels"] == "one"
 

@@ -90,7 +90,7 @@ def test_force_replaces_what_the_import_states_and_keeps_the_rest(path):
     _, notes = add_blocks(path, {"corpora": {"v2": {**NEW, "shards_per_part": 9}}}, force=True)
 
     assert path.read_text() == HAND.replace("old.tar", "new.tar")
-    assert notes == ["corpora.v2: title, shards_per_part kept"]
+    assert notes == ["corpora.v2: title, shards_per_part kept", f"{path}: corpora.v2"]
 
 
 def test_a_title_by_hand_is_no_difference(path):

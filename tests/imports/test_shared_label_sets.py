@@ -56,7 +56,7 @@ def test_a_name_that_another_corpus_uses_is_not_repointed(tmp_path, settings, fo
         share_label_sets(blocks(new, name="pets"), settings, force=force)
     assert str(refused.value) == (
         f"label_sets.pets ({tmp_path}/old) has 3 classes, {tmp_path}/new has 3; number 0 is 'cat' "
-        "there and 'dog' here. corpora.pets use it. Name another label set by --label-set."
+        "there and 'dog' here. It is used by corpora.pets. Name another label set by --label-set."
     )
 
 
