@@ -1,6 +1,6 @@
 """`clipaudit import`: data of other tools, checked and described as blocks of the settings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -8,16 +8,23 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from clipaudit.cli.options import Decorator
+from clipaudit.errors import InputError
+from clipaudit.plaintext import plain
 
 if TYPE_CHECKING:
     from clipaudit.imports.blocks import Imported
 
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+_folder = click.argument("folder", type=_FOLDER)
 _compare = click.option(
     "--compare",
     "compared",
     type=click.IntRange(min=1),
     help="Compare the tars of so many shards, evenly spaced, instead of all.",
+)
+_label_set = click.option(
+    "--label-set",
+    help="Name of the label set, if the settings have none of the same classes. [default: --name]",
 )
 
 
@@ -38,24 +45,33 @@ def imports() -> None:
 def importer(read: Callable[..., "Imported"]) -> Decorator:
     """Make what reads blocks print them or add them to a file: with the options for where they go.
 
-    All importers share these: the folder, the name, the file, and whether what differs is replaced.
+    All importers share these: the name, the file, and whether what differs is replaced. Where the
+    data is another importer's, they say so.
     """
 
     @wraps(read)
     def command(output: Path | None, force: bool, **values: Any) -> None:  # noqa: ANN401
+        from clipaudit.config.usage import unused_corpora, unused_line
         from clipaudit.imports.blocks import block_text
         from clipaudit.imports.settings_file import add_blocks
-        from clipaudit.plaintext import plain
 
-        imported = read(**values)
+        try:
+            imported = read(**values)
+        except InputError as error:
+            raise InputError(f"{error} {_hint(values)}".rstrip()) from error
+        if "places" in values and (hint := _hint(values)):  # tars that others wrote are read, too
+            imported.notes.append(hint)
         for note in imported.notes:
             click.echo(note, err=True)
         if output is None:
             click.echo(block_text(imported.blocks), nl=False)
             return
-        add_blocks(output, imported.blocks, force=force)
-        names = [f"{part}.{name}" for part, named in imported.blocks.items() for name in named]
-        click.echo(f"{plain(output)}: {', '.join(names)}", err=True)
+        run, decisions = add_blocks(output, imported.blocks, force=force)
+        for line in decisions:
+            click.echo(line, err=True)
+        new = imported.blocks.get("corpora", {})
+        if unused := [corpus for corpus in unused_corpora(run) if corpus in new]:
+            click.echo(unused_line(unused), err=True)
 
     for decorator in (
         click.option("--force", is_flag=True, help="Replace what differs."),
@@ -65,14 +81,52 @@ def importer(read: Callable[..., "Imported"]) -> Decorator:
             help="YAML file of settings to add the block to; made if it is not there.",
         ),
         click.option("--name", required=True, help="Name of the corpus in the settings."),
-        click.argument("folder", type=_FOLDER),
     ):
         command = decorator(command)
     return command  # type: ignore[return-value]
 
 
+def _hint(values: Mapping[str, Any]) -> str:
+    """Return which importer reads the folder, or "" if it is the one that was called."""
+    from clipaudit.imports.recognition import recognise
+
+    places = [Path(place) for place in values.get("places", [values.get("folder")])]
+    kind = recognise(places[0]) if len(places) == 1 and places[0].is_dir() else None
+    called = click.get_current_context().info_name
+    if kind in (None, called) or (called, kind) == ("datacomp", "img2dataset"):
+        return ""
+    return f"{plain(places[0])} looks like data for `clipaudit import {kind}`."
+
+
 @imports.command()
 @importer
+@click.argument("places", nargs=-1, required=True, metavar="FOLDER|TAR|PATTERN...")
+@click.option(
+    "--classes",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Text file with one class name a line, in the order of the labels: use the labels.",
+)
+@_label_set
+def tars(
+    places: tuple[str, ...], name: str, classes: Path | None, label_set: str | None
+) -> "Imported":
+    """Plain webdataset tars: jpg, png or webp, with txt, json or cls.
+
+    Captions come from .txt or from `caption` or `captions` in .json, labels from .cls or .json.
+
+    \b
+    Example:
+      clipaudit import tars data/web --name web --output my.yaml
+      clipaudit import tars 'data/pets/{0..3}.tar' --name pets --classes pets.txt
+    """
+    from clipaudit.imports.tars import import_tars
+
+    return import_tars(places, name, classes=classes, label_set=label_set)
+
+
+@imports.command()
+@importer
+@_folder
 @_compare
 def img2dataset(folder: Path, name: str, compared: int | None) -> "Imported":
     """Tars and Parquet that img2dataset wrote; the rows with status success are the samples.
@@ -88,9 +142,8 @@ def img2dataset(folder: Path, name: str, compared: int | None) -> "Imported":
 
 @imports.command("clip-benchmark")
 @importer
-@click.option(
-    "--label-set", help="Name of the label set: one for sets of equal classes. [default: --name]"
-)
+@_folder
+@_label_set
 def clip_benchmark(folder: Path, name: str, label_set: str | None) -> "Imported":
     """A webdataset of CLIP_benchmark as a test set: shards, class names, prompts.
 
@@ -105,6 +158,7 @@ def clip_benchmark(folder: Path, name: str, label_set: str | None) -> "Imported"
 
 @imports.command("folder")
 @importer
+@_folder
 @click.option(
     "--write-shards",
     "shards",
@@ -112,6 +166,7 @@ def clip_benchmark(folder: Path, name: str, label_set: str | None) -> "Imported"
     help="Folder to write tars with a copy of every picture to.",
 )
 @click.option("--classes", is_flag=True, help="The uppermost folders are classes.")
+@_label_set
 @click.option(
     "--per-shard",
     type=click.IntRange(min=1),
@@ -120,7 +175,12 @@ def clip_benchmark(folder: Path, name: str, label_set: str | None) -> "Imported"
     help="Pictures of a tar.",
 )
 def picture_folder(
-    folder: Path, name: str, shards: Path | None, classes: bool, per_shard: int
+    folder: Path,
+    name: str,
+    shards: Path | None,
+    classes: bool,
+    label_set: str | None,
+    per_shard: int,
 ) -> "Imported":
     """A folder of pictures, with captions in .txt beside them or classes as folders.
 
@@ -141,11 +201,20 @@ def picture_folder(
             "into tars, since clipaudit reads no loose pictures. Name the folder for them."
         )
     force = click.get_current_context().params["force"]
-    return import_folder(folder, name, shards, classes=classes, per_shard=per_shard, force=force)
+    return import_folder(
+        folder,
+        name,
+        shards,
+        classes=classes,
+        label_set=label_set,
+        per_shard=per_shard,
+        force=force,
+    )
 
 
 @imports.command("clip-retrieval")
 @importer
+@_folder
 @click.option("--corpus", help="Corpus in the settings that they are of.")
 @click.option(
     "--as-corpus",
@@ -203,6 +272,7 @@ def clip_retrieval(
 
 @imports.command()
 @importer
+@_folder
 @click.option("--metadata", type=_FOLDER, help="Folder of .parquet with uids, beside shards.")
 @click.option(
     "--without-pictures",

@@ -129,10 +129,14 @@ def plan(
         return
     outlooks = outlook(workflow)
     if form == "json":
-        click.echo(_json(outlooks))
+        click.echo(_json(outlooks, workflow.unused))
     else:
+        from clipaudit.config.usage import unused_line
+
         for line in _text(outlooks, jobs):
             click.echo(plain(line))
+        if workflow.unused:
+            click.echo(unused_line(workflow.unused))
 
 
 def _print_estimate(
@@ -225,7 +229,7 @@ def _listed(members: Sequence["Outlook"]) -> Iterator[str]:
 # --- JSON --------------------------------------------------------------------------------------
 
 
-def _json(outlooks: Sequence["Outlook"]) -> str:
+def _json(outlooks: Sequence["Outlook"], unused: Sequence[str]) -> str:
     from clipaudit.lineage.planning.costs import NOTHING
 
     costs = {
@@ -234,7 +238,8 @@ def _json(outlooks: Sequence["Outlook"]) -> str:
     }
     counts = Counter[str](each.planned.fate for each in outlooks)
     summary = {fate: {**costs[fate], "jobs": counts[fate]} for fate in HEADINGS}
-    return json.dumps({"summary": summary, "jobs": [_fields(each) for each in outlooks]}, indent=1)
+    jobs = [_fields(each) for each in outlooks]
+    return json.dumps({"summary": summary, "unused_corpora": unused, "jobs": jobs}, indent=1)
 
 
 def _fields(each: "Outlook") -> dict[str, object]:

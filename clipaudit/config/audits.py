@@ -49,6 +49,7 @@ class Audit(Generic[S]):
     check: Callable[["Settings", S], None]
     manifests: Callable[["Settings", S], dict[str, dict[str, str]]]
     pictured: Callable[[S], Iterable[Where]]  # the corpora that must have pictures
+    takes: tuple[str, ...]  # its settings that name corpora: what to add for it to use one
     derived_corpora: Callable[["Settings", S], Mapping[str, "Corpus"]] = _nothing
     derived_recipes: Callable[["Settings", S], Mapping[str, "Recipe"]] = _nothing
     derived_encoders: Callable[["Settings", S], Mapping[str, "Encoder"]] = _nothing

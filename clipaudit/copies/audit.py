@@ -14,6 +14,7 @@ AUDIT = Audit(
     check=check,
     manifests=copies_manifests,
     pictured=pictured,
+    takes=("train", "test_sets"),
     left_out=left_out,
     calibrated_encoders=lambda audit: audit.encoders,
 )

@@ -1,7 +1,8 @@
 """Files of embeddings that others computed: arrays, and Parquet whose rows say what theirs are of.
 
 Row n of an array belongs to row n of its Parquet file. What is opened here is checked: as many
-rows in both, floating-point matrices of one width, rows of unit length.
+rows in both, floating-point matrices of one width. Rows of another length than one are scaled, and
+counted.
 """
 
 import contextlib
@@ -15,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from jaxtyping import Bool, Float32, Int64
+from jaxtyping import Bool, Float32, Float64, Int64
 
 from clipaudit.corpora.listing import open_parquet
 from clipaudit.errors import InputError
@@ -43,6 +44,7 @@ class EmbeddingFiles:
         self._array = array
         self._held = (-1, np.empty((0, 0)))  # the array read last, and its number
         self.rows: list[int] = []
+        self._read, self._scaled, self._range = 0, 0, (np.inf, 0.0)
         widths: dict[int, Path] = {}
         for path, metadata in self.pairs:
             shape, dtype = _array_header(path, array)
@@ -94,15 +96,41 @@ class EmbeddingFiles:
         return files, rows
 
     def read(self, files: Places, rows: Places) -> Float32[np.ndarray, "n d"]:
-        """Return rows of the arrays as they are; InputError for one that is not of unit length."""
+        """Return rows of the arrays; those of another length than one are scaled to it.
+
+        Rows of zeros, and rows that are not finite, are returned as they are.
+        """
         features = np.empty((len(files), self.dimension), np.float32)
         for number in np.unique(files):
             path, _ = self.pairs[number]
             here = files == number
             if number != self._held[0]:
                 self._held = (int(number), _read_array(path, self._array))
-            features[here] = self._held[1][rows[here]]
-            _refuse_lengths(path, rows[here], features[here])
+            features[here] = self._unit(self._held[1][rows[here]].astype(np.float64))
+        return features
+
+    @property
+    def lengths(self) -> str:
+        """How many of the rows read so far were of another length than one, and of which."""
+        if not self._scaled:
+            return f"{self._read:,} rows are of unit length"
+        low, high = self._range
+        return (
+            f"{self._scaled:,} of {self._read:,} rows have a length of {low:.3g} to {high:.3g}: "
+            "they are scaled to unit length"
+        )
+
+    def _unit(self, found: Float64[np.ndarray, "n d"]) -> Float32[np.ndarray, "n d"]:
+        with np.errstate(all="ignore"):  # what float32 cannot hold is infinite there, and dropped
+            norms = np.linalg.norm(found, axis=1)
+            scaled = np.isfinite(norms) & (norms > 0) & (np.abs(norms - 1) > UNIT_TOLERANCE)
+            found[scaled] /= norms[scaled, None]
+            features = found.astype(np.float32)
+        self._read += len(found)
+        if scaled.any():
+            self._scaled += int(scaled.sum())
+            low, high = self._range
+            self._range = min(low, norms[scaled].min()), max(high, norms[scaled].max())
         return features
 
 
@@ -129,18 +157,6 @@ def _outside(group: pq.RowGroupMetaData, column: str, low: str, high: str) -> bo
             least, most = chunk.statistics.min, chunk.statistics.max
             return isinstance(least, str) and (most < low or least > high)
     return False
-
-
-def _refuse_lengths(path: Path, rows: Places, features: Float32[np.ndarray, "n d"]) -> None:
-    with np.errstate(all="ignore"):
-        norms = np.linalg.norm(features.astype(np.float64), axis=1)
-    wrong = np.flatnonzero(np.isfinite(norms) & (np.abs(norms - 1) > UNIT_TOLERANCE))
-    if len(wrong):
-        low, high = norms[wrong].min(), norms[wrong].max()
-        raise InputError(
-            f"{path}: {len(wrong)} of {len(rows)} rows are not of unit length, but of {low:.3g} to "
-            f"{high:.3g}, first row {rows[wrong[0]]}. Scale them, or name the image embeddings."
-        )
 
 
 def _repeated(places: Places) -> Bool[np.ndarray, " n"]:

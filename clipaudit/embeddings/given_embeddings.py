@@ -5,6 +5,7 @@ in their own order and leave out what they could not decode.
 """
 
 import json
+import logging
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -18,6 +19,7 @@ from clipaudit.embeddings.embedding_files import EmbeddingFiles, Places
 from clipaudit.errors import InputError
 from clipaudit.plaintext import plain
 
+logger = logging.getLogger(__name__)
 NOT_GIVEN = "no embedding given"
 
 
@@ -37,8 +39,7 @@ def take_embeddings(
     without a row, or whose row is not finite, is added to `drops`: rows in `samples` = rows out +
     drops. Joined on "row", the files `given` are those of `shards`, in their ascending order, and a
     sample's row is that of its file; any other join looks into all files. Raise InputError where
-    more than the share `may_lack` have no row, where two samples or two rows share a value, and for
-    rows whose norm is not 1.
+    more than the share `may_lack` have no row, and where two samples or two rows share a value.
     """
     if join_on == "row":  # the files are the corpus's own: a shard is a file
         files = np.searchsorted(np.asarray(shards), np.asarray(samples["shard"]))
@@ -58,6 +59,7 @@ def take_embeddings(
         numbers, keys = (samples.filter(pa.array(has))[name].to_pylist() for name in ("row", "key"))
         batch = embedding_rows(int(shard), numbers, keys, features, schema, drops)
         yield pa.Table.from_batches([batch])
+    logger.info("%s: %s", given.pairs[0][0], given.lengths)
 
 
 def _values(samples: pa.Table, join_on: str) -> pa.Array:

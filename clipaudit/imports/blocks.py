@@ -1,9 +1,11 @@
 """What an importer gives: blocks of the settings, checked, and what there is to say of the data."""
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from math import ceil
 from typing import Any
 
 import yaml
@@ -15,6 +17,9 @@ from clipaudit.errors import ConfigError, InputError
 from clipaudit.plaindata import Json
 
 Blocks = Mapping[str, Mapping[str, Json]]  # section, name, settings
+
+LEAST_SAMPLES = 1_000  # of a part: below, starting its jobs takes longer than their work
+MOST_SAMPLES = 100_000  # an hour for a core that embeds thirty images a second
 
 _NUMBERED = re.compile(r"(.*?)(\d+)(\.\w+)", re.ASCII | re.DOTALL)
 
@@ -53,6 +58,21 @@ def block_text(content: Json, *, indent: int = 0) -> str:
     """
     text: str = yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True, width=100)
     return "".join(" " * indent + line for line in text.splitlines(keepends=True))
+
+
+def part_size(shards: int, samples: int, *, most: int = MOST_SAMPLES) -> tuple[int, str]:
+    """Return `shards_per_part` for this machine, and a line that says it.
+
+    Each core gets a part, unless parts would have fewer than LEAST_SAMPLES samples; none has many
+    more than `most`, but for a shard that alone has more.
+    """
+    cores = len(os.sched_getaffinity(0))
+    wanted = max(1, min(cores, samples // LEAST_SAMPLES), ceil(samples / most))
+    size = max(1, shards // wanted)
+    parts = ceil(shards / size)
+    mean = ceil(samples / parts)
+    cut = f"1 part of {samples:,}" if parts == 1 else f"{parts:,} parts of some {mean:,}"
+    return size, f"shards_per_part: {size:,}, so {cut} samples for {cores} cores"
 
 
 def file_patterns(paths: Sequence[str]) -> str | list[str]:

@@ -15,7 +15,7 @@ from clipaudit.evaluation.suite_folders import (
     read_names,
     read_templates,
 )
-from clipaudit.imports.blocks import Imported, file_patterns
+from clipaudit.imports.blocks import Imported, file_patterns, part_size
 
 
 def import_clip_benchmark(folder: Path, name: str, *, label_set: str | None = None) -> Imported:
@@ -29,9 +29,10 @@ def import_clip_benchmark(folder: Path, name: str, *, label_set: str | None = No
     if kind == "retrieval":
         samples = read_captions(folder)
         captions = sum(len(texts) for texts in samples.targets)
-        corpus = {**_shards(samples), "captions": "texts"}
+        shards, parts = _shards(samples)
+        corpus = {**shards, "captions": "texts"}
         note = f"{_counted(samples)}, {captions:,} captions"
-        return Imported({"corpora": {name: corpus}}, [note])
+        return Imported({"corpora": {name: corpus}}, [note, parts])
     classes, templates = read_names(folder), read_templates(folder)
     samples = read_labels(folder, classes)
     labels = label_set or name
@@ -40,8 +41,9 @@ def import_clip_benchmark(folder: Path, name: str, *, label_set: str | None = No
         f"{_counted(samples)}, {used:,} of {len(classes):,} classes occur, {len(templates)} prompts"
     )
     named = {"classes": str(folder / CLASS_FILE), "templates": _prompts(folder, templates)}
-    corpus = {**_shards(samples), "captions": "none", "labels": labels}
-    return Imported({"label_sets": {labels: named}, "corpora": {name: corpus}}, [note])
+    shards, parts = _shards(samples)
+    corpus = {**shards, "captions": "none", "labels": labels}
+    return Imported({"label_sets": {labels: named}, "corpora": {name: corpus}}, [note, parts])
 
 
 def _kind(folder: Path) -> str:
@@ -69,8 +71,11 @@ def _prompts(folder: Path, templates: Sequence[str]) -> list[str]:
     return [template.replace("{c}", "{}") for template in templates]
 
 
-def _shards(samples: TaskSamples) -> dict[str, Any]:
-    return {"shards": file_patterns([str(path) for _, path in samples.shards])}
+def _shards(samples: TaskSamples) -> tuple[dict[str, Any], str]:
+    """Return the settings that name the shards, and a line about their parts."""
+    size, note = part_size(len(samples.shards), len(samples.targets))
+    patterns = file_patterns([str(path) for _, path in samples.shards])
+    return {"shards": patterns, "shards_per_part": size}, note
 
 
 def _counted(samples: TaskSamples) -> str:

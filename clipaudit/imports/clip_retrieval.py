@@ -66,7 +66,7 @@ def checked_embeddings(
     }
     notes = [
         f"{len(pairs):,} files, {sum(files.rows):,} embeddings of {files.dimension} numbers",
-        f"up to {_TRIED_ROWS:,} rows of each file were tried: of unit length",
+        f"up to {_TRIED_ROWS:,} rows of each file were tried: {files.lengths}",
     ]
     return Imported({"embeddings": {name: {**block, **paths}}}, notes)
 

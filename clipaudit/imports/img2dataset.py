@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from clipaudit.corpora.shards import open_shard
 from clipaudit.corpora.tarmembers import BrokenTar, TarReader
 from clipaudit.errors import InputError
-from clipaudit.imports.blocks import Imported, file_patterns
+from clipaudit.imports.blocks import Imported, file_patterns, part_size
 from clipaudit.plaintext import plain
 
 _SHOWN = 10  # shards that one message lists
@@ -50,11 +50,13 @@ def import_img2dataset(folder: Path, name: str, *, compared: int | None = None) 
             + "\nRemove the files of these shards and start img2dataset again."
         )
     counted = _count(tars)
+    size, parts = part_size(len(tars), counted.statuses["success"])
     block = {
         "shards": file_patterns([str(tar) for tar in tars]),
+        "shards_per_part": size,
         "captions": "text" if counted.captions else "none",
     }
-    return Imported({"corpora": {name: block}}, _notes(tars, chosen, counted))
+    return Imported({"corpora": {name: block}}, [*_notes(tars, chosen, counted), parts])
 
 
 def complete_shards(folder: Path) -> list[Path]:

@@ -7,9 +7,8 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clipaudit.config.corpora import Corpus
 from clipaudit.errors import InputError
-from clipaudit.imports.blocks import Imported, file_patterns
+from clipaudit.imports.blocks import Imported, file_patterns, part_size
 from clipaudit.plaintext import plain
 
 ROWS_PER_PART = 1_000_000  # some minutes of a job, as the parts of corpora of tars are
@@ -36,16 +35,15 @@ def listed_corpus(
     counts = [count for count, _ in schemas]
     columns = {kind: _first(names, shared) for kind, names in _USUAL.items()} | {join_on: column}
     used = {kind: each for kind, each in columns.items() if each is not None}
+    size, parts = part_size(len(files), sum(counts), most=ROWS_PER_PART)
     block: dict[str, Any] = {
         "metadata": {"files": file_patterns([str(path) for path in files]), **used},
+        "shards_per_part": size,
         "captions": "text" if "caption" in used else "none",
     }
-    parts = max(1, ROWS_PER_PART // max(1, *counts))
-    if parts < Corpus.model_fields["shards_per_part"].default:
-        block["shards_per_part"] = parts
     named = ", ".join(f"{kind} from {plain(each)}" for kind, each in used.items())
     note = f"{len(files):,} files list {sum(counts):,} samples without pictures: {named}"
-    return Imported({"corpora": {name: block}}, [note])
+    return Imported({"corpora": {name: block}}, [note, parts])
 
 
 def _metadata(path: Path) -> tuple[int, pa.Schema]:

@@ -17,7 +17,7 @@ from clipaudit.corpora.captions import json_object
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.corpora.shards import IMAGE_EXTENSIONS
 from clipaudit.errors import InputError
-from clipaudit.imports.blocks import Imported, file_patterns
+from clipaudit.imports.blocks import Imported, file_patterns, part_size
 from clipaudit.store.outputs import whole_output
 
 CLASSES = "classes.txt"
@@ -51,6 +51,7 @@ def import_folder(
     shards: Path,
     *,
     classes: bool = False,
+    label_set: str | None = None,
     per_shard: int = PICTURES_PER_SHARD,
     force: bool = False,
 ) -> Imported:
@@ -73,13 +74,14 @@ def import_folder(
     captioned = sum(path.with_suffix(".txt").is_file() for path in pictures)
     source = "text" if captioned else "class" if names else "none"
     patterns = file_patterns([str(shards / f"{number:05d}.tar") for number in range(len(cut))])
-    corpus: dict[str, Any] = {"shards": patterns, "captions": source}
+    size, parts = part_size(len(cut), len(pictures))
+    corpus: dict[str, Any] = {"shards": patterns, "shards_per_part": size, "captions": source}
     blocks: dict[str, dict[str, Any]] = {"corpora": {name: corpus}}
     if names:
-        corpus["labels"] = name
-        blocks = {"label_sets": {name: {"classes": str(shards / CLASSES)}}, **blocks}
+        corpus["labels"] = labels = label_set or name
+        blocks = {"label_sets": {labels: {"classes": str(shards / CLASSES)}}, **blocks}
     counts = f"{len(pictures):,} pictures in {len(cut):,} tars, {captioned:,} with a caption"
-    return Imported(blocks, [counts + (f", {len(names):,} classes" if names else "")])
+    return Imported(blocks, [counts + (f", {len(names):,} classes" if names else ""), parts])
 
 
 def _class_names(folder: Path, pictures: Sequence[Path]) -> list[str]:

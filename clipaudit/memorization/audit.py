@@ -28,6 +28,7 @@ AUDIT = Audit(
     check=check,
     manifests=lambda run, audit: set_manifests(audit, run.recipes[audit.recipe]),
     pictured=pictured,
+    takes=("sources", "utility"),
     derived_corpora=lambda run, audit: derived_corpora(audit, run.corpora),
     derived_recipes=lambda run, audit: derived_recipes(audit, run.recipes),
     derived_encoders=lambda run, audit: derived_encoders(audit, run.recipes),

@@ -30,6 +30,7 @@ AUDIT = Audit(
     check=check,
     manifests=lambda _, audit: curated_manifests(audit),
     pictured=pictured,
+    takes=("corpora", "test_sets", "retrieval"),
     derived_encoders=lambda _, audit: derived_model_encoders(audit),
     deduplications=_deduplications,
     files=_files,

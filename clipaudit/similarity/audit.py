@@ -22,6 +22,7 @@ AUDIT = Audit(
     check=check,
     manifests=lambda _, audit: similarity_manifests(audit),
     pictured=lambda _: (),  # samples and embeddings alone will do: what needs more is left out
+    takes=("large", "small", "test_sets", "control_sets"),
     deduplications=_deduplications,
     left_out=left_out,
 )

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from clipaudit.config.loading import read_settings
+from clipaudit.config.usage import unused_corpora
 from clipaudit.errors import ClipauditError, ConfigError, InputError
 from clipaudit.steps.command import workflow_arguments
 from clipaudit.steps.inputs import is_pointer
@@ -59,6 +60,7 @@ class Workflow:
     store: Path
     jobs: Sequence[Job]
     shared_store: Mapping[str, Any] | None = None  # the settings' section
+    unused: Sequence[str] = ()  # corpora of the settings that no audit uses
 
     def is_step(self, job: Job) -> bool:
         """Return whether a job gives pointers, and is recorded; others write other files."""
@@ -81,7 +83,10 @@ def read_workflow(targets: Sequence[str], arguments: Sequence[str] = ()) -> Work
             read_settings(Path(path))  # first: Snakemake would run Python that stands in it
         with tempfile.TemporaryDirectory() as name, _parsed(settings, Path(name)) as workflow:
             graph = _graph(workflow, METADATA if METADATA.is_dir() else Path(name))
-            return workflow_of(graph, workflow.globals["config"])
+            found = workflow_of(graph, workflow.globals["config"])
+            # rules/common.smk's settings; a process has one set of globals for all its workflows
+            run = workflow.globals.pop("RUN", None)
+            return found if run is None else replace(found, unused=unused_corpora(run))
 
 
 def workflow_of(graph: Any, config: Mapping[str, Any]) -> Workflow:  # noqa: ANN401

@@ -4,6 +4,7 @@ import sys
 import pytest
 import yaml
 from click.testing import CliRunner
+from tinyclip import write_shard
 
 from clipaudit.cli.imports import imports
 from clipaudit.cli.options import Group
@@ -32,9 +33,9 @@ def test_the_block_is_printed_and_counts_go_to_standard_error(photos, tmp_path):
 
     answer = ask("folder", photos, "--name", "photos", "--write-shards", tars)
 
-    block = {"shards": f"{tars}/00000.tar", "captions": "none"}
+    block = {"shards": f"{tars}/00000.tar", "shards_per_part": 1, "captions": "none"}
     assert yaml.safe_load(answer.stdout) == {"corpora": {"photos": block}}
-    assert answer.stderr == "1 pictures in 1 tars, 0 with a caption\n"
+    assert answer.stderr.startswith("1 pictures in 1 tars, 0 with a caption\nshards_per_part: 1, ")
 
 
 def test_the_block_is_added_to_a_file(photos, tmp_path):
@@ -43,7 +44,7 @@ def test_the_block_is_added_to_a_file(photos, tmp_path):
     answer = ask(*asked, "--output", tmp_path / "my.yaml")
 
     assert answer.stdout == ""
-    assert answer.stderr.endswith(f"{tmp_path}/my.yaml: corpora.photos\n")
+    assert f"{tmp_path}/my.yaml: corpora.photos\nNo audit uses corpora.photos yet." in answer.stderr
     assert list(yaml.safe_load((tmp_path / "my.yaml").read_text())["corpora"]) == ["photos"]
 
 
@@ -55,11 +56,37 @@ def test_nothing_is_copied_unasked(photos, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["photos"]
 
 
+def test_a_second_set_of_the_same_classes_shares_the_label_set(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name / "cats").mkdir(parents=True)
+        (tmp_path / name / "cats/a.jpg").write_bytes(b"picture")
+        asked = ("folder", tmp_path / name, "--name", name, "--classes", "--write-shards")
+        answer = ask(*asked, tmp_path / f"{name}-tars", "--output", tmp_path / "my.yaml")
+
+    content = yaml.safe_load((tmp_path / "my.yaml").read_text())
+    assert f"label_sets.one has the same 1 classes: used\n{tmp_path}/my.yaml: corpora.two\n" in (
+        answer.stderr
+    )
+    assert list(content["label_sets"]) == ["one"]
+    assert content["corpora"]["two"]["labels"] == "one"
+
+
 def test_wrong_data_is_one_message(photos):
     answer = ask("img2dataset", photos, "--name", "web")
 
     assert answer.exit_code == 1
     assert answer.stderr.startswith(f"Error: {photos}: no tar of img2dataset")
+    assert answer.stderr.endswith(f"{photos} looks like data for `clipaudit import folder`.\n")
+
+
+def test_tars_of_another_tool_are_read_and_said(tmp_path):
+    shard = write_shard(tmp_path / "0.tar", [{"jpg": b"picture"}])
+    (tmp_path / "0_stats.json").write_text("{}")
+
+    answer = ask("tars", tmp_path, "--name", "web")
+
+    assert yaml.safe_load(answer.stdout)["corpora"]["web"]["shards"] == str(shard)
+    assert f"{tmp_path} looks like data for `clipaudit import img2dataset`." in answer.stderr
 
 
 def test_help_imports_nothing_heavy():

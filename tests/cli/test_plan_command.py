@@ -80,6 +80,17 @@ def run(*arguments):
     )
 
 
+def test_corpora_that_no_audit_uses_are_said(folder):
+    text = (
+        "from clipaudit.config.loading import parse_settings\n"
+        'RUN = parse_settings({"corpora": {"web": {"shards": "user.tar"}}})\n'
+    )
+    Path("Snakefile").write_text(text + SNAKEFILE)
+
+    assert run().output.splitlines()[-1].startswith("No audit uses corpora.web yet. To use one,")
+    assert json.loads(run("--format", "json").output)["unused_corpora"] == ["web"]
+
+
 def test_a_first_run_computes_everything(folder):
     answer = run()
 

@@ -92,13 +92,23 @@ def test_two_models_are_not_mixed(pair):
         opened(pair("0", unit_rows(1), ["a"]), pair("1", unit_rows(1, 12), ["b"]))
 
 
-def test_rows_of_another_length_are_refused(pair):
-    files = opened(pair("0", unit_rows(3) * [[1], [5], [20]], ["a", "b", "c"]))
+@pytest.mark.parametrize("length", [1e-30, 0.5, 20, 1e30])
+def test_rows_of_another_length_are_scaled(pair, length):
+    rows = unit_rows(3).astype(np.float64)
+    files = opened(pair("0", rows * [[1], [length], [length]], ["a", "b", "c"]))
 
-    with pytest.raises(
-        InputError, match=r"2 of 3 rows are not of unit length, but of 5 to 20, first row 1\."
-    ):
-        files.read(np.zeros(3, np.int64), np.arange(3))
+    read = files.read(np.zeros(3, np.int64), np.arange(3))
+
+    assert np.abs(read - rows).max() < 0.001
+    assert files.lengths.startswith(f"2 of 3 rows have a length of {length:.3g} to {length:.3g}")
+
+
+def test_rows_without_a_direction_stay_as_they_are(pair):
+    files = opened(pair("0", np.array([[0, 0], [np.inf, 0], [1, 1e300]]), ["a", "b", "c"]))
+
+    read = files.read(np.zeros(3, np.int64), np.arange(3))
+
+    assert read.tolist()[:2] == [[0, 0], [np.inf, 0]]
 
 
 @pytest.mark.parametrize("keys", [(["a", "b", "a"], ["c"]), (["a", "b", "d"], ["a"])])

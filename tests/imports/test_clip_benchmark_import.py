@@ -38,12 +38,13 @@ def test_a_classification_set_becomes_a_corpus_and_its_label_set(tmp_path):
         "corpora": {
             "pets": {
                 "shards": f"{folder}/test/{{0..1}}.tar",
+                "shards_per_part": 2,
                 "captions": "none",
                 "labels": "pets",
             }
         },
     }
-    assert imported.notes == ["2 shards, 2 samples, 2 of 3 classes occur, 2 prompts"]
+    assert imported.notes[0] == "2 shards, 2 samples, 2 of 3 classes occur, 2 prompts"
 
 
 def test_sets_of_equal_classes_may_share_a_label_set(tmp_path):
@@ -59,10 +60,9 @@ def test_a_retrieval_set_has_captions_and_no_classes(tmp_path):
 
     imported = import_clip_benchmark(folder, "coco")
 
-    assert imported.blocks == {
-        "corpora": {"coco": {"shards": f"{folder}/test/{{0..1}}.tar", "captions": "texts"}}
-    }
-    assert imported.notes == ["2 shards, 2 samples, 3 captions"]
+    shards = {"shards": f"{folder}/test/{{0..1}}.tar", "shards_per_part": 2}
+    assert imported.blocks == {"corpora": {"coco": {**shards, "captions": "texts"}}}
+    assert imported.notes[0] == "2 shards, 2 samples, 3 captions"
 
 
 def test_a_label_outside_of_the_classes_is_refused(tmp_path):

@@ -14,7 +14,11 @@ def test_the_block_names_the_shards_as_a_range(tmp_path):
 
     block = import_img2dataset(folder, "web").blocks["corpora"]["web"]
 
-    assert block == {"shards": f"{folder}/{{00000..00010}}.tar", "captions": "none"}
+    assert block == {
+        "shards": f"{folder}/{{00000..00010}}.tar",
+        "shards_per_part": 11,
+        "captions": "none",
+    }
 
 
 def test_captions_are_read_where_img2dataset_had_them(tmp_path):
@@ -23,13 +27,13 @@ def test_captions_are_read_where_img2dataset_had_them(tmp_path):
     imported = import_img2dataset(folder, "web")
 
     assert imported.blocks["corpora"]["web"]["captions"] == "text"
-    assert imported.notes[-1] == "4 successes have no caption: index drops them"
+    assert imported.notes[2] == "4 successes have no caption: index drops them"
 
 
 def test_rows_are_counted_by_status(tmp_path):
     notes = import_img2dataset(download(tmp_path / "web"), "web").notes
 
-    assert notes == [
+    assert notes[:2] == [
         "2 shards, 8 rows: 6 success, 2 failed_to_download",
         "all shards were compared: samples of the tar = rows with success",
     ]

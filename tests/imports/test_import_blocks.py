@@ -1,10 +1,12 @@
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clipaudit.corpora.parts import expand_shards
 from clipaudit.errors import ConfigError
-from clipaudit.imports.blocks import Imported, file_patterns
+from clipaudit.imports.blocks import Imported, file_patterns, part_size
 
 names = st.builds(
     lambda folder, number, width: f"{folder}{number:0{width}d}.tar",
@@ -29,3 +31,27 @@ def test_patterns_expand_to_the_files_in_their_order(paths):
 def test_a_block_that_the_settings_would_refuse_is_refused(blocks, message):
     with pytest.raises(ConfigError, match=message):
         Imported(blocks)
+
+
+@pytest.mark.parametrize(
+    ("cores", "shards", "samples", "size"),
+    [
+        (8, 100, 90_000, 12),  # a part for each core
+        (64, 10, 3_000, 3),  # not so many that they are tiny
+        (2, 1_000, 10_000_000, 10),  # more where a part would take hours
+        (16, 3, 600_000, 1),  # no part has less than a shard
+        (4, 5, 0, 5),
+    ],
+)
+def test_parts_follow_shards_samples_and_cores(monkeypatch, cores, shards, samples, size):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
+
+    assert part_size(shards, samples)[0] == size
+
+
+def test_the_size_of_parts_is_said(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+
+    assert part_size(6, 6_000)[1] == (
+        "shards_per_part: 3, so 2 parts of some 3,000 samples for 2 cores"
+    )

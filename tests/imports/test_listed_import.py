@@ -40,7 +40,7 @@ def test_metadata_become_a_corpus_and_embeddings_go_by_its_rows(folder):
 
     files = f"{folder}/metadata/metadata_{{0..1}}.parquet"
     columns = {"caption": "caption", "url": "url", "key": "image_path"}
-    block = {"metadata": {"files": files, **columns}, "captions": "text"}
+    block = {"metadata": {"files": files, **columns}, "shards_per_part": 2, "captions": "text"}
     assert found.blocks["corpora"] == {"web": block}
     embeddings = found.blocks["embeddings"]["web-b32"]
     assert (embeddings["metadata"], embeddings["join_on"]) == (files, "row")
@@ -57,9 +57,9 @@ def test_a_column_that_some_files_lack_is_not_named(folder):
 
 
 def test_large_files_are_a_part_each(folder, monkeypatch):
-    monkeypatch.setattr(listed, "ROWS_PER_PART", 9)
+    monkeypatch.setattr(listed, "ROWS_PER_PART", 4)
 
-    assert imported(folder).blocks["corpora"]["web"]["shards_per_part"] == 2
+    assert imported(folder).blocks["corpora"]["web"]["shards_per_part"] == 1
 
 
 def test_a_corpus_whose_rows_only_urls_name_is_refused(folder):
@@ -75,5 +75,6 @@ def test_a_pool_of_datacomp_is_listed_by_uid(tmp_path):
 
     files = f"{tmp_path}/pool/0a1b.parquet"
     metadata = {"files": files, "uid": "uid", "caption": "text", "url": "url"}
-    assert found.blocks["corpora"]["pool"] == {"metadata": metadata, "captions": "text"}
+    block = {"metadata": metadata, "shards_per_part": 1, "captions": "text"}
+    assert found.blocks["corpora"]["pool"] == block
     assert found.blocks["embeddings"]["pool-l14"]["join_on"] == "row"

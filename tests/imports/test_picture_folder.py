@@ -38,7 +38,8 @@ def test_pictures_are_samples_in_the_order_of_their_paths(folder, tmp_path):
     assert paths == ["cats/a.png", "cats/old/c.PNG", "dogs/b.v2.png"]
     assert samples["shard"].to_pylist() == [0, 0, 1]
     shards = f"{tmp_path}/tars/{{00000..00001}}.tar"
-    assert imported.blocks == {"corpora": {"photos": {"shards": shards, "captions": "none"}}}
+    block = {"shards": shards, "shards_per_part": 2, "captions": "none"}
+    assert imported.blocks == {"corpora": {"photos": block}}
 
 
 def test_the_same_pictures_give_the_same_bytes(folder, tmp_path):
@@ -56,7 +57,7 @@ def test_uppermost_folders_become_classes(folder, tmp_path):
     assert indexed(tmp_path / "tars")["label"].to_pylist() == [0, 0, 1]
     assert imported.blocks["label_sets"] == {"photos": {"classes": f"{tmp_path}/tars/classes.txt"}}
     assert imported.blocks["corpora"]["photos"]["captions"] == "class"
-    assert imported.notes == ["3 pictures in 1 tars, 0 with a caption, 2 classes"]
+    assert imported.notes[0] == "3 pictures in 1 tars, 0 with a caption, 2 classes"
 
 
 def test_texts_beside_pictures_are_captions(folder, tmp_path):

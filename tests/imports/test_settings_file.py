@@ -19,6 +19,16 @@ corpora:
 
 results: out
 """
+HAND = """\
+corpora:
+  v2:
+    # of the paper
+    title: ImageNet v2 # as in Table 2
+    shards: old.tar
+    captions: none # there are labels
+    shards_per_part: 3 # tried
+"""
+NEW = {"shards": "new.tar", "captions": "none"}
 
 
 @pytest.fixture
@@ -69,9 +79,45 @@ def test_another_block_of_the_name_is_replaced_by_force_alone(path):
 
 
 def test_a_block_that_another_needs_as_an_anchor_is_not_replaced(path):
-    with pytest.raises(ConfigError, match=r"Paste it by hand:\ncorpora:\n  a:\n    shards: c\.tar"):
-        add_blocks(path, {"corpora": {"a": {"shards": "c.tar"}}}, force=True)
+    other = {"corpora": {"a": {"shards": "a.tar", "captions": "none"}}}
+    with pytest.raises(ConfigError, match=r"Paste it by hand:\ncorpora:\n  a:\n    shards: a\.tar"):
+        add_blocks(path, other, force=True)
     assert path.read_text() == TEXT
+
+
+def test_force_replaces_what_the_import_states_and_keeps_the_rest(path):
+    path.write_text(HAND)
+    _, notes = add_blocks(path, {"corpora": {"v2": {**NEW, "shards_per_part": 9}}}, force=True)
+
+    assert path.read_text() == HAND.replace("old.tar", "new.tar")
+    assert notes == ["corpora.v2: title, shards_per_part kept", f"{path}: corpora.v2"]
+
+
+def test_a_title_by_hand_is_no_difference(path):
+    path.write_text(HAND.replace("old.tar", "new.tar"))
+
+    add_blocks(path, {"corpora": {"v2": {**NEW, "shards_per_part": 9}}}, force=False)
+
+    assert path.read_text() == HAND.replace("old.tar", "new.tar")
+
+
+def test_force_replaces_one_source_of_samples_by_another(path):
+    path.write_text(HAND)
+    listed = {"metadata": {"files": "a.parquet", "key": "key"}, "captions": "none"}
+
+    add_blocks(path, {"corpora": {"v2": listed}}, force=True)
+
+    kept = {"title": "ImageNet v2", "shards_per_part": 3}
+    assert yaml.safe_load(path.read_text())["corpora"]["v2"] == {**kept, **listed}
+    assert "# of the paper" in path.read_text()
+
+
+@pytest.mark.parametrize("wrong", ["corpora: [a]", "corpora: {a: b}", "label_sets: 3"])
+def test_a_section_of_another_kind_is_one_message(path, wrong):
+    path.write_text(wrong)
+
+    with pytest.raises(ConfigError, match=r"(list|str|int) found, settings by name expected"):
+        add_blocks(path, BLOCK, force=True)
 
 
 def test_a_section_in_braces_is_pasted_by_hand(path):

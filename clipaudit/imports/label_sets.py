@@ -1,0 +1,86 @@
+"""Label sets that test sets share: class names, their order and prompts are compared, not paths."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from clipaudit.config.corpora import LabelSet
+from clipaudit.corpora.classes import read_classes
+from clipaudit.errors import ConfigError, InputError
+from clipaudit.imports.blocks import Blocks
+from clipaudit.plaindata import Json
+from clipaudit.plaintext import plain
+
+_Content = tuple[list[str], list[str]]  # class names in their order, prompts
+
+
+def share_label_sets(blocks: Blocks, settings: Json, *, force: bool) -> tuple[Blocks, list[str]]:
+    """Return the blocks without label sets whose content the settings have, and lines that say so.
+
+    A corpus of such a label set gets the name of the one that is there. Raise ConfigError where the
+    name is that of a label set with other content, unless `force` replaces it for the corpus of the
+    import, which no other corpus shares it with.
+    """
+    there: Mapping[str, Any] = settings.get("label_sets") or {}
+    notes, found = [], {section: dict(named) for section, named in blocks.items()}
+    for name, block in blocks.get("label_sets", {}).items() if there else ():
+        classes, prompts = _content(block)
+        for other in sorted(there, key=lambda each: each != name):  # its own name first
+            if _same(there[other], classes, prompts if "templates" in block else None):
+                del found["label_sets"][name]
+                for corpus, own in found["corpora"].items():
+                    found["corpora"][corpus] = {**own, "labels": other}
+                notes.append(f"label_sets.{other} has the same {len(classes):,} classes: used")
+                break
+        else:
+            users = _users(settings, name) - found["corpora"].keys()
+            if name in there and (users or not force):
+                raise ConfigError(_conflict(name, there[name], (classes, prompts), block, users))
+    return {section: named for section, named in found.items() if named}, notes
+
+
+def _content(block: Json) -> _Content:
+    label_set = LabelSet.model_validate(block)
+    return [each.strip() for each in read_classes(Path(label_set.classes))], label_set.templates
+
+
+def _known(block: Json) -> _Content | str:
+    """Return the content of a label set of the settings, or why it cannot be read."""
+    try:
+        return _content(block)
+    except InputError as error:
+        return str(error)
+    except ValidationError as error:
+        return str(error.errors()[0]["msg"])
+
+
+def _same(block: Json, classes: list[str], prompts: list[str] | None) -> bool:
+    known = _known(block)
+    return not isinstance(known, str) and known == (classes, prompts or known[1])
+
+
+def _users(settings: Json, name: str) -> set[str]:
+    corpora: Mapping[str, Any] = settings.get("corpora") or {}
+    return {corpus for corpus, block in corpora.items() if block.get("labels") == name}
+
+
+def _conflict(name: str, there: Json, new: _Content, block: Json, users: set[str]) -> str:
+    known = _known(there)
+    place = f"label_sets.{name} ({plain(str(there.get('classes')))})"
+    other = plain(block["classes"])
+    if isinstance(known, str):
+        differ = f"{place} cannot be compared with {other}: {known.rstrip('.')}."
+    else:
+        what, old, now = next(
+            (what, old, now)
+            for what, old, now in zip(("classes", "prompts"), known, new, strict=True)
+            if old != now
+        )
+        at = next((at for at, (a, b) in enumerate(zip(old, now, strict=False)) if a != b), None)
+        first = "" if at is None else f"; number {at} is {old[at]!r} there and {now[at]!r} here"
+        differ = f"{place} has {len(old):,} {what}, {other} has {len(now):,}{plain(first)}."
+    users_named = f" It is used by corpora.{', corpora.'.join(sorted(users))}." if users else ""
+    forced = "" if users else ", or replace it by --force"
+    return f"{differ}{users_named} Name another label set by --label-set{forced}."

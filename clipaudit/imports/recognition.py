@@ -1,0 +1,40 @@
+"""Which importer reads what lies in a folder."""
+
+import re
+from pathlib import Path
+
+from clipaudit.corpora.shards import IMAGE_EXTENSIONS
+from clipaudit.errors import InputError
+from clipaudit.evaluation.suite_folders import CLASS_FILE
+
+TAR_ENDINGS = (".tar", ".tar.gz", ".tgz")
+
+
+def recognise(folder: Path) -> str | None:
+    """Return the name of the importer of a folder's data, None where no importer reads it.
+
+    Names decide; no file is opened. Raise InputError for a folder that cannot be listed.
+    """
+    try:
+        names = {path.name for path in folder.iterdir()}
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot be listed ({error.strerror}). Check its rights."
+        ) from error
+    stems = {name.removesuffix(".npz") for name in names if name.endswith(".npz")}
+    if {"img_emb", "metadata"} <= names:
+        return "clip-retrieval"
+    if CLASS_FILE in names or (folder / "test/nshards.txt").is_file():
+        return "clip-benchmark"
+    if {"shards", "metadata"} <= names or any(f"{stem}.parquet" in names for stem in stems):
+        return "datacomp"
+    if any(re.fullmatch(r"\d+_stats\.json", name, re.ASCII) for name in names):
+        return "img2dataset"
+    pictures = tuple(f".{extension}" for extension in IMAGE_EXTENSIONS)
+    found = None
+    for path in folder.rglob("*"):
+        if path.name.endswith(TAR_ENDINGS):
+            return "tars"
+        if path.name.lower().endswith(pictures):
+            found = "folder"
+    return found

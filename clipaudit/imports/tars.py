@@ -1,0 +1,168 @@
+"""Plain webdataset tars as a corpus, where they lie: what the first samples of each tar have."""
+
+import glob
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clipaudit.corpora.captions import Captioning, json_object
+from clipaudit.corpora.classes import read_classes
+from clipaudit.corpora.parts import expand_shards
+from clipaudit.corpora.reasons import BAD_LABEL, NO_LABEL, Unusable
+from clipaudit.corpora.shards import IMAGE_EXTENSIONS, RawSample, first_image, raw_samples
+from clipaudit.errors import InputError
+from clipaudit.imports.blocks import Imported, file_patterns, part_size
+from clipaudit.imports.recognition import TAR_ENDINGS
+from clipaudit.plaintext import plain
+from clipaudit.remote.urls import is_url
+
+TRIED_SAMPLES = 100  # of each tar: the workflow's index reads all
+
+
+@dataclass
+class _Seen:
+    """What the tried samples have: how many have each member, picture, caption and label."""
+
+    samples: int = 0  # of all tars, tried or not
+    tried: int = 0
+    members: Counter[str] = field(default_factory=Counter)
+    fields: Counter[str] = field(default_factory=Counter)  # of JSON
+    has: Counter[str] = field(default_factory=Counter)
+    fault: str = ""  # the first sample that cannot be used
+    bad_label: str = ""  # the first whose label is missing or wrong
+
+
+def import_tars(
+    places: Sequence[str], name: str, *, classes: Path | None = None, label_set: str | None = None
+) -> Imported:
+    """Return the block of corpus `name` for tars, and with `classes` that of its label set.
+
+    `places` are folders, files, and patterns with `*` or `{0..9}`. Captions come from `.txt` or
+    `caption` in the JSON, several from `captions`; labels from `.cls`, or `cls` or `label` in the
+    JSON, if a file of `classes` names them. Raise InputError where there are no tars, where none
+    has a picture, and for labels that are not among the classes.
+    """
+    tars = find_tars(places)
+    reader = Captioning("class", classes=read_classes(classes)) if classes else Captioning()
+    seen = _Seen()
+    for tar in tars:
+        _look(tar, seen, reader)
+    if not seen.has["picture"]:
+        raise InputError(
+            f"{tars[0]} and on: {len(tars):,} tars, {seen.tried:,} samples tried, none with a "
+            f"picture (.{', .'.join(IMAGE_EXTENSIONS)}); found: {_listed(seen.members)}. Name tars "
+            "of pictures."
+        )
+    if classes and seen.bad_label:
+        raise InputError(
+            f"{seen.bad_label}, where each sample needs the number of a class of {classes}. "
+            "Correct the file of classes, or leave --classes out."
+        )
+    several, text = seen.has["several captions"], seen.has["caption"]
+    size, parts = part_size(len(tars), seen.samples)
+    corpus: dict[str, Any] = {
+        "shards": file_patterns([str(tar) for tar in tars]),
+        "shards_per_part": size,
+        "captions": "texts" if several else "text" if text else "class" if classes else "none",
+    }
+    blocks: dict[str, dict[str, Any]] = {"corpora": {name: corpus}}
+    if classes:
+        corpus["labels"] = labels = label_set or name
+        blocks = {"label_sets": {labels: {"classes": str(classes)}}, **blocks}
+    return Imported(blocks, [*_notes(len(tars), seen, classes), parts])
+
+
+def find_tars(places: Sequence[str]) -> list[Path]:
+    """Return the tars that folders, files and patterns name; of each place in numeric order."""
+    found: dict[Path, None] = {}
+    for place in places:
+        if is_url(place):
+            raise InputError(
+                f"{place}: a URL; imports read local files. Write it under `shards` of a corpus."
+            )
+        if Path(place).is_dir():
+            within = (path for path in Path(place).rglob("*") if path.is_file())
+            here = [path for path in within if path.name.endswith(TAR_ENDINGS)]
+        elif Path(place).exists():
+            here = [Path(place)]
+        elif "{" in place:
+            here = [path for path in map(Path, expand_shards(place)) if path.exists()]
+        else:
+            here = [Path(path) for path in glob.glob(place, recursive=True)]
+        if not here:
+            raise InputError(
+                f"{place}: no tars. Name a folder with files that end in {', '.join(TAR_ENDINGS)}, "
+                "or such files."
+            )
+        found |= dict.fromkeys(sorted(here, key=_by_number))
+    return list(found)
+
+
+def _by_number(path: Path) -> list[tuple[int, str]]:
+    """Order 9.tar before 10.tar."""
+    pieces = re.split(r"(\d+)", str(path), flags=re.ASCII)
+    return [(int(piece), piece) if piece.isdecimal() else (-1, piece) for piece in pieces]
+
+
+def _look(tar: Path, seen: _Seen, reader: Captioning) -> None:
+    """Count the samples of a tar, and what the first of them have; others are not read."""
+    rows = 0
+
+    def tried(row: int) -> bool:
+        nonlocal rows
+        rows = row + 1
+        return row < TRIED_SAMPLES
+
+    for raw in raw_samples(tar, tried):
+        seen.tried += 1
+        seen.members.update(raw.members.keys())  # a mapping would be counts
+        try:
+            _count(raw, seen, reader)
+        except Unusable as unusable:
+            seen.has["fault"] += 1
+            sentence = f"{tar}: row {raw.row}, {raw.key}: {unusable}"
+            seen.fault = seen.fault or sentence
+            if unusable.reason in (BAD_LABEL, NO_LABEL):
+                seen.bad_label = seen.bad_label or sentence
+    seen.samples += rows
+
+
+def _count(raw: RawSample, seen: _Seen, reader: Captioning) -> None:
+    if raw.fault is not None:
+        raise Unusable(raw.fault, raw.detail)
+    fields = json_object(raw.members)
+    seen.fields.update(key for key, value in fields.items() if isinstance(value, str))
+    seen.has["picture"] += first_image(raw.members) is not None
+    seen.has["caption"] += Captioning("text").caption(raw.members) is not None
+    seen.has["several captions"] += isinstance(fields.get("captions"), list)
+    label = reader.label(raw.members)
+    seen.has["label"] += label is not None
+    if label is None and reader.classes:
+        raise Unusable(NO_LABEL)
+
+
+def _notes(tars: int, seen: _Seen, classes: Path | None) -> list[str]:
+    counts = ", ".join(
+        f"{seen.has[what]:,} have {what if what.startswith('several') else f'a {what}'}"
+        for what in ("picture", "caption", "several captions", "label")
+        if seen.has[what] or what == "picture"
+    )
+    notes = [f"{tars:,} tars, {seen.samples:,} samples; of {seen.tried:,} tried, {counts}"]
+    if seen.fault:
+        notes.append(f"{seen.has['fault']:,} of those cannot be used, first {plain(seen.fault)}")
+    if seen.fields and not seen.has["caption"] + seen.has["several captions"]:
+        notes.append(
+            f"texts in the JSON: {_listed(seen.fields)}; a caption is read from `caption` alone"
+        )
+    if seen.has["label"] and not classes:
+        notes.append(
+            "labels are not used: --classes FILE names them, one class a line in their order"
+        )
+    return notes
+
+
+def _listed(names: Counter[str]) -> str:
+    return ", ".join(plain(name[:50]) for name, _ in names.most_common(10)) or "nothing"

@@ -1,0 +1,35 @@
+import pytest
+from downloaded import download
+
+from clipaudit.errors import InputError
+from clipaudit.imports.recognition import recognise
+
+
+@pytest.mark.parametrize(
+    ("names", "importer"),
+    [
+        (["img_emb/img_emb_0.npy", "metadata/metadata_0.parquet"], "clip-retrieval"),
+        (["classnames.txt", "test/0.tar", "test/nshards.txt"], "clip-benchmark"),
+        (["shards/small/00000.tar", "metadata/small/a.parquet"], "datacomp"),
+        (["0a1b.parquet", "0a1b.npz"], "datacomp"),
+        (["train/0.tar", "train/1.tar", "cover.jpg"], "tars"),
+        (["web.tar.gz"], "tars"),
+        (["cats/a.JPG"], "folder"),
+        (["readme.txt"], None),
+    ],
+)
+def test_names_of_files_say_which_importer_reads_a_folder(tmp_path, names, importer):
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+
+    assert recognise(tmp_path) == importer
+
+
+def test_a_download_of_img2dataset_is_recognised(tmp_path):
+    assert recognise(download(tmp_path / "web")) == "img2dataset"
+
+
+def test_a_folder_that_cannot_be_listed_is_refused(tmp_path):
+    with pytest.raises(InputError, match="gone: cannot be listed"):
+        recognise(tmp_path / "gone")

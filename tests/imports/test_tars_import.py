@@ -1,0 +1,136 @@
+import json
+
+import numpy as np
+import pytest
+from tinyclip import picture, write_shard
+
+from clipaudit.errors import InputError
+from clipaudit.imports import tars as module
+from clipaudit.imports.tars import find_tars, import_tars
+
+PICTURE = picture(np.random.default_rng(0))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "web").mkdir()
+    return tmp_path / "web"
+
+
+def put(folder, *samples, name="0.tar"):
+    return write_shard(folder / name, [{"jpg": PICTURE, **members} for members in samples])
+
+
+def block_of(folder, **options):
+    return import_tars([str(folder)], "web", **options).blocks["corpora"]["web"]
+
+
+def test_tars_of_a_folder_become_a_corpus_in_the_order_of_their_numbers(folder):
+    for number in (10, 9, 8):
+        put(folder, {"txt": b"a cat"}, {"txt": b"a dog"}, name=f"{number}.tar")
+
+    imported = import_tars([str(folder)], "web")
+
+    shards = [f"{folder}/{{8..9}}.tar", f"{folder}/10.tar"]
+    block = {"shards": shards, "shards_per_part": 3, "captions": "text"}
+    assert imported.blocks == {"corpora": {"web": block}}
+    assert imported.notes[0] == "3 tars, 6 samples; of 6 tried, 6 have a picture, 6 have a caption"
+
+
+@pytest.mark.parametrize(
+    ("members", "captions"),
+    [
+        ({"json": b'{"caption": "a cat"}'}, "text"),
+        ({"json": b'{"captions": ["a cat", "a pet"]}'}, "texts"),
+        ({"json": b'{"alt": "a cat"}'}, "none"),
+        ({}, "none"),
+    ],
+)
+def test_captions_are_read_from_where_they_are(folder, members, captions):
+    put(folder, members)
+
+    assert block_of(folder)["captions"] == captions
+
+
+def test_texts_of_the_json_that_are_no_caption_are_named(folder):
+    put(folder, {"json": json.dumps({"alt": "a cat", "size": 3}).encode()})
+
+    notes = import_tars([str(folder)], "web").notes
+    assert "texts in the JSON: alt; a caption is read from `caption` alone" in notes
+
+
+def test_labels_are_used_with_their_classes(folder):
+    put(folder, {"cls": b"1"}, {"cls": b"0"})
+    (folder / "pets.txt").write_text("cat\ndog\n")
+
+    blocks = import_tars([str(folder)], "web", classes=folder / "pets.txt", label_set="pets").blocks
+
+    assert blocks["label_sets"] == {"pets": {"classes": f"{folder}/pets.txt"}}
+    assert (blocks["corpora"]["web"]["labels"], blocks["corpora"]["web"]["captions"]) == (
+        "pets",
+        "class",
+    )
+
+
+def test_labels_without_classes_are_said(folder):
+    put(folder, {"cls": b"1"})
+
+    notes = import_tars([str(folder)], "web").notes
+    assert (
+        "labels are not used: --classes FILE names them, one class a line in their order" in notes
+    )
+
+
+@pytest.mark.parametrize(("members", "fault"), [({"cls": b"2"}, "2 is outside 0 to 1"), ({}, "no")])
+def test_a_label_that_is_no_class_is_refused(folder, members, fault):
+    put(folder, {"cls": b"1"}, members)
+    (folder / "pets.txt").write_text("cat\ndog\n")
+
+    with pytest.raises(InputError, match=rf"0\.tar: row 1, 00001: .*{fault}.*leave --classes out"):
+        block_of(folder, classes=folder / "pets.txt")
+
+
+def test_only_the_first_samples_of_a_tar_are_read_and_all_are_counted(folder, monkeypatch):
+    monkeypatch.setattr(module, "TRIED_SAMPLES", 2)
+    put(folder, *[{"txt": b"a cat"}] * 5)
+
+    assert import_tars([str(folder)], "web").notes[0].startswith("1 tars, 5 samples; of 2 tried")
+
+
+def test_samples_that_cannot_be_used_are_counted(folder):
+    put(folder, {"txt": b"a cat"}, {"txt": b"\xff"})
+
+    notes = import_tars([str(folder)], "web").notes
+    assert notes[1].startswith(f"1 of those cannot be used, first {folder}/0.tar: row 1, 00001: ")
+
+
+def test_tars_without_pictures_are_refused(folder):
+    write_shard(folder / "0.tar", [{"mp3": b"sound", "txt": b"a cat"}])
+
+    with pytest.raises(InputError, match=r"1 samples tried, none with a picture .*found: mp3, txt"):
+        block_of(folder)
+
+
+def test_a_file_that_is_no_tar_is_refused(folder):
+    (folder / "0.tar").write_bytes(b"<html>" * 200)
+
+    with pytest.raises(InputError, match=r"0\.tar: not a readable tar"):
+        block_of(folder)
+
+
+@pytest.mark.parametrize("pattern", ["*.tar", "{0..2}.tar", "0.tar", ""])
+def test_folders_files_and_patterns_name_tars(folder, pattern):
+    put(folder, {})
+
+    assert find_tars([f"{folder}/{pattern}"]) == [folder / "0.tar"]
+
+
+@pytest.mark.parametrize("place", ["", "*.tar", "{0..2}.tar", "0.tar"])
+def test_a_place_without_tars_is_refused(folder, place):
+    with pytest.raises(InputError, match=r"no tars\. Name a folder with files that end in \.tar"):
+        find_tars([f"{folder}/{place}"])
+
+
+def test_a_url_is_refused():
+    with pytest.raises(InputError, match="a URL; imports read local files"):
+        find_tars(["https://example.org/0.tar"])
