@@ -5,6 +5,7 @@ Results go to standard output, messages to standard error; exit status 0 done, 1
 
 import click
 
+from clipaudit.cli.audit import audit
 from clipaudit.cli.compact import compact
 from clipaudit.cli.diff import diff
 from clipaudit.cli.export import export
@@ -50,7 +51,7 @@ def stream(manifest_digest: str, shard_number: int) -> None:
 
 
 for command in (
-    compact, diff, export, gc, imports, init, pin, plan, prov, run, sample, sql, status, verify,
-    why,
+    audit, compact, diff, export, gc, imports, init, pin, plan, prov, run, sample, sql, status,
+    verify, why,
 ):  # fmt: skip
     commands.add_command(command)

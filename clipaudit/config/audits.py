@@ -29,6 +29,17 @@ def _nothing(*_: object) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
+class AskedData:
+    """What `clipaudit audit` is asked about: names of corpora, and what these have."""
+
+    train: str
+    tests: tuple[str, ...]
+    captioned: bool  # whether `train` has captions
+    reads_text: bool  # whether text in pictures is to be read, which takes longest
+    sample: int | None  # images of `train` that are searched; None: all
+
+
+@dataclass(frozen=True)
 class Audit(Generic[S]):
     """What an audit declares. It is read when planning and by commands, never by steps.
 
@@ -60,6 +71,8 @@ class Audit(Generic[S]):
     draws_sets: bool = False  # whether its manifests are drawn sets, not prunings of corpora
     files: Callable[[S], Mapping[str, str]] = _nothing  # that the user brings, by setting
     folders: Callable[[S], Mapping[str, str]] = _nothing
+    # its section for data without any other settings; None: it needs more than these
+    of_data: Callable[[AskedData], Mapping[str, Any] | None] = lambda _: None
     left_out: Callable[["Settings", S], Iterable[str]] = _nothing  # for want of what is not there
 
 

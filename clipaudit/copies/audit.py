@@ -1,9 +1,17 @@
 """The declaration of the copies audit."""
 
-from clipaudit.config.audits import Audit
+from typing import Any
+
+from clipaudit.config.audits import AskedData, Audit
 from clipaudit.copies.checks import check, left_out, pictured
 from clipaudit.copies.manifests import copies_manifests
 from clipaudit.copies.settings import Copies
+
+
+def _of_data(data: AskedData) -> dict[str, Any]:
+    sampled = {} if data.sample is None else {"sample": data.sample}
+    return {"train": data.train, "test_sets": list(data.tests), **sampled}
+
 
 AUDIT = Audit(
     name="copies",
@@ -14,6 +22,7 @@ AUDIT = Audit(
     check=check,
     manifests=copies_manifests,
     pictured=pictured,
+    of_data=_of_data,
     takes=("train", "test_sets"),
     left_out=left_out,
     calibrated_encoders=lambda audit: audit.encoders,

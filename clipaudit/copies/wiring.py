@@ -121,8 +121,11 @@ class CopiesFiles:
         return self.corpora.tars([wildcards.testset])
 
     def train_tars(self, wildcards: Wildcards) -> Paths:
-        """Return the tars of the training corpus."""
-        return self.corpora.tars([wildcards.corpus])
+        """Return the tars of a part of the training corpus, and of all parts before it."""
+        corpus, part = wildcards.corpus, wildcards.part
+        tars = self.corpora.tars([corpus])
+        is_remote = self.run.is_remote(corpus)  # then there is a list of them for each part
+        return tars[: 1 + (int(part) if is_remote else self.run.part_shards(corpus, part)[-1])]
 
     # --- made worlds -----------------------------------------------------------------------------
 

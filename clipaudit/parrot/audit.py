@@ -1,6 +1,8 @@
 """The declaration of the parrot-caption audit."""
 
-from clipaudit.config.audits import Audit
+from typing import Any
+
+from clipaudit.config.audits import AskedData, Audit
 from clipaudit.config.deduplication import Deduplication
 from clipaudit.parrot.checks import check, left_out, pictured
 from clipaudit.parrot.curated import curated_manifests, derived_model_encoders
@@ -11,6 +13,10 @@ def _deduplications(audit: Parrot) -> dict[str, tuple[Deduplication, str]]:
     if audit.deduplication is None or audit.curations is None:
         return {}
     return {audit.curations.corpus: (audit.deduplication, audit.scorer)}
+
+
+def _of_data(data: AskedData) -> dict[str, Any] | None:
+    return {"corpora": [data.train]} if data.captioned and data.reads_text else None
 
 
 def _files(audit: Parrot) -> dict[str, str]:
@@ -35,5 +41,6 @@ AUDIT = Audit(
     deduplications=_deduplications,
     files=_files,
     folders=_folders,
+    of_data=_of_data,
     left_out=left_out,
 )

@@ -43,7 +43,7 @@ def run_facts(run: Settings, connection: duckdb.DuckDBPyConnection, graph: Graph
     indexed.
     """
     actions = graph["actions"].values()
-    samples = _samples(connection)
+    samples = samples_of(connection)
     corpora = tuple(
         (run.title(name), name, len(run.shards(name)), samples[name])
         for name in run.corpora
@@ -76,7 +76,8 @@ def enabled(run: Settings) -> list[str]:
     return [audit.name for audit, _ in run.audits()]
 
 
-def _samples(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+def samples_of(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """Return how many samples of each corpus could be indexed."""
     if "corpus" not in view_columns(connection).get("samples", ()):
         return {}
     query = "select corpus, count(*) from samples where corpus is not null group by corpus"

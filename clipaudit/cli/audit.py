@@ -1,0 +1,109 @@
+"""`clipaudit audit`: from tars or pictures to answers, without settings."""
+
+import json
+import subprocess
+import time
+from contextlib import chdir
+from pathlib import Path
+
+import click
+
+from clipaudit.cli.options import format_option
+
+SETTINGS = "settings.yaml"
+PROFILE = "local"
+
+
+@click.command()
+@click.argument("data", nargs=-1, required=True, metavar="DATA...")
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="DATA",
+    help="A test set that is looked for in DATA; may be given several times.",
+)
+@click.option(
+    "--sample", type=click.IntRange(min=1), metavar="N", help="Search only N images of DATA."
+)
+@click.option("--no-text", is_flag=True, help="Leave out reading the text in pictures.")
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path, file_okay=False),
+    default="audit",
+    show_default=True,
+    help="Folder for settings, results, store and report.",
+)
+@click.option("--cores", metavar="N", default="all", show_default=True, help="Cores to use.")
+@click.option("--plan", "planned", is_flag=True, help="Say what would be computed, and stop.")
+@format_option("text", "json", help="How to print the answers.")
+def audit(
+    data: tuple[str, ...],
+    against: tuple[str, ...],
+    sample: int | None,
+    no_text: bool,
+    to: Path,
+    cores: str,
+    planned: bool,
+    form: str,
+) -> None:
+    """Say what is in training DATA: copies of test images, repeats, captions that spell pictures.
+
+    DATA are tars (webdatasets), patterns such as 'web/{00000..00041}.tar', folders of tars, or
+    folders of pictures with captions in .txt files. Nothing is trained. The settings are written
+    to settings.yaml in the folder --to. Asked again, with more shards too, only what is new is
+    computed.
+
+    \b
+    Example:
+      clipaudit audit data/web/ --against imagenet-val/
+      clipaudit audit 'web/{00000..00041}.tar' --against val.tar --sample 100000 --no-text
+    """
+    from clipaudit.imports.asked_data import find_corpora, settings_text
+    from clipaudit.store.store import replace_text
+
+    start = time.monotonic()
+    corpora = find_corpora(data, against, to.absolute() / "packed")
+    replace_text(to / SETTINGS, settings_text(corpora, reads_text=not no_text, sample=sample))
+    with chdir(to):
+        if planned:
+            _plan(form)
+            return
+        _compute(cores)
+    _answer(to, form, time.monotonic() - start)
+
+
+def _plan(form: str) -> None:
+    from clipaudit.cli.plan import plan
+    from clipaudit.steps.command import EVERYTHING
+
+    asked = ["--configfile", SETTINGS, "--profile", PROFILE, "--format", form, *EVERYTHING]
+    plan.main(asked, standalone_mode=False)
+
+
+def _compute(cores: str) -> None:
+    """Run the workflow in the current folder; stop with its message where it fails."""
+    from clipaudit.steps.command import EVERYTHING, snakemake_command
+
+    command = snakemake_command(
+        EVERYTHING, profile=PROFILE, configfiles=[Path(SETTINGS)], further=["--cores", cores]
+    )
+    if subprocess.run(command).returncode != 0:
+        raise click.ClickException(
+            "The run stopped before its end; what is above says why. The same command goes on "
+            "from there."
+        )
+
+
+def _answer(to: Path, form: str, seconds: float) -> None:
+    from clipaudit.config.loading import parse_settings, read_settings
+    from clipaudit.site.told import read_told, told_lines
+
+    with chdir(to):
+        told = read_told(parse_settings(read_settings(Path(SETTINGS))))
+    told |= {"report": str(to / "results/report/index.html"), "settings": str(to / SETTINGS)}
+    if form == "json":
+        click.echo(json.dumps({**told, "seconds": round(seconds, 1)}, indent=1))
+        return
+    for line in told_lines(told):
+        click.echo(line)
+    click.echo(f"{told['report']}  Settings: {told['settings']}. {seconds:.0f} s.")

@@ -1,0 +1,84 @@
+"""What a run found, for a terminal or a program: the report's first page without the report."""
+
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from clipaudit.catalog.views import open_catalog
+from clipaudit.config.settings import Settings
+from clipaudit.plaindata import Json, Row
+from clipaudit.reports.layouts import count
+from clipaudit.site.answers import answers
+from clipaudit.site.content import json_value
+from clipaudit.site.facts import drops, enabled, samples_of
+
+WIDTH = 100  # of a line
+
+
+def read_told(run: Settings) -> dict[str, Any]:
+    """Return what a finished run of the current folder found, as JSON can hold it.
+
+    `corpora` are the images and shards of each; `audits` of each audit that ran its headline and
+    sentences, each with the table that its numbers stand in; `tables` the rows of these tables;
+    `drops` the samples that could not be used, by corpus, stage and reason.
+    """
+    results = Path(run.results)
+    tables = {
+        path.stem: pq.read_table(path).to_pylist()
+        for path in sorted((results / "tables").glob("*.parquet"))
+    }
+    found = [each for each in answers(tables, enabled(run)) if each.ran]
+    cited = {sentence.table for each in found for sentence in each.answer.sentences}
+    with open_catalog(results) as connection:
+        images, dropped = samples_of(connection), drops(connection)
+    return {
+        "corpora": {
+            name: {"images": images.get(name, 0), "shards": len(run.shards(name))}
+            for name in run.corpora
+        },
+        "audits": {
+            each.audit: {
+                "question": each.question,
+                "headline": each.answer.headline,
+                "sentences": [
+                    {"text": sentence.text, "table": sentence.table}
+                    for sentence in each.answer.sentences
+                ],
+            }
+            for each in found
+        },
+        "tables": {name: [_row(row) for row in tables[name]] for name in sorted(cited)},
+        "drops": [
+            {"corpus": drop.corpus, "stage": drop.stage, "reason": drop.reason,
+             "samples": drop.samples}
+            for drop in dropped
+        ],
+    }  # fmt: skip
+
+
+def told_lines(told: Json) -> Iterator[str]:
+    """Yield what `read_told` returns as text: each audit's headline, then its sentences."""
+    yield ", ".join(
+        f"{name}: {count(each['images'])} pictures in {count(each['shards'])} "
+        f"shard{'' if each['shards'] == 1 else 's'}"
+        for name, each in told["corpora"].items()
+    )
+    for name, each in told["audits"].items():
+        yield from _under(name.capitalize(), each["headline"])
+        for sentence in each["sentences"]:
+            yield from _under("", sentence["text"])
+    for drop in told["drops"]:
+        what = f"{count(drop['samples'])} of {drop['corpus']} could not be used: {drop['reason']}"
+        yield from _under("Drops", what)
+
+
+def _under(head: str, text: str) -> list[str]:
+    """Return a text beside its head, later lines indented."""
+    return textwrap.wrap(text, WIDTH, initial_indent=f"{head:<10}", subsequent_indent=" " * 12)
+
+
+def _row(row: Row) -> dict[str, object]:
+    return {name: json_value(value) for name, value in row.items()}

@@ -1,0 +1,101 @@
+"""What `clipaudit audit` takes for data, and the settings that it writes."""
+
+import io
+import tarfile
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from PIL import Image
+
+from clipaudit.cli.commands import commands
+from clipaudit.config.loading import parse_settings
+from clipaudit.errors import InputError
+from clipaudit.imports.asked_data import find_corpora, settings_text
+
+
+def png():
+    out = io.BytesIO()
+    Image.new("RGB", (8, 8), "red").save(out, "PNG")
+    return out.getvalue()
+
+
+def write_tar(path, *members):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w") as tar:
+        for name, data in members:
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Two tars with captions, one without, and a folder of pictures."""
+    for number in range(2):
+        write_tar(tmp_path / f"web/{number:05d}.tar", ("0.png", png()), ("0.txt", b"a red square"))
+    write_tar(tmp_path / "bare/00000.tar", ("0.png", png()))
+    (tmp_path / "pictures/cats").mkdir(parents=True)
+    (tmp_path / "pictures/cats/one.png").write_bytes(png())
+    return tmp_path
+
+
+def settings(data, arguments, against=(), **options):
+    paths = [[str(data / each) for each in some] for some in (arguments, against)]
+    corpora = find_corpora(*paths, data / "packed")
+    return yaml.safe_load(settings_text(corpora, **{"reads_text": True, "sample": None} | options))
+
+
+@pytest.mark.parametrize(
+    "arguments", [["web"], ["web/{00000..00001}.tar"], ["web/00000.tar", "web/00001.tar"]]
+)
+def test_tars_are_named_in_any_way(data, arguments):
+    found = settings(data, arguments)
+
+    assert found["corpora"]["train"]["shards"] == f"{data}/web/{{00000..00001}}.tar"
+    assert parse_settings(found).section
+
+
+def test_captions_decide_which_audits_are_asked(data):
+    assert {"copies", "parrot"} <= set(settings(data, ["web"]))
+    assert "parrot" not in settings(data, ["bare"])
+    assert "parrot" not in settings(data, ["web"], reads_text=False)
+
+
+def test_test_sets_are_named_after_what_they_lie_in(data):
+    found = settings(data, ["web"], ["bare/00000.tar", "bare", "pictures"], sample=5)
+
+    assert list(found["corpora"]) == ["train", "bare", "bare-2", "pictures"]
+    assert found["copies"] == {
+        "train": "train", "test_sets": ["bare", "bare-2", "pictures"], "sample": 5,
+    }  # fmt: skip
+
+
+def test_pictures_in_a_folder_are_packed(data):
+    found = settings(data, ["pictures"])
+
+    assert found["corpora"]["train"]["shards"] == f"{data}/packed/train/0/00000.tar"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["gone"], "gone: no such file or folder. Name tars, or a folder"),
+        (["pictures/cats/one.png"], "one.png: no tar. Name tars"),
+        (["web/{00000..00002}.tar"], "00002.tar: no such file"),
+        (["web", "web/00001.tar"], "00001.tar: named twice"),
+    ],
+)
+def test_what_is_no_data_is_told(data, arguments, message):
+    with pytest.raises(InputError, match=message):
+        settings(data, arguments)
+
+
+def test_an_error_is_one_message(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+
+    done = CliRunner().invoke(commands, ["audit", "empty"])
+
+    assert done.exit_code == 1
+    assert done.output.startswith("Error: empty: no pictures below it")
