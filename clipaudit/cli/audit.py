@@ -62,7 +62,7 @@ def audit(
     from clipaudit.store.store import replace_text
 
     start = time.monotonic()
-    corpora = find_corpora(data, against, to.absolute() / "packed")
+    corpora = find_corpora(data, against, to)
     replace_text(to / SETTINGS, settings_text(corpora, reads_text=not no_text, sample=sample))
     with chdir(to):
         if planned:

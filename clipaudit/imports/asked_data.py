@@ -25,14 +25,23 @@ PARTS = 200  # of a corpus at most: each is a job of every step
 
 
 def find_corpora(
-    data: Sequence[str], against: Sequence[str], packed: Path
+    data: Sequence[str], against: Sequence[str], to: Path
 ) -> dict[str, dict[str, Any]]:
     """Return the sections of the training corpus and of each test set, by name; paths are absolute.
 
     `data` are tars, patterns of tars with braces, folders of tars, and folders of pictures, which
-    are packed below `packed`; each of `against` is one test set, named after it. InputError for
-    what is none of these, and for what is not there.
+    are packed below the folder `to`; each of `against` is one test set, named after it. InputError
+    for what is none of these, for what is not there, and for a folder that holds `to`.
     """
+    around = [
+        each for each in (*data, *against) if to.resolve().is_relative_to(Path(each).resolve())
+    ]
+    if around:
+        raise InputError(
+            f"{around[0]}: holds {to}, which is written while it is read. Name another folder by "
+            "--to, or what lies below this one."
+        )
+    packed = to.absolute() / "packed"
     found = {TRAIN: _corpus(data, packed / TRAIN)}
     for each in against:
         name = _name(each, found)

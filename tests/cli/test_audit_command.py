@@ -42,7 +42,7 @@ def data(tmp_path):
 
 def settings(data, arguments, against=(), **options):
     paths = [[str(data / each) for each in some] for some in (arguments, against)]
-    corpora = find_corpora(*paths, data / "packed")
+    corpora = find_corpora(*paths, data / "audit")
     return yaml.safe_load(settings_text(corpora, **{"reads_text": True, "sample": None} | options))
 
 
@@ -74,7 +74,7 @@ def test_test_sets_are_named_after_what_they_lie_in(data):
 def test_pictures_in_a_folder_are_packed(data):
     found = settings(data, ["pictures"])
 
-    assert found["corpora"]["train"]["shards"] == f"{data}/packed/train/0/00000.tar"
+    assert found["corpora"]["train"]["shards"] == f"{data}/audit/packed/train/0/00000.tar"
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,11 @@ def test_pictures_in_a_folder_are_packed(data):
 def test_what_is_no_data_is_told(data, arguments, message):
     with pytest.raises(InputError, match=message):
         settings(data, arguments)
+
+
+def test_the_folder_that_is_written_is_not_read(data):
+    with pytest.raises(InputError, match=r"holds .*audit, which is written while it is read"):
+        settings(data, ["web"], ["."])
 
 
 def test_an_error_is_one_message(tmp_path, monkeypatch):
