@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -56,42 +57,41 @@ def computed(folder):
     return sorted(json.loads(path.read_text())["ingredients"]["step"] for path in records)
 
 
-@pytest.fixture(scope="module")
-def asked(made_once, tmp_path_factory):
-    """A folder with the first shards of a made world, audited; and what was said.
-
-    The first time, everything was killed after some seconds.
-    """
+@pytest.fixture
+def data(made_once, tmp_path):
+    """A folder with the first shards of a made world, and one more beside them."""
     made = made_once(
         "copied", config="config/micro_copies.yaml", target="all_tables all_figures report"
     )
-    folder = tmp_path_factory.mktemp("asked")
-    shutil.copytree(made.folder / "data/micro_copies", folder / "data")
-    (folder / "data/web/00003.tar").rename(folder / "late.tar")
-    process = start(folder)
-    time.sleep(8)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-    return folder, answer(folder)
+    shutil.copytree(made.folder / "data/micro_copies", tmp_path / "data")
+    (tmp_path / "data/web/00003.tar").rename(tmp_path / "late.tar")
+    return tmp_path
 
 
-def test_the_answer_is_the_truth_after_a_kill_too(asked):
-    folder, told = asked
+@pytest.mark.slow
+def test_killed_at_ten_random_moments_it_comes_to_the_same_answer(data):
+    dice = random.Random(0)
+    for _ in range(10):
+        process = start(data)
+        time.sleep(dice.uniform(0.5, 12))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
-    assert with_copy(told) == planted(folder) > 0
+    assert with_copy(answer(data)) == planted(data) > 0
+
+
+def test_the_answer_is_the_truth_and_of_another_tar_only_that_is_read(data):
+    told = answer(data)
+    assert with_copy(told) == planted(data) > 0
     assert told["corpora"]["train"] == {"images": 144, "shards": 3}
-    assert told["audits"]["copies"]["headline"].startswith(f"Yes: {planted(folder)} of 24 images")
-    assert (folder / told["report"]).is_file()
+    assert told["audits"]["copies"]["headline"].startswith(f"Yes: {planted(data)} of 24 images")
+    assert (data / told["report"]).is_file()
 
+    before = computed(data)
+    assert answer(data)["tables"] == told["tables"]
+    assert computed(data) == before
 
-def test_asked_again_it_computes_nothing_and_of_another_tar_what_is_new(asked):
-    folder, told = asked
-    before = computed(folder)
-
-    assert answer(folder)["tables"] == told["tables"]
-    assert computed(folder) == before
-
-    (folder / "late.tar").rename(folder / "data/web/00003.tar")
-    assert with_copy(answer(folder)) == planted(folder) > with_copy(told)
+    (data / "late.tar").rename(data / "data/web/00003.tar")
+    assert with_copy(answer(data)) == planted(data) > with_copy(told)
     for step in ("index", "hash_images", "find_repeats", "verify_repeats", "verify_copies"):
-        assert computed(folder).count(step) == before.count(step) + 1, step
+        assert computed(data).count(step) == before.count(step) + 1, step

@@ -91,12 +91,12 @@ def test_a_sample_of_the_training_images_is_searched_and_said_so(copied, tmp_pat
     project = Project(shutil.copytree(copied.folder, tmp_path / "project", symlinks=True))
     project.edit(SETTINGS, "train: web", "train: web\n  sample: 60")
 
-    project.run(config=SETTINGS, target="results_micro/tables/copies_summary.json report")
+    project.run(config=SETTINGS, target="results_micro/tables/copies_summary.json")
 
     (summary,), (whole,) = (rows(each, "tables/copies_summary") for each in (project, copied))
     assert summary["searched"] == 60
     assert 0 < summary["with_copy"] < whole["with_copy"]
-    assert "at least" in (project.results / "report/index.html").read_text()
+    assert summary["is_sampled"]
 
 
 def test_an_encoder_proposes_candidates_too(project):
