@@ -11,17 +11,20 @@ from typing import Any
 
 from clipaudit.config.audits import AskedData, audits
 from clipaudit.corpora.captions import Captioning
-from clipaudit.corpora.parts import expand_shards
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.corpora.shards import raw_samples
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import block_text, file_patterns
 from clipaudit.imports.picture_folder import import_folder
+from clipaudit.imports.recognition import recognise
+from clipaudit.imports.tars import find_tars
 from clipaudit.plaindata import Json
 
 TRAIN = "train"
 LOOKED_AT = 20  # samples of the first shard, for captions
-PARTS = 200  # of a corpus at most: each is a job of every step
+# Parts of a corpus at most, each a job of every step. Not by cores, and doubling: a tar more or
+# another machine seldom cuts parts anew.
+PARTS = 200
 
 
 def find_corpora(
@@ -73,39 +76,26 @@ _HEAD = """\
 
 
 def _corpus(arguments: Sequence[str], packed: Path) -> dict[str, Any]:
-    shards = [
-        shard
-        for number, argument in enumerate(arguments)
-        for shard in _shards(argument, packed / str(number))
-    ]
-    twice = next((shard for shard in shards if shards.count(shard) > 1), None)
-    if twice is not None:
-        raise InputError(f"{twice}: named twice. Name each tar once.")
+    places = [_place(each, packed / str(number)) for number, each in enumerate(arguments)]
+    shards = [str(tar.absolute()) for tar in find_tars(places)]
+    size = 1
+    while len(shards) > PARTS * size:
+        size *= 2
     return {
         "shards": file_patterns(shards),
-        "shards_per_part": -(-len(shards) // PARTS),
+        "shards_per_part": size,
         "captions": "text" if _has_captions(Path(shards[0])) else "none",
     }
 
 
-def _shards(argument: str, packed: Path) -> list[str]:
-    """Return the tars that an argument stands for, as absolute paths."""
-    path = Path(argument)
-    if path.is_dir():
-        tars = sorted(path.rglob("*.tar"))
-        if not tars:
-            packed.parent.mkdir(parents=True, exist_ok=True)
-            block = import_folder(path, TRAIN, packed, force=packed.exists()).blocks["corpora"]
-            tars = [Path(shard) for shard in expand_shards(block[TRAIN]["shards"])]
-    elif path.suffix == ".tar":
-        tars = [Path(shard) for shard in expand_shards(argument)]
-    else:
-        what = "no tar" if path.exists() else "no such file or folder"
-        raise InputError(f"{argument}: {what}. Name tars, or a folder of tars or of pictures.")
-    gone = next((tar for tar in tars if not tar.is_file()), None)
-    if gone is not None:
-        raise InputError(f"{gone}: no such file. Name tars that are there.")
-    return [str(tar.absolute()) for tar in tars]
+def _place(argument: str, packed: Path) -> str:
+    """Return where an argument's tars lie: a folder of pictures is packed into tars first."""
+    folder = Path(argument)
+    if not folder.is_dir() or recognise(folder) != "folder":
+        return argument
+    packed.parent.mkdir(parents=True, exist_ok=True)
+    import_folder(folder, TRAIN, packed, force=packed.exists())
+    return str(packed)
 
 
 def _has_captions(shard: Path) -> bool:

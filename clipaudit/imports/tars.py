@@ -89,7 +89,14 @@ def find_tars(places: Sequence[str]) -> list[Path]:
         elif Path(place).exists():
             here = [Path(place)]
         elif "{" in place:
-            here = [path for path in map(Path, expand_shards(place)) if path.exists()]
+            named = list(map(Path, expand_shards(place)))
+            here = [path for path in named if path.exists()]
+            if here and len(here) < len(named):
+                gone = next(path for path in named if path not in here)
+                raise InputError(
+                    f"{place}: {len(named) - len(here):,} of {len(named):,} tars are not there, "
+                    f"first {gone}. Fetch them, or name those that are there."
+                )
         else:
             here = [Path(path) for path in glob.glob(place, recursive=True)]
         if not here:

@@ -144,7 +144,13 @@ def _sizes(asked: Clusters, drawn: int, dimensions: int) -> tuple[int, int, int]
     """Return how many components, clusters and groups are made of a sample of embeddings."""
     clusters = asked.clusters or max(1, min(MOST_CLUSTERS, drawn // LEAST_PICTURES))
     components = asked.components or min(MOST_COMPONENTS, dimensions, drawn)
-    return components, clusters, asked.groups or min(MOST_GROUPS, clusters)
+    groups = asked.groups or min(MOST_GROUPS, clusters)
+    if groups > clusters:
+        raise InputError(
+            f"clusters: {groups} groups of the {clusters} clusters that {drawn} pictures make. Ask "
+            "for fewer groups, or for no number."
+        )
+    return components, clusters, groups
 
 
 # --- fitting -------------------------------------------------------------------------------------

@@ -47,7 +47,9 @@ def test_what_an_example_names_comes_with_it(init):
 def test_every_example_is_whole_where_it_is_written(init, name):
     init(name)
 
-    parse_settings(read_settings(Path(f"{name}.yaml")))
+    run = parse_settings(read_settings(Path(f"{name}.yaml")))
+    assert run.corpora
+    assert list(run.audits())
 
 
 def test_a_file_that_is_there_is_replaced_by_force_only(init):

@@ -118,11 +118,18 @@ def test_a_file_that_is_no_tar_is_refused(folder):
         block_of(folder)
 
 
-@pytest.mark.parametrize("pattern", ["*.tar", "{0..2}.tar", "0.tar", ""])
+@pytest.mark.parametrize("pattern", ["*.tar", "{0..0}.tar", "0.tar", ""])
 def test_folders_files_and_patterns_name_tars(folder, pattern):
     put(folder, {})
 
     assert find_tars([f"{folder}/{pattern}"]) == [folder / "0.tar"]
+
+
+def test_a_pattern_of_which_tars_are_missing_is_refused(folder):
+    put(folder, {})
+
+    with pytest.raises(InputError, match=r"2 of 3 tars are not there, first .*/1\.tar"):
+        find_tars([f"{folder}/{{0..2}}.tar"])
 
 
 @pytest.mark.parametrize("place", ["", "*.tar", "{0..2}.tar", "0.tar"])

@@ -58,6 +58,11 @@ def test_numbers_that_are_not_asked_for_follow_the_data(shards):
     assert one["kind"].to_pylist() == ["mean", "component", "centroid"]
 
 
+def test_more_groups_than_the_data_makes_clusters_are_refused(shards):
+    with pytest.raises(InputError, match="6 groups of the 5 clusters that 200 pictures make"):
+        fit(*shards, clusters=None, groups=6)
+
+
 def test_a_clustering_is_a_mean_then_components_then_centroids_with_groups(shards):
     model = fit(*shards)
 
