@@ -67,7 +67,7 @@ TRANSFORMATIONS: Mapping[str, tuple[Strength, ...]] = MappingProxyType(
         "overlaid text": (
             Strength(0.08, "a line of 8% of the height"),
             Strength(0.15, "a line of 15% of the height"),
-            Strength(0.2, "two lines of 20% of the height"),
+            Strength(0.2, "two lines of 20% each"),
         ),
         "caption bar": _strengths("over {:.0%} of the height", 0.1, 0.2, 0.3),
         "on another image": _strengths("{:.0%} of its sides", 0.75, 0.5, 0.35),
