@@ -59,28 +59,23 @@ class Candidate(NamedTuple):
     to_second: Affine
 
 
-def box_candidates(first: Pyramid, second: Pyramid) -> list[Candidate]:
+def box_candidates(first: dict[Box, Thumb], second: dict[Box, Thumb]) -> list[Candidate]:
     """Return the alignments of whole pictures and of their contents, likeliest first.
 
     Each box of the first (whole, content) meets each of the second, in all turns under which the
     ratio of their sides is alike.
     """
     found: list[Candidate] = []
-    boxes = _boxes(first), _boxes(second)
-    thumbs = [
-        [_thumb(pyramid, box) for box in of]
-        for pyramid, of in zip((first, second), boxes, strict=True)
-    ]
-    for one, thumb in zip(boxes[0], thumbs[0], strict=True):
-        for two, other in zip(boxes[1], thumbs[1], strict=True):
+    for one, thumb in first.items():
+        for two, other in second.items():
             found += _turned_candidates(one, two, thumb, other)
     return sorted(found, key=lambda candidate: -candidate.likeness)
 
 
-def _boxes(pyramid: Pyramid) -> list[Box]:
-    """Return the whole picture, and its content where that is less."""
+def box_thumbs(pyramid: Pyramid) -> dict[Box, Thumb]:
+    """Return the thumbnails of the whole picture and, where that is less, of its content."""
     whole = Box(0, pyramid.size[0], 0, pyramid.size[1])
-    return [*dict.fromkeys((whole, pyramid.content))]
+    return {box: _thumb(pyramid, box) for box in (whole, pyramid.content)}
 
 
 def _turned_candidates(one: Box, two: Box, thumb: Thumb, other: Thumb) -> list[Candidate]:
@@ -139,5 +134,4 @@ def refined(
 
 
 def _levels(canvas: Float32[np.ndarray, "a b *c"]) -> Float32[np.ndarray, "a b"]:
-    grey = canvas if canvas.ndim == 2 else channel_mean(canvas)
-    return np.clip(grey, 0, 255).astype(np.float32)
+    return np.clip(channel_mean(canvas), 0, 255).astype(np.float32)

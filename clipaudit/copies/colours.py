@@ -20,6 +20,7 @@ STIFFNESS = 0.5  # squared levels a pixel: keeps the fit of few colours from exp
 
 Canvas = Float32[np.ndarray, "a b 3"]
 Mask = Bool[np.ndarray, "a b"]
+Pixels = Float64[np.ndarray, "3 n"]
 ColourMap = Float64[np.ndarray, "3 4"]
 
 
@@ -31,17 +32,18 @@ def colour_map(source: Canvas, target: Canvas, inside: Mask) -> ColourMap:
     """
     at = np.flatnonzero(inside)
     at = at[:: max(1, len(at) // PIXELS)]
-    wanted = target.reshape(-1, 3)[at].astype(np.float64)
-    pixels = np.column_stack([source.reshape(-1, 3)[at], np.full(len(at), 255.0)])
+    wanted = np.array(target.reshape(-1, 3)[at].T, np.float64, order="C")
+    pixels = np.full((4, len(at)), 255.0)
+    pixels[:3] = source.reshape(-1, 3)[at].T
     ridge = np.eye(4) * max(STIFFNESS * len(at), 1.0)
     weights = np.ones(len(at))
     for _ in range(ROUNDS):
-        weighted = pixels * weights[:, None]
+        weighted = pixels * weights
         # einsum, not @: no BLAS, so that threads change nothing
-        square = np.einsum("ni,nj->ij", weighted, pixels)
-        fit = np.linalg.solve(square + ridge, np.einsum("ni,nj->ij", weighted, wanted))
-        off = np.einsum("ni,ij->nj", pixels, fit) - wanted
-        weights = 1 / (1 + (off**2).mean(axis=1) / OFF**2)
+        square = np.einsum("in,jn->ij", weighted, pixels)
+        fit = np.linalg.solve(square + ridge, np.einsum("in,jn->ij", weighted, wanted))
+        off = np.einsum("ij,in->jn", fit, pixels) - wanted
+        weights = 1 / (1 + (off**2).mean(axis=0) / OFF**2)
     return np.column_stack([fit[:3].T, fit[3] * 255])
 
 
@@ -67,26 +69,26 @@ def named_residual(first: Canvas, second: Canvas, where: Mask) -> float:
     at = at[:: max(1, len(at) // PIXELS)]
     if not len(at):
         return 0.0
-    one, two = (canvas.reshape(-1, 3)[at].astype(np.float64) for canvas in (first, second))
-    pairs = [(one[:, order], two) for order in itertools.permutations(range(3))]
+    one, two = (
+        np.array(canvas.reshape(-1, 3)[at].T, np.float64, order="C") for canvas in (first, second)
+    )
+    pairs = [(one[[*order]], two) for order in itertools.permutations(range(3))]
     pairs += [(_greyed(one), two), (one, _greyed(two))]
     brightened = [(_gain(*pair) * pair[0], pair[1]) for pair in pairs]
     others = [(_contrasted(one, two), two), (255 - one, two)]
     return min(_residual(*pair) for pair in [*brightened, *others])
 
 
-def _greyed(pixels: Float64[np.ndarray, "n 3"]) -> Float64[np.ndarray, "n 3"]:
-    return np.repeat((pixels * LUMA).sum(axis=1, keepdims=True), 3, axis=1)
+def _greyed(pixels: Pixels) -> Pixels:
+    return np.repeat(np.einsum("i,in->n", LUMA, pixels)[None], 3, axis=0)
 
 
-def _gain(one: Float64[np.ndarray, "n 3"], two: Float64[np.ndarray, "n 3"]) -> float:
+def _gain(one: Pixels, two: Pixels) -> float:
     gain = float((one * two).sum()) / max(float((one * one).sum()), 1e-6)
     return float(np.clip(gain, *GAINS))
 
 
-def _contrasted(
-    one: Float64[np.ndarray, "n 3"], two: Float64[np.ndarray, "n 3"]
-) -> Float64[np.ndarray, "n 3"]:
+def _contrasted(one: Pixels, two: Pixels) -> Pixels:
     """Return the first with the contrast of the second, if that moves white and black."""
     means = one.mean(), two.mean()
     spread = one - means[0]
@@ -97,6 +99,6 @@ def _contrasted(
     return gain * spread + means[1] if moves else one
 
 
-def _residual(one: Float64[np.ndarray, "n 3"], two: Float64[np.ndarray, "n 3"]) -> float:
-    spread = max(float((pixels - pixels.mean(axis=0)).std()) for pixels in (one, two))
+def _residual(one: Pixels, two: Pixels) -> float:
+    spread = max(float(np.sqrt(pixels.var(axis=1).mean())) for pixels in (one, two))
     return float(np.sqrt(((one - two) ** 2).mean())) / max(spread, 1.0)

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from jaxtyping import Bool, Float32, Float64
 
-from clipaudit.copies.agreement import Agreement, richness
+from clipaudit.copies.agreement import Agreement, correlation, richness
 from clipaudit.copies.colours import farther_than, named_residual
 from clipaudit.copies.differences import NOTHING, Box, agreement_beside, differing_box, is_solid
 from clipaudit.copies.edits import is_plain, pixels_beyond
@@ -25,6 +25,7 @@ WRONG = 0.03  # share of the overlap whose colours may stay wrong
 CONTAINED = 0.6  # share of one picture's content that must agree
 CONTENT_SIDE = 128  # pixels at which content is counted
 RICH = 70  # cells with corners that prove a copy by themselves
+ALL_FINE, CORRELATED = 0.998, 0.996  # either, for poorer content of whole pictures, unless blurred
 RESIDUAL = 0.2  # of colours, for poorer content: JPEG at quality 30
 SOFT_RESIDUAL = 0.1  # the same, after the sharper picture was blurred
 BLURRED_RESIDUAL, BLURRED = 0.25, 4.0  # the same, if its details had so many times the power
@@ -67,6 +68,8 @@ def judged(first: Pyramid, second: Pyramid, to_second: Affine, found: Agreement)
     A copy agrees throughout the overlap, or everywhere but in one box that something covers.
     """
     kept = _kept_content(first, second, to_second, found)
+    if kept < min(CONTAINED, KEPT_BY_BAR):
+        return NO_COPY
     placement = _placement(first, second, to_second, found)
     box = differing_box(found)
     if kept >= CONTAINED and _agrees_throughout(found):
@@ -131,12 +134,18 @@ def _is_proven(found: Agreement, placement: Placement) -> bool:
     if richness(found.corners) >= RICH:
         return True
     if placement.whole:
-        return _keeps_colours(found, NOTHING)
+        return _agrees_closely(found) and _keeps_colours(found, NOTHING)
     if not (placement.usual and placement.telling) or _is_recoloured(found, NOTHING):
         return False
     plain = found.coarse.known & ~found.coarse.in_either
     off = farther_than(found.overlap.first, found.overlap.second, SAME_COLOUR)
     return share(off, plain) <= CHANGED_PLAIN and _keeps_colours(found, NOTHING)
+
+
+def _agrees_closely(found: Agreement) -> bool:
+    """Tell whether no spot differs: two symbols of one size, drawn at one place, differ in one."""
+    close = found.fine.agreement >= ALL_FINE or correlation(found) >= CORRELATED
+    return close or _is_blurred(found)
 
 
 def _keeps_colours(found: Agreement, box: Box) -> bool:
@@ -149,11 +158,15 @@ def _keeps_colours(found: Agreement, box: Box) -> bool:
     if _residual(found.close.first, found.close.second, masks) <= RESIDUAL:
         return True
     soft = equally_sharp(found.close.first, found.close.second, found.close.inside)
+    return _residual(*soft, masks) <= (BLURRED_RESIDUAL if _is_blurred(found) else SOFT_RESIDUAL)
+
+
+def _is_blurred(found: Agreement) -> bool:
+    """Tell whether the details of one picture have many times the power of the other one's."""
     low, high = sorted(
         sharpness(canvas, found.close.inside) for canvas in (found.close.first, found.close.second)
     )
-    allowed = BLURRED_RESIDUAL if high > BLURRED * low else SOFT_RESIDUAL
-    return _residual(*soft, masks) <= allowed
+    return high > BLURRED * low
 
 
 def _residual(first: Canvas, second: Canvas, masks: tuple[Mask, Mask]) -> float:

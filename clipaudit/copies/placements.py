@@ -6,8 +6,8 @@ from clipaudit.copies.overlaps import corners, covered_shares
 from clipaudit.copies.pyramids import Affine, Pyramid, inverted
 
 UPRIGHT = 0.5  # degrees: how far features and refinement may be off
-WHOLE = 0.98  # share of both pictures that lies within the other one
-WITHIN = 0.97  # share of one picture that lies within the other one
+WHOLE = 0.99  # share of both pictures that lies within the other one
+WITHIN = 0.996  # share of one picture that lies within the other one
 SAME_SIZE = 0.01  # of the zoom
 MISPLACED = 0.015  # of the longer side: how far a turned picture's middle and sides may be off
 

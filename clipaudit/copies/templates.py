@@ -5,6 +5,7 @@ grey values.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -22,7 +23,20 @@ LEAST_SPREAD = 4.0  # levels: a plainer part correlates with nothing
 Plane = Float32[np.ndarray, "a b"]
 
 
-def template_candidates(first: Pyramid, second: Pyramid) -> list[Candidate]:
+class Template(NamedTuple):
+    """The grey values of a picture at the sizes of SCALES, and the size of its frame."""
+
+    planes: tuple[Plane, ...]
+    size: tuple[int, int]
+
+
+def template_of(pyramid: Pyramid) -> Template:
+    """Return the grey values of a picture at falling sizes."""
+    sides = (SIDE * scale / max(pyramid.size) for scale in SCALES)
+    return Template(tuple(_grey(pyramid, side) for side in sides), pyramid.size)
+
+
+def template_candidates(first: Template, second: Template) -> list[Candidate]:
     """Return the likeliest places of the first in the second, and of the second in the first.
 
     Both as they are and mirrored; likeliest first; at most one for each of the four cases. Places
@@ -35,12 +49,11 @@ def template_candidates(first: Pyramid, second: Pyramid) -> list[Candidate]:
     return sorted(found, key=lambda candidate: -candidate.likeness)
 
 
-def _places(part: Pyramid, host: Pyramid) -> list[Candidate]:
+def _places(part: Template, host: Template) -> list[Candidate]:
     """Return where the part fits the host best at any size: as it is, and mirrored."""
-    field = _grey(host, SIDE / max(host.size))
+    field = host.planes[0]
     best: dict[bool, Candidate] = {}
-    for scale in SCALES:
-        small = _grey(part, SIDE * scale / max(part.size))
+    for small in part.planes:
         fits = small.shape[0] <= field.shape[0] and small.shape[1] <= field.shape[1]
         if not fits or min(small.shape) < LEAST_PART or _spread(small) < LEAST_SPREAD:
             continue
@@ -58,8 +71,8 @@ def _spread(plane: Plane) -> float:
 
 
 def _map(
-    part: Pyramid,
-    host: Pyramid,
+    part: Template,
+    host: Template,
     small: tuple[int, ...],
     field: tuple[int, ...],
     at: Sequence[int],

@@ -106,6 +106,17 @@ def test_signs_of_other_shape_are_lookalikes(signs):
     assert verify(one, two).kind == "lookalike"
 
 
+def test_hexagons_on_a_side_and_on_a_corner_are_lookalikes():
+    assert verify(made.symbol("⬢"), made.symbol("⬣")).kind == "lookalike"
+
+
+@pytest.mark.parametrize("sign", "☺♣")
+def test_one_sign_drawn_twice_almost_at_one_place_is_a_lookalike(sign):
+    moved = made.symbol(sign, at=(103, 100), angle=1)
+
+    assert verify(made.symbol(sign), moved).kind == "lookalike"
+
+
 def test_one_sign_drawn_twice_at_random_is_a_lookalike():
     one = made.symbol("☎", angle=4, at=(90, 104), size=100)
     two = made.symbol("☎", angle=-9, at=(108, 95), size=118, ground=236)

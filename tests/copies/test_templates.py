@@ -4,7 +4,7 @@ import pytest
 
 from clipaudit.copies.overlaps import corners
 from clipaudit.copies.pyramids import inverted, pyramid_of
-from clipaudit.copies.templates import template_candidates
+from clipaudit.copies.templates import template_candidates, template_of
 
 
 def pictures():
@@ -21,7 +21,7 @@ def test_picture_is_found_within_another(swapped):
     part, host = pictures()
     pair = (host, part) if swapped else (part, host)
 
-    best = template_candidates(*map(pyramid_of, pair))[0]
+    best = template_candidates(*(template_of(pyramid_of(rgb)) for rgb in pair))[0]
 
     matrix = inverted(best.to_second) if swapped else best.to_second
     np.testing.assert_allclose(shown(matrix, part)[0], (150, 60), atol=8)
@@ -30,13 +30,14 @@ def test_picture_is_found_within_another(swapped):
 
 def test_mirrored_picture_is_found():
     part, host = pictures()
+    pair = np.ascontiguousarray(part[:, ::-1]), host
 
-    best = template_candidates(pyramid_of(np.ascontiguousarray(part[:, ::-1])), pyramid_of(host))[0]
+    best = template_candidates(*(template_of(pyramid_of(rgb)) for rgb in pair))[0]
 
     np.testing.assert_allclose(shown(best.to_second, part)[0], (250, 60), atol=8)
 
 
 def test_plain_pictures_are_nowhere():
-    plain = pyramid_of(np.full((60, 80, 3), 40, np.uint8))
+    plain = template_of(pyramid_of(np.full((60, 80, 3), 40, np.uint8)))
 
     assert template_candidates(plain, plain) == []
