@@ -10,8 +10,8 @@ import click
 
 from clipaudit.cli.options import format_option
 
-SETTINGS = "settings.yaml"
 PROFILE = "local"
+SETTINGS = "settings.yaml"
 
 
 @click.command()
@@ -25,6 +25,7 @@ PROFILE = "local"
 @click.option(
     "--sample", type=click.IntRange(min=1), metavar="N", help="Search only N images of DATA."
 )
+@click.option("--caption", metavar="FIELD", help="Field or column of DATA's captions.")
 @click.option("--no-text", is_flag=True, help="Leave out reading the text in pictures.")
 @click.option(
     "--to",
@@ -40,6 +41,7 @@ def audit(
     data: tuple[str, ...],
     against: tuple[str, ...],
     sample: int | None,
+    caption: str | None,
     no_text: bool,
     to: Path,
     cores: str,
@@ -48,9 +50,10 @@ def audit(
 ) -> None:
     """Say what is in training DATA: copies of test images, repeats, captions that spell pictures.
 
-    DATA are tars (webdatasets), patterns such as 'web/{00000..00041}.tar', folders of tars, or
-    folders of pictures with captions in .txt files. Nothing is trained. The settings are written
-    to settings.yaml in the folder --to. Asked again, with more shards too, only what is new is
+    DATA are tars (webdatasets) or Parquet files with images, patterns such as
+    'web/{00000..00041}.tar', folders of these, or folders of images with captions in .txt files or
+    metadata.csv. All are read where they lie. Nothing is trained. The settings are written to
+    settings.yaml in the folder --to. Asked again, with more shards too, only what is new is
     computed.
 
     \b
@@ -62,7 +65,7 @@ def audit(
     from clipaudit.store.store import replace_text
 
     start = time.monotonic()
-    corpora = find_corpora(data, against, to)
+    corpora = find_corpora(data, against, to, caption=caption, settings=to / SETTINGS)
     replace_text(to / SETTINGS, settings_text(corpora, reads_text=not no_text, sample=sample))
     with chdir(to):
         if planned:

@@ -22,6 +22,14 @@ _compare = click.option(
     type=click.IntRange(min=1),
     help="Compare the tars of so many shards, evenly spaced, instead of all.",
 )
+_classes = click.option(
+    "--classes",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Text file with one class name a line, in the order of the labels: use the labels.",
+)
+_caption = click.option(
+    "--caption", metavar="FIELD", help="Field or column of the caption.  [default: found by name]"
+)
 _label_set = click.option(
     "--label-set",
     help="Name of the label set, if the settings have none of the same classes. [default: --name]",
@@ -101,27 +109,43 @@ def _hint(values: Mapping[str, Any]) -> str:
 @imports.command()
 @importer
 @click.argument("places", nargs=-1, required=True, metavar="FOLDER|TAR|PATTERN...")
-@click.option(
-    "--classes",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Text file with one class name a line, in the order of the labels: use the labels.",
-)
+@_caption
+@_classes
 @_label_set
-def tars(
-    places: tuple[str, ...], name: str, classes: Path | None, label_set: str | None
-) -> "Imported":
+def tars(places: tuple[str, ...], name: str, **asked: Any) -> "Imported":  # noqa: ANN401
     """Plain webdataset tars: jpg, png or webp, with txt, json or cls.
 
-    Captions come from .txt or from `caption` or `captions` in .json, labels from .cls or .json.
+    Captions come from .txt or from a field of .json, labels from .cls or .json.
 
     \b
     Example:
       clipaudit import tars data/web --name web --output my.yaml
       clipaudit import tars 'data/pets/{0..3}.tar' --name pets --classes pets.txt
     """
-    from clipaudit.imports.tars import import_tars
+    from clipaudit.imports.plain_shards import import_shards
 
-    return import_tars(places, name, classes=classes, label_set=label_set)
+    return import_shards(places, name, **asked)
+
+
+@imports.command()
+@importer
+@click.argument("places", nargs=-1, required=True, metavar="FOLDER|FILE|PATTERN...")
+@_caption
+@_classes
+@_label_set
+def parquet(places: tuple[str, ...], name: str, **asked: Any) -> "Imported":  # noqa: ANN401
+    """Parquet files with images, as Hugging Face's datasets writes them.
+
+    Captions come from a column of texts, labels from the column `label` or `cls`.
+
+    \b
+    Example:
+      clipaudit import parquet data/food101 --name food --caption text --output my.yaml
+    """
+    from clipaudit.corpora.shards import TABLE
+    from clipaudit.imports.plain_shards import import_shards
+
+    return import_shards(places, name, endings=(TABLE,), **asked)
 
 
 @imports.command()
@@ -160,56 +184,32 @@ def clip_benchmark(folder: Path, name: str, label_set: str | None) -> "Imported"
 @importer
 @_folder
 @click.option(
-    "--write-shards",
-    "shards",
-    type=click.Path(path_type=Path),
-    help="Folder to write tars with a copy of every picture to.",
+    "--lists",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for the lists of the images.  [default: data/NAME]",
 )
 @click.option("--classes", is_flag=True, help="The uppermost folders are classes.")
 @_label_set
 @click.option(
-    "--per-shard",
+    "--per-list",
     type=click.IntRange(min=1),
     default=1000,
     show_default=True,
-    help="Pictures of a tar.",
+    help="Images of a list, which is read as a shard.",
 )
-def picture_folder(
-    folder: Path,
-    name: str,
-    shards: Path | None,
-    classes: bool,
-    label_set: str | None,
-    per_shard: int,
-) -> "Imported":
-    """A folder of pictures, with captions in .txt beside them or classes as folders.
+def image_folder(folder: Path, name: str, lists: Path | None, **asked: Any) -> "Imported":  # noqa: ANN401
+    """A folder of images, which are read where they lie: lists of them are written.
 
-    clipaudit reads pictures from tars: --write-shards copies them, and nothing is copied without.
+    Captions come from .txt beside the images or from metadata.csv or metadata.jsonl, with --classes
+    from the folders. The same command again lists what is new.
 
     \b
     Example:
-      clipaudit import folder photos --name photos --classes --write-shards data/photos
+      clipaudit import folder photos --name photos --classes --output my.yaml
     """
-    from clipaudit.imports.picture_folder import find_pictures, import_folder
+    from clipaudit.imports.image_folder import import_folder
 
-    if shards is None:
-        count, size = 0, 0
-        for path in find_pictures(folder):
-            count, size = count + 1, size + path.stat().st_size
-        raise click.UsageError(
-            f"--write-shards is missing: {count:,} pictures of {size:,} bytes are to be copied "
-            "into tars, since clipaudit reads no loose pictures. Name the folder for them."
-        )
-    force = click.get_current_context().params["force"]
-    return import_folder(
-        folder,
-        name,
-        shards,
-        classes=classes,
-        label_set=label_set,
-        per_shard=per_shard,
-        force=force,
-    )
+    return import_folder(folder, name, lists or Path("data") / name, **asked)
 
 
 @imports.command("clip-retrieval")

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from clipaudit.config.corpora import Corpus
+from clipaudit.corpora.shards import is_tar
 from clipaudit.errors import ConfigError
 from clipaudit.remote.urls import is_url
 
@@ -70,6 +71,9 @@ def check_blurred(run: "Settings", name: str, corpus: Corpus) -> None:
         raise ValueError(f"{where}: {source} is blurred itself; name the corpus it is made of")
     if run.is_remote(source):
         raise ValueError(f"{where}: {source} is remote; copy its shards here to blur them")
+    odd = next((path for path in run.shards(source) if not is_tar(path)), None)
+    if odd is not None and run.corpora[source].metadata is None:
+        raise ValueError(f"{where}: {source} has {odd}; only tars are blurred: export it as tars")
     own, count = run.shards(name), len(run.shards(source))
     if own != [f"data/blurred/{name}/{number:05d}.tar" for number in range(count)]:
         raise ValueError(

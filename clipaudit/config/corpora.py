@@ -102,8 +102,8 @@ class Corpus(Section):
 
     shards: str | list[str] | None = Field(
         None,
-        description="tar files, or URLs of some; `{00000..00019}` stands for a range; new ones go "
-        "to the end",
+        description="tars, Parquet files with images, lists of image files (.images), or URLs of "
+        "tars or Parquet files; `{00000..00019}` stands for a range; new ones go to the end",
     )
     metadata: Metadata | None = Field(
         None, description="instead of shards: Parquet files that list samples without pictures"
@@ -129,6 +129,17 @@ class Corpus(Section):
         "text",
         description="from .txt or json; several of each picture, as in COCO, from the list "
         "`captions` in json or the lines of .txt; from the class by its template; or not needed",
+    )
+    caption_field: str = Field(
+        "caption",
+        min_length=1,
+        description="`captions: text` without .txt: the field of the JSON, or the column of a "
+        "Parquet file, that holds the caption",
+    )
+    may_lack_captions: bool = Field(
+        False,
+        description="keep images without a caption, for audits of images; a model cannot be "
+        "trained on them",
     )
     labels: Name | None = Field(None, description="a name under `label_sets`: labels are needed")
     classes: list[int] | None = Field(

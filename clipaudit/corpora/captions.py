@@ -1,9 +1,9 @@
 """What a sample's caption and label are, by the corpus's configuration.
 
-Text corpora carry a caption (`.txt`, else `caption` in the JSON), or several (`captions` in the
-JSON, a list, else the lines of `.txt`), as COCO does; labelled ones a class number (`.cls`, else
-`cls` or `label` in the JSON) from which a caption can be made, "a photo of a {}" in Mayilvahanan et
-al. (https://arxiv.org/abs/2310.09562). Standard library only.
+Text corpora carry a caption (`.txt`, else a field of the JSON, `caption` unless another is named),
+or several (`captions` in the JSON, a list, else the lines of `.txt`), as COCO does; labelled ones a
+class number (`.cls`, else `cls` or `label` in the JSON) from which a caption can be made, "a photo
+of a {}" in Mayilvahanan et al. (https://arxiv.org/abs/2310.09562). Standard library only.
 """
 
 import json
@@ -37,6 +37,7 @@ class Captioning:
     source: Source = "text"
     template: str = "a photo of a {}"
     classes: tuple[str, ...] = ()
+    field: str = "caption"  # of the JSON
 
     def __post_init__(self) -> None:
         """Refuse what could not caption a single sample."""
@@ -69,7 +70,7 @@ class Captioning:
         text = (
             _text(members["txt"])
             if "txt" in members
-            else _checked(json_object(members).get("caption"))
+            else _checked(json_object(members).get(self.field))
         )
         return text if text is not None and text.strip() else None
 

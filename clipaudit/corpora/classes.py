@@ -30,13 +30,15 @@ class CaptionSettings:
     source: Source
     template: str | None
     needs_label: bool
+    field: str
+    may_lack: bool
 
     @property
     def needs_caption(self) -> bool:
         """Whether a sample without a caption is of no use."""
-        return self.source != "none"
+        return self.source != "none" and not self.may_lack
 
     def captioning(self, classes: Path | None) -> Captioning:
         """Return how captions are made, with the class names of a file if there are labels."""
         names = read_classes(classes) if classes else ()
-        return Captioning(self.source, self.template or Captioning.template, names)
+        return Captioning(self.source, self.template or Captioning.template, names, self.field)

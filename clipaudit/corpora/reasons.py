@@ -14,6 +14,11 @@ TOO_LARGE = "sample too large"  # more bytes than one sample may have
 TRUNCATED = "truncated tar"  # the tar ends within the sample or without its end marker
 DAMAGED = "damaged tar"  # what follows the sample's last readable member is no tar
 
+# found while listing a folder, or while reading rows of Parquet
+UNREADABLE = "unreadable file"
+OUTSIDE = "link out of the folder"
+DAMAGED_ROWS = "damaged row group"
+
 # found while reading rows that list samples without pictures, where keys may repeat, too
 NO_KEY = "no key"
 

@@ -80,7 +80,7 @@ def seal(corpora: Sequence[CorpusToSeal]) -> bytes:
     """
     header = json.dumps(
         [
-            {"name": c.name, "shards": len(c.shards), "captioning": asdict(c.captioning)}
+            {"name": c.name, "shards": len(c.shards), "captioning": _stated(c.captioning)}
             for c in corpora
         ],
         sort_keys=True,
@@ -176,8 +176,16 @@ def _count(shard: ShardToSeal) -> int:
     return bits.bit_count()
 
 
+def _stated(captioning: Captioning) -> dict[str, object]:
+    """Return a captioning's fields; the one that came later only where it differs."""
+    stated = asdict(captioning)
+    if captioning.field == Captioning.field:
+        del stated["field"]
+    return stated
+
+
 def _corpora(header: bytes) -> Iterator[SealedCorpus]:
     for corpus in json.loads(header):
         fields = corpus["captioning"]
-        captioning = Captioning(fields["source"], fields["template"], tuple(fields["classes"]))
+        captioning = Captioning(**{**fields, "classes": tuple(fields["classes"])})
         yield SealedCorpus(corpus["name"], corpus["shards"], captioning)

@@ -1,9 +1,11 @@
-"""What a sample is, and its row number: the one reading of webdataset shards.
+"""What a sample is, and its row number: the one reading of shards, whatever their format.
 
-A sample is a run of consecutive members that share their path up to the first dot of the file name
-(as webdataset groups); its row is its 0-based position in the tar, counted before any drop. Index,
-training and `clipaudit stream` all count with this module. Directories, files without an extension,
-dot files and webdataset's `__meta__` members belong to no sample. Standard library only.
+A shard is a tar as webdataset writes them, a Parquet file with images (`image_tables`), or a list
+of image files (`image_lists`); the ending of its name tells. In a tar, a sample is a run of
+consecutive members that share their path up to the first dot of the file name (as webdataset
+groups); its row is its 0-based position in the tar, counted before any drop. Directories, files
+without an extension, dot files and webdataset's `__meta__` members belong to no sample. Index,
+training and `clipaudit stream` all count with this module. Standard library only, but for Parquet.
 """
 
 import io
@@ -21,7 +23,7 @@ from clipaudit.corpora.reasons import (
     NOT_A_FILE,
     TOO_LARGE,
 )
-from clipaudit.corpora.tarmembers import BrokenTar, Head, TarReader
+from clipaudit.corpora.tarmembers import BLOCK, BrokenTar, Head, TarReader, member_head
 from clipaudit.errors import InputError
 from clipaudit.remote.stubs import SUFFIX as STUB
 from clipaudit.remote.stubs import open_stub
@@ -29,6 +31,7 @@ from clipaudit.remote.stubs import open_stub
 IMAGE_EXTENSIONS = ("jpg", "png", "jpeg", "webp")  # open_clip_train's order: the first one counts
 MAX_SAMPLE_BYTES = 1 << 28  # 256 MiB: the largest image that Pillow opens unasked, uncompressed RGB
 MAX_NAME_BYTES = 4096  # PATH_MAX of Linux
+LIST, TABLE = ".images", ".parquet"  # endings of shards that are no tars
 _BUFFER_BYTES = 1 << 20  # read from the disk at once: speed, never results
 
 _HOSTILE = re.compile(
@@ -52,6 +55,9 @@ class RawSample(NamedTuple):
     members: Mapping[str, bytes]
     fault: str | None
     detail: str
+
+
+Reader = Callable[[Path, Callable[[int], bool] | None], Iterator[RawSample]]
 
 
 class Member(NamedTuple):
@@ -98,19 +104,57 @@ def raw_samples(path: Path, wanted: Callable[[int], bool] | None = None) -> Iter
     A tar that is cut or damaged ends with the sample that was being read, as a faulty row: nothing
     after it can be known. A file that is no tar at all raises InputError.
     """
+    read = _reader(path)
+    if read is not None:
+        yield from read(path, wanted)
+        return
     for group in sample_groups(path, wanted):
         members = {member.extension: member.data[: member.size] for member in group.members}
         yield RawSample(group.row, shown(group.name), members, group.fault, group.detail)
 
 
 def sample_groups(path: Path, wanted: Callable[[int], bool] | None = None) -> Iterator[Group]:
-    """Yield what `raw_samples` yields as blocks of the tar, for copying."""
+    """Yield what `raw_samples` yields as blocks of a tar, for copying.
+
+    Of another format they are made: the name is the number of the row.
+    """
+    read = _reader(path)
+    if read is not None:
+        yield from map(_as_group, read(path, wanted))
+        return
     try:
         file, size = open_shard(path)
         with file:
             yield from _groups(TarReader(file, size), path, wanted)
     except OSError as error:
         raise InputError(f"{path}: reading failed: {error}. Check the disk, then rerun.") from error
+
+
+def is_tar(path: Path | str) -> bool:
+    """Return whether a shard is read as a tar: it has none of the other formats' endings."""
+    return not os.fspath(path).removesuffix(STUB).lower().endswith((LIST, TABLE))
+
+
+def _reader(path: Path) -> Reader | None:
+    """Return what reads the samples of a shard; None: it is a tar. Imported when one is met."""
+    if is_tar(path):
+        return None
+    if path.name.endswith(LIST):
+        from clipaudit.corpora.image_lists import listed_samples
+
+        return listed_samples
+    from clipaudit.corpora.image_tables import table_samples
+
+    return table_samples
+
+
+def _as_group(raw: RawSample) -> Group:
+    name = b"%09d" % raw.row
+    group = Group(raw.row, name, fault=raw.fault, detail=raw.detail)
+    for extension, data in raw.members.items():
+        blocks = member_head(name + b"." + extension.encode(), len(data))
+        group.members.append(Member(extension, blocks, data + bytes(-len(data) % BLOCK), len(data)))
+    return group
 
 
 def open_shard(path: Path) -> tuple[io.BufferedIOBase, int | None]:

@@ -171,6 +171,15 @@ class TarReader:
         return f"{count} bytes of the last member are missing"
 
 
+def member_head(name: bytes, size: int) -> bytes:
+    """Return the header of a plain file of so many bytes: PAX, which is ustar for short names."""
+    from tarfile import PAX_FORMAT, TarInfo  # only here: most shards have their headers
+
+    info = TarInfo(name.decode("utf-8", "surrogateescape"))
+    info.size = size
+    return info.tobuf(PAX_FORMAT, "utf-8", "surrogateescape")
+
+
 def _check_sum(block: bytes, start: int) -> None:
     """Refuse a block whose header sum is wrong.
 

@@ -1,26 +1,36 @@
-"""What `clipaudit audit` is asked about: tars and folders as corpora, and settings to audit them.
+"""What `clipaudit audit` is asked about: shards and folders as corpora, and settings to audit them.
 
-Tars are read where they lie. A folder of pictures is packed into tars first (`picture_folder`).
+All of it is read where it lies; of a folder of images, lists are written (`image_folder`).
 """
 
+import hashlib
 import itertools
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from clipaudit.config.audits import AskedData, audits
-from clipaudit.corpora.captions import Captioning
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.corpora.captions import json_object
+from clipaudit.corpora.parts import expand_shards
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.corpora.shards import raw_samples
-from clipaudit.errors import InputError
+from clipaudit.errors import ConfigError, InputError
 from clipaudit.imports.blocks import block_text, file_patterns
-from clipaudit.imports.picture_folder import import_folder
+from clipaudit.imports.image_folder import list_folder
+from clipaudit.imports.plain_shards import find_shards
 from clipaudit.imports.recognition import recognise
-from clipaudit.imports.tars import find_tars
+from clipaudit.imports.text_fields import TextFields
 from clipaudit.plaindata import Json
+from clipaudit.plaintext import plain
+from clipaudit.remote.digests import RemoteDigests
+from clipaudit.remote.urls import check_url, is_url
+from clipaudit.store.store import Store
 
 TRAIN = "train"
+_MAY_LACK = {"may_lack_captions": True}  # audits of images need none
 LOOKED_AT = 20  # samples of the first shard, for captions
 # Parts of a corpus at most, each a job of every step. Not by cores, and doubling: a tar more or
 # another machine seldom cuts parts anew.
@@ -28,27 +38,37 @@ PARTS = 200
 
 
 def find_corpora(
-    data: Sequence[str], against: Sequence[str], to: Path
+    data: Sequence[str],
+    against: Sequence[str],
+    to: Path,
+    *,
+    caption: str | None = None,
+    settings: Path | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Return the sections of the training corpus and of each test set, by name; paths are absolute.
 
-    `data` are tars, patterns of tars with braces, folders of tars, and folders of pictures, which
-    are packed below the folder `to`; each of `against` is one test set, named after it. InputError
-    for what is none of these, for what is not there, and for a folder that holds `to`.
+    `data` are tars and Parquet files, patterns and URLs of these, folders of them, and folders of
+    images, whose lists are written below the folder `to`; each of `against` is one test set,
+    named after it. `caption` is the field of the captions, if it is named; `settings` are those of
+    the last time. InputError for what is none of these, for what is not there, and for a folder
+    that holds `to`.
     """
     around = [
-        each for each in (*data, *against) if to.resolve().is_relative_to(Path(each).resolve())
+        each
+        for each in (*data, *against)
+        if not is_url(each) and to.resolve().is_relative_to(Path(each).resolve())
     ]
     if around:
         raise InputError(
             f"{around[0]}: holds {to}, which is written while it is read. Name another folder by "
             "--to, or what lies below this one."
         )
-    packed = to.absolute() / "packed"
-    found = {TRAIN: _corpus(data, packed / TRAIN)}
+    earlier = _earlier(settings) if settings else {}
+    found = {TRAIN: _corpus(data, to.absolute(), TextFields(caption), earlier.get(TRAIN, []))}
     for each in against:
         name = _name(each, found)
-        found[name] = {**_corpus([each], packed / name), "captions": "none"}
+        corpus = _corpus([each], to.absolute(), None, earlier.get(name, []))
+        found[name] = {**corpus, "captions": "none"}
     return found
 
 
@@ -57,7 +77,7 @@ def settings_text(corpora: Mapping[str, Json], *, reads_text: bool, sample: int 
     asked = AskedData(
         TRAIN,
         tuple(name for name in corpora if name != TRAIN),
-        corpora[TRAIN]["captions"] == "text",
+        corpora[TRAIN]["captions"] != "none",
         reads_text,
         sample,
     )
@@ -75,39 +95,75 @@ _HEAD = """\
 """
 
 
-def _corpus(arguments: Sequence[str], packed: Path) -> dict[str, Any]:
-    places = [_place(each, packed / str(number)) for number, each in enumerate(arguments)]
-    shards = [str(tar.absolute()) for tar in find_tars(places)]
+def _earlier(settings: Path) -> dict[str, list[str]]:
+    """Return the shards of each corpus, as the settings named them the last time."""
+    try:
+        corpora = parse_settings(read_settings(settings)).corpora
+    except (OSError, ConfigError):  # there are none, or none of this version: a new order, then
+        return {}
+    return {name: expand_shards(corpus.shard_patterns) for name, corpus in corpora.items()}
+
+
+def _corpus(
+    arguments: Sequence[str], to: Path, texts: TextFields | None, earlier: Sequence[str]
+) -> dict[str, Any]:
+    """Return the section of a corpus; `texts` takes the texts of samples of each argument.
+
+    Shards that were there `earlier` keep their order, so that only new ones are read.
+    """
+    shards: list[str] = []
+    for argument in arguments:
+        here = _shards(argument, to)
+        if texts is not None:
+            _look(_file(here[0], to), texts)
+        shards += here
+    if texts is not None and texts.named is not None and not texts.captioned:
+        raise InputError(
+            f"--caption {plain(texts.named)}: no text in it in the first samples of "
+            f"{plain(arguments[0])}; texts are in: {', '.join(map(plain, texts.texts)) or 'none'}."
+        )
+    there = set(shards)
+    shards = [*dict.fromkeys([*(each for each in earlier if each in there), *shards])]
     size = 1
     while len(shards) > PARTS * size:
         size *= 2
     return {
         "shards": file_patterns(shards),
         "shards_per_part": size,
-        "captions": "text" if _has_captions(Path(shards[0])) else "none",
+        **({} if texts is None or not texts.captioned else _MAY_LACK),
+        **({} if texts is None else texts.settings),
     }
 
 
-def _place(argument: str, packed: Path) -> str:
-    """Return where an argument's tars lie: a folder of pictures is packed into tars first."""
+def _shards(argument: str, to: Path) -> list[str]:
+    """Return the shards of an argument: files, URLs, or lists of the images of a folder."""
+    if is_url(argument):
+        check_url(argument)
+        return expand_shards(argument)
     folder = Path(argument)
-    if not folder.is_dir() or recognise(folder) != "folder":
-        return argument
-    packed.parent.mkdir(parents=True, exist_ok=True)
-    import_folder(folder, TRAIN, packed, force=packed.exists())
-    return str(packed)
+    if folder.is_dir() and recognise(folder) == "folder":
+        digest = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:12]
+        return [str(path) for path in list_folder(folder, to / "lists" / digest).lists]
+    return [str(path.absolute()) for path in find_shards([argument])]
 
 
-def _has_captions(shard: Path) -> bool:
-    """Return whether one of the first samples of a shard has a caption."""
-    captioning = Captioning("text")
-    for sample in itertools.islice(raw_samples(shard), LOOKED_AT):
+def _file(shard: str, to: Path) -> Path:
+    """Return what a shard is read from: of a remote one, the stub, once it is in the cache."""
+    if not is_url(shard):
+        return Path(shard)
+    remote = RemoteDigests(Store(to / "store"))
+    return remote.stub(remote.digest(shard))
+
+
+def _look(shard: Path, texts: TextFields) -> None:
+    """Count the texts of the first samples of a shard, by field."""
+    for sample in itertools.islice(raw_samples(shard, range(LOOKED_AT).__contains__), LOOKED_AT):
         try:
-            if captioning.caption(sample.members) is not None:
-                return True
+            text = sample.members.get("txt")
+            fields = json_object(sample.members)
         except Unusable:
-            continue
-    return False
+            continue  # the index drops it and says why
+        texts.add(None if text is None else text.decode("utf-8", "replace"), fields)
 
 
 def _name(argument: str, taken: Mapping[str, object]) -> str:

@@ -1,9 +1,10 @@
 """Which importer reads what lies in a folder."""
 
+import os
 import re
 from pathlib import Path
 
-from clipaudit.corpora.shards import IMAGE_EXTENSIONS
+from clipaudit.corpora.shards import IMAGE_EXTENSIONS, TABLE
 from clipaudit.errors import InputError
 from clipaudit.evaluation.suite_folders import CLASS_FILE
 
@@ -31,10 +32,12 @@ def recognise(folder: Path) -> str | None:
     if any(re.fullmatch(r"\d+_stats\.json", name, re.ASCII) for name in names):
         return "img2dataset"
     pictures = tuple(f".{extension}" for extension in IMAGE_EXTENSIONS)
-    found = None
-    for path in folder.rglob("*"):
-        if path.name.endswith(TAR_ENDINGS):
+    images = tables = 0
+    for _, _, files in os.walk(folder):
+        if any(name.endswith(TAR_ENDINGS) for name in files):
             return "tars"
-        if path.name.lower().endswith(pictures):
-            found = "folder"
-    return found
+        images += sum(name.lower().endswith(pictures) for name in files)
+        tables += sum(name.endswith(TABLE) for name in files)
+    if tables > images:  # a few images may illustrate a data set
+        return "parquet"
+    return "folder" if images else None

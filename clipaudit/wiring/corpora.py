@@ -177,6 +177,8 @@ class CorpusFiles:
         return {
             "source": settings.captions,
             "template": labels.caption_template if labels else None,
+            "field": settings.caption_field,
+            "may_lack": settings.may_lack_captions,
             "needs_label": settings.labels is not None,
         }
 

@@ -3,6 +3,8 @@
 import io
 import tarfile
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -71,18 +73,37 @@ def test_test_sets_are_named_after_what_they_lie_in(data):
     }  # fmt: skip
 
 
-def test_pictures_in_a_folder_are_packed(data):
+def test_images_in_a_folder_are_listed_not_copied(data):
     found = settings(data, ["pictures"])
 
-    assert found["corpora"]["train"]["shards"] == f"{data}/audit/packed/train/0/00000.tar"
+    (path,) = (data / "audit/lists").glob("*/*.images")
+    assert found["corpora"]["train"]["shards"] == str(path)
+    assert "one.png" in path.read_text()
+
+
+def test_parquet_files_are_taken_with_their_column_of_texts(data):
+    table = pa.table({"image": [png()], "prompt": ["a red square"], "id": ["7"]})
+    pq.write_table(table, data / "pictures/0.parquet")
+    pq.write_table(table, data / "pictures/1.parquet")
+    found = settings(data, ["pictures"])["corpora"]["train"]
+
+    assert found["shards"] == f"{data}/pictures/{{0..1}}.parquet"
+    assert (found["captions"], found["caption_field"]) == ("text", "prompt")
+
+
+def test_a_field_without_texts_is_refused(data):
+    corpora = [str(data / "web")], [], data / "audit"
+
+    with pytest.raises(InputError, match=r"--caption alt: no text in it .* texts are in: txt"):
+        find_corpora(*corpora, caption="alt")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["gone"], "gone: no tars. Name a folder"),
+        (["gone"], "gone: no shards. Name a folder"),
         (["pictures/cats/one.png"], "one.png: not a readable tar"),
-        (["web/{00000..00002}.tar"], "1 of 3 tars are not there, first .*00002"),
+        (["web/{00000..00002}.tar"], "1 of 3 shards are not there, first .*00002"),
     ],
 )
 def test_what_is_no_data_is_told(data, arguments, message):
@@ -102,4 +123,4 @@ def test_an_error_is_one_message(tmp_path, monkeypatch):
     done = CliRunner().invoke(commands, ["audit", "empty"])
 
     assert done.exit_code == 1
-    assert done.output.startswith("Error: empty: no tars. Name a folder")
+    assert done.output.startswith("Error: empty: no shards. Name a folder")

@@ -5,10 +5,12 @@ import sys
 import tarfile
 
 import pytest
-from sealedstore import PHOTO, TEXT, labelled_shard, put, text_shard, write_tar
+from sealedstore import PHOTO, TEXT, labelled_shard, picture, put, text_shard, write_tar
 
 from clipaudit.cli.stream import main
 from clipaudit.corpora.captions import Captioning
+from clipaudit.corpora.shards import raw_samples
+from clipaudit.imports.image_folder import list_folder
 
 COMMAND = [sys.executable, "-m", "clipaudit.cli.stream"]
 
@@ -270,3 +272,19 @@ def test_a_full_disk_is_reported(store, tmp_path):
 
     assert done.returncode == 1
     assert b"Error: standard output: No space left" in done.stderr
+
+
+def test_listed_images_are_streamed_as_a_tar(store, tmp_path, capsysbinary):
+    for name in ("a.b.jpg", "c.jpg", "d.jpg"):
+        (tmp_path / "images").mkdir(exist_ok=True)
+        (tmp_path / "images" / name).write_bytes(picture(len(name)))
+    (tmp_path / "images/d.txt").write_text("a red square")
+    (path,) = list_folder(tmp_path / "images", tmp_path / "lists").lists
+    digest = put(store, (Captioning("none"), [(path, 3, {0, 2})]))
+
+    assert main([digest, "0"]) == 0
+
+    (tmp_path / "out.tar").write_bytes(capsysbinary.readouterr().out)
+    first, second = raw_samples(tmp_path / "out.tar")
+    assert (first.key, first.members["jpg"]) == ("000000000", picture(7))
+    assert (second.key, second.members["txt"]) == ("000000002", b"a red square")

@@ -37,7 +37,6 @@ EXCEPTIONS = {
     ),  # reads a member's bytes; nothing lands on disk
     ("clipaudit/config/loading.py", "yaml.load"),  # by a safe loader: see below
     ("clipaudit/demo/shard_writer.py", "tarfile.open"),  # writes
-    ("clipaudit/imports/picture_folder.py", "tarfile.open"),  # writes
 }
 
 

@@ -10,17 +10,21 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from clipaudit.corpora.shards import first_image, raw_samples
+
 ROOT = Path(__file__).parents[2]
-COMMAND = [sys.executable, "-c", "from clipaudit.cli import main; main()", "audit", "data/web"]
+COMMAND = [sys.executable, "-c", "from clipaudit.cli import main; main()", "audit"]
+DATA = ["data/web", "data/loose", "data/table.parquet"]  # a tar, a folder of images, a table
 OPTIONS = ["--against", "data/val", "--no-text", "--format", "json"]
 
 
 def start(folder):
     return subprocess.Popen(
-        COMMAND + OPTIONS,
+        COMMAND + DATA + OPTIONS,
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
@@ -46,8 +50,8 @@ def planted(folder):
     """How many test images the truth tables beside the shards say that there are copies of."""
     rows = [
         row
-        for shard in (folder / "data/web").glob("*.tar")
-        for row in pq.read_table(shard.with_suffix(".truth.parquet")).to_pylist()
+        for number in range(4 - (folder / "late.tar").exists())
+        for row in pq.read_table(folder / f"data/web/{number:05d}.truth.parquet").to_pylist()
     ]
     return len({row["duplicate_of_row"] for row in rows if row["duplicate_of_corpus"] == "val"})
 
@@ -59,12 +63,23 @@ def computed(folder):
 
 @pytest.fixture
 def data(made_once, tmp_path):
-    """A folder with the first shards of a made world, and one more beside them."""
+    """Three shards of a made world as a tar, a folder and a table; a fourth one beside them."""
     made = made_once(
         "copied", config="config/micro_copies.yaml", target="all_tables all_figures report"
     )
     shutil.copytree(made.folder / "data/micro_copies", tmp_path / "data")
     (tmp_path / "data/web/00003.tar").rename(tmp_path / "late.tar")
+    first, second = (tmp_path / f"data/web/0000{number}.tar" for number in (1, 2))
+    for sample in raw_samples(first):
+        path = tmp_path / f"data/loose/{sample.key[-1]}/{sample.key}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(first_image(sample.members))
+        path.with_suffix(".txt").write_bytes(sample.members["txt"])
+    images = [first_image(sample.members) for sample in raw_samples(second)]
+    texts = [sample.members["txt"].decode() for sample in raw_samples(second)]
+    pq.write_table(pa.table({"image": images, "text": texts}), tmp_path / "data/table.parquet")
+    for tar in (first, second):
+        tar.unlink()
     return tmp_path
 
 

@@ -1,4 +1,4 @@
-"""Plain webdataset tars as a corpus, where they lie: what the first samples of each tar have."""
+"""Webdataset tars, or Parquet files with images, as a corpus: what their first samples have."""
 
 import glob
 import re
@@ -12,61 +12,79 @@ from clipaudit.corpora.captions import Captioning, json_object
 from clipaudit.corpora.classes import read_classes
 from clipaudit.corpora.parts import expand_shards
 from clipaudit.corpora.reasons import BAD_LABEL, NO_LABEL, Unusable
-from clipaudit.corpora.shards import IMAGE_EXTENSIONS, RawSample, first_image, raw_samples
+from clipaudit.corpora.shards import IMAGE_EXTENSIONS, TABLE, RawSample, first_image, raw_samples
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
 from clipaudit.imports.recognition import TAR_ENDINGS
+from clipaudit.imports.text_fields import TXT, TextFields
 from clipaudit.plaintext import plain
 from clipaudit.remote.urls import is_url
 
-TRIED_SAMPLES = 100  # of each tar: the workflow's index reads all
+TRIED_SAMPLES = 100  # of each shard: the workflow's index reads all
 
 
 @dataclass
 class _Seen:
     """What the tried samples have: how many have each member, picture, caption and label."""
 
-    samples: int = 0  # of all tars, tried or not
+    texts: TextFields
+    samples: int = 0  # of all shards, tried or not
     tried: int = 0
     members: Counter[str] = field(default_factory=Counter)
-    fields: Counter[str] = field(default_factory=Counter)  # of JSON
     has: Counter[str] = field(default_factory=Counter)
     fault: str = ""  # the first sample that cannot be used
     bad_label: str = ""  # the first whose label is missing or wrong
 
 
-def import_tars(
-    places: Sequence[str], name: str, *, classes: Path | None = None, label_set: str | None = None
+def import_shards(
+    places: Sequence[str],
+    name: str,
+    *,
+    endings: Sequence[str] = TAR_ENDINGS,
+    caption: str | None = None,
+    classes: Path | None = None,
+    label_set: str | None = None,
 ) -> Imported:
-    """Return the block of corpus `name` for tars, and with `classes` that of its label set.
+    """Return the block of corpus `name` for shards, and with `classes` that of its label set.
 
-    `places` are folders, files, and patterns with `*` or `{0..9}`. Captions come from `.txt` or
-    `caption` in the JSON, several from `captions`; labels from `.cls`, or `cls` or `label` in the
-    JSON, if a file of `classes` names them. Raise InputError where there are no tars, where none
-    has a picture, and for labels that are not among the classes.
+    `places` are folders, below which files with one of the `endings` count, files, and patterns
+    with `*` or `{0..9}`. Captions come from `.txt`, or from a field of the JSON (of Parquet: a
+    column), which is `caption` if given, else one that is called as captions are; several from a
+    list `captions`. Labels come from `.cls`, or `cls` or `label` in the JSON, if a file of
+    `classes` names them. Raise InputError where there are no shards, where none has a picture or
+    the `caption` that is named, and for labels that are not among the classes.
     """
-    tars = find_tars(places)
+    tars = find_shards(places, endings)
     reader = Captioning("class", classes=read_classes(classes)) if classes else Captioning()
-    seen = _Seen()
+    seen = _Seen(TextFields(caption))
     for tar in tars:
         _look(tar, seen, reader)
+    if caption and not seen.texts.captioned:
+        raise InputError(
+            f"{tars[0]} and on: no text in {plain(caption)!r} in {seen.tried:,} samples tried; "
+            f"texts are in: {_listed(seen.texts.texts)}. Name one of these by --caption."
+        )
     if not seen.has["picture"]:
         raise InputError(
-            f"{tars[0]} and on: {len(tars):,} tars, {seen.tried:,} samples tried, none with a "
-            f"picture (.{', .'.join(IMAGE_EXTENSIONS)}); found: {_listed(seen.members)}. Name tars "
-            "of pictures."
+            f"{tars[0]} and on: {len(tars):,} shards, {seen.tried:,} samples tried, none with a "
+            f"picture (.{', .'.join(IMAGE_EXTENSIONS)}); found: {_listed(seen.members)}. Name "
+            "shards of pictures."
         )
     if classes and seen.bad_label:
         raise InputError(
             f"{seen.bad_label}, where each sample needs the number of a class of {classes}. "
             "Correct the file of classes, or leave --classes out."
         )
-    several, text = seen.has["several captions"], seen.has["caption"]
+    captions = seen.texts.settings
+    if seen.has["several captions"]:
+        captions = {"captions": "texts"}
+    elif classes and not seen.texts.captioned:
+        captions = {"captions": "class"}
     size, parts = part_size(len(tars), seen.samples)
     corpus: dict[str, Any] = {
         "shards": file_patterns([str(tar) for tar in tars]),
         "shards_per_part": size,
-        "captions": "texts" if several else "text" if text else "class" if classes else "none",
+        **captions,
     }
     blocks: dict[str, dict[str, Any]] = {"corpora": {name: corpus}}
     if classes:
@@ -75,8 +93,10 @@ def import_tars(
     return Imported(blocks, [*_notes(len(tars), seen, classes), parts])
 
 
-def find_tars(places: Sequence[str]) -> list[Path]:
-    """Return the tars that folders, files and patterns name; of each place in numeric order."""
+def find_shards(
+    places: Sequence[str], endings: Sequence[str] = (*TAR_ENDINGS, TABLE)
+) -> list[Path]:
+    """Return the shards that folders, files and patterns name; of each place in numeric order."""
     found: dict[Path, None] = {}
     for place in places:
         if is_url(place):
@@ -84,8 +104,10 @@ def find_tars(places: Sequence[str]) -> list[Path]:
                 f"{place}: a URL; imports read local files. Write it under `shards` of a corpus."
             )
         if Path(place).is_dir():
-            within = (path for path in Path(place).rglob("*") if path.is_file())
-            here = [path for path in within if path.name.endswith(TAR_ENDINGS)]
+            within = [path for path in Path(place).rglob("*") if path.is_file()]
+            # Parquet beside tars says what is in the tars
+            kinds = [ending for ending in endings if ending in TAR_ENDINGS], endings
+            here = next(filter(None, (_ending(within, tuple(kind)) for kind in kinds)), [])
         elif Path(place).exists():
             here = [Path(place)]
         elif "{" in place:
@@ -94,18 +116,22 @@ def find_tars(places: Sequence[str]) -> list[Path]:
             if here and len(here) < len(named):
                 gone = next(path for path in named if path not in here)
                 raise InputError(
-                    f"{place}: {len(named) - len(here):,} of {len(named):,} tars are not there, "
+                    f"{place}: {len(named) - len(here):,} of {len(named):,} shards are not there, "
                     f"first {gone}. Fetch them, or name those that are there."
                 )
         else:
             here = [Path(path) for path in glob.glob(place, recursive=True)]
         if not here:
             raise InputError(
-                f"{place}: no tars. Name a folder with files that end in {', '.join(TAR_ENDINGS)}, "
+                f"{place}: no shards. Name a folder with files that end in {', '.join(endings)}, "
                 "or such files."
             )
         found |= dict.fromkeys(sorted(here, key=_by_number))
     return list(found)
+
+
+def _ending(paths: Sequence[Path], endings: tuple[str, ...]) -> list[Path]:
+    return [path for path in paths if path.name.endswith(endings)]
 
 
 def _by_number(path: Path) -> list[tuple[int, str]]:
@@ -141,9 +167,10 @@ def _count(raw: RawSample, seen: _Seen, reader: Captioning) -> None:
     if raw.fault is not None:
         raise Unusable(raw.fault, raw.detail)
     fields = json_object(raw.members)
-    seen.fields.update(key for key, value in fields.items() if isinstance(value, str))
     seen.has["picture"] += first_image(raw.members) is not None
-    seen.has["caption"] += Captioning("text").caption(raw.members) is not None
+    Captioning("text").caption(raw.members)  # raises for what is no text
+    text = raw.members.get("txt")
+    seen.texts.add(None if text is None else text.decode(), fields)
     seen.has["several captions"] += isinstance(fields.get("captions"), list)
     label = reader.label(raw.members)
     seen.has["label"] += label is not None
@@ -152,17 +179,20 @@ def _count(raw: RawSample, seen: _Seen, reader: Captioning) -> None:
 
 
 def _notes(tars: int, seen: _Seen, classes: Path | None) -> list[str]:
+    seen.has["caption"] = seen.texts.captioned
     counts = ", ".join(
         f"{seen.has[what]:,} have {what if what.startswith('several') else f'a {what}'}"
         for what in ("picture", "caption", "several captions", "label")
         if seen.has[what] or what == "picture"
     )
-    notes = [f"{tars:,} tars, {seen.samples:,} samples; of {seen.tried:,} tried, {counts}"]
+    notes = [f"{tars:,} shards, {seen.samples:,} samples; of {seen.tried:,} tried, {counts}"]
     if seen.fault:
         notes.append(f"{seen.has['fault']:,} of those cannot be used, first {plain(seen.fault)}")
-    if seen.fields and not seen.has["caption"] + seen.has["several captions"]:
+    if seen.texts.caption not in (None, TXT, "caption"):
+        notes.append(f"captions are read from {seen.texts.caption!r}; --caption names another")
+    elif seen.texts.texts and not seen.has["caption"] + seen.has["several captions"]:
         notes.append(
-            f"texts in the JSON: {_listed(seen.fields)}; a caption is read from `caption` alone"
+            f"texts in the JSON: {_listed(seen.texts.texts)}; --caption FIELD takes one as caption"
         )
     if seen.has["label"] and not classes:
         notes.append(

@@ -5,8 +5,8 @@ import pytest
 from tinyclip import picture, write_shard
 
 from clipaudit.errors import InputError
-from clipaudit.imports import tars as module
-from clipaudit.imports.tars import find_tars, import_tars
+from clipaudit.imports import plain_shards as module
+from clipaudit.imports.plain_shards import find_shards, import_shards
 
 PICTURE = picture(np.random.default_rng(0))
 
@@ -22,19 +22,21 @@ def put(folder, *samples, name="0.tar"):
 
 
 def block_of(folder, **options):
-    return import_tars([str(folder)], "web", **options).blocks["corpora"]["web"]
+    return import_shards([str(folder)], "web", **options).blocks["corpora"]["web"]
 
 
 def test_tars_of_a_folder_become_a_corpus_in_the_order_of_their_numbers(folder):
     for number in (10, 9, 8):
         put(folder, {"txt": b"a cat"}, {"txt": b"a dog"}, name=f"{number}.tar")
 
-    imported = import_tars([str(folder)], "web")
+    imported = import_shards([str(folder)], "web")
 
     shards = [f"{folder}/{{8..9}}.tar", f"{folder}/10.tar"]
     block = {"shards": shards, "shards_per_part": 3, "captions": "text"}
     assert imported.blocks == {"corpora": {"web": block}}
-    assert imported.notes[0] == "3 tars, 6 samples; of 6 tried, 6 have a picture, 6 have a caption"
+    assert (
+        imported.notes[0] == "3 shards, 6 samples; of 6 tried, 6 have a picture, 6 have a caption"
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,15 +57,17 @@ def test_captions_are_read_from_where_they_are(folder, members, captions):
 def test_texts_of_the_json_that_are_no_caption_are_named(folder):
     put(folder, {"json": json.dumps({"alt": "a cat", "size": 3}).encode()})
 
-    notes = import_tars([str(folder)], "web").notes
-    assert "texts in the JSON: alt; a caption is read from `caption` alone" in notes
+    notes = import_shards([str(folder)], "web").notes
+    assert "texts in the JSON: alt; --caption FIELD takes one as caption" in notes
 
 
 def test_labels_are_used_with_their_classes(folder):
     put(folder, {"cls": b"1"}, {"cls": b"0"})
     (folder / "pets.txt").write_text("cat\ndog\n")
 
-    blocks = import_tars([str(folder)], "web", classes=folder / "pets.txt", label_set="pets").blocks
+    blocks = import_shards(
+        [str(folder)], "web", classes=folder / "pets.txt", label_set="pets"
+    ).blocks
 
     assert blocks["label_sets"] == {"pets": {"classes": f"{folder}/pets.txt"}}
     assert (blocks["corpora"]["web"]["labels"], blocks["corpora"]["web"]["captions"]) == (
@@ -75,7 +79,7 @@ def test_labels_are_used_with_their_classes(folder):
 def test_labels_without_classes_are_said(folder):
     put(folder, {"cls": b"1"})
 
-    notes = import_tars([str(folder)], "web").notes
+    notes = import_shards([str(folder)], "web").notes
     assert (
         "labels are not used: --classes FILE names them, one class a line in their order" in notes
     )
@@ -94,13 +98,15 @@ def test_only_the_first_samples_of_a_tar_are_read_and_all_are_counted(folder, mo
     monkeypatch.setattr(module, "TRIED_SAMPLES", 2)
     put(folder, *[{"txt": b"a cat"}] * 5)
 
-    assert import_tars([str(folder)], "web").notes[0].startswith("1 tars, 5 samples; of 2 tried")
+    assert (
+        import_shards([str(folder)], "web").notes[0].startswith("1 shards, 5 samples; of 2 tried")
+    )
 
 
 def test_samples_that_cannot_be_used_are_counted(folder):
     put(folder, {"txt": b"a cat"}, {"txt": b"\xff"})
 
-    notes = import_tars([str(folder)], "web").notes
+    notes = import_shards([str(folder)], "web").notes
     assert notes[1].startswith(f"1 of those cannot be used, first {folder}/0.tar: row 1, 00001: ")
 
 
@@ -122,22 +128,44 @@ def test_a_file_that_is_no_tar_is_refused(folder):
 def test_folders_files_and_patterns_name_tars(folder, pattern):
     put(folder, {})
 
-    assert find_tars([f"{folder}/{pattern}"]) == [folder / "0.tar"]
+    assert find_shards([f"{folder}/{pattern}"]) == [folder / "0.tar"]
 
 
 def test_a_pattern_of_which_tars_are_missing_is_refused(folder):
     put(folder, {})
 
-    with pytest.raises(InputError, match=r"2 of 3 tars are not there, first .*/1\.tar"):
-        find_tars([f"{folder}/{{0..2}}.tar"])
+    with pytest.raises(InputError, match=r"2 of 3 shards are not there, first .*/1\.tar"):
+        find_shards([f"{folder}/{{0..2}}.tar"])
 
 
 @pytest.mark.parametrize("place", ["", "*.tar", "{0..2}.tar", "0.tar"])
 def test_a_place_without_tars_is_refused(folder, place):
-    with pytest.raises(InputError, match=r"no tars\. Name a folder with files that end in \.tar"):
-        find_tars([f"{folder}/{place}"])
+    with pytest.raises(InputError, match=r"no shards\. Name a folder with files that end in \.tar"):
+        find_shards([f"{folder}/{place}"])
 
 
 def test_a_url_is_refused():
     with pytest.raises(InputError, match="a URL; imports read local files"):
-        find_tars(["https://example.org/0.tar"])
+        find_shards(["https://example.org/0.tar"])
+
+
+def test_captions_are_found_in_a_field_that_is_called_so(folder):
+    put(folder, {"json": b'{"id": "7", "text": "a cat"}'})
+
+    block = block_of(folder)
+    assert (block["captions"], block["caption_field"]) == ("text", "text")
+
+
+def test_a_field_that_is_named_holds_the_captions(folder):
+    put(folder, {"json": b'{"alt": "a cat", "text": "buy now"}'})
+
+    assert block_of(folder, caption="alt")["caption_field"] == "alt"
+    with pytest.raises(InputError, match=r"no text in 'tags' in 1 samples.* in: alt, text"):
+        block_of(folder, caption="tags")
+
+
+def test_parquet_beside_tars_is_no_shard(folder):
+    put(folder, {"txt": b"a cat"})
+    (folder / "0.parquet").write_bytes(b"img2dataset's")
+
+    assert find_shards([str(folder)]) == [folder / "0.tar"]

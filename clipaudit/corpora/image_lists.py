@@ -1,0 +1,90 @@
+"""Lists of image files: shards of a folder whose images are read where they lie.
+
+A list is JSON, an object a line. The first one names the folder; each further one is a row:
+
+    {"format": "clipaudit image list 1", "folder": "/data/val"}
+    {"file": "cats/1.jpg", "sha256": "...", "txt": "a cat", "cls": 0, "json": {"licence": "CC0"}}
+    {"file": "cats/2.jpg", "fault": "unreadable file", "detail": "Permission denied"}
+
+Texts stand in the list, and so do the digests of the images: the list's own digest says all that is
+read through it. Standard library only.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from clipaudit.corpora.shards import RawSample, shown
+from clipaudit.errors import InputError
+from clipaudit.plaindata import Json
+
+FORMAT = "clipaudit image list 1"
+
+
+def list_text(folder: Path, rows: list[Json]) -> str:
+    """Return a list of images below a folder; `rows` as the module describes them.
+
+    Names that are no UTF-8 are kept: JSON escapes their bytes.
+    """
+    head = {"format": FORMAT, "folder": os.fspath(folder)}
+    return "".join(f"{json.dumps(each, sort_keys=True)}\n" for each in [head, *rows])
+
+
+def read_list(path: Path) -> tuple[Path, list[Json]]:
+    """Return the folder and the rows of a list; raise InputError for what is none."""
+    try:
+        head, *rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        if head["format"] == FORMAT and all(isinstance(row["file"], str) for row in rows):
+            return Path(head["folder"]), rows
+    except OSError as error:
+        raise InputError(
+            f"{path}: the list cannot be read ({error.strerror}). Check the path in the config."
+        ) from error
+    except (ValueError, KeyError, TypeError):
+        pass  # said below, as for another format
+    raise InputError(
+        f"{path}: no list of images. Write it by `clipaudit import folder`, or name tars."
+    )
+
+
+def listed_samples(path: Path, wanted: Callable[[int], bool] | None) -> Iterator[RawSample]:
+    """Yield the samples of a list in order; the key is the path within the folder.
+
+    Raise InputError for an image that is gone, or is another than was listed.
+    """
+    folder, rows = read_list(path)
+    for number, row in enumerate(rows):
+        if wanted is None or wanted(number):
+            key = shown(os.fsencode(row["file"]))
+            fault = row.get("fault")
+            members = {} if fault else _members(path, folder, row)
+            yield RawSample(number, key, members, fault, row.get("detail", ""))
+
+
+def _members(path: Path, folder: Path, row: Json) -> dict[str, bytes]:
+    name = row["file"]
+    members = {name.rpartition(".")[2].lower(): _image(path, folder / name, row["sha256"])}
+    if "txt" in row:
+        members["txt"] = row["txt"].encode("utf-8", "surrogatepass")  # the reader refuses halves
+    if "cls" in row:
+        members["cls"] = str(row["cls"]).encode()
+    fields: dict[str, Any] = {**row.get("json", {}), "path": shown(os.fsencode(name))}
+    return {**members, "json": json.dumps(fields, sort_keys=True).encode()}
+
+
+def _image(path: Path, image: Path, digest: str) -> bytes:
+    try:
+        data = image.read_bytes()
+    except OSError as error:
+        found = f"it cannot be read ({error.strerror})"
+    else:
+        found = f"its SHA-256 is {hashlib.sha256(data).hexdigest()[:12]}"
+        if hashlib.sha256(data).hexdigest() == digest:
+            return data
+    raise InputError(
+        f"{image}: {path} lists it with SHA-256 {digest[:12]}, but {found}. Put the image back, or "
+        "list the folder again, by the same command as before."
+    )

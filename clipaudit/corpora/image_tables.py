@@ -1,0 +1,173 @@
+"""Parquet files with images, as Hugging Face writes them: a row is a sample.
+
+The image is a column of `{bytes, path}` or of bytes. Columns of texts, numbers and lists of them
+become the sample's JSON, with the path of the image as `path`; its key is the number of its row.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clipaudit.corpora.reasons import DAMAGED_ROWS, TOO_LARGE
+from clipaudit.corpora.shards import MAX_SAMPLE_BYTES, RawSample, open_shard
+from clipaudit.errors import InputError
+from clipaudit.plaintext import plain
+
+ROWS = 16  # decoded at once: memory, never results
+MAX_PAGES_BYTES = 1 << 32  # of the images of a row group, unpacked: more is no file of images
+PAGE_BYTES = 1 << 20  # read at once
+_NAMES = ("image", "img", "picture", "jpg", "jpeg", "png", "webp", "image_bytes", "bytes")
+_ENDINGS = ((b"\x89PNG", "png"), (b"RIFF", "webp"))  # a JPEG otherwise: names mean nothing further
+
+
+def table_samples(path: Path, wanted: Callable[[int], bool] | None) -> Iterator[RawSample]:
+    """Yield the samples of a Parquet file in order, ROWS at a time in memory.
+
+    A row group that cannot be read gives faulty rows. Raise InputError for what is no Parquet, and
+    for a file without one column of images.
+    """
+    opened, _ = open_shard(path)
+    with opened:
+        try:
+            file = pq.ParquetFile(opened, pre_buffer=False, buffer_size=PAGE_BYTES)
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(
+                f"{path}: cannot be read as Parquet: {_first_line(error)}. Fetch it again."
+            ) from error
+        image = image_column(file.schema_arrow, path)
+        columns = [image, *_json_columns(file.schema_arrow, image)]
+        start = 0
+        for group in range(file.num_row_groups):
+            numbers = range(start, start + file.metadata.row_group(group).num_rows)
+            asked = {row for row in numbers if wanted is None or wanted(row)}
+            start = numbers.stop
+            if asked:
+                yield from _group(file, group, columns, numbers, asked)
+
+
+def image_column(schema: pa.Schema, path: Path) -> str:
+    """Return the name of the column of images; raise InputError where there is not exactly one.
+
+    One that the file calls an image, else of `{bytes, path}`, else of bytes with a name as images
+    have, else of bytes at all.
+    """
+    fields = list(schema)
+    ways = (
+        [field.name for field in fields if field.name in _called_images(schema)],
+        [field.name for field in fields if pa.types.is_struct(field.type) and _holds_bytes(field)],
+        [field.name for field in fields if _is_bytes(field.type) and field.name in _NAMES],
+        [field.name for field in fields if _is_bytes(field.type)],
+    )
+    found = next((names for names in ways if names), [])
+    if len(found) > 1 and "image" in found:
+        return "image"
+    if len(found) != 1:
+        what = f"{len(found)} columns of images" if found else "no column of images"
+        held = ", ".join(plain(f"{field.name} ({field.type})")[:80] for field in fields[:20])
+        raise InputError(
+            f"{path}: {what} (bytes, or bytes and path) among {held}. Name one of them `image`."
+        )
+    return str(found[0])
+
+
+def _called_images(schema: pa.Schema) -> set[str]:
+    """Return the columns that the library datasets wrote as images."""
+    try:
+        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
+        return {name for name, told in features.items() if told.get("_type") == "Image"}
+    except (KeyError, ValueError, AttributeError, TypeError):
+        return set()  # written by something else
+
+
+def _holds_bytes(field: pa.Field) -> bool:
+    at = field.type.get_field_index("bytes")
+    return at >= 0 and _is_bytes(field.type.field(at).type)
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
+    )
+
+
+def _json_columns(schema: pa.Schema, image: str) -> list[str]:
+    return [each.name for each in schema if each.name != image and _fits_json(each.type)]
+
+
+def _fits_json(kind: pa.DataType) -> bool:
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _fits_json(kind.value_type)
+    if pa.types.is_dictionary(kind):
+        return _fits_json(kind.value_type)
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
+    return any(fits(kind) for fits in (*texts, *numbers))
+
+
+def _group(
+    file: pq.ParquetFile, group: int, columns: list[str], numbers: range, asked: set[int]
+) -> Iterator[RawSample]:
+    """Yield the samples of a row group that are asked for; what cannot be read is faulty."""
+    row = numbers.start
+    try:
+        _refuse_bomb(file, group, columns[0])
+        batches = file.iter_batches(ROWS, row_groups=[group], columns=columns, use_threads=False)
+        for batch in batches:
+            here = [at for at in range(len(batch)) if row + at in asked]
+            held = batch.take(pa.array(here, pa.int64())).to_pylist()
+            for at, fields in zip(here, held, strict=True):
+                yield _sample(row + at, fields, columns[0])
+            row += len(batch)
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        for lost in range(row, numbers.stop):
+            if lost in asked:
+                yield RawSample(lost, f"{lost:09d}", {}, DAMAGED_ROWS, _first_line(error))
+
+
+def _refuse_bomb(file: pq.ParquetFile, group: int, image: str) -> None:
+    held = file.metadata.row_group(group)
+    parts = (held.column(number) for number in range(held.num_columns))
+    size = sum(
+        part.total_uncompressed_size for part in parts if part.path_in_schema.split(".")[0] == image
+    )
+    if size > MAX_PAGES_BYTES:
+        raise pa.ArrowInvalid(
+            f"row group {group} holds {size} bytes of images, the limit is {MAX_PAGES_BYTES}"
+        )
+
+
+def _sample(row: int, fields: dict[str, Any], image: str) -> RawSample:
+    held, path = fields.pop(image), None
+    if isinstance(held, dict):
+        path = held.get("path")
+        held = held.get("bytes")
+    key = f"{row:09d}"
+    if held is not None and len(held) > MAX_SAMPLE_BYTES:
+        detail = f"{len(held)} bytes, the limit is {MAX_SAMPLE_BYTES}"
+        return RawSample(row, key, {}, TOO_LARGE, detail)
+    if isinstance(path, str):
+        fields = {"path": path, **fields}
+    known = {name: value for name, value in fields.items() if value is not None}
+    members = {"json": json.dumps(_finite(known), ensure_ascii=False).encode()}
+    if held:
+        ending = next((name for start, name in _ENDINGS if held.startswith(start)), "jpg")
+        members[ending] = held
+    return RawSample(row, key, members, None, "")
+
+
+def _finite(held: Any) -> Any:  # noqa: ANN401
+    """Return what JSON can hold: it knows no NaN and no infinity."""
+    if isinstance(held, dict):
+        return {name: _finite(value) for name, value in held.items()}
+    if isinstance(held, list):
+        return [_finite(value) for value in held]
+    return None if isinstance(held, float) and not math.isfinite(held) else held
+
+
+def _first_line(error: BaseException) -> str:
+    return plain((str(error).splitlines() or [type(error).__name__])[0])[:200]

@@ -1,0 +1,76 @@
+"""Tables beside images: `metadata.csv` and `.jsonl` as Hugging Face's ImageFolder has them.
+
+A table speaks of the images of its folder and below, by `file_name`; its other columns become the
+fields of their JSON. `captions.csv` and `captions.jsonl` are read alike.
+"""
+
+import csv
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from clipaudit.errors import InputError
+from clipaudit.plaindata import Json
+
+TABLES = ("metadata.csv", "metadata.jsonl", "captions.csv", "captions.jsonl")
+FILE_COLUMNS = ("file_name", "filename", "file", "image", "path")  # the first one there is
+MAX_FIELD_CHARACTERS = 1 << 20  # of a cell: more is no caption
+
+
+def read_tables(folder: Path) -> dict[str, Json]:
+    """Return what the tables below a folder say of each image, by its path within the folder.
+
+    What stands in several tables is taken from the last one: a deeper folder's, then by name.
+    Images that are not there are passed over. Raise InputError for a table that cannot be read.
+    """
+    found: dict[str, Json] = {}
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        for name in sorted(set(files).intersection(TABLES)):
+            path = Path(place, name)
+            for line, row in _rows(path):
+                within = _place(path, line, row, folder)
+                found[within] = {**found.get(within, {}), **row}
+    return found
+
+
+def _place(path: Path, line: int, row: dict[str, Any], folder: Path) -> str:
+    """Take the name of the image out of a row; return its path within the folder."""
+    column = next((name for name in FILE_COLUMNS if isinstance(row.get(name), str)), None)
+    if column is None:
+        raise InputError(
+            f"{path}: row {line} names no image: it has {', '.join(map(str, row)) or 'nothing'}, "
+            f"but none of {', '.join(FILE_COLUMNS)}. Name the column `file_name`."
+        )
+    return os.path.normpath(os.path.join(os.path.relpath(path.parent, folder), row.pop(column)))
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the rows of a table, numbered from 1."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            yield from enumerate(_csv(file) if path.suffix == ".csv" else _jsonl(file), 1)
+    except (OSError, ValueError, csv.Error, RecursionError) as error:
+        raise InputError(
+            f"{path}: cannot be read: {error}. Correct it, or take it away."
+        ) from error
+
+
+def _csv(file: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
+    csv.field_size_limit(MAX_FIELD_CHARACTERS)
+    for row in csv.DictReader(file):
+        extra = row.pop(None, None)
+        if extra:
+            raise ValueError(f"a row has {len(extra)} cells more than the header")
+        yield {name: text for name, text in row.items() if text}
+
+
+def _jsonl(file: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
+    for line in file:
+        if line.strip():
+            row = json.loads(line)
+            if not isinstance(row, dict):
+                raise ValueError(f"a line is a {type(row).__name__} where an object should be")
+            yield row

@@ -1,0 +1,311 @@
+"""A folder of images as a corpus: lists of its files, which are read where they lie.
+
+A caption is the `.txt` beside the image. Fields are what a `.json` beside it says, and its row in a
+table of its folder (`folder_tables`). With classes, the label is the place of the uppermost folder
+among all of them, in the order of names.
+
+A folder that is listed again keeps its lists: images stay in their rows, those that are gone leave,
+new ones come last. What was not written to since is not read again.
+"""
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from stat import S_ISREG
+from typing import Any
+
+from clipaudit.corpora.captions import json_object
+from clipaudit.corpora.image_lists import list_text, read_list
+from clipaudit.corpora.reasons import NOT_A_FILE, OUTSIDE, TOO_LARGE, UNREADABLE, Unusable
+from clipaudit.corpora.shards import IMAGE_EXTENSIONS, LIST, MAX_SAMPLE_BYTES
+from clipaudit.errors import InputError
+from clipaudit.imports.blocks import Imported, file_patterns, part_size
+from clipaudit.imports.folder_tables import read_tables
+from clipaudit.imports.text_fields import TextFields
+from clipaudit.plaindata import Json
+from clipaudit.plaintext import plain
+from clipaudit.store.store import replace_text
+
+CLASSES = "classes.txt"
+SEEN = "seen.json"  # what the files were like when they were read
+_SETTLED_NS = 2_000_000_000  # written to more lately, a file may change and show the same time
+IMAGES_PER_LIST = 1000  # several lists even of a small folder: training wants one for each worker
+_ENDINGS = tuple(f".{extension}" for extension in IMAGE_EXTENSIONS)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The lists of a folder, and what stands in them."""
+
+    lists: list[Path]
+    images: int
+    classes: list[str]
+    faulty: int
+    others: Mapping[str, int]  # files that are no images to us, by ending
+    linked: list[str]  # folders that are links, which are not followed
+    texts: TextFields
+
+
+def import_folder(
+    folder: Path,
+    name: str,
+    lists: Path,
+    *,
+    classes: bool = False,
+    label_set: str | None = None,
+    per_list: int = IMAGES_PER_LIST,
+) -> Imported:
+    """Write lists of the images of a folder into `lists` and return the block of corpus `name`.
+
+    Raise InputError for a folder without images, for texts that cannot be read, and with `classes`
+    for an image in no folder.
+    """
+    listed = list_folder(folder, lists, classes=classes, per_list=per_list)
+    size, parts = part_size(len(listed.lists), listed.images)
+    corpus: dict[str, Any] = {
+        "shards": file_patterns([str(path) for path in listed.lists]),
+        "shards_per_part": size,
+        **listed.texts.settings,
+    }
+    if classes and not listed.texts.captioned:
+        corpus["captions"] = "class"
+    blocks: dict[str, dict[str, Any]] = {"corpora": {name: corpus}}
+    if classes:
+        corpus["labels"] = labels = label_set or name
+        blocks = {"label_sets": {labels: {"classes": str(lists / CLASSES)}}, **blocks}
+    return Imported(blocks, [*listed_notes(listed), parts])
+
+
+def listed_notes(listed: Listed) -> list[str]:
+    """Return what there is to say of a folder."""
+    counts = f"{listed.images:,} images in {len(listed.lists):,} lists"
+    counts += f", {listed.texts.captioned:,} with a caption"
+    notes = [counts + (f", {len(listed.classes):,} classes" if listed.classes else "")]
+    if listed.faulty:
+        notes.append(f"{listed.faulty:,} of them cannot be read; they are listed in `drops`")
+    if listed.others:
+        counted = (f"{count:,} {ending}" for ending, count in sorted(listed.others.items()))
+        notes.append(f"other files were left out: {plain(', '.join(counted))[:500]}")
+    if listed.linked:
+        notes.append(
+            f"{len(listed.linked):,} folders are links and were not followed, first "
+            f"{plain(listed.linked[0])}; name the folders themselves"
+        )
+    return notes
+
+
+def list_folder(
+    folder: Path, lists: Path, *, classes: bool = False, per_list: int = IMAGES_PER_LIST
+) -> Listed:
+    """Write lists of the images below a folder into `lists`; see the module."""
+    folder = folder.absolute()
+    images, others, linked = find_images(folder)
+    names = _class_names(folder, images) if classes else []
+    cut = _cut(images, _earlier(folder, lists), per_list)
+    rows = _Rows(folder, lists, names)
+    written = []
+    for number, some in enumerate(cut):
+        path = lists / f"{number:05d}{LIST}"
+        _replace(path, list_text(folder, rows.of(some)))
+        written.append(path)
+    for path in set(lists.glob(f"*{LIST}")).difference(written):
+        path.unlink()
+    if names:
+        _replace(lists / CLASSES, "".join(f"{each}\n" for each in names))
+    rows.keep()
+    return Listed(written, len(images), names, rows.faulty, others, linked, rows.texts)
+
+
+def find_images(folder: Path) -> tuple[list[str], dict[str, int], list[str]]:
+    """Return the images below a folder, sorted, as paths within it.
+
+    And other files by ending, and the folders that are links, which are not followed. Hidden files
+    and folders are left out. Raise InputError where there are no images.
+    """
+    found, others, linked = list[str](), dict[str, int](), list[str]()
+    for place, folders, files in os.walk(folder, onerror=_refuse):
+        folders[:] = [each for each in folders if not each.startswith(".")]
+        linked += filter(os.path.islink, (os.path.join(place, each) for each in folders))
+        within = os.path.relpath(place, folder)
+        for name in files:
+            if name.lower().endswith(_ENDINGS) and not name.startswith("."):
+                found.append(os.path.normpath(os.path.join(within, name)))
+            elif not name.startswith(".") and (ending := os.path.splitext(name)[1].lower()):
+                others[ending] = others.get(ending, 0) + 1
+    if not found:
+        raise InputError(
+            f"{folder}: no images below it that end in {', '.join(sorted(_ENDINGS))}. "
+            "Name the folder that holds them."
+        )
+    known = (".txt", ".json", ".jsonl", ".csv")
+    others = {name: count for name, count in others.items() if name not in known}
+    return sorted(found), others, sorted(linked)
+
+
+def _refuse(error: OSError) -> None:
+    raise InputError(
+        f"{error.filename}: cannot be listed ({error.strerror}). Check its rights."
+    ) from error
+
+
+def _class_names(folder: Path, images: Sequence[str]) -> list[str]:
+    loose = [name for name in images if os.sep not in name]
+    if loose:
+        raise InputError(
+            f"{folder}: {len(loose)} of {len(images)} images lie in no folder of a class, "
+            f"first {loose[0]!r}. Move them, or leave --classes out."
+        )
+    names = sorted({name.split(os.sep)[0] for name in images})
+    odd = next((each for each in names if each != each.strip() or not each.isprintable()), None)
+    if odd is not None:
+        raise InputError(f"{folder}: {odd!r} cannot be a class name on a line. Rename the folder.")
+    return names
+
+
+def _earlier(folder: Path, lists: Path) -> list[list[str]]:
+    """Return the images that each earlier list names; refuse lists of another folder."""
+    earlier = []
+    for path in sorted(lists.glob(f"*{LIST}")):
+        listed, rows = read_list(path)
+        if listed != folder:
+            raise InputError(
+                f"{lists}: holds lists of {listed}, not of {folder}. Name another folder for the "
+                "lists, or remove these."
+            )
+        earlier.append([row["file"] for row in rows])
+    return earlier
+
+
+def _cut(images: Sequence[str], earlier: list[list[str]], per_list: int) -> list[list[str]]:
+    """Return which images each list names: what is left of the earlier ones, then the new ones."""
+    there = set(images)
+    cut = [left for names in earlier if (left := [name for name in names if name in there])]
+    known = {name for names in cut for name in names}
+    for name in images:
+        if name not in known:
+            if not cut or len(cut[-1]) >= per_list:
+                cut.append([])
+            cut[-1].append(name)
+    return cut
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file if it says something else: its time tells whether it is read again."""
+    try:
+        if path.is_file() and path.read_text(encoding="utf-8") == text:
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_text(path, text)
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be written ({error.strerror}). Give this user the right to write "
+            "there, and the disk some space."
+        ) from error
+
+
+class _Rows:
+    """The rows of a folder's images, and what is remembered of files that were read."""
+
+    def __init__(self, folder: Path, lists: Path, classes: Sequence[str]) -> None:
+        """Read the tables of the folder, and what is remembered from the last time."""
+        self._folder, self._real, self._memory = folder, folder.resolve(), lists / SEEN
+        self._labels = {name: number for number, name in enumerate(classes)}
+        self._tables = read_tables(folder)
+        self._seen = _remembered(self._memory)
+        self._now: dict[str, Any] = {}
+        self._started = time.time_ns()
+        self.texts = TextFields()
+        self.faulty = 0
+
+    def of(self, names: Sequence[str]) -> list[Json]:
+        """Return the rows of some images."""
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return [self._row(*read) for read in pool.map(self._read, names)]
+
+    def keep(self) -> None:
+        """Remember what was read."""
+        _replace(self._memory, json.dumps(self._now, sort_keys=True))
+
+    def _read(self, name: str) -> tuple[str, list[Any], Json]:
+        """Return an image, the state of it and of what lies beside it, and what these say.
+
+        Of files that are as they were, nothing is read.
+        """
+        path = self._folder / name
+        beside = path.with_suffix(".txt"), path.with_suffix(".json")
+        state = [_state(each) for each in (path, *beside)]
+        seen = self._seen.get(name)
+        if seen is not None and seen[0] == state:
+            return name, state, seen[1]
+        return name, state, {**self._image(path), **_texts(*beside)}
+
+    def _image(self, path: Path) -> Json:
+        """Return the digest of an image, or why it cannot be used."""
+        try:
+            if not path.resolve().is_relative_to(self._real):
+                return {"fault": OUTSIDE, "detail": f"to {os.fspath(path.resolve())}"}
+            held = path.stat()
+            if not S_ISREG(held.st_mode):
+                return {"fault": NOT_A_FILE, "detail": ""}
+            if held.st_size > MAX_SAMPLE_BYTES:
+                detail = f"{held.st_size} bytes, the limit is {MAX_SAMPLE_BYTES}"
+                return {"fault": TOO_LARGE, "detail": detail}
+            with path.open("rb") as file:
+                return {"sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+        except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+            return {"fault": UNREADABLE, "detail": getattr(error, "strerror", None) or str(error)}
+
+    def _row(self, name: str, state: list[Any], read: Json) -> Json:
+        if all(held is None or held[1] < self._started - _SETTLED_NS for held in state):
+            self._now[name] = [state, read]
+        row = {"file": name, **read}
+        fields = {**row.pop("json", {}), **self._tables.get(name, {})}
+        self.texts.add(row.get("txt"), fields)
+        self.faulty += "fault" in row
+        if fields:
+            row["json"] = fields
+        if self._labels:
+            row["cls"] = self._labels[name.split(os.sep)[0]]
+        return row
+
+
+def _remembered(memory: Path) -> dict[str, Any]:
+    """Return what is remembered; a memory that is missing or damaged costs another reading."""
+    try:
+        seen = json.loads(memory.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return seen if isinstance(seen, dict) else {}
+
+
+def _state(path: Path) -> list[int] | None:
+    try:
+        held = os.stat(path)
+    except OSError:
+        return None
+    return [held.st_size, held.st_mtime_ns, held.st_ino]
+
+
+def _texts(text: Path, fields: Path) -> Json:
+    """Return the caption and the fields that stand beside an image."""
+    found: dict[str, Any] = {}
+    if text.is_file():
+        found["txt"] = _content(text).decode("utf-8", "surrogateescape")
+    if fields.is_file():
+        try:
+            found["json"] = json_object({"json": _content(fields)})
+        except Unusable as unusable:
+            raise InputError(f"{fields}: {unusable}. Correct it, or take it away.") from None
+    return found
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}). Check its rights.") from error

@@ -1,0 +1,219 @@
+import hashlib
+import json
+import os
+
+import numpy as np
+import pytest
+from tinyclip import picture
+
+from clipaudit.corpora.captions import Captioning
+from clipaudit.corpora.samples import index_shards
+from clipaudit.errors import InputError
+from clipaudit.imports.image_folder import import_folder
+
+PLACES = ("dogs/b.v2.png", "cats/a.png", "cats/old/c.PNG")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    for place in PLACES:
+        path = tmp_path / "photos" / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(picture(rng))
+    return tmp_path / "photos"
+
+
+def indexed(lists, captioning=None):
+    shards = list(enumerate(sorted(lists.glob("*.images"))))
+    captioning = captioning or Captioning("none")
+    samples, drops = index_shards(shards, captioning, needs_caption=False, needs_label=False)
+    assert len(drops) == 0
+    return samples
+
+
+def dropped(lists):
+    shards = list(enumerate(sorted(lists.glob("*.images"))))
+    _, drops = index_shards(shards, Captioning("none"), needs_caption=False, needs_label=False)
+    return dict(zip(drops["key"].to_pylist(), drops["reason"].to_pylist(), strict=True))
+
+
+def test_pictures_are_samples_in_the_order_of_their_paths(folder, tmp_path):
+    imported = import_folder(folder, "photos", tmp_path / "lists", per_list=2)
+
+    samples = indexed(tmp_path / "lists")
+    paths = [json.loads(text)["path"] for text in samples["metadata"].to_pylist()]
+    assert paths == ["cats/a.png", "cats/old/c.PNG", "dogs/b.v2.png"]
+    assert samples["shard"].to_pylist() == [0, 0, 1]
+    shards = f"{tmp_path}/lists/{{00000..00001}}.images"
+    block = {"shards": shards, "shards_per_part": 2, "captions": "none"}
+    assert imported.blocks == {"corpora": {"photos": block}}
+
+
+def test_the_same_pictures_give_the_same_bytes(folder, tmp_path):
+    for name in ("first", "second"):
+        import_folder(folder, "photos", tmp_path / name)
+
+    first, second = (
+        (tmp_path / name / "00000.images").read_bytes() for name in ("first", "second")
+    )
+    assert first == second
+
+
+def test_uppermost_folders_become_classes(folder, tmp_path):
+    imported = import_folder(folder, "photos", tmp_path / "lists", classes=True)
+
+    assert (tmp_path / "lists/classes.txt").read_text() == "cats\ndogs\n"
+    assert indexed(tmp_path / "lists")["label"].to_pylist() == [0, 0, 1]
+    assert imported.blocks["label_sets"] == {"photos": {"classes": f"{tmp_path}/lists/classes.txt"}}
+    assert imported.blocks["corpora"]["photos"]["captions"] == "class"
+    assert imported.notes[0] == "3 images in 1 lists, 0 with a caption, 2 classes"
+
+
+def test_texts_beside_pictures_are_captions(folder, tmp_path):
+    (folder / "cats/a.txt").write_text("a cat")
+
+    imported = import_folder(folder, "photos", tmp_path / "lists")
+
+    captions = indexed(tmp_path / "lists", Captioning("text"))["caption"].to_pylist()
+    assert captions == ["a cat", None, None]
+    assert imported.blocks["corpora"]["photos"]["captions"] == "text"
+
+
+def test_json_beside_a_picture_is_kept(folder, tmp_path):
+    (folder / "cats/a.json").write_text('{"author": "me"}')
+
+    import_folder(folder, "photos", tmp_path / "lists")
+
+    first = json.loads(indexed(tmp_path / "lists")["metadata"][0].as_py())
+    assert first == {"author": "me", "path": "cats/a.png"}
+
+
+def test_a_failed_import_leaves_nothing(folder, tmp_path):
+    (folder / "dogs/b.v2.json").write_text("[1]")
+
+    with pytest.raises(InputError, match=r"b\.v2\.json: bad json: a list .*Correct it"):
+        import_folder(folder, "photos", tmp_path / "lists")
+    assert [path.name for path in tmp_path.iterdir()] == ["photos"]
+
+
+def test_lists_of_another_folder_are_kept(folder, tmp_path):
+    import_folder(folder, "photos", tmp_path / "lists")
+
+    with pytest.raises(InputError, match=r"holds lists of .*photos, not of .*cats.* Name another"):
+        import_folder(folder / "cats", "cats", tmp_path / "lists")
+
+
+def test_a_picture_outside_of_all_classes_is_refused(folder, tmp_path):
+    (folder / "cats/a.png").rename(folder / "a.png")
+
+    with pytest.raises(InputError, match=r"1 of 3 images lie in no folder.* first 'a\.png'"):
+        import_folder(folder, "photos", tmp_path / "lists", classes=True)
+
+
+def test_a_folder_without_pictures_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"no images below it that end in \.jpeg, \.jpg, \.png"):
+        import_folder(tmp_path, "photos", tmp_path / "lists")
+
+
+def test_a_new_image_comes_last_and_one_that_is_gone_leaves(folder, tmp_path):
+    import_folder(folder, "photos", tmp_path / "lists", per_list=2)
+    (folder / "cats/b.png").write_bytes(picture(np.random.default_rng(1)))
+    (folder / "cats/a.png").unlink()
+    import_folder(folder, "photos", tmp_path / "lists", per_list=2)
+
+    samples = indexed(tmp_path / "lists")
+    assert samples["key"].to_pylist() == ["cats/old/c.PNG", "dogs/b.v2.png", "cats/b.png"]
+    assert samples["shard"].to_pylist() == [0, 1, 1]
+
+
+def test_files_that_stay_are_read_once(folder, tmp_path, monkeypatch):
+    for path in folder.rglob("*.*"):
+        os.utime(path, (0, 0))
+    import_folder(folder, "photos", tmp_path / "lists")
+    monkeypatch.setattr(hashlib, "file_digest", lambda *_: pytest.fail("an image was read again"))
+    import_folder(folder, "photos", tmp_path / "lists")
+
+    (folder / "cats/a.txt").write_text("a cat")  # the image is read again, too
+    with pytest.raises(pytest.fail.Exception):
+        import_folder(folder, "photos", tmp_path / "lists")
+
+
+def test_an_image_that_changed_since_is_refused(folder, tmp_path):
+    import_folder(folder, "photos", tmp_path / "lists")
+    (folder / "cats/a.png").write_bytes(picture(np.random.default_rng(9)))
+
+    with pytest.raises(InputError, match=r"a\.png: .* lists it with SHA-256 \w{12}, but its"):
+        indexed(tmp_path / "lists")
+
+
+def test_links_out_of_the_folder_and_in_circles_are_drops(folder, tmp_path):
+    (tmp_path / "secret.png").write_bytes(picture(np.random.default_rng(2)))
+    (folder / "cats/out.png").symlink_to(tmp_path / "secret.png")
+    (folder / "cats/loop.png").symlink_to("loop.png")
+    (folder / "again").symlink_to(folder)
+    notes = import_folder(folder, "photos", tmp_path / "lists").notes
+
+    drops = dropped(tmp_path / "lists")
+    assert drops == {"cats/out.png": "link out of the folder", "cats/loop.png": "unreadable file"}
+    assert any("1 folders are links and were not followed" in note for note in notes)
+
+
+def test_a_link_within_the_folder_is_an_image(folder, tmp_path):
+    (folder / "cats/same.png").symlink_to("a.png")
+    import_folder(folder, "photos", tmp_path / "lists")
+
+    assert "cats/same.png" in indexed(tmp_path / "lists")["key"].to_pylist()
+
+
+@pytest.mark.parametrize("name", ["new\nline.png", "bell\a.png", "bytes\udcff.png", "ß日.png"])
+def test_odd_names_are_read_and_shown(folder, tmp_path, name):
+    (folder / name).write_bytes(picture(np.random.default_rng(3)))
+    import_folder(folder, "photos", tmp_path / "lists")
+
+    samples = indexed(tmp_path / "lists")
+    assert len(samples) == 4
+    assert all(key.isprintable() for key in samples["key"].to_pylist())
+
+
+def test_a_pipe_is_a_drop_and_does_not_block(folder, tmp_path):
+    os.mkfifo(folder / "pipe.png")
+    import_folder(folder, "photos", tmp_path / "lists")
+
+    assert dropped(tmp_path / "lists") == {"pipe.png": "member is no plain file"}
+
+
+def test_other_files_are_counted(folder, tmp_path):
+    (folder / "scan.tiff").write_bytes(b"")
+    notes = import_folder(folder, "photos", tmp_path / "lists").notes
+
+    assert "other files were left out: 1 .tiff" in notes
+
+
+def test_tables_of_image_folders_give_captions_and_fields(folder, tmp_path):
+    (folder / "metadata.csv").write_text("file_name,text,n\ncats/a.png,a cat,1\n")
+    (folder / "dogs/metadata.jsonl").write_text('{"file_name": "b.v2.png", "text": "a dog"}\n')
+    imported = import_folder(folder, "photos", tmp_path / "lists")
+
+    corpus = imported.blocks["corpora"]["photos"]
+    assert (corpus["captions"], corpus["caption_field"]) == ("text", "text")
+    samples = indexed(tmp_path / "lists", Captioning("text", field="text"))
+    assert samples["caption"].to_pylist() == ["a cat", None, "a dog"]
+    assert json.loads(samples["metadata"][0].as_py())["n"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("metadata.csv", "text\na cat\n", r"metadata\.csv: row 1 names no image: it has text, but"),
+        ("captions.jsonl", "[1]\n", r"a line is a list where an object should be"),
+        ("metadata.csv", "file_name,text\na.png,b,c\n", r"1 cells more than the header"),
+        ("metadata.csv", f"file_name,text\na.png,{'x' * 1_100_000}\n", r"field larger than"),
+        ("metadata.jsonl", "{", r"metadata\.jsonl: cannot be read: .*Correct it"),
+    ],
+)
+def test_bad_tables_are_refused(folder, tmp_path, name, text, message):
+    (folder / name).write_text(text)
+
+    with pytest.raises(InputError, match=message):
+        import_folder(folder, "photos", tmp_path / "lists")
