@@ -1,6 +1,7 @@
 """A run of a corpus in tars, index and manifests, made by hand for exports and provenance."""
 
 import io
+import json
 import tarfile
 
 import numpy as np
@@ -12,6 +13,7 @@ from clipaudit.corpora.drops import DROPS
 from clipaudit.corpora.manifests import MANIFEST
 from clipaudit.corpora.samples import SAMPLES, index_shards
 from clipaudit.corpora.shardlist import SHARDS
+from clipaudit.corpora.vectors import binary_rows
 from clipaudit.steps.filedigests import FileDigests
 from clipaudit.store.actions import ActionInput, ActionOutput, Ingredients
 from clipaudit.store.parquet import write_tables
@@ -109,6 +111,16 @@ class ExportedRun:
         settings = {"shards": [number for number, _ in numbered], "captioning": {"source": "text"}}
         self.act("index", outputs, {"tars": names}, settings, labels)
 
+    def embeddings(self, encoder, corpus, part, vectors):
+        """Put the embeddings of samples, by (shard, row)."""
+        column = binary_rows(np.array(list(vectors.values()), np.float16))
+        fields = [pa.field(name, pa.int32(), nullable=False) for name in ("shard", "row")]
+        schema = pa.schema([*fields, pa.field("embedding", column.type, nullable=False)])
+        columns = [*map(list, zip(*vectors, strict=True)), column]
+        pointer = self.put(pa.table(columns, schema=schema), schema)
+        path = f"embeddings/{encoder}/{corpus}/{part}.json"
+        self.act("embed", {"embeddings": (path, pointer)})
+
     def manifest(self, corpus, name, part, rows):
         """Put a manifest of (shard, row, reason); no reason is a kept row."""
         fields = {each.name: pa.nulls(len(rows), each.type) for each in MANIFEST}
@@ -163,7 +175,8 @@ class ExportedRun:
 def _write_tar(path, samples):
     with tarfile.open(path, "w") as tar:
         for number, (name, caption, image) in enumerate(samples):
-            members = {"txt": caption.encode(), "json": f'{{"uid": "{name}"}}'.encode()}
+            stated = {"uid": name, "url": f"https://pictures.test/{name}"}
+            members = {"txt": caption.encode(), "json": json.dumps(stated).encode()}
             if image is not None:
                 members["png"] = image
             for extension, data in members.items():

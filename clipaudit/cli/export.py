@@ -25,6 +25,11 @@ from clipaudit.cli.options import force_option, output_option, results_option, s
     help="Also the rows that left, and why (parquet, fiftyone).",
 )
 @click.option(
+    "--vectors",
+    is_flag=True,
+    help="Also the embedding of each sample by each encoder that embedded it (parquet).",
+)
+@click.option(
     "--no-pictures",
     is_flag=True,
     help="Leave the pictures out; their places in the folder stay empty (fiftyone).",
@@ -37,6 +42,7 @@ def export(
     form: Literal["datacomp", "uids", "parquet", "fiftyone"],
     output: Path,
     all_rows: bool,
+    vectors: bool,
     no_pictures: bool,
     force: bool,
     results: Path,
@@ -53,6 +59,8 @@ def export(
     """
     if all_rows and form not in ("parquet", "fiftyone"):
         raise click.UsageError(f"--all-rows: {form} holds the kept samples and nothing else.")
+    if vectors and form != "parquet":
+        raise click.UsageError(f"--vectors: {form} has no columns of vectors.")
     if no_pictures and form != "fiftyone":
         raise click.UsageError(f"--no-pictures: {form} never has pictures.")
     from clipaudit.exports.formats import export as write
@@ -66,6 +74,7 @@ def export(
         form,
         output,
         all_rows=all_rows,
+        vectors=vectors,
         pictures=not no_pictures,
         force=force,
     )

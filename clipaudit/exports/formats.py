@@ -9,8 +9,16 @@ import numpy as np
 from jaxtyping import UInt64
 
 from clipaudit.catalog.parts import audit_parts
-from clipaudit.catalog.scores import Score, ScoreTable
+from clipaudit.catalog.scores import (
+    Score,
+    ScoreTable,
+    column_name,
+    folders,
+    free_name,
+    score_files,
+)
 from clipaudit.exports.rows import Rows, find_manifest
+from clipaudit.exports.vectors import VectorColumn
 from clipaudit.store.outputs import whole_output
 from clipaudit.store.parquet import write_tables
 from clipaudit.store.store import Store
@@ -38,21 +46,23 @@ def export(
     output: Path,
     *,
     all_rows: bool = False,
+    vectors: bool = False,
     pictures: bool = True,
     force: bool = False,
 ) -> Tally:
     """Write the manifest that is `asked` for to `output`, whole or not at all.
 
-    Scores go into "parquet" and "fiftyone", which also take rows that left (`all_rows`);
-    `pictures` are of "fiftyone". Raise InputError for an unknown manifest and for an output that
-    is not to be replaced, StoreError for what the store has lost.
+    Scores and URLs go into "parquet" and "fiftyone", which also take rows that left (`all_rows`);
+    `vectors` are of "parquet", `pictures` of "fiftyone". Raise InputError for an unknown manifest
+    and for an output that is not to be replaced, StoreError for what the store has lost.
     """
     from clipaudit.exports.fiftyone import METADATA, write_fiftyone
 
     manifest = find_manifest(results, store, asked)
     scored = form in ("parquet", "fiftyone")
     scores = score_tables(results, store, manifest.corpora) if scored else []
-    rows = Rows(results, store, manifest, scores, all_rows=all_rows)
+    columns = vector_columns(results, store, manifest.corpora, scores) if vectors else []
+    rows = Rows(results, store, manifest, scores, columns, all_rows=all_rows, urls=scored)
     mark = METADATA if form == "fiftyone" else None
     with whole_output(output, force=force, mark=mark) as new:
         match form:
@@ -156,11 +166,25 @@ def _distinct(tables: Sequence[ScoreTable]) -> list[ScoreTable]:
     for table in tables:
         scores = []
         for score in table.scores:
-            name, number = score.name, 2
-            while name in taken:
-                name, number = f"{score.name}_{number}", number + 1
-            taken.add(name)
+            name = free_name(score.name, taken)
             scores.append(Score(name, score.meaning, score.sql, score.type))
         if table.files and scores:
             kept.append(ScoreTable(table.files, scores))
     return kept
+
+
+def vector_columns(
+    results: Path, store: Store, corpora: Sequence[str], scores: Sequence[ScoreTable]
+) -> list[VectorColumn]:
+    """Return a column for each encoder that embedded some of the corpora, by the encoder's name.
+
+    None shares its name with a column of `scores`. StoreError as for `score_tables`.
+    """
+    taken = {score.name for table in scores for score in table.scores}
+    columns = []
+    for encoder in folders(results / "embeddings"):
+        files = score_files(results / "embeddings" / encoder, store, corpora)
+        if files:
+            name = free_name(column_name("vector", encoder), taken)
+            columns.append(VectorColumn.described(name, encoder, files))
+    return columns

@@ -73,6 +73,7 @@ def test_no_pictures_leaves_the_folder_of_pictures_empty(run):
         (["large/purned", "--format", "uids"], 1, "Did you mean large/pruned"),
         (["large/all", "--format", "uids", "--all-rows"], 2, "uids holds the kept samples"),
         (["large/all", "--format", "parquet", "--no-pictures"], 2, "parquet never has pictures"),
+        (["large/all", "--format", "uids", "--vectors"], 2, "uids has no columns of vectors"),
         (["large/all", "--format", "csv"], 2, "'csv' is not one of 'datacomp', 'uids'"),
         (["large/all"], 2, "Missing option '--format'"),
     ],
