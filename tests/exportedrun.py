@@ -80,13 +80,13 @@ class ExportedRun:
         table = pa.table(columns, schema=schema)
         self.act(step, {"table": (path, self.put(table, schema))}, labels=labels)
 
-    def index(self, corpus, part, shards, first=0):
+    def index(self, corpus, part, shards, first=0, key="{:04d}"):
         """Write tars of (uid, caption, picture) and index them; no picture is a damaged sample."""
         tars = []
         for number, samples in enumerate(shards, start=first):
             path = self.folder / "tars" / corpus / f"{number}.tar"
             path.parent.mkdir(parents=True, exist_ok=True)
-            _write_tar(path, samples)
+            _write_tar(path, samples, key)
             tars.append(path)
         numbered = list(enumerate(tars, start=first))
         samples, drops = index_shards(
@@ -172,7 +172,7 @@ class ExportedRun:
         return pointer.digest
 
 
-def _write_tar(path, samples):
+def _write_tar(path, samples, key):
     with tarfile.open(path, "w") as tar:
         for number, (name, caption, image) in enumerate(samples):
             stated = {"uid": name, "url": f"https://pictures.test/{name}"}
@@ -180,7 +180,7 @@ def _write_tar(path, samples):
             if image is not None:
                 members["png"] = image
             for extension, data in members.items():
-                info = tarfile.TarInfo(f"{number:04d}.{extension}")
+                info = tarfile.TarInfo(f"{key.format(number)}.{extension}")
                 info.size = len(data)
                 tar.addfile(info, io.BytesIO(data))
 

@@ -1,7 +1,6 @@
 """Exports: the samples that a manifest keeps, in the formats that other tools read."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -17,25 +16,21 @@ from clipaudit.catalog.scores import (
     free_name,
     score_files,
 )
-from clipaudit.exports.rows import Rows, find_manifest
+from clipaudit.exports.rows import Rows, Tally, find_manifest
 from clipaudit.exports.vectors import VectorColumn
 from clipaudit.store.outputs import whole_output
 from clipaudit.store.parquet import write_tables
 from clipaudit.store.store import Store
 
-Format = Literal["datacomp", "uids", "parquet", "fiftyone"]
+Format = Literal[
+    "datacomp", "uids", "parquet", "croissant", "fiftyone", "imagefolder", "hf-parquet"
+]
+SCORELESS = ("uids", "datacomp")
+MARK = ".clipaudit"  # tells a folder of ours from any other; hidden, so that no reader takes it
 
 UID_PAIR = np.dtype("u8,u8")  # DataComp's: the high and the low half of a uid
 BUCKET_ROWS = 1 << 22  # uids sorted at once: 64 MB
 MAX_BUCKET_BITS = 8  # at most 256 files of uids
-
-
-@dataclass
-class Tally:
-    """What was written: how many rows, and what a reader should know besides."""
-
-    rows: int = 0
-    notes: list[str] = field(default_factory=list)
 
 
 def export(
@@ -48,22 +43,26 @@ def export(
     all_rows: bool = False,
     vectors: bool = False,
     pictures: bool = True,
+    terms: str | None = None,
     force: bool = False,
 ) -> Tally:
     """Write the manifest that is `asked` for to `output`, whole or not at all.
 
-    Scores and URLs go into "parquet" and "fiftyone", which also take rows that left (`all_rows`);
-    `vectors` are of "parquet", `pictures` of "fiftyone". Raise InputError for an unknown manifest
-    and for an output that is not to be replaced, StoreError for what the store has lost.
+    All but SCORELESS have scores and URLs. Rows that left (`all_rows`) are of "parquet",
+    "croissant" and "fiftyone", `vectors` of the first two, `pictures` of "fiftyone", the licence's
+    `terms` of "croissant". Raise InputError for an unknown manifest and for an output that is not
+    to be replaced, StoreError for what the store has lost.
     """
+    from clipaudit.exports.croissant import write_croissant
     from clipaudit.exports.fiftyone import METADATA, write_fiftyone
+    from clipaudit.exports.huggingface import write_hf_parquet, write_imagefolder
 
     manifest = find_manifest(results, store, asked)
-    scored = form in ("parquet", "fiftyone")
+    scored = form not in SCORELESS
     scores = score_tables(results, store, manifest.corpora) if scored else []
     columns = vector_columns(results, store, manifest.corpora, scores) if vectors else []
     rows = Rows(results, store, manifest, scores, columns, all_rows=all_rows, urls=scored)
-    mark = METADATA if form == "fiftyone" else None
+    mark = METADATA if form == "fiftyone" else MARK
     with whole_output(output, force=force, mark=mark) as new:
         match form:
             case "uids":
@@ -74,6 +73,15 @@ def export(
                 return write_datacomp(rows, new)
             case "fiftyone":
                 return write_fiftyone(rows, new, pictures=pictures)
+        new.mkdir()
+        (new / MARK).write_text(f"{form} {manifest.name}\n")
+        match form:
+            case "croissant":
+                return write_croissant(rows, new, terms=terms)
+            case "imagefolder":
+                return write_imagefolder(rows, new)
+            case "hf-parquet":
+                return write_hf_parquet(rows, new)
 
 
 def write_uids(rows: Rows, path: Path) -> Tally:

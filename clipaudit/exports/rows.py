@@ -5,7 +5,7 @@ that one's digest.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
@@ -37,7 +37,15 @@ _SAMPLE_FIELDS = [
     pa.field("caption", pa.string()),
 ]
 _URL_FIELD = pa.field("url", pa.string(), metadata={"meaning": "URL that the sample's JSON states"})
-_REASON_FIELDS = [field for field in MANIFEST if field.name not in ("shard", "row")]
+_REASON_FIELDS = [each for each in MANIFEST if each.name not in ("shard", "row")]
+
+
+@dataclass
+class Tally:
+    """What was written: how many rows, and what a reader should know besides."""
+
+    rows: int = 0
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -51,15 +59,25 @@ class ManifestPart:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A manifest by its parts, in corpus order; `name` as the run has it."""
+    """A manifest by its parts, in corpus order; `name` as the run has it.
+
+    `pointers` are those of the parts, or that of the sealed manifest.
+    """
 
     name: str
     parts: Sequence[ManifestPart]
+    pointers: Sequence[Path]
 
     @property
     def corpora(self) -> list[str]:
         """The corpora that it speaks of, each once, in order."""
         return list(dict.fromkeys(part.corpus for part in self.parts))
+
+
+def meaning(column: pa.Field) -> str | None:
+    """Return what a column means, as its metadata say it."""
+    said = (column.metadata or {}).get(b"meaning")
+    return said.decode() if said is not None else None
 
 
 def find_manifest(results: Path, store: Store, asked: str) -> Manifest:
@@ -78,13 +96,13 @@ def find_manifest(results: Path, store: Store, asked: str) -> Manifest:
         corpus = folders[asked].parent.name
         paths = sorted(folders[asked].glob("*.json"))
         parts = [ManifestPart(corpus, path.stem, Pointer.read(path).digest) for path in paths]
-        return Manifest(asked, parts)
+        return Manifest(asked, parts, paths)
     name = asked if asked in sealed else _sealed_name(sealed, asked)
     if name is None:
         raise InputError(
             f"{results}: no manifest {asked!r}.{did_you_mean(asked, [*folders, *sealed])}"
         )
-    return Manifest(name, _sealed_parts(results, store, sealed[name]))
+    return Manifest(name, _sealed_parts(results, store, sealed[name]), [sealed[name]])
 
 
 def _sealed_name(sealed: Mapping[str, Path], digits: str) -> str | None:
