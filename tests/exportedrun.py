@@ -108,7 +108,8 @@ class ExportedRun:
             ),
         }
         labels = {"corpus": corpus, "part": part}
-        settings = {"shards": [number for number, _ in numbered], "captioning": {"source": "text"}}
+        captioning = {"source": "text", "template": None, "needs_label": False}
+        settings = {"shards": [number for number, _ in numbered], "captioning": captioning}
         self.act("index", outputs, {"tars": names}, settings, labels)
 
     def embeddings(self, encoder, corpus, part, vectors):
@@ -158,9 +159,9 @@ class ExportedRun:
         )
         return key
 
-    def seal(self, name, *manifests):
-        """Put a sealed manifest of these parts; what is in it does not matter here."""
-        pointer = self.store.put_bytes(name.encode(), schema="sealed")
+    def seal(self, name, *manifests, content=None):
+        """Put a sealed manifest of these parts; without content it is none that can be read."""
+        pointer = self.store.put_bytes(content or name.encode(), schema="sealed")
         paths = [f"manifests/{each}.json" for each in manifests]
         self.act(
             "seal",

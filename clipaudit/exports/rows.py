@@ -95,6 +95,8 @@ def find_manifest(results: Path, store: Store, asked: str) -> Manifest:
     if asked in folders:
         corpus = folders[asked].parent.name
         paths = sorted(folders[asked].glob("*.json"))
+        if not paths:
+            raise InputError(f"{folders[asked]}: has no part yet. Run `clipaudit run all_tables`.")
         parts = [ManifestPart(corpus, path.stem, Pointer.read(path).digest) for path in paths]
         return Manifest(asked, parts, paths)
     name = asked if asked in sealed else _sealed_name(sealed, asked)

@@ -67,7 +67,7 @@ def test_settings_that_a_step_shares_are_stated(run):
         if step["prov:label"] == "index, 2 times"
     ]
     settings = json.loads(index["prov:used"][1]["prov:value"])
-    assert settings == {"captioning": {"source": "text"}}  # each part has shards of its own
+    assert list(settings) == ["captioning"]  # each part has shards of its own
 
 
 @pytest.mark.parametrize("terms", [None, "https://creativecommons.org/publicdomain/zero/1.0/"])
