@@ -1,5 +1,6 @@
 """The pictures of a manifest's rows, read from their shards, and files of them named by uid."""
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,26 +66,23 @@ def images_of(rows: Rows, part: ManifestPart, table: pa.Table) -> Iterator[bytes
 def write_picture(folder: Path, row: Row, image: bytes) -> str:
     """Write a picture under its uid, and return its path below `folder`.
 
-    Another picture of the same uid takes the next number.
+    Another picture of the same uid has its own SHA-256 in its name, too.
     """
-    number = 0
-    while True:
-        name = picture_path(row, number)
-        path = folder / name
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(image)
-            return name
-        if path.read_bytes() == image:
-            return name
-        number += 1
+    name = picture_path(row)
+    if (folder / name).exists() and (folder / name).read_bytes() != image:
+        name = picture_path(row, f"-{hashlib.sha256(image).hexdigest()[:32]}")
+    path = folder / name
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(image)
+    return name
 
 
-def picture_path(row: Row, number: int = 0) -> str:
-    """Return where the picture of a row lies below its folder.
+def picture_path(row: Row, more: str = "") -> str:
+    """Return where the picture of a row lies below its folder; `more` follows the uid.
 
-    >>> picture_path({"uid": "ab12", "image_format": "jpeg"}, 1)
-    'data/ab/ab12-2.jpg'
+    >>> picture_path({"uid": "ab12", "image_format": "jpeg"}, "-cd")
+    'data/ab/ab12-cd.jpg'
     """
     uid, extension = row["uid"], {"jpeg": "jpg"}.get(row["image_format"], row["image_format"])
-    return f"data/{uid[:2]}/{uid}{f'-{number + 1}' if number else ''}.{extension}"
+    return f"data/{uid[:2]}/{uid}{more}.{extension}"

@@ -1,3 +1,4 @@
+import hashlib
 import json
 import os
 
@@ -334,17 +335,18 @@ def test_text_is_boxes_in_shares_of_the_picture(run):
     assert (second["text"], third["text"]["detections"]) == (None, [])
 
 
-def test_two_pictures_of_one_uid_are_two_files(tmp_path):
+def test_pictures_of_one_uid_are_a_file_each(tmp_path):
     run = ExportedRun(tmp_path)
-    run.index("small", "00000", [[(uid(3), "a", picture(1)), (uid(3), "b", picture(2))]])
-    run.manifest("small", "all", "00000", [(0, 0, None), (0, 1, None)])
+    pictures = [picture(shade) for shade in (1, 2, 1, 2)]
+    run.index("small", "00000", [[(uid(3), "a", each) for each in pictures]])
+    run.manifest("small", "all", "00000", [(0, row, None) for row in range(4)])
 
     _, output = write(run, "small/all", "fiftyone")
 
-    assert [each["filepath"].rpartition("/")[2] for each in documents(output)] == [
-        f"{uid(3)}.png",
-        f"{uid(3)}-2.png",
-    ]
+    names = [each["filepath"].rpartition("/")[2] for each in documents(output)]
+    other = f"{uid(3)}-{hashlib.sha256(picture(2)).hexdigest()[:32]}.png"
+    assert names == [f"{uid(3)}.png", other] * 2
+    assert [(output / "data/00" / name).read_bytes() for name in names] == pictures
 
 
 def test_equal_exports_have_equal_bytes(run):

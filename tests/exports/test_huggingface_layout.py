@@ -12,7 +12,9 @@ from clipaudit.exports.formats import export
 from clipaudit.exports.huggingface import write_hf_parquet
 from clipaudit.exports.rows import Rows, find_manifest
 
-NAMED_BY_UID = re.compile(r"(data/[0-9a-f]{2}/)?[0-9a-f]{32}(-\d+)?\.(png|jpg|gif|bmp|webp)")
+NAMED_BY_UID = re.compile(
+    r"(data/[0-9a-f]{2}/)?[0-9a-f]{32}(-[0-9a-f]{32})?\.(png|jpg|gif|bmp|webp)"
+)
 
 
 @pytest.fixture
