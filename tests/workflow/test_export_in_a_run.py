@@ -8,12 +8,14 @@ import pytest
 from click.testing import CliRunner
 from rocrate.rocrate import ROCrate
 
+from clipaudit.cli.commands import stream
 from clipaudit.cli.export import export
 from clipaudit.cli.options import Group
 from clipaudit.cli.prov import prov
 
 SEALED = "large-deduplicated-and-small.sketch-pruned"
-group = Group(commands=[export, prov])
+LARGE = "deduplicated.sketch-pruned"  # its manifest of the first corpus
+group = Group(commands=[export, prov, stream])
 
 
 @pytest.fixture
@@ -58,6 +60,14 @@ def test_a_sealed_manifest_keeps_the_same_samples_in_every_format(ask, finished,
     documents = json.loads((tmp_path / "fiftyone/samples.json").read_text())["samples"]
     assert [each["uid"] for each in documents] == kept
     assert all((tmp_path / "fiftyone" / each["filepath"]).is_file() for each in documents)
+
+
+def test_a_manifest_streams_the_same_bytes_before_it_is_sealed(ask, finished):
+    digest = finished.digests()[f"sealed/{SEALED}.json"]
+
+    answers = [ask("stream", f"large/{LARGE}", shard).stdout_bytes for shard in range(4)]
+
+    assert answers == [finished.stream(digest, shard) for shard in range(4)]
 
 
 def test_all_rows_of_a_manifest_are_those_of_its_tars(ask, finished, tmp_path):
