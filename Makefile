@@ -72,7 +72,7 @@ lock: | $(UV)
 	done
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-deps \
 	  --group slurm -o envs/slurm.lock
-	for program in img2dataset moto; do \
+	for program in img2dataset moto readers; do \
 	  $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	    --group $$program -o envs/$$program.lock; \
 	done
@@ -100,13 +100,17 @@ test-slurm: .venv/.slurm
 
 # --- slower, by name ---------------------------------------------------------------------------
 
-.PHONY: img2dataset test-slow test-browser demo-full evidence schema scale performance many-jobs
+.PHONY: img2dataset test-slow test-readers test-browser demo-full evidence schema scale performance many-jobs
 
 # The test that downloads by img2dataset itself is skipped where this was not made.
 img2dataset: .uv/img2dataset/.synced
 
 test-slow: .venv/.synced .uv/moto/.synced img2dataset
 	$(BIN)/pytest -m "slow and not browser"
+
+# Exports, loaded by Hugging Face's datasets and by mlcroissant; skipped where these were not made.
+test-readers: .venv/.synced .uv/readers/.synced
+	$(BIN)/pytest tests/exports/test_readers.py
 
 # Needs Chromium: apt-get install chromium, or CHROMIUM=/its/path
 test-browser: .venv/.synced

@@ -1,6 +1,7 @@
 """A run of a corpus in tars, index and manifests, made by hand for exports and provenance."""
 
 import io
+import json
 import tarfile
 
 import numpy as np
@@ -12,6 +13,7 @@ from clipaudit.corpora.drops import DROPS
 from clipaudit.corpora.manifests import MANIFEST
 from clipaudit.corpora.samples import SAMPLES, index_shards
 from clipaudit.corpora.shardlist import SHARDS
+from clipaudit.corpora.vectors import binary_rows
 from clipaudit.steps.filedigests import FileDigests
 from clipaudit.store.actions import ActionInput, ActionOutput, Ingredients
 from clipaudit.store.parquet import write_tables
@@ -78,13 +80,13 @@ class ExportedRun:
         table = pa.table(columns, schema=schema)
         self.act(step, {"table": (path, self.put(table, schema))}, labels=labels)
 
-    def index(self, corpus, part, shards, first=0):
+    def index(self, corpus, part, shards, first=0, key="{:04d}"):
         """Write tars of (uid, caption, picture) and index them; no picture is a damaged sample."""
         tars = []
         for number, samples in enumerate(shards, start=first):
             path = self.folder / "tars" / corpus / f"{number}.tar"
             path.parent.mkdir(parents=True, exist_ok=True)
-            _write_tar(path, samples)
+            _write_tar(path, samples, key)
             tars.append(path)
         numbered = list(enumerate(tars, start=first))
         samples, drops = index_shards(
@@ -106,8 +108,19 @@ class ExportedRun:
             ),
         }
         labels = {"corpus": corpus, "part": part}
-        settings = {"shards": [number for number, _ in numbered], "captioning": {"source": "text"}}
+        captioning = {"source": "text", "template": None, "needs_label": False}
+        settings = {"shards": [number for number, _ in numbered], "captioning": captioning}
         self.act("index", outputs, {"tars": names}, settings, labels)
+
+    def embeddings(self, encoder, corpus, part, vectors):
+        """Put the embeddings of samples, by (shard, row)."""
+        column = binary_rows(np.array(list(vectors.values()), np.float16))
+        fields = [pa.field(name, pa.int32(), nullable=False) for name in ("shard", "row")]
+        schema = pa.schema([*fields, pa.field("embedding", column.type, nullable=False)])
+        columns = [*map(list, zip(*vectors, strict=True)), column]
+        pointer = self.put(pa.table(columns, schema=schema), schema)
+        path = f"embeddings/{encoder}/{corpus}/{part}.json"
+        self.act("embed", {"embeddings": (path, pointer)})
 
     def manifest(self, corpus, name, part, rows):
         """Put a manifest of (shard, row, reason); no reason is a kept row."""
@@ -146,9 +159,9 @@ class ExportedRun:
         )
         return key
 
-    def seal(self, name, *manifests):
-        """Put a sealed manifest of these parts; what is in it does not matter here."""
-        pointer = self.store.put_bytes(name.encode(), schema="sealed")
+    def seal(self, name, *manifests, content=None):
+        """Put a sealed manifest of these parts; without content it is none that can be read."""
+        pointer = self.store.put_bytes(content or name.encode(), schema="sealed")
         paths = [f"manifests/{each}.json" for each in manifests]
         self.act(
             "seal",
@@ -160,14 +173,15 @@ class ExportedRun:
         return pointer.digest
 
 
-def _write_tar(path, samples):
+def _write_tar(path, samples, key):
     with tarfile.open(path, "w") as tar:
         for number, (name, caption, image) in enumerate(samples):
-            members = {"txt": caption.encode(), "json": f'{{"uid": "{name}"}}'.encode()}
+            stated = {"uid": name, "url": f"https://pictures.test/{name}"}
+            members = {"txt": caption.encode(), "json": json.dumps(stated).encode()}
             if image is not None:
                 members["png"] = image
             for extension, data in members.items():
-                info = tarfile.TarInfo(f"{number:04d}.{extension}")
+                info = tarfile.TarInfo(f"{key.format(number)}.{extension}")
                 info.size = len(data)
                 tar.addfile(info, io.BytesIO(data))
 

@@ -46,6 +46,19 @@ def column_name(*parts: str) -> str:
     return "_".join(re.sub(r"\W+", "_", part, flags=re.ASCII) for part in parts)
 
 
+def free_name(name: str, taken: set[str]) -> str:
+    """Return the name, with a number behind it if it is taken, and add it to those.
+
+    >>> free_name("cotr", {"cotr"})
+    'cotr_2'
+    """
+    free, number = name, 2
+    while free in taken:
+        free, number = f"{name}_{number}", number + 1
+    taken.add(free)
+    return free
+
+
 def folders(folder: Path) -> list[str]:
     """Return the names of the folders in a folder, sorted."""
     return sorted(path.name for path in folder.glob("*") if path.is_dir())

@@ -9,7 +9,7 @@ import sys
 
 def main() -> None:
     """Run the command that the arguments name."""
-    if sys.argv[1:2] == ["stream"] and "--help" not in sys.argv:
+    if sys.argv[1:2] == ["stream"]:
         from clipaudit.cli.stream import main as stream
 
         sys.exit(stream(sys.argv[2:]))

@@ -3,6 +3,8 @@
 Results go to standard output, messages to standard error; exit status 0 done, 1 our error, 2 usage.
 """
 
+from pathlib import Path
+
 import click
 
 from clipaudit.cli.audit import audit
@@ -12,7 +14,7 @@ from clipaudit.cli.export import export
 from clipaudit.cli.gc import gc
 from clipaudit.cli.imports import imports
 from clipaudit.cli.init import init
-from clipaudit.cli.options import Group
+from clipaudit.cli.options import Group, force_option, results_option, store_option
 from clipaudit.cli.pin import pin
 from clipaudit.cli.plan import plan
 from clipaudit.cli.prov import prov
@@ -34,20 +36,60 @@ def commands() -> None:
 
 
 @commands.command()
-@click.argument("manifest_digest")
-@click.argument("shard_number", type=int)
-def stream(manifest_digest: str, shard_number: int) -> None:
-    """Write the kept samples of one shard of a sealed manifest to standard output, as a tar.
+@click.argument("manifest")
+@click.argument("shard", type=click.IntRange(min=0), required=False)
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path),
+    help="Folder to write whole new shards of all kept samples into.",
+)
+@click.option(
+    "--samples-per-shard",
+    type=click.IntRange(min=1),
+    default=10_000,
+    show_default=True,
+    help="Samples of a new shard (--to).",
+)
+@force_option
+@results_option(exists=False)
+@store_option(exists=False)
+def stream(
+    manifest: str,
+    shard: int | None,
+    to: Path | None,
+    samples_per_shard: int,
+    force: bool,
+    results: Path,
+    store: Path,
+) -> None:
+    """Write the kept samples of one shard to standard output, as a tar, or of all as new shards.
 
-    The store is the folder that CLIPAUDIT_STORE names, else ./store.
+    MANIFEST is `corpus/name` as in results/manifests, or the name or digest of a sealed manifest.
+    SHARD counts from 0 over all corpora of the manifest. By a full digest nothing of the results is
+    read, and only Python's standard library is loaded: trainers should name that.
 
     \b
     Example:
-      clipaudit stream <manifest digest> 0 | tar --list
+      clipaudit stream large/deduplicated 0 | tar --list
+      clipaudit stream large/deduplicated --to kept --samples-per-shard 5000
+      python -m open_clip_train.main --dataset-type webdataset \\
+        --train-data 'pipe:clipaudit stream <full digest of a sealed manifest> {0..41407}'
     """
-    from clipaudit.cli.stream import main
+    if (shard is None) == (to is None):
+        raise click.UsageError("Give the number of a shard, or --to FOLDER, and not both.")
+    from clipaudit.cli.stream import print_shard
+    from clipaudit.exports.shards import opened, write_shards
+    from clipaudit.plaintext import plain
+    from clipaudit.store.store import Store
 
-    raise SystemExit(main([manifest_digest, str(shard_number)]))
+    with opened(results, Store(store), manifest) as sealed:
+        if shard is not None:
+            raise SystemExit(print_shard(store, lambda: sealed, shard))
+        assert to is not None
+        count = write_shards(sealed, store, to, samples=samples_per_shard, force=force)
+    click.echo(
+        f"{plain(to)}: {count} shards with {sealed.kept} samples of {plain(manifest)}", err=True
+    )
 
 
 for command in (

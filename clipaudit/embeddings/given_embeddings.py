@@ -4,7 +4,6 @@ Rows are matched to samples by a column of the metadata, never by position: othe
 in their own order and leave out what they could not decode.
 """
 
-import json
 import logging
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clipaudit.corpora.drops import Drops
+from clipaudit.corpora.urls import stated_urls
 from clipaudit.embeddings.embedding import embedding_rows, embeddings_schema
 from clipaudit.embeddings.embedding_files import EmbeddingFiles, Places
 from clipaudit.errors import InputError
@@ -65,9 +65,7 @@ def take_embeddings(
 def _values(samples: pa.Table, join_on: str) -> pa.Array:
     """Return what each sample is joined by; null where it has none. InputError for one of two."""
     if join_on == "url":
-        texts = samples["metadata"].to_pylist()
-        urls = [json.loads(text).get("url") if text is not None else None for text in texts]
-        values = pa.array([url if isinstance(url, str) else None for url in urls], pa.string())
+        values = stated_urls(samples["metadata"])
     else:
         values = samples[join_on].combine_chunks()
     counts = pc.value_counts(values.drop_null()).to_pylist()

@@ -10,19 +10,23 @@ samples give the same bytes. Nothing that a tar or a caption says becomes a name
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from clipaudit.catalog.scores import column_name
-from clipaudit.corpora.shards import first_image, raw_samples
-from clipaudit.errors import InputError
-from clipaudit.exports.formats import Tally
-from clipaudit.exports.rows import ManifestPart, Rows
+from clipaudit.exports.pictures import (
+    PICTURE_COLUMNS,
+    images_of,
+    picture_path,
+    plain_rows,
+    with_picture,
+    write_picture,
+)
+from clipaudit.exports.rows import Rows, Tally, meaning
 from clipaudit.plaindata import Row
-from clipaudit.steps.filedigests import FileDigests
 
 METADATA = "metadata.json"  # tells a folder of this format from any other
 VERSION = "1.0.0"  # of the format: each later FiftyOne brings it up to its own
@@ -34,9 +38,7 @@ _TYPES = {
     pa.string(): "StringField",
     pa.float64(): "FloatField",
 }
-_SAMPLE_COLUMNS = ("image_format", "width", "height", "image_bytes")
 _TAKEN = {"id", "filepath", "tags", "metadata", "created_at", "last_modified_at", "text", "kept"}
-_ROWS_AT_ONCE = 1024  # of a table that become Python objects: memory, never results
 
 
 def write_fiftyone(rows: Rows, folder: Path, *, pictures: bool = True) -> Tally:
@@ -53,16 +55,13 @@ def write_fiftyone(rows: Rows, folder: Path, *, pictures: bool = True) -> Tally:
     left_out = 0
     with (folder / "samples.json").open("w") as file:
         file.write('{"samples": [')
-        tables = rows.tables(*_SAMPLE_COLUMNS, "spans")
+        tables = rows.tables(*PICTURE_COLUMNS, "spans")
         for part, table in zip(rows.manifest.parts, tables, strict=True):
-            usable = table.filter(table["uid"].is_valid())
-            if usable["image_format"].null_count:
-                raise InputError(
-                    f"{rows.manifest.name}: {part.corpus} has no pictures, which FiftyOne is for. "
-                    "Export it as parquet, uids or datacomp."
-                )
+            usable = with_picture(rows, part, table)
             left_out += len(table) - len(usable)
-            for row, path in _placed(rows, part, usable, folder if pictures else None):
+            images = images_of(rows, part, usable) if pictures else None
+            for row in plain_rows(usable):
+                path = write_picture(folder, row, next(images)) if images else picture_path(row)
                 document = json.dumps(_document(row, path, fields), allow_nan=False)
                 file.write(("," if tally.rows else "") + "\n" + document)
                 tally.rows += 1
@@ -70,59 +69,6 @@ def write_fiftyone(rows: Rows, folder: Path, *, pictures: bool = True) -> Tally:
     if left_out:
         tally.notes.append(f"{left_out} rows without a usable picture are not among them")
     return tally
-
-
-def _placed(
-    rows: Rows, part: ManifestPart, table: pa.Table, folder: Path | None
-) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield each row with the path of its picture, which is written unless `folder` is None."""
-    images = _images(rows, part, table)
-    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
-        for row in batch.to_pylist():
-            yield row, _write_picture(folder, row, next(images)) if folder else _path(row, 0)
-
-
-def _images(rows: Rows, part: ManifestPart, table: pa.Table) -> Iterator[bytes]:
-    """Yield the image files of all rows in order; each tar is read once, forward."""
-    wanted: dict[int, list[int]] = {}
-    for shard, row in zip(table["shard"].to_pylist(), table["row"].to_pylist(), strict=True):
-        wanted.setdefault(shard, []).append(row)
-    digests = rows.shard_digests(part)
-    files = FileDigests(rows.store.root / "files")
-    for shard, numbers in wanted.items():
-        path = files.locate(digests[shard])
-        found = 0
-        for sample in raw_samples(path, set(numbers).__contains__):
-            image = first_image(sample.members)
-            if image is None:
-                break
-            found += 1
-            yield image
-        if found < len(numbers):
-            raise InputError(
-                f"{path}: row {numbers[found]} has no picture, though its index says so. "
-                "Run the workflow again from the index of this shard."
-            )
-
-
-def _write_picture(folder: Path, row: Row, image: bytes) -> str:
-    """Write a picture under its uid; another picture of the same uid takes the next number."""
-    number = 0
-    while True:
-        name = _path(row, number)
-        path = folder / name
-        if not path.exists():
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(image)
-            return name
-        if path.read_bytes() == image:
-            return name
-        number += 1
-
-
-def _path(row: Row, number: int) -> str:
-    uid, extension = row["uid"], {"jpeg": "jpg"}.get(row["image_format"], row["image_format"])
-    return f"data/{uid[:2]}/{uid}{f'-{number + 1}' if number else ''}.{extension}"
 
 
 def _document(row: Row, path: str, fields: Mapping[str, str]) -> dict[str, Any]:
@@ -199,7 +145,11 @@ def _value_fields(schema: pa.Schema) -> dict[str, str]:
 def _metadata(rows: Rows, fields: Mapping[str, str]) -> dict[str, Any]:
     identity = _object_id(rows.manifest.name)
     described = [
-        _field(name, _TYPES[rows.schema.field(column).type], description=_meaning(rows, column))
+        _field(
+            name,
+            _TYPES[rows.schema.field(column).type],
+            description=meaning(rows.schema.field(column)),
+        )
         for column, name in fields.items()
     ]
     return {
@@ -229,11 +179,6 @@ def _metadata(rows: Rows, fields: Mapping[str, str]) -> dict[str, Any]:
         "evaluations": {},
         "runs": {},
     }
-
-
-def _meaning(rows: Rows, column: str) -> str | None:
-    about = rows.schema.field(column).metadata or {}
-    return about[b"meaning"].decode() if b"meaning" in about else None
 
 
 def _default_fields() -> list[dict[str, Any]]:

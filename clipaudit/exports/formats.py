@@ -1,7 +1,6 @@
 """Exports: the samples that a manifest keeps, in the formats that other tools read."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -9,25 +8,29 @@ import numpy as np
 from jaxtyping import UInt64
 
 from clipaudit.catalog.parts import audit_parts
-from clipaudit.catalog.scores import Score, ScoreTable
-from clipaudit.exports.rows import Rows, find_manifest
+from clipaudit.catalog.scores import (
+    Score,
+    ScoreTable,
+    column_name,
+    folders,
+    free_name,
+    score_files,
+)
+from clipaudit.exports.rows import Rows, Tally, find_manifest
+from clipaudit.exports.vectors import VectorColumn
 from clipaudit.store.outputs import whole_output
 from clipaudit.store.parquet import write_tables
 from clipaudit.store.store import Store
 
-Format = Literal["datacomp", "uids", "parquet", "fiftyone"]
+Format = Literal[
+    "datacomp", "uids", "parquet", "croissant", "fiftyone", "imagefolder", "hf-parquet"
+]
+SCORELESS = ("uids", "datacomp")
+MARK = ".clipaudit"  # tells a folder of ours from any other; hidden, so that no reader takes it
 
 UID_PAIR = np.dtype("u8,u8")  # DataComp's: the high and the low half of a uid
 BUCKET_ROWS = 1 << 22  # uids sorted at once: 64 MB
 MAX_BUCKET_BITS = 8  # at most 256 files of uids
-
-
-@dataclass
-class Tally:
-    """What was written: how many rows, and what a reader should know besides."""
-
-    rows: int = 0
-    notes: list[str] = field(default_factory=list)
 
 
 def export(
@@ -38,22 +41,28 @@ def export(
     output: Path,
     *,
     all_rows: bool = False,
+    vectors: bool = False,
     pictures: bool = True,
+    terms: str | None = None,
     force: bool = False,
 ) -> Tally:
     """Write the manifest that is `asked` for to `output`, whole or not at all.
 
-    Scores go into "parquet" and "fiftyone", which also take rows that left (`all_rows`);
-    `pictures` are of "fiftyone". Raise InputError for an unknown manifest and for an output that
-    is not to be replaced, StoreError for what the store has lost.
+    All but SCORELESS have scores and URLs. Rows that left (`all_rows`) are of "parquet",
+    "croissant" and "fiftyone", `vectors` of the first two, `pictures` of "fiftyone", the licence's
+    `terms` of "croissant". Raise InputError for an unknown manifest and for an output that is not
+    to be replaced, StoreError for what the store has lost.
     """
+    from clipaudit.exports.croissant import write_croissant
     from clipaudit.exports.fiftyone import METADATA, write_fiftyone
+    from clipaudit.exports.huggingface import write_hf_parquet, write_imagefolder
 
     manifest = find_manifest(results, store, asked)
-    scored = form in ("parquet", "fiftyone")
+    scored = form not in SCORELESS
     scores = score_tables(results, store, manifest.corpora) if scored else []
-    rows = Rows(results, store, manifest, scores, all_rows=all_rows)
-    mark = METADATA if form == "fiftyone" else None
+    columns = vector_columns(results, store, manifest.corpora, scores) if vectors else []
+    rows = Rows(results, store, manifest, scores, columns, all_rows=all_rows, urls=scored)
+    mark = METADATA if form == "fiftyone" else MARK
     with whole_output(output, force=force, mark=mark) as new:
         match form:
             case "uids":
@@ -64,6 +73,15 @@ def export(
                 return write_datacomp(rows, new)
             case "fiftyone":
                 return write_fiftyone(rows, new, pictures=pictures)
+        new.mkdir()
+        (new / MARK).write_text(f"{form} {manifest.name}\n")
+        match form:
+            case "croissant":
+                return write_croissant(rows, new, terms=terms)
+            case "imagefolder":
+                return write_imagefolder(rows, new)
+            case "hf-parquet":
+                return write_hf_parquet(rows, new)
 
 
 def write_uids(rows: Rows, path: Path) -> Tally:
@@ -156,11 +174,25 @@ def _distinct(tables: Sequence[ScoreTable]) -> list[ScoreTable]:
     for table in tables:
         scores = []
         for score in table.scores:
-            name, number = score.name, 2
-            while name in taken:
-                name, number = f"{score.name}_{number}", number + 1
-            taken.add(name)
+            name = free_name(score.name, taken)
             scores.append(Score(name, score.meaning, score.sql, score.type))
         if table.files and scores:
             kept.append(ScoreTable(table.files, scores))
     return kept
+
+
+def vector_columns(
+    results: Path, store: Store, corpora: Sequence[str], scores: Sequence[ScoreTable]
+) -> list[VectorColumn]:
+    """Return a column for each encoder that embedded some of the corpora, by the encoder's name.
+
+    None shares its name with a column of `scores`. StoreError as for `score_tables`.
+    """
+    taken = {score.name for table in scores for score in table.scores}
+    columns = []
+    for encoder in folders(results / "embeddings"):
+        files = score_files(results / "embeddings" / encoder, store, corpora)
+        if files:
+            name = free_name(column_name("vector", encoder), taken)
+            columns.append(VectorColumn.described(name, encoder, files))
+    return columns

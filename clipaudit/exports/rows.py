@@ -5,7 +5,7 @@ that one's digest.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
@@ -15,7 +15,10 @@ import pyarrow.parquet as pq
 from clipaudit.catalog.scores import ScoreTable
 from clipaudit.catalog.sqltext import literal
 from clipaudit.corpora.manifests import MANIFEST
+from clipaudit.corpora.urls import stated_urls
 from clipaudit.errors import InputError, StoreError
+from clipaudit.exports.vectors import ROWS_AT_ONCE, VectorColumn
+from clipaudit.store.parquet import GROUP_KEY
 from clipaudit.store.placements import placement
 from clipaudit.store.records import read_record
 from clipaudit.store.store import Pointer, Store
@@ -33,7 +36,16 @@ _SAMPLE_FIELDS = [
     pa.field("key", pa.string(), nullable=False),
     pa.field("caption", pa.string()),
 ]
-_REASON_FIELDS = [field for field in MANIFEST if field.name not in ("shard", "row")]
+_URL_FIELD = pa.field("url", pa.string(), metadata={"meaning": "URL that the sample's JSON states"})
+_REASON_FIELDS = [each for each in MANIFEST if each.name not in ("shard", "row")]
+
+
+@dataclass
+class Tally:
+    """What was written: how many rows, and what a reader should know besides."""
+
+    rows: int = 0
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -47,15 +59,25 @@ class ManifestPart:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A manifest by its parts, in corpus order; `name` as the run has it."""
+    """A manifest by its parts, in corpus order; `name` as the run has it.
+
+    `pointers` are those of the parts, or that of the sealed manifest.
+    """
 
     name: str
     parts: Sequence[ManifestPart]
+    pointers: Sequence[Path]
 
     @property
     def corpora(self) -> list[str]:
         """The corpora that it speaks of, each once, in order."""
         return list(dict.fromkeys(part.corpus for part in self.parts))
+
+
+def meaning(column: pa.Field) -> str | None:
+    """Return what a column means, as its metadata say it."""
+    said = (column.metadata or {}).get(b"meaning")
+    return said.decode() if said is not None else None
 
 
 def find_manifest(results: Path, store: Store, asked: str) -> Manifest:
@@ -73,14 +95,16 @@ def find_manifest(results: Path, store: Store, asked: str) -> Manifest:
     if asked in folders:
         corpus = folders[asked].parent.name
         paths = sorted(folders[asked].glob("*.json"))
+        if not paths:
+            raise InputError(f"{folders[asked]}: has no part yet. Run `clipaudit run all_tables`.")
         parts = [ManifestPart(corpus, path.stem, Pointer.read(path).digest) for path in paths]
-        return Manifest(asked, parts)
+        return Manifest(asked, parts, paths)
     name = asked if asked in sealed else _sealed_name(sealed, asked)
     if name is None:
         raise InputError(
             f"{results}: no manifest {asked!r}.{did_you_mean(asked, [*folders, *sealed])}"
         )
-    return Manifest(name, _sealed_parts(results, store, sealed[name]))
+    return Manifest(name, _sealed_parts(results, store, sealed[name]), [sealed[name]])
 
 
 def _sealed_name(sealed: Mapping[str, Path], digits: str) -> str | None:
@@ -109,25 +133,32 @@ def _sealed_parts(results: Path, store: Store, sealed: Path) -> list[ManifestPar
 class Rows:
     """The rows of a manifest with what the run says of them, a table for each part.
 
-    Those that it keeps, or with `all_rows` all rows of the tars and why those others left.
+    Those that it keeps, or with `all_rows` all rows of the tars and why those others left. `urls`
+    adds the URL that a sample's JSON states.
     """
 
     results: Path
     store: Store
     manifest: Manifest
     scores: Sequence[ScoreTable] = ()
+    vectors: Sequence[VectorColumn] = ()
     all_rows: bool = False
+    urls: bool = False
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of `tables`: the sample, why it left if all rows are read, its scores."""
+        """The columns of `tables`: a sample, why it left if all rows are read, scores, vectors."""
+        urls = [_URL_FIELD] if self.urls else []
         reasons = _REASON_FIELDS if self.all_rows else []
         columns = [
             pa.field(score.name, score.type, metadata={"meaning": score.meaning})
             for table in self.scores
             for score in table.scores
         ]
-        return pa.schema([*_SAMPLE_FIELDS, *reasons, *columns], metadata={"name": "export"})
+        vectors = [vector.field for vector in self.vectors]
+        metadata = {"name": "export"} | ({GROUP_KEY: str(ROWS_AT_ONCE)} if vectors else {})
+        fields = [*_SAMPLE_FIELDS, *urls, *reasons, *columns, *vectors]
+        return pa.schema(fields, metadata=metadata)
 
     def most(self) -> int:
         """Return a bound of the rows: as many as the samples of the manifest's parts."""
@@ -135,7 +166,7 @@ class Rows:
         return sum(Pointer.read(path).rows for path in paths)
 
     def tables(self, *more: str) -> Iterator[pa.Table]:
-        """Yield the rows in corpus order, a part at a time.
+        """Yield the rows in corpus order, a part at a time, with vectors fewer rows.
 
         `more` are columns of SAMPLES that follow the others, or "spans". Raise StoreError where
         the manifest speaks of a sample that the run does not have.
@@ -143,7 +174,15 @@ class Rows:
         with duckdb.connect() as connection:
             for part in self.manifest.parts:
                 table = connection.sql(self._sql(part, more)).to_arrow_table()
-                yield self._finished(part, table)
+                finished = self._finished(part, table)
+                if not self.vectors:
+                    yield finished
+                    continue
+                for start in range(0, len(finished), ROWS_AT_ONCE):
+                    rows = finished.slice(start, ROWS_AT_ONCE)
+                    for vector in self.vectors:
+                        rows = rows.append_column(vector.field, vector.of(part.corpus, rows))
+                    yield rows
 
     def shard_digests(self, part: ManifestPart) -> dict[int, str]:
         """Return the SHA-256 of each tar of a part, by shard."""
@@ -171,7 +210,11 @@ class Rows:
         files = self.shard_files(part)
         paths = pa.array([files.get(shard) for shard in table["shard"].to_pylist()], pa.string())
         at = table.schema.get_field_index("shard_file")
-        return table.set_column(at, "shard_file", paths).drop_columns(["lost"])
+        table = table.set_column(at, "shard_file", paths).drop_columns(["lost"])
+        if not self.urls:
+            return table
+        at = table.schema.get_field_index("url")
+        return table.set_column(at, "url", stated_urls(table["url"]))
 
     # --- the query -----------------------------------------------------------------------------
 
@@ -187,8 +230,9 @@ class Rows:
             key = "coalesce(samples.key, rows.dropped_key)"
         samples = _files(self._object("samples", part))
         joins = [f"left join {samples} as samples using (shard, row)"]
+        urls = ["samples.metadata as url"] if self.urls else []  # text that `_finished` reads
         reasons = [f"rows.{each.name}" for each in _REASON_FIELDS] if self.all_rows else []
-        columns = [*reasons, *self._score_columns(part, joins)]
+        columns = [*urls, *reasons, *self._score_columns(part, joins)]
         if "spans" in more:
             joins.append(self._spans_join(part))
         columns += [f"{'spans' if name == 'spans' else 'samples'}.{name}" for name in more]

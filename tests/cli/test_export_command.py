@@ -28,7 +28,10 @@ def test_help_has_an_example():
     assert "Example:" in export.help
 
 
-@pytest.mark.parametrize("form", ["datacomp", "uids", "parquet", "fiftyone"])
+FORMATS = ["datacomp", "uids", "parquet", "croissant", "fiftyone", "imagefolder", "hf-parquet"]
+
+
+@pytest.mark.parametrize("form", FORMATS)
 def test_every_format_says_what_it_wrote_on_standard_error(run, form):
     output = run.folder / "out"
 
@@ -72,7 +75,14 @@ def test_no_pictures_leaves_the_folder_of_pictures_empty(run):
     [
         (["large/purned", "--format", "uids"], 1, "Did you mean large/pruned"),
         (["large/all", "--format", "uids", "--all-rows"], 2, "uids holds the kept samples"),
-        (["large/all", "--format", "parquet", "--no-pictures"], 2, "parquet never has pictures"),
+        (
+            ["large/all", "--format", "parquet", "--no-pictures"],
+            2,
+            "parquet is not fiftyone",
+        ),
+        (["large/all", "--format", "imagefolder", "--all-rows"], 2, "imagefolder holds the kept"),
+        (["large/all", "--format", "uids", "--license", "CC0"], 2, "uids states none"),
+        (["large/all", "--format", "uids", "--vectors"], 2, "uids has no columns of vectors"),
         (["large/all", "--format", "csv"], 2, "'csv' is not one of 'datacomp', 'uids'"),
         (["large/all"], 2, "Missing option '--format'"),
     ],

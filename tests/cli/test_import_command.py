@@ -29,17 +29,17 @@ def test_every_importer_has_help_and_an_example(name):
 
 
 def test_the_block_is_printed_and_counts_go_to_standard_error(photos, tmp_path):
-    tars = tmp_path / "tars"
+    lists = tmp_path / "lists"
 
-    answer = ask("folder", photos, "--name", "photos", "--write-shards", tars)
+    answer = ask("folder", photos, "--name", "photos", "--lists", lists)
 
-    block = {"shards": f"{tars}/00000.tar", "shards_per_part": 1, "captions": "none"}
+    block = {"shards": f"{lists}/00000.images", "shards_per_part": 1, "captions": "none"}
     assert yaml.safe_load(answer.stdout) == {"corpora": {"photos": block}}
-    assert answer.stderr.startswith("1 pictures in 1 tars, 0 with a caption\nshards_per_part: 1, ")
+    assert answer.stderr.startswith("1 images in 1 lists, 0 with a caption\nshards_per_part: 1, ")
 
 
 def test_the_block_is_added_to_a_file(photos, tmp_path):
-    asked = ("folder", photos, "--name", "photos", "--write-shards", tmp_path / "tars")
+    asked = ("folder", photos, "--name", "photos", "--lists", tmp_path / "lists")
 
     answer = ask(*asked, "--output", tmp_path / "my.yaml")
 
@@ -48,20 +48,21 @@ def test_the_block_is_added_to_a_file(photos, tmp_path):
     assert list(yaml.safe_load((tmp_path / "my.yaml").read_text())["corpora"]) == ["photos"]
 
 
-def test_nothing_is_copied_unasked(photos, tmp_path):
-    answer = ask("folder", photos, "--name", "photos")
+def test_lists_lie_in_data_unless_another_folder_is_named(photos, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
 
-    assert answer.exit_code == 2
-    assert "--write-shards is missing: 1 pictures of 7 bytes are to be copied" in answer.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["photos"]
+    block = yaml.safe_load(ask("folder", photos, "--name", "photos").stdout)["corpora"]["photos"]
+
+    assert block["shards"] == "data/photos/00000.images"
+    assert (tmp_path / block["shards"]).is_file()
 
 
 def test_a_second_set_of_the_same_classes_shares_the_label_set(tmp_path):
     for name in ("one", "two"):
         (tmp_path / name / "cats").mkdir(parents=True)
         (tmp_path / name / "cats/a.jpg").write_bytes(b"picture")
-        asked = ("folder", tmp_path / name, "--name", name, "--classes", "--write-shards")
-        answer = ask(*asked, tmp_path / f"{name}-tars", "--output", tmp_path / "my.yaml")
+        asked = ("folder", tmp_path / name, "--name", name, "--classes", "--lists")
+        answer = ask(*asked, tmp_path / f"{name}-lists", "--output", tmp_path / "my.yaml")
 
     content = yaml.safe_load((tmp_path / "my.yaml").read_text())
     assert f"label_sets.one has the same 1 classes: used\n{tmp_path}/my.yaml: corpora.two\n" in (

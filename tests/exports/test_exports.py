@@ -1,3 +1,4 @@
+import hashlib
 import json
 import os
 
@@ -9,8 +10,10 @@ from exportedrun import ExportedRun, picture, two_parts, uid
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clipaudit.corpora.urls import stated_urls
 from clipaudit.errors import InputError, StoreError
 from clipaudit.exports import formats as exports
+from clipaudit.exports import rows
 from clipaudit.exports.fiftyone import box
 from clipaudit.exports.formats import _halves, _sorted_set, export
 from clipaudit.memorization.recall import RECALLS
@@ -234,6 +237,52 @@ def test_two_encoders_of_like_names_have_columns_of_their_own(run):
     assert table["similarity_a_b_val_2"][0].as_py() == 0.5
 
 
+def test_a_url_is_that_of_the_json(run):
+    _, output = write(run, "large/pruned", "parquet", all_rows=True)
+
+    urls = pq.read_table(output)["url"].to_pylist()
+    assert urls[:2] == [f"https://pictures.test/{uid(9)}", f"https://pictures.test/{uid(8)}"]
+    assert urls[3] is None  # the row that never was a sample
+
+
+@pytest.mark.parametrize("text", ['{"url": "\\ud800"}', '{"url": ["a"]}', "{}", None])
+def test_what_is_no_url_is_null(text):
+    assert stated_urls(pa.chunked_array([[text]], pa.string())).to_pylist() == [None]
+
+
+def test_vectors_are_a_column_for_each_encoder_and_null_where_there_is_none(run):
+    run.embeddings("ViT-B.32", "large", "00000", {(0, 0): (1, 0, 0), (0, 1): (0, 1, 0)})
+    run.embeddings("ViT-B.32", "large", "00001", {(2, 1): (0, 0, 1)})
+    run.embeddings("own", "large", "00000", {(1, 0): (0.5, -0.5)})
+
+    _, output = write(run, "large/pruned", "parquet", vectors=True)
+
+    table = pq.read_table(output)
+    assert table.schema.field("vector_ViT_B_32").type == pa.list_(pa.float32(), 3)
+    assert table["vector_ViT_B_32"].to_pylist() == [[1, 0, 0], None, [0, 0, 1]]
+    assert table["vector_own"].to_pylist() == [None, [0.5, -0.5], None]
+    meaning = table.schema.field("vector_own").metadata[b"meaning"].decode()
+    assert meaning == "embedding of the image by encoder own, of unit length"
+
+
+def test_vectors_are_the_same_however_few_are_held(run, monkeypatch):
+    drawn = {(0, 0): (1, 0), (0, 1): (0, 1), (1, 0): (1, 1)}
+    run.embeddings("own", "large.drawn", "00000", drawn)
+    run.embeddings("own", "large", "00001", {(2, 0): (2, 0)})
+    monkeypatch.setattr(rows, "ROWS_AT_ONCE", 1)
+
+    _, output = write(run, "large/all", "parquet", vectors=True, all_rows=True)
+
+    column = pq.read_table(output)["vector_own"].to_pylist()
+    assert column == [[1, 0], [0, 1], [1, 1], None, [2, 0], None]
+
+
+def test_an_export_without_embeddings_has_no_vectors(run):
+    _, output = write(run, "large/all", "parquet", vectors=True)
+
+    assert pq.read_schema(output).names[-1] == "url"
+
+
 # --- FiftyOne ------------------------------------------------------------------------------------
 
 
@@ -286,17 +335,18 @@ def test_text_is_boxes_in_shares_of_the_picture(run):
     assert (second["text"], third["text"]["detections"]) == (None, [])
 
 
-def test_two_pictures_of_one_uid_are_two_files(tmp_path):
+def test_pictures_of_one_uid_are_a_file_each(tmp_path):
     run = ExportedRun(tmp_path)
-    run.index("small", "00000", [[(uid(3), "a", picture(1)), (uid(3), "b", picture(2))]])
-    run.manifest("small", "all", "00000", [(0, 0, None), (0, 1, None)])
+    pictures = [picture(shade) for shade in (1, 2, 1, 2)]
+    run.index("small", "00000", [[(uid(3), "a", each) for each in pictures]])
+    run.manifest("small", "all", "00000", [(0, row, None) for row in range(4)])
 
     _, output = write(run, "small/all", "fiftyone")
 
-    assert [each["filepath"].rpartition("/")[2] for each in documents(output)] == [
-        f"{uid(3)}.png",
-        f"{uid(3)}-2.png",
-    ]
+    names = [each["filepath"].rpartition("/")[2] for each in documents(output)]
+    other = f"{uid(3)}-{hashlib.sha256(picture(2)).hexdigest()[:32]}.png"
+    assert names == [f"{uid(3)}.png", other] * 2
+    assert [(output / "data/00" / name).read_bytes() for name in names] == pictures
 
 
 def test_equal_exports_have_equal_bytes(run):
@@ -376,7 +426,7 @@ def test_an_empty_manifest_is_an_empty_export(run):
 def test_parquet_keeps_its_columns_where_an_audit_did_not_run(run):
     _, output = write(run, "large/all", "parquet", all_rows=True)
 
-    assert pq.read_schema(output).names[:8] == [
-        "corpus", "shard", "row", "shard_file", "uid", "key", "caption", "kept",
+    assert pq.read_schema(output).names[:9] == [
+        "corpus", "shard", "row", "shard_file", "uid", "key", "caption", "url", "kept",
     ]  # fmt: skip
     assert isinstance(pq.read_table(output), pa.Table)

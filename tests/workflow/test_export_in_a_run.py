@@ -8,12 +8,14 @@ import pytest
 from click.testing import CliRunner
 from rocrate.rocrate import ROCrate
 
+from clipaudit.cli.commands import stream
 from clipaudit.cli.export import export
 from clipaudit.cli.options import Group
 from clipaudit.cli.prov import prov
 
 SEALED = "large-deduplicated-and-small.sketch-pruned"
-group = Group(commands=[export, prov])
+LARGE = "deduplicated.sketch-pruned"  # its manifest of the first corpus
+group = Group(commands=[export, prov, stream])
 
 
 @pytest.fixture
@@ -45,7 +47,7 @@ def kept_uids(finished):
 
 def test_a_sealed_manifest_keeps_the_same_samples_in_every_format(ask, finished, tmp_path):
     digest = finished.digests()[f"sealed/{SEALED}.json"]
-    for form in ("uids", "datacomp", "parquet", "fiftyone"):
+    for form in ("uids", "datacomp", "parquet", "croissant", "fiftyone", "hf-parquet"):
         ask("export", digest, "--format", form, "--output", tmp_path / form)
 
     kept = kept_uids(finished)
@@ -53,9 +55,19 @@ def test_a_sealed_manifest_keeps_the_same_samples_in_every_format(ask, finished,
     pairs = np.load(tmp_path / "datacomp").tolist()
     assert [f"{high:016x}{low:016x}" for high, low in pairs] == sorted(set(kept))
     assert pq.read_table(tmp_path / "parquet")["uid"].to_pylist() == kept
+    for path in ("croissant/data.parquet", "hf-parquet/data"):
+        assert pq.read_table(tmp_path / path)["uid"].to_pylist() == kept
     documents = json.loads((tmp_path / "fiftyone/samples.json").read_text())["samples"]
     assert [each["uid"] for each in documents] == kept
     assert all((tmp_path / "fiftyone" / each["filepath"]).is_file() for each in documents)
+
+
+def test_a_manifest_streams_the_same_bytes_before_it_is_sealed(ask, finished):
+    digest = finished.digests()[f"sealed/{SEALED}.json"]
+
+    answers = [ask("stream", f"large/{LARGE}", shard).stdout_bytes for shard in range(4)]
+
+    assert answers == [finished.stream(digest, shard) for shard in range(4)]
 
 
 def test_all_rows_of_a_manifest_are_those_of_its_tars(ask, finished, tmp_path):
@@ -90,6 +102,25 @@ def test_similarities_of_an_export_are_those_of_the_run(ask, finished, tmp_path)
     places = zip(table["shard"].to_pylist(), table["row"].to_pylist(), strict=True)
     column = table[f"similarity_{encoder.replace('-', '_')}_sketch"]
     assert column.to_pylist() == [highest[place] for place in places]
+
+
+def test_vectors_of_an_export_are_the_embeddings_of_the_run(ask, finished, tmp_path):
+    output = tmp_path / "rows.parquet"
+
+    ask("export", SEALED, "--format", "parquet", "--vectors", "--output", output)
+
+    table = pq.read_table(output)
+    (encoder,) = [path.name for path in (finished.results / "embeddings").iterdir()]
+    stored = {}
+    for corpus in ("large", "small"):
+        for path in (finished.results / "embeddings" / encoder / corpus).glob("*.parquet"):
+            for row in pq.read_table(path).to_pylist():
+                stored[corpus, row["shard"], row["row"]] = row["embedding"]
+    places = zip(*(table[name].to_pylist() for name in ("corpus", "shard", "row")), strict=True)
+    vectors = table[f"vector_{encoder.replace('-', '_')}"].to_pylist()
+    assert [np.array(each, np.float16).tobytes() for each in vectors] == [
+        stored[place] for place in places
+    ]
 
 
 def test_a_crate_of_a_run_leads_from_a_table_to_every_shard(ask, finished, tmp_path):

@@ -1,0 +1,125 @@
+"""Exports, read by the programs that they are for, in an environment beside ours."""
+
+import io
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from exportedrun import ExportedRun, picture, two_parts, uid
+from PIL import Image
+
+from clipaudit.exports.formats import export
+from clipaudit.similarity.nearest import SIMILARITIES
+
+PYTHON = Path(__file__).parents[2] / ".uv/readers/bin/python"
+HOSTILE = "=1+1\x1b[31m\n\u202e<script>, NaN"
+
+pytestmark = pytest.mark.skipif(
+    not PYTHON.exists(), reason="no datasets, no mlcroissant: `make test-readers` brings them"
+)
+
+LOAD = """
+import json, sys, datasets
+found = datasets.load_dataset(sys.argv[1], data_dir=sys.argv[2], split="train")
+rows = [{**row, "image": list(row["image"].size)} for row in found]
+print(json.dumps({"features": str(found.features["image"]), "rows": rows}))
+"""
+RECORDS = """
+import json, sys, mlcroissant
+found = mlcroissant.Dataset(jsonld=sys.argv[1])
+plain = lambda value: value.decode() if isinstance(value, bytes) else value
+records = [{k: plain(v) for k, v in row.items()} for row in found.records("samples")]
+issues = found.metadata.ctx.issues
+about = {"errors": sorted(issues.errors), "warnings": sorted(issues.warnings)}
+print(json.dumps({**about, "records": records}, default=float))
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    return two_parts(tmp_path)
+
+
+def asked(run, program, *arguments):
+    quiet = {"HF_HOME": str(run.folder / "cache"), "HF_HUB_OFFLINE": "1"}
+    command = [PYTHON, "-c", program, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **quiet})
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def loaded(run, manifest, form):
+    output = run.folder / "out"
+    export(run.results, run.store, manifest, form, output)
+    loader = {"imagefolder": "imagefolder", "hf-parquet": "parquet"}[form]
+    return asked(run, LOAD, loader, output)
+
+
+@pytest.mark.parametrize("form", ["imagefolder", "hf-parquet"])
+def test_datasets_loads_images_captions_and_scores(run, form):
+    row = {"shard": 2, "row": 1, "testset": "val", "test_shard": 0, "test_row": 0}
+    path = "similarities/own/large/00001.json"
+    run.rows(path, [row | {"similarity": 0.5}], SIMILARITIES, encoder="own")
+
+    found = loaded(run, "large/pruned", form)
+
+    assert found["features"].startswith("Image(")
+    assert [row["image"] for row in found["rows"]] == [[8, 4]] * 3
+    assert [row["text"] for row in found["rows"]] == ["caption 0", "caption 2", "caption 5"]
+    assert [row["uid"] for row in found["rows"]] == [uid(9), uid(7), uid(4)]
+    assert [row["similarity_own_val"] for row in found["rows"]] == [None, None, 0.5]
+
+
+@pytest.mark.parametrize("form", ["imagefolder", "hf-parquet"])
+def test_datasets_loads_unusual_images_and_hostile_captions(tmp_path, form):
+    run = ExportedRun(tmp_path)
+    kinds = [("GIF", "P"), ("BMP", "1"), ("WEBP", "RGBA"), ("JPEG", "CMYK"), ("PNG", "I;16")]
+    images = [io.BytesIO() for _ in kinds]
+    for (kind, mode), file in zip(kinds, images, strict=True):
+        Image.new(mode, (6, 5)).save(file, kind)
+    samples = [(uid(n), HOSTILE, file.getvalue()) for n, file in enumerate(images)]
+    run.index("odd", "00000", [samples])
+    run.manifest("odd", "all", "00000", [(0, row, None) for row in range(len(samples))])
+
+    found = loaded(run, "odd/all", form)
+
+    assert [row["image"] for row in found["rows"]] == [[6, 5]] * len(kinds)
+    assert {row["text"] for row in found["rows"]} == {HOSTILE}
+
+
+@pytest.mark.parametrize("form", ["imagefolder", "hf-parquet"])
+def test_datasets_loads_a_row_for_each_sample_of_one_uid(tmp_path, form):
+    run = ExportedRun(tmp_path)
+    shades = [1, 2, 1]
+    run.index("same", "00000", [[(uid(3), str(shade), picture(shade)) for shade in shades]])
+    run.manifest("same", "all", "00000", [(0, row, None) for row in range(3)])
+
+    found = loaded(run, "same/all", form)
+
+    assert [row["text"] for row in found["rows"]] == ["1", "2", "1"]
+
+
+def test_mlcroissant_validates_and_reads_the_records(run):
+    run.embeddings("own", "large", "00000", {(0, 0): (0.5, 0.25)})
+    run.seal("both", "large/all/00001", "large/pruned/00000")
+    output = run.folder / "out"
+    export(run.results, run.store, "both", "croissant", output, all_rows=True, vectors=True)
+
+    found = asked(run, RECORDS, output / "croissant.json")
+
+    assert found["errors"] == []
+    assert [each for each in found["warnings"] if "citeAs" not in each] == []
+    assert [row["samples/shard"] for row in found["records"]] == [2, 2, 0, 0, 1, 1]
+    assert [row["samples/kept"] for row in found["records"]][2:] == [True, False, True, False]
+    assert found["records"][2]["samples/vector_own"] == [0.5, 0.25]
+    assert found["records"][3]["samples/reason"] == "too near"
+
+
+def test_mlcroissant_reads_no_record_of_an_empty_manifest(run):
+    run.manifest("large", "none", "00000", [(0, 0, "gone")])
+    output = run.folder / "out"
+    export(run.results, run.store, "large/none", "croissant", output)
+
+    assert asked(run, RECORDS, output / "croissant.json")["records"] == []
