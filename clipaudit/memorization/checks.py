@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from clipaudit.config.checks import known
+from clipaudit.config.checks import known, reads_text
 from clipaudit.memorization.points import points
 from clipaudit.memorization.settings import Memorization
 
@@ -23,6 +23,7 @@ def check(run: "Settings", audit: Memorization) -> None:
     known(audit.encoder, run.encoders, "memorization.encoder", "encoders")
     for name in audit.baselines:
         known(name, run.encoders, "memorization.baselines", "encoders")
+        reads_text(run, name, "memorization.baselines")
     for name in audit.utility:
         known(name, run.corpora, "memorization.utility", "corpora")
         if run.corpora[name].labels is None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from clipaudit.config.checks import known
+from clipaudit.config.checks import known, reads_text
 from clipaudit.parrot.curated import curated_sets
 from clipaudit.parrot.settings import Parrot
 
@@ -20,6 +20,7 @@ def check(run: "Settings", audit: Parrot) -> None:
         _needs_captions(run, name, "parrot.corpora")
     for name in audit.inspected:
         known(name, run.encoders, "parrot.encoder", "encoders")
+        reads_text(run, name, "parrot.encoder")
     for name in audit.test_sets:
         known(name, run.corpora, "parrot.test_sets", "corpora")
         if run.corpora[name].labels is None:

@@ -1,14 +1,18 @@
 """Which files and settings belong to a model: its weights, its vocabulary, what it is tested on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 
 from clipaudit.config.embeddings import GivenEmbeddings
 from clipaudit.steps import paths
+from clipaudit.steps.plugins import libraries_of, planned
 from clipaudit.wiring.corpora import CorpusFiles
-from clipaudit.wiring.wildcards import Paths, Wildcards, one_of
+from clipaudit.wiring.wildcards import Chosen, Paths, Wildcards, one_of
 
 # what pictures go through on their way through a CLIP model: versions enter a step's key
+PLUGIN_LIBRARIES = ["torch", "torchvision", "pillow"]  # and through a plug-in, beside its own
 CLIP_LIBRARIES = ["torch", "torchvision", "open_clip_torch", "pillow"]
 
 
@@ -24,6 +28,7 @@ class ModelFiles:
         self.corpora = corpora
         self.run = corpora.run
         self.given = self.run.given_embeddings()
+        self._planned = cache(planned)
 
     # --- encoders -------------------------------------------------------------------------------
 
@@ -36,6 +41,8 @@ class ModelFiles:
         encoder = self.run.encoders[name]
         if encoder.model:
             return [self.trained(encoder.model, encoder.epoch)]
+        if encoder.plugin:
+            return [] if self.run.without_data else files_of_options(encoder.options)
         if encoder.directory:
             return [] if self.run.without_data else files_within(encoder.directory)
         given = encoder.pretrained
@@ -64,11 +71,24 @@ class ModelFiles:
 
     def settings_of(self, name: str) -> dict[str, object]:
         """Return what decides what an encoder computes."""
-        used = self.architecture_of(name)
+        used, encoder = self.architecture_of(name), self.run.encoders[name]
+        plugin = encoder.plugin and asdict(self._planned("encoders", encoder.plugin))
         return {
-            "encoder": self.run.encoders[name].model_dump(mode="json"),
+            "encoder": encoder.model_dump(mode="json"),
             "architecture": self.definition(used) if used else None,
+            **({"plugin": plugin} if plugin else {}),
         }
+
+    def libraries(self, *others: str) -> Chosen:
+        """Return what gives the libraries that an encoder's numbers depend on, and `others`."""
+
+        def chosen(wildcards: Wildcards) -> list[str]:
+            plugin = self.run.encoders[wildcards.encoder].plugin
+            if plugin is None:
+                return [*CLIP_LIBRARIES, *others]
+            return sorted({*PLUGIN_LIBRARIES, *libraries_of("encoders", plugin), *others})
+
+        return chosen
 
     def definition(self, architecture: str) -> dict[str, object]:
         """Return the settings of an architecture."""
@@ -170,3 +190,14 @@ class ModelFiles:
 def files_within(folder: str) -> Paths:
     """Return the files of a folder, sorted; folders in it are none."""
     return sorted(str(path) for path in Path(folder).iterdir() if path.is_file())
+
+
+def files_of_options(options: Mapping[str, object]) -> Paths:
+    """Return the files that a plug-in's options name, and those of the folders that they name."""
+    named = [Path(value) for value in options.values() if isinstance(value, str)]
+    return [
+        file
+        for path in named
+        for file in (files_within(str(path)) if path.is_dir() else [str(path)])
+        if Path(file).is_file()
+    ]
