@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from clipaudit.config.checks import known, reads_text
+from clipaudit.config.checks import check_plugin, known, reads_text
 from clipaudit.memorization.points import points
 from clipaudit.memorization.settings import Memorization
 
@@ -18,6 +18,8 @@ def check(run: "Settings", audit: Memorization) -> None:
         known(name, run.corpora, where, "corpora")
         if run.corpora[name].is_split:
             raise ValueError(f"{where}: a split, of which no sets are drawn; name its corpus")
+    where = "memorization.objects.annotator (transformers, dataset or a plug-in)"
+    check_plugin("annotators", audit.objects.plugin, where)
     for name in [audit.recipe, *audit.seeds]:
         known(name, run.recipes, "memorization.recipe", "recipes")
     known(audit.encoder, run.encoders, "memorization.encoder", "encoders")

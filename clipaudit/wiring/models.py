@@ -1,14 +1,18 @@
 """Which files and settings belong to a model: its weights, its vocabulary, what it is tested on."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
 from clipaudit.config.embeddings import GivenEmbeddings
 from clipaudit.steps import paths
-from clipaudit.steps.plugins import libraries_of, planned
 from clipaudit.wiring.corpora import CorpusFiles
+from clipaudit.wiring.plugins import (
+    files_of_options,
+    files_within,
+    plugin_libraries,
+    plugin_param,
+)
 from clipaudit.wiring.wildcards import Chosen, Paths, Wildcards, one_of
 
 # what pictures go through on their way through a CLIP model: versions enter a step's key
@@ -28,7 +32,7 @@ class ModelFiles:
         self.corpora = corpora
         self.run = corpora.run
         self.given = self.run.given_embeddings()
-        self._planned = cache(planned)
+        self._plugin_param = cache(plugin_param)  # jobs ask some thousand times
 
     # --- encoders -------------------------------------------------------------------------------
 
@@ -72,11 +76,10 @@ class ModelFiles:
     def settings_of(self, name: str) -> dict[str, object]:
         """Return what decides what an encoder computes."""
         used, encoder = self.architecture_of(name), self.run.encoders[name]
-        plugin = encoder.plugin and asdict(self._planned("encoders", encoder.plugin))
         return {
             "encoder": encoder.model_dump(mode="json"),
             "architecture": self.definition(used) if used else None,
-            **({"plugin": plugin} if plugin else {}),
+            **self._plugin_param("encoders", encoder.plugin),
         }
 
     def libraries(self, *others: str) -> Chosen:
@@ -86,7 +89,7 @@ class ModelFiles:
             plugin = self.run.encoders[wildcards.encoder].plugin
             if plugin is None:
                 return [*CLIP_LIBRARIES, *others]
-            return sorted({*PLUGIN_LIBRARIES, *libraries_of("encoders", plugin), *others})
+            return plugin_libraries("encoders", plugin, *PLUGIN_LIBRARIES, *others)
 
         return chosen
 
@@ -185,19 +188,3 @@ class ModelFiles:
         if given.join_on == "row":
             every = [every[number] for number in self.corpora.shard_numbers(wildcards)]
         return self.corpora.brought(*every)
-
-
-def files_within(folder: str) -> Paths:
-    """Return the files of a folder, sorted; folders in it are none."""
-    return sorted(str(path) for path in Path(folder).iterdir() if path.is_file())
-
-
-def files_of_options(options: Mapping[str, object]) -> Paths:
-    """Return the files that a plug-in's options name, and those of the folders that they name."""
-    named = [Path(value) for value in options.values() if isinstance(value, str)]
-    return [
-        file
-        for path in named
-        for file in (files_within(str(path)) if path.is_dir() else [str(path)])
-        if Path(file).is_file()
-    ]

@@ -9,6 +9,8 @@ from examplepackage import install
 from microproject import Project, copy_project
 
 NEIGHBORS = "results_micro/neighbors/colours/small.json"
+SHADES = "parrot:\n  spotting: {spotter: shades, options: {word: bright}}\n"
+LIGHTS = "annotator: lights"
 
 
 class WithPackage(Project):
@@ -88,3 +90,42 @@ def test_candidates_for_copies_come_from_the_encoder(project):
     project.run(config="config/micro_copies.yaml", target=f"results_micro/{thresholds}.json")
 
     assert pq.read_table(project.results / f"{thresholds}.parquet").num_rows > 0
+
+
+def test_a_spotter_of_the_package_reads_pictures(project):
+    spans = "spans/posters/00000"
+    project.edit("config/micro_parrot.yaml", "parrot:\n", SHADES)
+
+    project.run(config="config/micro_parrot.yaml", target=f"results_micro/{spans}.json")
+
+    found = pq.read_table(project.results / f"{spans}.parquet")["spans"].to_pylist()
+    assert {span["text"] for row in found for span in row} == {"bright"}
+
+
+def test_an_annotator_of_the_package_finds_objects(project):
+    objects = "objects/scenes/00000"
+    project.edit("config/micro_memorization.yaml", "annotator: dataset", LIGHTS)
+
+    project.run(config="config/micro_memorization.yaml", target=f"results_micro/{objects}.json")
+
+    found = pq.read_table(project.results / f"{objects}.parquet")
+    assert all(len(labels) == 1 for labels in found["labels"].to_pylist())
+
+
+@pytest.mark.parametrize(
+    ("settings", "old", "new", "target", "step"),
+    [
+        ("micro_parrot", "parrot:\n", SHADES, "spans/posters/00000", "spot"),
+        ("micro_memorization", "annotator: dataset", LIGHTS, "objects/scenes/00000", "detect"),
+    ],
+)
+def test_another_version_spots_and_annotates_again(project, settings, old, new, target, step):
+    asked = {"config": f"config/{settings}.yaml", "target": f"results_micro/{target}.json"}
+    project.edit(asked["config"], old, new)
+    project.run(**asked)
+    before = project.computed()
+    install(project.folder / "site", version="1.1")
+
+    project.run(**asked)
+
+    assert project.computed_steps(before) == [step]
