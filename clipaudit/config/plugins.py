@@ -1,7 +1,7 @@
 """Plug-ins by name: the entry points of the installed distributions.
 
 Nothing is imported here. A name is looked up where the settings use it, so settings without
-plug-ins cost nothing; the names of audits alone are needed to read any settings.
+plug-ins cost nothing.
 """
 
 from importlib.metadata import EntryPoint, entry_points
@@ -9,7 +9,7 @@ from typing import Literal
 
 from clipaudit.errors import ConfigError
 
-Kind = Literal["encoders", "spotters", "annotators", "audits"]
+Kind = Literal["encoders", "spotters", "annotators"]
 
 
 def offered(kind: Kind) -> list[EntryPoint]:

@@ -51,3 +51,21 @@ def test_two_distributions_with_one_name_are_refused(micro, tmp_path):
 def test_options_belong_to_a_plugin(micro):
     with pytest.raises(ConfigError, match="`options` belong to `plugin`"):
         parse_settings(micro(model="brief/small", options={"bins": 3}))
+
+
+@pytest.mark.parametrize(
+    ("file", "audit", "section", "key"),
+    [
+        ("micro_parrot", "parrot", "spotting", "spotter"),
+        ("micro_memorization", "memorization", "objects", "annotator"),
+    ],
+)
+def test_an_unknown_spotter_or_annotator_lists_what_there_is(
+    micro, monkeypatch, file, audit, section, key
+):
+    monkeypatch.chdir(Path(__file__).parents[2])
+    content = read_settings(Path(f"config/{file}.yaml"))
+    content[audit][section] = {key: "nobody"}
+
+    with pytest.raises(ConfigError, match=rf"{audit}\.{section}\.{key} .*'nobody'.*: [sl]"):
+        parse_settings(content)
