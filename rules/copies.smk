@@ -102,7 +102,7 @@ rule calibrate_encoder:
         mem_mb=memory(16),
     params:
         code=code("calibrate_encoder"),
-        numeric=[*CLIP_LIBRARIES, *IMAGE_LIBRARIES, "matplotlib", "scipy"],
+        numeric=MODELS.libraries(*IMAGE_LIBRARIES, "matplotlib", "scipy"),
         originals=COPIES.original_shards(),
         calibration=COPIES.audit.calibration.model_dump(mode="json"),
         seed=COPIES.audit.seed,

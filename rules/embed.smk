@@ -27,7 +27,7 @@ rule embed:
         mem_mb=memory(16),
     params:
         code=code("embed"),
-        numeric=CLIP_LIBRARIES,
+        numeric=MODELS.libraries(),
         name="{encoder}",
         shards=CORPORA.shard_numbers,
         model=MODELS.encoder,

@@ -46,8 +46,9 @@ else:
         resources:
             mem_mb=memory(16),
         params:
+            **MEMORIZATION.annotator(),
             code=code("detect"),
-            numeric=["torch", "torchvision", "transformers", "pillow"],
+            numeric=MEMORIZATION.detector_libraries(),
             shards=CORPORA.shard_numbers,
             detector=MEMORIZATION.audit.objects.model_dump(mode="json"),
         script:

@@ -16,13 +16,14 @@ wildcard_constraints:
     vocabulary=one_of(PARROT.vocabularies),
 
 
-if PARROT.audit.spotting.spotter == "rapidocr":
+if PARROT.audit.spotting.spotter != "dataset":
 
     rule spot:
         """The text in the pictures of a part, by OCR; no picture's bytes are ever read twice."""
         input:
             tars=CORPORA.part_tars,
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+            weights=PARROT.spotter_files(),
         output:
             spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
             drops=f"{RESULTS}/drops/spot/{{corpus}}/{{part}}.json",
@@ -36,8 +37,9 @@ if PARROT.audit.spotting.spotter == "rapidocr":
         resources:
             mem_mb=memory(16),
         params:
+            **PARROT.spotter(),
             code=code("spot"),
-            numeric=["rapidocr", "onnxruntime", "opencv-python-headless", "pillow"],
+            numeric=PARROT.spotter_libraries(),
             shards=CORPORA.shard_numbers,
             spotting=PARROT.audit.spotting.model_dump(mode="json"),
         script:

@@ -19,7 +19,8 @@ def compute(step: Step) -> None:
     cv2.setNumThreads(step.threads)
     asked = step.settings_as(Calibration, "calibration")
     device = use_device(step.device, threads=step.threads)
-    clip = step.settings_as(ModelSettings, "model").load(step.files("weights"))
+    asked_model = step.settings_as(ModelSettings, "model")
+    model = asked_model.embedder(step.files("weights"), device=str(device))
     originals = read_originals(
         step.labelled("samples"),
         step.files("tars"),
@@ -30,7 +31,7 @@ def compute(step: Step) -> None:
     found = calibrate_encoder(
         step.settings["name"],
         originals,
-        lambda images: embed_arrays(images, clip, device=device),
+        lambda images: embed_arrays(images, model, device=device),
         per_million=asked.false_positives or default_rate(step.rows("samples")),
         similarity=step.settings["similarity"],
     )

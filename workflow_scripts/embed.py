@@ -15,17 +15,18 @@ def compute(step: Step) -> None:
 
     device = use_device(step.device, threads=step.threads)
     name, batch_size = step.settings["name"], step.settings["model"]["encoder"]["batch_size"]
-    clip = step.settings_as(ModelSettings, "model").load(step.files("weights"))
+    asked = step.settings_as(ModelSettings, "model")
+    model = asked.embedder(step.files("weights"), device=str(device))
     drops = Drops("embed")
     batches = embed_images(
         list(zip(step.settings["shards"], step.files("tars"), strict=True)),
         step.table("samples"),
-        clip,
+        model,
         Running(batch_size, step.resource("workers", 0), device),
         encoder=name,
         drops=drops,
     )
-    schema = embeddings_schema(name, clip.dimension)
+    schema = embeddings_schema(name, model.dimension)
     step.write_tables("embeddings", (pa.Table.from_batches([rows]) for rows in batches), schema)
     step.write_table("drops", drops.table(), DROPS)
 

@@ -6,14 +6,21 @@ from clipaudit.steps.workflow import Step, run_step
 def compute(step: Step) -> None:
     """Read what no job has read before."""
     from clipaudit.corpora.drops import DROPS, Drops
+    from clipaudit.parrot.plugged_spotter import PluggedSpotter
     from clipaudit.parrot.settings import Spotting
     from clipaudit.parrot.spans import SPANS
     from clipaudit.parrot.spot_memory import SpotMemory, memory_folder
     from clipaudit.parrot.spotters import RapidSpotter
-    from clipaudit.parrot.spotting import spot_text
+    from clipaudit.parrot.spotting import Spotter, spot_text
+    from clipaudit.steps.plugins import Plugin
 
     asked, drops = step.settings_as(Spotting, "spotting"), Drops("spot")
-    spotter = RapidSpotter(asked, threads=step.threads, device=step.device)
+    spotter: Spotter
+    if asked.plugin is None:
+        spotter = RapidSpotter(asked, threads=step.threads, device=step.device)
+    else:
+        plugin, files = step.settings_as(Plugin, "plugin"), step.digests("weights")
+        spotter = PluggedSpotter(plugin, asked.options, device=step.device, files=files)
     recipe = {**spotter.recipe, "code": step.ingredients.code, **step.ingredients.environment}
     shards = list(zip(step.settings["shards"], step.files("tars"), strict=True))
     spans = spot_text(

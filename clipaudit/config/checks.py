@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from clipaudit.config.corpora import Corpus
+from clipaudit.config.plugins import Kind, plugin_entry
 from clipaudit.corpora.shards import is_tar
 from clipaudit.errors import ConfigError
 from clipaudit.remote.urls import is_url
@@ -29,6 +30,25 @@ def differ_beyond_case(names: Iterable[str], section: str) -> None:
                 f"{section}: {other!r} and {name!r} differ in case alone, and some disks take them "
                 "for one folder. Rename one."
             )
+
+
+def check_plugin(kind: Kind, name: str | None, where: str) -> None:
+    """Refuse a plug-in that no installed distribution offers."""
+    try:
+        if name is not None:
+            plugin_entry(kind, name)
+    except ConfigError as error:
+        raise ValueError(f"{where}: {error}") from error
+
+
+def reads_text(run: "Settings", name: str, where: str) -> None:
+    """Refuse an encoder of images alone where texts are compared with images."""
+    encoder = run.encoders[name]
+    if encoder.plugin is not None:
+        raise ValueError(
+            f"{where}: {name} is the plug-in {encoder.plugin}, which embeds images alone, and here "
+            "texts are embedded as well; name an encoder with `model`, `pretrained` or `directory`"
+        )
 
 
 def check_shards(run: "Settings", name: str, corpus: Corpus) -> None:

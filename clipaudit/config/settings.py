@@ -10,6 +10,7 @@ from clipaudit.config.audits import Audit, S, audits
 from clipaudit.config.base import Name, Section
 from clipaudit.config.checks import (
     check_blurred,
+    check_plugin,
     check_shards,
     differ_beyond_case,
     known,
@@ -88,6 +89,7 @@ class Settings(Section):
         for name, encoder in self.encoders.items():
             where = f"encoders.{name}"
             self._check_architecture(encoder.architecture, where)
+            check_plugin("encoders", encoder.plugin, f"{where}.plugin")
             if encoder.model is not None:
                 recipe_name, _, manifest = encoder.model.partition("/")
                 known(recipe_name, self.recipes, f"{where}.model", "recipes")

@@ -79,7 +79,7 @@ class Recipe(Section):
 
 
 class Encoder(Section):
-    """A model that embeds: trained here, known to open_clip, or a file."""
+    """A model that embeds: trained here, known to open_clip, a file, or a plug-in."""
 
     model: str | None = Field(None, description="`recipe/manifest` of a model trained here")
     epoch: int | None = Field(
@@ -94,14 +94,26 @@ class Encoder(Section):
     directory: str | None = Field(
         None, description="a local folder with open_clip_config.json and its weights"
     )
+    plugin: str | None = Field(
+        None,
+        description="an image encoder by its entry point in `clipaudit.encoders`: timm, "
+        "transformers, or one that is installed beside (docs/plugins.md)",
+    )
+    options: dict[str, Any] = Field(
+        {}, description="of `plugin`; the contents of files that they name enter the keys"
+    )
     batch_size: int = Field(256, ge=1, description="images a forward pass")
     title: str | None = Field(None, description="what tables call it")
 
     @model_validator(mode="after")
     def _one_source(self) -> "Encoder":
-        given = [self.model is not None, self.pretrained is not None, self.directory is not None]
-        if sum(given) != 1:
-            raise ValueError("give exactly one of `model`, `pretrained`, `directory`")
+        given = (self.model, self.pretrained, self.directory, self.plugin)
+        if sum(each is not None for each in given) != 1:
+            raise ValueError("give exactly one of `model`, `pretrained`, `directory`, `plugin`")
+        if self.options and self.plugin is None:
+            raise ValueError("`options` belong to `plugin`; name one, or remove them")
+        if self.plugin is not None and self.architecture is not None:
+            raise ValueError("`plugin` takes no `architecture`; give what it needs as `options`")
         if self.pretrained is not None and self.architecture is None:
             raise ValueError("`pretrained` needs `architecture`")
         if self.epoch is not None and self.model is None:

@@ -30,8 +30,8 @@ class CaptionSettings:
     source: Source
     template: str | None
     needs_label: bool
-    field: str
-    may_lack: bool
+    field: str = Captioning.field
+    may_lack: bool = False
 
     @property
     def needs_caption(self) -> bool:

@@ -1,4 +1,4 @@
-"""Embeddings of images: unit rows in float16, by any CLIP model.
+"""Embeddings of images: unit rows in float16, by any CLIP model or a plug-in's encoder.
 
 The model computes in float32 and its output is scaled to unit length in float32, then rounded to
 float16: these stored numbers are what every later stage compares, exactly.
@@ -17,7 +17,8 @@ from clipaudit.corpora.drops import Drops
 from clipaudit.corpora.vectors import binary_rows
 from clipaudit.errors import InputError
 from clipaudit.models.clip import Clip
-from clipaudit.models.pictures import Fault, PictureBatch, Running, decoded
+from clipaudit.models.pictures import Fault, PictureBatch, Running, StoredBatch, decoded, stored
+from clipaudit.models.plugged import PluggedEncoder
 from clipaudit.models.preparation import Preparation, evaluation_preparation
 
 NOT_FINITE = "embedding not finite"
@@ -40,7 +41,7 @@ def embeddings_schema(encoder: str, dimension: int) -> pa.Schema:
 def embed_images(
     shards: Sequence[tuple[int, Path]],
     samples: pa.Table,
-    clip: Clip,
+    model: Clip | PluggedEncoder,
     running: Running,
     *,
     encoder: str,
@@ -53,15 +54,29 @@ def embed_images(
     drops. The values depend on the model, the shard, the batch size, the device class and its
     threads, but not on the workers nor on which shards are embedded together.
     """
-    schema = embeddings_schema(encoder, clip.dimension)
-    preparation = evaluation_preparation(clip.preprocessing)
-    clip.model.to(running.device).eval()
+    schema = embeddings_schema(encoder, model.dimension)
     what = f"embedding with {encoder}"
-    for batch in decoded(shards, samples, preparation, running, task=what, unit="rows"):
-        features = image_features(batch, clip, preparation, running.device)
+    for batch, features in _features(shards, samples, model, running, what):
         yield embedding_rows(
             batch.shard, batch.rows, batch.keys, features, schema, drops, faults=batch.faults
         )
+
+
+def _features(
+    shards: Sequence[tuple[int, Path]],
+    samples: pa.Table,
+    model: Clip | PluggedEncoder,
+    running: Running,
+    task: str,
+) -> Iterator[tuple[PictureBatch | StoredBatch, Float32[np.ndarray, "n d"]]]:
+    if isinstance(model, PluggedEncoder):
+        for whole in stored(shards, samples, running, task=task):
+            yield whole, model.features([picture.numpy() for picture in whole.pictures])
+        return
+    preparation = evaluation_preparation(model.preprocessing)
+    model.model.to(running.device).eval()
+    for batch in decoded(shards, samples, preparation, running, task=task, unit="rows"):
+        yield batch, image_features(batch, model, preparation, running.device)
 
 
 def embedding_rows(
@@ -105,8 +120,8 @@ def image_features(
 
 
 def embed_arrays(
-    images: Sequence[UInt8[np.ndarray, "h w 3"]],
-    clip: Clip,
+    images: Sequence[UInt8[np.ndarray, "_ _ 3"]],
+    model: Clip | PluggedEncoder,
     *,
     device: torch.device,
     batch_size: int = 64,
@@ -116,15 +131,10 @@ def embed_arrays(
     InputError where one is not usable. The values depend on the model, the device class and its
     threads, and on `batch_size`.
     """
-    preparation = evaluation_preparation(clip.preprocessing)
-    clip.model.to(device).eval()
-    found = [np.empty((0, clip.dimension), np.float16)]
+    found = [np.empty((0, model.dimension), np.float16)]
     for start in range(0, len(images), batch_size):
         block = images[start : start + batch_size]
-        pixels = np.stack([preparation.pixels(Image.fromarray(image)) for image in block])
-        rows = list(range(len(block)))
-        batch = PictureBatch(0, rows, [""] * len(rows), torch.from_numpy(pixels), [])
-        halves, usable, reasons = unit_halves(image_features(batch, clip, preparation, device))
+        halves, usable, reasons = unit_halves(_array_features(block, model, device))
         if not usable.all():
             at = int(np.flatnonzero(~usable)[0])
             raise InputError(
@@ -133,6 +143,19 @@ def embed_arrays(
             )
         found.append(halves)
     return np.concatenate(found)
+
+
+def _array_features(
+    images: Sequence[UInt8[np.ndarray, "_ _ 3"]], model: Clip | PluggedEncoder, device: torch.device
+) -> Float32[np.ndarray, "n d"]:
+    if isinstance(model, PluggedEncoder):
+        return model.features(images)
+    preparation = evaluation_preparation(model.preprocessing)
+    model.model.to(device).eval()
+    pixels = np.stack([preparation.pixels(Image.fromarray(image)) for image in images])
+    rows = list(range(len(images)))
+    batch = PictureBatch(0, rows, [""] * len(rows), torch.from_numpy(pixels), [])
+    return image_features(batch, model, preparation, device)
 
 
 def unit_halves(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from clipaudit.config.checks import known
+from clipaudit.config.checks import check_plugin, known, reads_text
 from clipaudit.memorization.points import points
 from clipaudit.memorization.settings import Memorization
 
@@ -18,11 +18,14 @@ def check(run: "Settings", audit: Memorization) -> None:
         known(name, run.corpora, where, "corpora")
         if run.corpora[name].is_split:
             raise ValueError(f"{where}: a split, of which no sets are drawn; name its corpus")
+    where = "memorization.objects.annotator (transformers, dataset or a plug-in)"
+    check_plugin("annotators", audit.objects.plugin, where)
     for name in [audit.recipe, *audit.seeds]:
         known(name, run.recipes, "memorization.recipe", "recipes")
     known(audit.encoder, run.encoders, "memorization.encoder", "encoders")
     for name in audit.baselines:
         known(name, run.encoders, "memorization.baselines", "encoders")
+        reads_text(run, name, "memorization.baselines")
     for name in audit.utility:
         known(name, run.corpora, "memorization.utility", "corpora")
         if run.corpora[name].labels is None:

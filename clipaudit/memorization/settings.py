@@ -1,6 +1,6 @@
 """Section of the memorization audit."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -59,9 +59,13 @@ class Source(Section):
 class Objects(Section):
     """What is in a picture: labels that the shards state, or that a detector finds."""
 
-    annotator: Literal["transformers", "dataset"] = Field(
+    annotator: Name = Field(
         "transformers",
-        description="a detection checkpoint, or the objects of the samples' JSON, as in COCO",
+        description="a detection checkpoint; `dataset`: the objects of the samples' JSON, as in "
+        "COCO; or a plug-in by its entry point in `clipaudit.annotators` (docs/plugins.md)",
+    )
+    options: dict[str, Any] = Field(
+        {}, description="of a plug-in; the contents of files that they name enter the keys"
     )
     names: str | None = Field(
         None,
@@ -78,7 +82,18 @@ class Objects(Section):
     longest_side: int = Field(
         256, ge=96, description="transformers: pictures are made so large (published code)"
     )
-    batch_size: int = Field(16, ge=1, description="transformers: pictures a forward pass")
+    batch_size: int = Field(16, ge=1, description="pictures a forward pass; not of `dataset`")
+
+    @property
+    def plugin(self) -> str | None:
+        """The annotator, if it is a plug-in."""
+        return None if self.annotator in ("transformers", "dataset") else self.annotator
+
+    @model_validator(mode="after")
+    def _has_plugin(self) -> "Objects":
+        if self.options and self.plugin is None:
+            raise ValueError(f"options: {self.annotator} takes none; name a plug-in or remove them")
+        return self
 
 
 class Mitigations(Section):

@@ -13,7 +13,13 @@ from clipaudit.memorization.points import (
 )
 from clipaudit.memorization.settings import Memorization
 from clipaudit.steps import paths
-from clipaudit.wiring.models import ModelFiles, files_within
+from clipaudit.wiring.models import ModelFiles
+from clipaudit.wiring.plugins import (
+    files_of_options,
+    files_within,
+    plugin_libraries,
+    plugin_param,
+)
 from clipaudit.wiring.wildcards import Paths, Wildcards
 
 COCO = "coco"  # names that come with us, in no file
@@ -152,9 +158,22 @@ class MemorizationFiles:
         return self.corpora.brought(names if names != COCO else None)
 
     def detector_files(self) -> Paths:
-        """Return the files of a detector that is a folder; one of the hub cache names none."""
+        """Return the files of a detector that is a folder, or of a plug-in's options."""
+        if self.audit.objects.plugin is not None:
+            return self.corpora.brought(*files_of_options(self.audit.objects.options))
         checkpoint = self.audit.objects.checkpoint
         return files_within(checkpoint) if Path(checkpoint).is_dir() else []
+
+    def annotator(self) -> dict[str, dict[str, str]]:
+        """Return the param `plugin` of an annotator that is one."""
+        return plugin_param("annotators", self.audit.objects.plugin)
+
+    def detector_libraries(self) -> list[str]:
+        """Return the libraries that decide what a detector finds."""
+        plugin = self.audit.objects.plugin
+        if plugin is None:
+            return ["torch", "torchvision", "transformers", "pillow"]
+        return plugin_libraries("annotators", plugin, "torch", "pillow")
 
     def selection_sets(self) -> list[dict[str, object]]:
         """Return the sets of pictures with candidate captions that models select from."""

@@ -41,9 +41,11 @@ def build(recipe: SupervisedRecipe, *, classes: int) -> ImageClassifier:
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
-        sized = {"img_size": recipe.image_size} if _known(recipe.model).fixed_input_size else {}
+        sized = (
+            {"img_size": recipe.image_size} if known_model(recipe.model).fixed_input_size else {}
+        )
         arguments = {"num_classes": classes, **sized, **recipe.model_arguments}
-        model = _create(recipe.model, arguments)
+        model = create(recipe.model, arguments)
     _require_logits(model, recipe, classes)
     return ImageClassifier(model, timm_preparation(_data_settings(recipe)), classes)
 
@@ -133,11 +135,11 @@ def load(settings: Classifier, *, classes: int) -> ImageClassifier:
 
 def _pretrained(settings: Classifier) -> torch.nn.Module:
     name = settings.model
-    _known(name)
+    known_model(name)
     if not timm.models.is_model_pretrained(name):
         raise InputError(f"{name}: timm has no weights for it. It has {_tags(name)}.")
     try:
-        return _create(name, settings.model_arguments, pretrained=True)
+        return create(name, settings.model_arguments, pretrained=True)
     except (OSError, SafetensorError, pickle.UnpicklingError) as error:
         raise InputError(
             f"{name}: not in the hub cache and not downloadable ({error}). Download it where there "
@@ -153,11 +155,11 @@ def _with_checkpoint(settings: Classifier, path: Path) -> torch.nn.Module:
         weights = load_state_dict(str(path), weights_only=True)
     except UNREADABLE as error:
         raise InputError(f"{path}: not a checkpoint that holds only weights: {error}") from error
-    heads = _known(settings.model).classifier or "fc"
+    heads = known_model(settings.model).classifier or "fc"
     head = f"{heads if isinstance(heads, str) else heads[0]}.weight"
     if head not in weights:
         raise InputError(f"{path}: has no {head}, so it is no checkpoint of {settings.model}.")
-    model = _create(settings.model, {"num_classes": len(weights[head]), **settings.model_arguments})
+    model = create(settings.model, {"num_classes": len(weights[head]), **settings.model_arguments})
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:  # torch's message gives the names and both shapes
@@ -168,7 +170,7 @@ def _with_checkpoint(settings: Classifier, path: Path) -> torch.nn.Module:
 # --- timm -----------------------------------------------------------------------------------------
 
 
-def _known(name: str) -> PretrainedCfg:
+def known_model(name: str) -> PretrainedCfg:
     """Return what timm says of a model of its registry, the only source of code; ConfigError."""
     if not timm.is_model(name):
         close = difflib.get_close_matches(get_arch_name(name), timm.list_models(), n=1)
@@ -184,9 +186,8 @@ def _tags(name: str) -> str:
     return ", ".join(timm.list_pretrained(f"{get_arch_name(name)}.*")) or "none with weights"
 
 
-def _create(
-    name: str, arguments: Mapping[str, Any], *, pretrained: bool = False
-) -> torch.nn.Module:
+def create(name: str, arguments: Mapping[str, Any], *, pretrained: bool = False) -> torch.nn.Module:
+    """Return a model of timm's registry; raise ConfigError for arguments that timm refuses."""
     try:
         return timm.create_model(name, pretrained=pretrained, **arguments)
     except REFUSALS as error:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from clipaudit.config.training import Architecture, Encoder
 from clipaudit.models.clip import Clip, from_checkpoint, from_directory, from_pretrained
+from clipaudit.models.plugged import PluggedEncoder
+from clipaudit.steps.plugins import Plugin
 
 
 @dataclass(frozen=True)
@@ -14,6 +16,13 @@ class ModelSettings:
 
     encoder: Encoder | None
     architecture: Architecture | None
+    plugin: Plugin | None = None
+
+    def embedder(self, weights: Sequence[Path], *, device: str) -> Clip | PluggedEncoder:
+        """Return what embeds images: the model, or the plug-in's encoder on `device`."""
+        if self.plugin is None or self.encoder is None:
+            return self.load(weights)
+        return PluggedEncoder(self.plugin, self.encoder.options, device)
 
     def load(self, weights: Sequence[Path]) -> Clip:
         """Return the model; `weights` of one trained here are one safetensors file."""

@@ -9,12 +9,13 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import torch
 from jaxtyping import Int64, UInt8
+from PIL import Image
 
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.images import open_picture
@@ -56,6 +57,19 @@ class PictureBatch(NamedTuple):
     faults: list[Fault]
 
 
+class StoredBatch(NamedTuple):
+    """Pictures of one shard in their own sizes: `pictures[i]` is that of `rows[i]`."""
+
+    shard: int
+    rows: list[int]
+    keys: list[str]
+    pictures: list[UInt8[torch.Tensor, "_ _ 3"]]
+    faults: list[Fault]
+
+
+B = TypeVar("B", PictureBatch, StoredBatch)
+
+
 def decoded(
     shards: Sequence[tuple[int, Path]],
     samples: pa.Table,
@@ -67,6 +81,20 @@ def decoded(
 ) -> Iterator[PictureBatch]:
     """Yield the batches of `PictureSource`; the log says how far `task` is."""
     source = PictureSource(shards, samples, preparation, batch_size=running.batch_size)
+    return _through_workers(source, running, task=task, unit=unit)
+
+
+def stored(
+    shards: Sequence[tuple[int, Path]], samples: pa.Table, running: Running, *, task: str
+) -> Iterator[StoredBatch]:
+    """Yield the pictures of `samples` in their own sizes; the log says how far `task` is."""
+    source = StoredPictures(shards, samples, batch_size=running.batch_size)
+    return _through_workers(source, running, task=task, unit="rows")
+
+
+def _through_workers(
+    source: "ShardPictures[B]", running: Running, *, task: str, unit: str
+) -> Iterator[B]:
     progress = Progress(_log, task, total=source.total, unit=unit)
     pinned = running.device.type == "cuda"
     done = 0
@@ -76,7 +104,7 @@ def decoded(
         progress.note(done)
 
 
-class PictureSource:
+class ShardPictures(Generic[B]):
     """Reads the pictures of `samples` (columns shard and row, ascending) from numbered tars.
 
     Every worker goes through all shards and takes each n-th batch, reading only those rows, so
@@ -87,14 +115,12 @@ class PictureSource:
         self,
         shards: Sequence[tuple[int, Path]],
         samples: pa.Table,
-        preparation: Preparation,
         *,
         batch_size: int,
     ) -> None:
         """Look up which rows are wanted; nothing is read yet."""
         self.shards = list(shards)
         self.rows = _rows_by_shard(samples)
-        self.preparation = preparation
         self.batch_size = batch_size
         missing = self.rows.keys() - {number for number, _ in self.shards}
         assert not missing, f"no path for shards {sorted(missing)}"
@@ -104,7 +130,7 @@ class PictureSource:
         """The number of pictures."""
         return sum(map(len, self.rows.values()))
 
-    def batches(self, worker: int, workers: int) -> Iterator[PictureBatch]:
+    def batches(self, worker: int, workers: int) -> Iterator[B]:
         """Yield one worker's batches."""
         first = 0  # number, over all shards, of the shard's first batch
         for number, path in self.shards:
@@ -116,7 +142,7 @@ class PictureSource:
                 yield from self._shard(number, path, mine)
                 first += -(-len(rows) // self.batch_size)
 
-    def _shard(self, number: int, path: Path, own: dict[int, int]) -> Iterator[PictureBatch]:
+    def _shard(self, number: int, path: Path, own: dict[int, int]) -> Iterator[B]:
         """Yield the batches of a shard's rows of `own`, which has the batch of each."""
         waiting: list[RawSample] = []
         found = 0
@@ -134,7 +160,13 @@ class PictureSource:
         if waiting:
             yield self._batch(number, waiting)
 
-    def _batch(self, number: int, samples: list[RawSample]) -> PictureBatch:
+    def _batch(self, number: int, samples: list[RawSample]) -> B:
+        raise NotImplementedError
+
+    def _usable(
+        self, samples: list[RawSample]
+    ) -> tuple[list[int], list[str], list[Pixels], list[Fault]]:
+        """Return the rows, keys and pixels of usable pictures, and the faults of the others."""
         rows, keys, pictures, faults = [], [], [], []
         for sample in samples:
             try:
@@ -144,11 +176,7 @@ class PictureSource:
             else:
                 rows.append(sample.row)
                 keys.append(sample.key)
-        height, width = self.preparation.size
-        pixels = np.zeros((self.batch_size, height, width, 3), np.uint8)
-        if pictures:
-            pixels[: len(pictures)] = pictures
-        return PictureBatch(number, rows, keys, torch.from_numpy(pixels), faults)
+        return rows, keys, pictures, faults
 
     def _pixels(self, sample: RawSample) -> Pixels:
         if sample.fault is not None:
@@ -156,7 +184,45 @@ class PictureSource:
         image = first_image(sample.members)
         if image is None:
             raise Unusable(NO_IMAGE)
-        return self.preparation.pixels(open_picture(image).rgb)
+        return self._prepared(open_picture(image).rgb)
+
+    def _prepared(self, picture: Image.Image) -> Pixels:
+        return np.array(picture)  # a copy: torch shares no read-only memory
+
+
+class StoredPictures(ShardPictures[StoredBatch]):
+    """A source of pictures as they are stored, for models that prepare their pictures."""
+
+    def _batch(self, number: int, samples: list[RawSample]) -> StoredBatch:
+        rows, keys, pictures, faults = self._usable(samples)
+        return StoredBatch(number, rows, keys, [*map(torch.from_numpy, pictures)], faults)
+
+
+class PictureSource(ShardPictures[PictureBatch]):
+    """A source of pictures that one preparation makes equally large."""
+
+    def __init__(
+        self,
+        shards: Sequence[tuple[int, Path]],
+        samples: pa.Table,
+        preparation: Preparation,
+        *,
+        batch_size: int,
+    ) -> None:
+        """Look up which rows are wanted; nothing is read yet."""
+        super().__init__(shards, samples, batch_size=batch_size)
+        self.preparation = preparation
+
+    def _batch(self, number: int, samples: list[RawSample]) -> PictureBatch:
+        rows, keys, pictures, faults = self._usable(samples)
+        height, width = self.preparation.size
+        pixels = np.zeros((self.batch_size, height, width, 3), np.uint8)
+        if pictures:
+            pixels[: len(pictures)] = pictures
+        return PictureBatch(number, rows, keys, torch.from_numpy(pixels), faults)
+
+    def _prepared(self, picture: Image.Image) -> Pixels:
+        return self.preparation.pixels(picture)
 
 
 def _rows_by_shard(samples: pa.Table) -> dict[int, Int64[np.ndarray, " n"]]:

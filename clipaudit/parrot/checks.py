@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from clipaudit.config.checks import known
+from clipaudit.config.checks import check_plugin, known, reads_text
 from clipaudit.parrot.curated import curated_sets
 from clipaudit.parrot.settings import Parrot
 
@@ -18,8 +18,11 @@ def check(run: "Settings", audit: Parrot) -> None:
         if run.corpora[name].is_split:
             raise ValueError(f"parrot.corpora: {name} is a split; name its corpus")
         _needs_captions(run, name, "parrot.corpora")
+    where = "parrot.spotting.spotter (rapidocr, dataset or a plug-in)"
+    check_plugin("spotters", audit.spotting.plugin, where)
     for name in audit.inspected:
         known(name, run.encoders, "parrot.encoder", "encoders")
+        reads_text(run, name, "parrot.encoder")
     for name in audit.test_sets:
         known(name, run.corpora, "parrot.test_sets", "corpora")
         if run.corpora[name].labels is None:

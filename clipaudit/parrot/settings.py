@@ -1,6 +1,6 @@
 """Section of the parrot-caption audit."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -15,8 +15,13 @@ Threshold = Annotated[float, Field(ge=-2, le=2)]
 class Spotting(Section):
     """How text is read in pictures."""
 
-    spotter: Literal["rapidocr", "dataset"] = Field(
-        "rapidocr", description="an OCR engine, or the spans that the samples' JSON states"
+    spotter: Name = Field(
+        "rapidocr",
+        description="an OCR engine; `dataset`: the spans that the samples' JSON states; or a "
+        "plug-in by its entry point in `clipaudit.spotters` (docs/plugins.md)",
+    )
+    options: dict[str, Any] = Field(
+        {}, description="of a plug-in; the contents of files that they name enter the keys"
     )
     field: str = Field(
         "spans", min_length=1, description="dataset: the field of a sample's JSON that lists them"
@@ -40,6 +45,17 @@ class Spotting(Section):
     threads: int = Field(
         1, ge=1, description="threads of a job; one is quickest by the core (tried)"
     )
+
+    @property
+    def plugin(self) -> str | None:
+        """The spotter, if it is a plug-in."""
+        return None if self.spotter in ("rapidocr", "dataset") else self.spotter
+
+    @model_validator(mode="after")
+    def _has_plugin(self) -> "Spotting":
+        if self.options and self.plugin is None:
+            raise ValueError(f"options: {self.spotter} takes none; name a plug-in or remove them")
+        return self
 
 
 class Erasing(Section):

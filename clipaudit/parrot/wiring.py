@@ -16,6 +16,7 @@ from clipaudit.reports.specification import Relation
 from clipaudit.reports.wiring import ReportFiles
 from clipaudit.steps import paths
 from clipaudit.wiring.models import ModelFiles
+from clipaudit.wiring.plugins import files_of_options, plugin_libraries, plugin_param
 from clipaudit.wiring.wildcards import Paths, Wildcards
 
 DEBIASED = "debiased"
@@ -40,6 +41,23 @@ class ParrotFiles:
         ]
         self.profiled = audit.corpora[0]  # whose pictures are clustered and whose words are probed
         self.made = [name for name in audit.corpora if self.run.corpora[name].world]
+
+    # --- spotting ---------------------------------------------------------------------------------
+
+    def spotter(self) -> dict[str, dict[str, str]]:
+        """Return the param `plugin` of a spotter that is one."""
+        return plugin_param("spotters", self.audit.spotting.plugin)
+
+    def spotter_files(self) -> Paths:
+        """Return the files that a plug-in's options name."""
+        return self.corpora.brought(*files_of_options(self.audit.spotting.options))
+
+    def spotter_libraries(self) -> list[str]:
+        """Return the libraries that decide what a spotter reads."""
+        plugin = self.audit.spotting.plugin
+        if plugin is None:
+            return ["rapidocr", "onnxruntime", "opencv-python-headless", "pillow"]
+        return plugin_libraries("spotters", plugin, "pillow")
 
     # --- probes -----------------------------------------------------------------------------------
 

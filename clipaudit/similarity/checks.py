@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from clipaudit.config.checks import known
+from clipaudit.config.checks import known, reads_text
 from clipaudit.config.manifests import ALL, DEDUPLICATED
 from clipaudit.config.pictures import can_train, has_pictures, without_pictures
 from clipaudit.similarity.prunings import bases, web
@@ -53,6 +53,7 @@ def _check_models(run: "Settings", audit: Similarity) -> None:
         known(name, run.recipes, "similarity.evidence.recipes", "recipes")
     for name in audit.pretrained:
         known(name, run.encoders, "similarity.pretrained", "encoders")
+        reads_text(run, name, "similarity.pretrained")
     for name in audit.classifiers:
         known(name, run.classifiers, "similarity.classifiers", "classifiers")
     if audit.supervised is not None:

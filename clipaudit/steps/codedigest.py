@@ -80,6 +80,24 @@ def code_parts(script: Path, extra_files: Iterable[Path] = ()) -> dict[str, str]
     return parts | {_file_part(file): _file_digest(file) for file in texts}
 
 
+def package_digest(module: str, places: Iterable[Path]) -> str:
+    """Return the hex digest of the code of a plug-in, whose entry point names `module`.
+
+    It covers every Python file of the package, whose folders or file `places` are; of clipaudit,
+    the module and all that it imports.
+    """
+    own = _module_file(module) if module.partition(".")[0] == "clipaudit" else None
+    if own is not None:
+        return code_digest(own)
+    files = {
+        path.relative_to(place if place.is_dir() else place.parent).as_posix(): path
+        for place in places
+        for path in (place.rglob("*.py") if place.is_dir() else [place])
+    }
+    text = "".join(f"{name} {_file_digest(path)}\n" for name, path in sorted(files.items()))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def is_module(path: Path) -> bool:
     """Return whether a further file of a step is Python code, or an entry of it, and not data."""
     return _module_and_entry(path)[0].suffix == ".py"

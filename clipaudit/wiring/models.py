@@ -1,14 +1,22 @@
 """Which files and settings belong to a model: its weights, its vocabulary, what it is tested on."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 from clipaudit.config.embeddings import GivenEmbeddings
 from clipaudit.steps import paths
 from clipaudit.wiring.corpora import CorpusFiles
-from clipaudit.wiring.wildcards import Paths, Wildcards, one_of
+from clipaudit.wiring.plugins import (
+    files_of_options,
+    files_within,
+    plugin_libraries,
+    plugin_param,
+)
+from clipaudit.wiring.wildcards import Chosen, Paths, Wildcards, one_of
 
 # what pictures go through on their way through a CLIP model: versions enter a step's key
+PLUGIN_LIBRARIES = ["torch", "torchvision", "pillow"]  # and through a plug-in, beside its own
 CLIP_LIBRARIES = ["torch", "torchvision", "open_clip_torch", "pillow"]
 
 
@@ -24,6 +32,7 @@ class ModelFiles:
         self.corpora = corpora
         self.run = corpora.run
         self.given = self.run.given_embeddings()
+        self._plugin_param = cache(plugin_param)  # jobs ask some thousand times
 
     # --- encoders -------------------------------------------------------------------------------
 
@@ -36,6 +45,8 @@ class ModelFiles:
         encoder = self.run.encoders[name]
         if encoder.model:
             return [self.trained(encoder.model, encoder.epoch)]
+        if encoder.plugin:
+            return [] if self.run.without_data else files_of_options(encoder.options)
         if encoder.directory:
             return [] if self.run.without_data else files_within(encoder.directory)
         given = encoder.pretrained
@@ -64,11 +75,23 @@ class ModelFiles:
 
     def settings_of(self, name: str) -> dict[str, object]:
         """Return what decides what an encoder computes."""
-        used = self.architecture_of(name)
+        used, encoder = self.architecture_of(name), self.run.encoders[name]
         return {
-            "encoder": self.run.encoders[name].model_dump(mode="json"),
+            "encoder": encoder.model_dump(mode="json"),
             "architecture": self.definition(used) if used else None,
+            **self._plugin_param("encoders", encoder.plugin),
         }
+
+    def libraries(self, *others: str) -> Chosen:
+        """Return what gives the libraries that an encoder's numbers depend on, and `others`."""
+
+        def chosen(wildcards: Wildcards) -> list[str]:
+            plugin = self.run.encoders[wildcards.encoder].plugin
+            if plugin is None:
+                return [*CLIP_LIBRARIES, *others]
+            return plugin_libraries("encoders", plugin, *PLUGIN_LIBRARIES, *others)
+
+        return chosen
 
     def definition(self, architecture: str) -> dict[str, object]:
         """Return the settings of an architecture."""
@@ -165,8 +188,3 @@ class ModelFiles:
         if given.join_on == "row":
             every = [every[number] for number in self.corpora.shard_numbers(wildcards)]
         return self.corpora.brought(*every)
-
-
-def files_within(folder: str) -> Paths:
-    """Return the files of a folder, sorted; folders in it are none."""
-    return sorted(str(path) for path in Path(folder).iterdir() if path.is_file())

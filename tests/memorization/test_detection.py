@@ -18,8 +18,9 @@ from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.shards import first_image, raw_samples
 from clipaudit.errors import InputError
 from clipaudit.memorization.detection import _Square, _whole_sums, detect_objects
-from clipaudit.memorization.detectors import Detector, checkpoint_folder, load_detector
+from clipaudit.memorization.detectors import Detector, load_detector
 from clipaudit.memorization.objects import OBJECTS
+from clipaudit.models.checkpoints import checkpoint_folder
 
 # more workers than cores, which is torch's concern, are what some tests are about
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")

@@ -27,6 +27,7 @@ SAFE = {  # a call, and the argument with the value that makes it safe
     "load_state_dict": ("weights_only", True),
     "AutoConfig.from_pretrained": ("trust_remote_code", False),
     "AutoImageProcessor.from_pretrained": ("trust_remote_code", False),
+    "AutoModel.from_pretrained": ("trust_remote_code", False),
     "AutoModelForObjectDetection.from_pretrained": ("trust_remote_code", False),
     "HFTokenizer": ("trust_remote_code", False),
 }

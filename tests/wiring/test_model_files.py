@@ -1,7 +1,8 @@
 import re
 from types import SimpleNamespace
 
-from clipaudit.wiring.models import ModelFiles, files_within
+from clipaudit.wiring.models import ModelFiles
+from clipaudit.wiring.plugins import files_within
 
 
 def test_an_encoder_trained_here_comes_from_its_model(corpora):

@@ -1,0 +1,69 @@
+"""Checkpoints of transformers and timm: where they lie, and what loading them raises and says."""
+
+import logging
+import pickle
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from safetensors import SafetensorError
+
+from clipaudit.errors import InputError
+from clipaudit.plaindata import Json
+
+# what transformers raises for files that are missing, damaged or of another kind
+UNREADABLE = (OSError, ValueError, KeyError, RuntimeError, pickle.UnpicklingError, SafetensorError)
+
+
+def checkpoint_folder(checkpoint: str) -> Path:
+    """Return the folder with the files of a checkpoint: itself, or its place in the hub cache.
+
+    `checkpoint` is a path or a name of the hub. Nothing is downloaded; raises InputError for one
+    that is neither a folder nor in the cache.
+    """
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError
+
+    if Path(checkpoint).is_dir():
+        return Path(checkpoint)
+    try:
+        return Path(snapshot_download(checkpoint, local_files_only=True))
+    except (OSError, HFValidationError) as error:
+        raise InputError(
+            f"{checkpoint}: neither a folder nor in the hub cache. Download it where there is a "
+            f"network (hf download {checkpoint}) and set HF_HOME to that cache, or give the folder."
+        ) from error
+
+
+def refuse_gaps(checkpoint: str, report: Json, *, kind: str, unused: str = "") -> None:
+    """Raise InputError where weights would be left random, which transformers only warns of.
+
+    Weights whose names begin with `unused` may be missing.
+    """
+    gaps = sorted({*map(str, report["missing_keys"]), *map(str, report["mismatched_keys"])})
+    if unused:
+        gaps = [name for name in gaps if not name.startswith(unused)]
+    if gaps:
+        raise InputError(
+            f"{checkpoint}: {len(gaps)} weights of the model are not in the file or of another "
+            f"shape, first {gaps[0]}. Give a checkpoint {kind}."
+        )
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Silence transformers' bars, logs and warnings: what matters of them is checked here."""
+    from transformers.utils import logging as theirs
+
+    verbosity, bars = theirs.get_verbosity(), theirs.is_progress_bar_enabled()
+    theirs.set_verbosity(logging.ERROR)
+    theirs.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        theirs.set_verbosity(verbosity)
+        if bars:
+            theirs.enable_progress_bar()  # type: ignore[no-untyped-call]

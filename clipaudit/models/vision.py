@@ -1,0 +1,159 @@
+"""The image encoders that come with the project: any vision model of timm or transformers.
+
+They are plug-ins like those of others. Weights are read from local files or the hub cache, without
+network and without code of the checkpoint.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float32, UInt8
+from PIL import Image
+
+from clipaudit.errors import ConfigError, InputError
+from clipaudit.models.checkpoints import UNREADABLE, checkpoint_folder, quiet, refuse_gaps
+from clipaudit.models.preparation import timm_preparation
+
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # that timm's hub folders hold
+
+
+class Timm:
+    """A timm model without its head, such as DINOv2, with timm's own way to prepare pictures."""
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        checkpoint: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+        device: str,
+    ) -> None:
+        """Load the model that timm calls `model`.
+
+        `checkpoint` is a file with weights; when absent they come from the hub cache. `arguments`
+        are passed on to timm, such as {img_size: 224}. Raises ConfigError or InputError.
+        """
+        from timm.data.config import resolve_model_data_config
+        from timm.models import load_state_dict
+
+        from clipaudit.config.supervised import DECIDED_ELSEWHERE
+        from clipaudit.models.classifiers import (
+            REFUSALS,
+            create,
+            known_model,
+        )
+        from clipaudit.models.classifiers import (
+            UNREADABLE as DAMAGED,
+        )
+
+        given = dict(arguments or {})
+        taken = [name for name in given if name in DECIDED_ELSEWHERE]
+        if taken:
+            raise ConfigError(f"options.arguments: {', '.join(taken)} is decided here; remove it")
+        hub_name = known_model(model).hf_hub_id
+        path = Path(checkpoint) if checkpoint else _cached(model, hub_name)
+        if not path.is_file():
+            raise InputError(f"{path}: no such checkpoint of {model}. Correct the path.")
+        made = create(model, {**given, "num_classes": 0})
+        try:
+            weights = load_state_dict(str(path), weights_only=True)
+        except DAMAGED as error:
+            raise InputError(
+                f"{path}: not a checkpoint that holds only weights: {error}"
+            ) from error
+        adapted = getattr(sys.modules[type(made).__module__], "checkpoint_filter_fn", None)
+        try:  # timm's own: of other versions, or for pictures of another size
+            report = made.load_state_dict(
+                adapted(weights, made) if adapted else weights, strict=False
+            )
+        except REFUSALS as error:  # torch's message gives the names and both shapes
+            raise InputError(f"{path}: its weights do not fit {model}: {error}") from error
+        gaps = {"missing_keys": report.missing_keys, "mismatched_keys": []}
+        refuse_gaps(str(path), gaps, kind=f"for {model}")
+        settings = resolve_model_data_config(made, args=given)  # type: ignore[no-untyped-call]
+        self._preparation = timm_preparation(settings)
+        self._device = torch.device(device)
+        self._model = made.to(self._device).eval()
+
+    def embed(self, pictures: Sequence[UInt8[np.ndarray, "_ _ 3"]]) -> Float32[np.ndarray, "n d"]:
+        """Return the pooled features of the pictures."""
+        prepared = [self._preparation.pixels(Image.fromarray(each)) for each in pictures]
+        with torch.inference_mode():
+            batch = self._preparation.tensor(torch.from_numpy(np.stack(prepared)), self._device)
+            return np.asarray(self._model(batch).float().cpu().numpy())
+
+
+def _cached(model: str, hub_name: str | None) -> Path:
+    """Return the weights of a model in the hub cache."""
+    if hub_name is None:
+        raise InputError(
+            f"{model}: timm names no weights of the hub for it. Give a file as options.checkpoint, "
+            "or a name with a tag, such as vit_small_patch14_dinov2.lvd142m."
+        )
+    folder = checkpoint_folder(hub_name)
+    found = [folder / name for name in WEIGHTS if (folder / name).is_file()]
+    if not found:
+        raise InputError(f"{folder}: has none of {', '.join(WEIGHTS)}. Download {hub_name} again.")
+    return found[0]
+
+
+class Transformers:
+    """A vision model of transformers with its image processor."""
+
+    def __init__(
+        self, *, checkpoint: str, output: Literal["pooled", "cls"] = "pooled", device: str
+    ) -> None:
+        """Load a folder or a name in the hub cache.
+
+        `output` chooses the pooled output or the first token of the last layer. Of a model of
+        images and text, such as CLIP, the vision model is taken.
+        """
+        from transformers import AutoImageProcessor, AutoModel
+
+        if output not in ("pooled", "cls"):
+            raise ConfigError(f"options.output: {output!r}; give pooled or cls")
+        folder = checkpoint_folder(checkpoint)
+        with quiet():
+            try:
+                self._processor = AutoImageProcessor.from_pretrained(  # type: ignore[no-untyped-call]
+                    folder, trust_remote_code=False
+                )
+                model, report = AutoModel.from_pretrained(
+                    folder,
+                    trust_remote_code=False,
+                    weights_only=True,
+                    dtype=torch.float32,
+                    output_loading_info=True,
+                )
+            except UNREADABLE as error:
+                raise InputError(
+                    f"{checkpoint}: not a readable vision checkpoint ({error}). It needs "
+                    "config.json, preprocessor_config.json and weights of a vision model of "
+                    "transformers."
+                ) from error
+        pooler = "pooler." if output == "cls" else ""  # classifiers have no weights of a pooler
+        refuse_gaps(checkpoint, report, kind="that was trained to embed images", unused=pooler)
+        self._place, self._output = checkpoint, output
+        self._device = torch.device(device)
+        self._model = getattr(model, "vision_model", model).to(self._device).eval()
+
+    def embed(self, pictures: Sequence[UInt8[np.ndarray, "_ _ 3"]]) -> Float32[np.ndarray, "n d"]:
+        """Return the chosen output for the pictures."""
+        prepared = self._processor(
+            images=list(pictures), return_tensors="pt", input_data_format="channels_last"
+        )
+        with torch.inference_mode():
+            given = self._model(pixel_values=prepared["pixel_values"].to(self._device))
+            if self._output == "cls":
+                chosen = given.last_hidden_state[:, 0]
+            elif getattr(given, "pooler_output", None) is not None:
+                chosen = given.pooler_output.flatten(1)
+            else:
+                raise ConfigError(
+                    f"{self._place}: the model has no pooled output. Set options.output to cls."
+                )
+            return np.asarray(chosen.float().cpu().numpy())

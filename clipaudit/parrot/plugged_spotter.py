@@ -1,0 +1,56 @@
+"""A spotter that a plug-in brings: what it finds is checked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from jaxtyping import UInt8
+
+from clipaudit.parrot.spans import Span, polygon_fault
+from clipaudit.steps.plugins import Plugin
+
+_SPANS = "a list of clipaudit.parrot.spans.Span"
+
+
+class PluggedSpotter:
+    """A plug-in's spotter, made when the step starts."""
+
+    def __init__(
+        self, plugin: Plugin, options: Mapping[str, Any], *, device: str, files: Sequence[str]
+    ) -> None:
+        """Make the spotter; `files` are the digests of those that the options name."""
+        self._plugin, self._options, self._files = plugin, dict(options), list(files)
+        self._spotter = plugin.make(options, device=device)
+        self._own = plugin.called("reading its recipe", lambda: dict(self._spotter.recipe))
+
+    @property
+    def recipe(self) -> Mapping[str, object]:
+        """The plug-in's identity, its options, their files, and what it says itself."""
+        asked = {"options": self._options, "files": self._files, "own": self._own}
+        return {"plugin": asdict(self._plugin), **asked}
+
+    def spot(self, pixels: UInt8[np.ndarray, "h w 3"]) -> list[Span]:
+        """Return the text of an RGB picture; StepError for anything but spans.
+
+        The plug-in may raise Unusable for one picture, which becomes a drop.
+        """
+        found = self._plugin.called("spotting", lambda: self._spotter.spot(pixels))
+        if not isinstance(found, list):
+            raise self._plugin.fault(_SPANS, f"an object of type {type(found).__name__}")
+        faults = self._plugin.called("checking its spans", lambda: [*map(_fault, found)])
+        for fault, span in zip(faults, found, strict=True):
+            if fault:
+                raise self._plugin.fault(_SPANS, f"{fault}: {repr(span)[:200]}")
+        return found
+
+
+def _fault(span: object) -> str | None:
+    if not isinstance(span, Span):
+        return f"an item of type {type(span).__name__}"
+    if not isinstance(span.text, str):
+        return "a text that is no string"
+    if not 0 <= span.score <= 1:
+        return "a score outside 0 to 1"
+    polygons = [span.polygon, *(word.polygon for word in span.words or ())]
+    return next((fault for fault in map(polygon_fault, polygons) if fault), None)

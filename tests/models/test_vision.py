@@ -1,0 +1,118 @@
+"""The encoders that come with the project, on tiny random models."""
+
+import tomllib
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import numpy as np
+import pytest
+import timm
+import torch
+from PIL import Image
+from safetensors.torch import save_file
+
+from clipaudit.errors import ConfigError, InputError
+from clipaudit.models.vision import Timm, Transformers
+
+PICTURES = [
+    np.random.default_rng(seed).integers(0, 256, (40 + seed, 60, 3)).astype(np.uint8)
+    for seed in range(3)
+]
+TINY = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+    "image_size": 32,
+    "patch_size": 8,
+}
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+
+
+@pytest.fixture
+def vit(tmp_path):
+    """A timm model with its head, and a file of its weights."""
+    model = timm.create_model("test_vit").eval()
+    save_file(model.state_dict(), tmp_path / "vit.safetensors")
+    return model, str(tmp_path / "vit.safetensors")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of transformers with a classifier, whose file has no weights of a pooler."""
+    from transformers import ViTConfig, ViTForImageClassification, ViTImageProcessor
+
+    ViTForImageClassification(ViTConfig(**TINY)).save_pretrained(tmp_path)
+    ViTImageProcessor(size={"height": 32, "width": 32}).save_pretrained(tmp_path)
+    return str(tmp_path)
+
+
+def test_a_timm_model_gives_its_features_before_the_head(vit):
+    model, file = vit
+    settings = timm.data.resolve_model_data_config(model)
+    prepare = timm.data.create_transform(**settings, is_training=False)
+    images = torch.stack([prepare(Image.fromarray(picture)) for picture in PICTURES])
+    with torch.no_grad():
+        wanted = model.forward_head(model.forward_features(images), pre_logits=True).numpy()
+
+    found = Timm(model="test_vit", checkpoint=file, device="cpu").embed(PICTURES)
+
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_a_timm_model_takes_another_size_of_pictures(vit):
+    encoder = Timm(model="test_vit", checkpoint=vit[1], arguments={"img_size": 64}, device="cpu")
+
+    assert encoder.embed(PICTURES).shape == (3, 64)
+
+
+def test_weights_of_another_timm_model_are_refused(vit):
+    with pytest.raises(InputError, match="weights of the model are not in the file"):
+        Timm(model="test_resnet", checkpoint=vit[1], device="cpu")
+
+
+def test_an_argument_that_timm_does_not_take_is_one_message(vit):
+    with pytest.raises(ConfigError, match="timm refuses test_vit"):
+        Timm(model="test_vit", checkpoint=vit[1], arguments={"sides": 3}, device="cpu")
+
+
+def test_weights_that_are_not_here_are_not_downloaded():
+    with pytest.raises(InputError, match="neither a folder nor in the hub cache"):
+        Timm(model="test_vit.r160_in1k", device="cpu")
+
+
+def test_the_first_token_needs_no_pooler(folder):
+    encoder = Transformers(checkpoint=folder, output="cls", device="cpu")
+
+    assert encoder.embed(PICTURES).shape == (3, 16)
+
+
+def test_a_pooler_without_weights_is_refused(folder):
+    with pytest.raises(InputError, match=r"first pooler\.dense"):
+        Transformers(checkpoint=folder, device="cpu")
+
+
+def test_of_a_clip_the_vision_model_is_taken(tmp_path):
+    from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel
+
+    text = {name: TINY[name] for name in list(TINY)[:4]}
+    model = CLIPModel(CLIPConfig(vision_config=TINY, text_config=text))
+    model.save_pretrained(tmp_path)
+    size = {"height": 32, "width": 32}
+    CLIPImageProcessor(size={"shortest_edge": 32}, crop_size=size).save_pretrained(tmp_path)
+
+    found = Transformers(checkpoint=str(tmp_path), device="cpu").embed(PICTURES)
+
+    assert found.shape == (3, 16)
+
+
+def test_the_project_registers_both():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    registered = project["entry-points"]["clipaudit.encoders"]
+
+    loaded = {
+        name: EntryPoint(name, value, "clipaudit.encoders").load()
+        for name, value in registered.items()
+    }
+
+    assert loaded == {"timm": Timm, "transformers": Transformers}

@@ -1,0 +1,60 @@
+"""What a plug-in's spotter may find, and what is said where it finds something else."""
+
+import sys
+
+import numpy as np
+import pytest
+from examplepackage import install
+
+from clipaudit.errors import StepError
+from clipaudit.parrot.plugged_spotter import PluggedSpotter
+from clipaudit.parrot.spans import Span
+from clipaudit.steps.plugins import planned
+
+WHITE = np.full((4, 6, 3), 255, np.uint8)
+SPOTTER = """
+from clipaudit.parrot.spans import Span
+class Shades:
+    recipe = {}
+    def __init__(self, *, device): pass
+    def spot(self, pixels): return RETURNED
+"""
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """A function: the spotter of the example package, or one that returns something else."""
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("colourtools", "colourtools.spotter"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+    def make(returned=None, **options):
+        text = SPOTTER.replace("RETURNED", returned or "")
+        install(tmp_path, **({"spotter": text} if returned else {}))
+        return PluggedSpotter(planned("spotters", "shades"), options, device="cpu", files=["f"])
+
+    return make
+
+
+def test_spans_and_recipe_are_those_of_the_plugin(made):
+    spotter = made(word="pale")
+
+    assert spotter.spot(WHITE) == [Span("pale", 0.9, (0, 0, 6, 0, 6, 4, 0, 4))]
+    assert spotter.recipe["own"] == {"version": "1", "word": "pale"}
+    assert spotter.recipe["plugin"]["version"] == "1.0"
+
+
+@pytest.mark.parametrize(
+    ("returned", "found"),
+    [
+        ("None", "an object of type NoneType"),
+        ("['word']", "an item of type str"),
+        ("[Span(3, 1.0, (0, 0, 1, 0, 1, 1))]", "a text that is no string"),
+        ("[Span('a', 2.0, (0, 0, 1, 0, 1, 1))]", "a score outside 0 to 1"),
+        ("[Span('a', None, (0, 0, 1, 0, 1, 1))]", "TypeError"),
+        ("[Span('a', 1.0, (0, 0, 1, 0))]", "2 corners"),
+    ],
+)
+def test_what_is_no_span_names_the_plugin_and_what_was_found(made, returned, found):
+    with pytest.raises(StepError, match=rf"shades .* of colourtools 1\.0.*{found}"):
+        made(returned).spot(WHITE)

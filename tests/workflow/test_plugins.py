@@ -1,0 +1,131 @@
+"""The package that docs/plugins.md shows, in runs of the micro world."""
+
+import os
+import shutil
+
+import pyarrow.parquet as pq
+import pytest
+from examplepackage import install
+from microproject import Project, copy_project
+
+NEIGHBORS = "results_micro/neighbors/colours/small.json"
+SHADES = "parrot:\n  spotting: {spotter: shades, options: {word: bright}}\n"
+LIGHTS = "annotator: lights"
+
+
+class WithPackage(Project):
+    """A project that finds the example package, in its folder `site`."""
+
+    def environment(self):
+        path = os.pathsep.join([str(self.folder), str(self.folder / "site")])
+        return {**super().environment(), "PYTHONPATH": path}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A project with neighbours by the package's encoder; for reading only."""
+    project = WithPackage(copy_project(tmp_path_factory.mktemp("plugged")).folder)
+    install(project.folder / "site")
+    colours = "  colours: {plugin: colours, options: {bins: 4}}\n"
+    project.edit("config/micro.yaml", "encoders:\n", f"encoders:\n{colours}")
+    project.edit("config/micro.yaml", "  encoder: own\n", "  encoder: colours\n")
+    project.run(target=NEIGHBORS)
+    return project
+
+
+@pytest.fixture
+def project(finished, tmp_path):
+    """A copy of it, for a test to change."""
+    shutil.copytree(finished.folder, tmp_path / "project", symlinks=True)
+    return WithPackage(tmp_path / "project")
+
+
+def test_an_encoder_of_another_package_finds_neighbours(finished):
+    embedded = pq.read_table(finished.results / "embeddings/colours/small/00000.parquet")
+    assert embedded.schema.metadata[b"dimension"] == b"64"
+    assert pq.read_table(finished.results / "neighbors/colours/small.parquet").num_rows > 0
+
+
+def test_another_version_of_the_package_embeds_again_and_nothing_else(project):
+    before = project.computed()
+    install(project.folder / "site", version="1.1")
+
+    project.run(target=NEIGHBORS)
+
+    assert set(project.computed_steps(before)) == {"embed"}
+
+
+def test_edited_code_of_the_package_embeds_again(project):
+    before = project.computed()
+    project.edit("site/colourtools/encoder.py", "self.bins // 256", "self.bins // 257")
+
+    project.run(target=NEIGHBORS)
+
+    assert "embed" in project.computed_steps(before)
+
+
+def test_a_broken_plugin_is_one_message_without_a_traceback(project):
+    install(project.folder / "site", encoder="import nowhere")
+
+    output = project.run(target=NEIGHBORS, ok=False)
+
+    assert "colourtools.encoder:Colours of colourtools 1.0) failed while importing it" in output
+    assert "Traceback" not in output
+
+
+def test_a_plugin_that_is_not_installed_stops_before_the_first_job(project):
+    shutil.rmtree(project.folder / "site")
+
+    output = project.run(target=NEIGHBORS, ok=False)
+
+    assert "encoders.colours.plugin: 'colours' is no plug-in of clipaudit.encoders" in output
+    assert "rule" not in output
+
+
+def test_candidates_for_copies_come_from_the_encoder(project):
+    colours = "\nencoders: {colours: {plugin: colours}}\n\ncopies:\n  encoders: [colours]\n"
+    project.edit("config/micro_copies.yaml", "\ncopies:\n", colours)
+    thresholds = "calibration/colours/thresholds"
+
+    project.run(config="config/micro_copies.yaml", target=f"results_micro/{thresholds}.json")
+
+    assert pq.read_table(project.results / f"{thresholds}.parquet").num_rows > 0
+
+
+def test_a_spotter_of_the_package_reads_pictures(project):
+    spans = "spans/posters/00000"
+    project.edit("config/micro_parrot.yaml", "parrot:\n", SHADES)
+
+    project.run(config="config/micro_parrot.yaml", target=f"results_micro/{spans}.json")
+
+    found = pq.read_table(project.results / f"{spans}.parquet")["spans"].to_pylist()
+    assert {span["text"] for row in found for span in row} == {"bright"}
+
+
+def test_an_annotator_of_the_package_finds_objects(project):
+    objects = "objects/scenes/00000"
+    project.edit("config/micro_memorization.yaml", "annotator: dataset", LIGHTS)
+
+    project.run(config="config/micro_memorization.yaml", target=f"results_micro/{objects}.json")
+
+    found = pq.read_table(project.results / f"{objects}.parquet")
+    assert all(len(labels) == 1 for labels in found["labels"].to_pylist())
+
+
+@pytest.mark.parametrize(
+    ("settings", "old", "new", "target", "step"),
+    [
+        ("micro_parrot", "parrot:\n", SHADES, "spans/posters/00000", "spot"),
+        ("micro_memorization", "annotator: dataset", LIGHTS, "objects/scenes/00000", "detect"),
+    ],
+)
+def test_another_version_spots_and_annotates_again(project, settings, old, new, target, step):
+    asked = {"config": f"config/{settings}.yaml", "target": f"results_micro/{target}.json"}
+    project.edit(asked["config"], old, new)
+    project.run(**asked)
+    before = project.computed()
+    install(project.folder / "site", version="1.1")
+
+    project.run(**asked)
+
+    assert project.computed_steps(before) == [step]
