@@ -25,6 +25,12 @@ SETTINGS = "settings.yaml"
 @click.option(
     "--sample", type=click.IntRange(min=1), metavar="N", help="Search only N images of DATA."
 )
+@click.option(
+    "--encoder",
+    metavar="MODEL",
+    help="Also compare images by this model: ViT-B-32:openai, timm/NAME, a folder, a name on the "
+    "hub. Its weights must be there.",
+)
 @click.option("--caption", metavar="FIELD", help="Field or column of DATA's captions.")
 @click.option("--no-text", is_flag=True, help="Leave out reading the text in pictures.")
 @click.option(
@@ -41,6 +47,7 @@ def audit(
     data: tuple[str, ...],
     against: tuple[str, ...],
     sample: int | None,
+    encoder: str | None,
     caption: str | None,
     no_text: bool,
     to: Path,
@@ -60,13 +67,15 @@ def audit(
     Example:
       clipaudit audit data/web/ --against imagenet-val/
       clipaudit audit 'web/{00000..00041}.tar' --against val.tar --sample 100000 --no-text
+      clipaudit audit data/web/ --against val/ --encoder facebook/dinov2-small
     """
     from clipaudit.imports.asked_data import find_corpora, settings_text
     from clipaudit.store.store import replace_text
 
     start = time.monotonic()
     corpora = find_corpora(data, against, to, caption=caption, settings=to / SETTINGS)
-    replace_text(to / SETTINGS, settings_text(corpora, reads_text=not no_text, sample=sample))
+    text = settings_text(corpora, reads_text=not no_text, sample=sample, encoder=encoder)
+    replace_text(to / SETTINGS, text)
     with chdir(to):
         if planned:
             _plan(form)

@@ -37,6 +37,7 @@ class AskedData:
     captioned: bool  # whether `train` has captions
     reads_text: bool  # whether text in pictures is to be read, which takes longest
     sample: int | None  # images of `train` that are searched; None: all
+    encoder: str | None  # a name under `encoders`; None: none is asked
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from clipaudit.copies.settings import Copies
 
 def _of_data(data: AskedData) -> dict[str, Any]:
     sampled = {} if data.sample is None else {"sample": data.sample}
-    return {"train": data.train, "test_sets": list(data.tests), **sampled}
+    encoders = {} if data.encoder is None else {"encoders": [data.encoder]}
+    return {"train": data.train, "test_sets": list(data.tests), **encoders, **sampled}
 
 
 AUDIT = Audit(

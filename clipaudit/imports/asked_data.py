@@ -18,6 +18,7 @@ from clipaudit.corpora.parts import expand_shards
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.corpora.shards import raw_samples
 from clipaudit.errors import ConfigError, InputError
+from clipaudit.imports.asked_encoder import encoder_name, encoder_sections
 from clipaudit.imports.blocks import block_text, file_patterns
 from clipaudit.imports.image_folder import list_folder
 from clipaudit.imports.plain_shards import find_shards
@@ -72,16 +73,27 @@ def find_corpora(
     return found
 
 
-def settings_text(corpora: Mapping[str, Json], *, reads_text: bool, sample: int | None) -> str:
-    """Return the YAML of settings that audit corpora, with what each part is for as comments."""
+def settings_text(
+    corpora: Mapping[str, Json],
+    *,
+    reads_text: bool = True,
+    sample: int | None = None,
+    encoder: str | None = None,
+) -> str:
+    """Return the YAML of settings that audit corpora, with what each part is for as comments.
+
+    `encoder` is one as `encoder_sections` takes it.
+    """
     asked = AskedData(
         TRAIN,
         tuple(name for name in corpora if name != TRAIN),
         corpora[TRAIN]["captions"] != "none",
         reads_text,
         sample,
+        None if encoder is None else encoder_name(encoder),
     )
-    blocks = ["results: results\nstore: store\n", block_text({"corpora": dict(corpora)})]
+    models = {} if encoder is None else encoder_sections(encoder)
+    blocks = ["results: results\nstore: store\n", block_text({"corpora": dict(corpora), **models})]
     for audit in audits():
         section = audit.of_data(asked)
         if section is not None:

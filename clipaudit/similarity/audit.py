@@ -1,6 +1,8 @@
 """The declaration of the similarity audit."""
 
-from clipaudit.config.audits import Audit
+from typing import Any
+
+from clipaudit.config.audits import AskedData, Audit
 from clipaudit.config.deduplication import Deduplication
 from clipaudit.similarity.checks import check, left_out
 from clipaudit.similarity.prunings import similarity_manifests
@@ -13,6 +15,18 @@ def _deduplications(audit: Similarity) -> dict[str, tuple[Deduplication, str]]:
     return {audit.large: (audit.deduplication, audit.encoder)}
 
 
+def _of_data(data: AskedData) -> dict[str, Any] | None:
+    if data.encoder is None or not data.tests:
+        return None
+    return {
+        "encoder": data.encoder,
+        "large": data.train,
+        "test_sets": list(data.tests),
+        "near_duplicate_distance": "calibrated",
+        "galleries": {},
+    }
+
+
 AUDIT = Audit(
     name="similarity",
     title="the similarity audit",
@@ -22,6 +36,7 @@ AUDIT = Audit(
     check=check,
     manifests=lambda _, audit: similarity_manifests(audit),
     pictured=lambda _: (),  # samples and embeddings alone will do: what needs more is left out
+    of_data=_of_data,
     takes=("large", "small", "test_sets", "control_sets"),
     deduplications=_deduplications,
     left_out=left_out,

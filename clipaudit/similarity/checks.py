@@ -1,10 +1,11 @@
 """What the similarity audit asks of the other sections, and leaves out where it is not there."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from clipaudit.config.checks import known, reads_text
 from clipaudit.config.manifests import ALL, DEDUPLICATED
-from clipaudit.config.pictures import can_train, has_pictures, without_pictures
+from clipaudit.config.pictures import can_train, has_pictures, pictured, without_pictures
 from clipaudit.similarity.prunings import bases, web
 from clipaudit.similarity.settings import Similarity
 
@@ -14,12 +15,13 @@ if TYPE_CHECKING:
 
 def check(run: "Settings", audit: Similarity) -> None:
     """Refuse a similarity audit that the other sections do not fit; raise ValueError."""
-    named = {"large": [audit.large], "small": [audit.small]}
+    compared = {"large": audit.large, **({"small": audit.small} if audit.small else {})}
+    named = {key: [name] for key, name in compared.items()}
     named |= {f"pairs.{name}": [pair.small] for name, pair in audit.pairs.items()}
     for key, names in named.items():
         for name in names:
             known(name, run.corpora, f"similarity.{key}", "corpora")
-    for key, name in {"large": audit.large, "small": audit.small}.items():
+    for key, name in compared.items():
         if run.corpora[name].is_split:
             raise ValueError(f"similarity.{key}: {name} is a split, which has no manifests")
     _check_base(run, audit)
@@ -61,7 +63,8 @@ def _check_models(run: "Settings", audit: Similarity) -> None:
         known(recipe, run.supervised_recipes, "similarity.supervised", "supervised_recipes")
         if recipe in run.recipes:
             raise ValueError(f"supervised_recipes.{recipe}: is the name of a recipe, too")
-    if (audit.supervised or audit.classifiers) and run.corpora[audit.small].labels is None:
+    by_labels = audit.supervised or audit.classifiers
+    if audit.small is not None and by_labels and run.corpora[audit.small].labels is None:
         raise ValueError(f"corpora.{audit.small}.labels: classifiers need labels")
 
 
@@ -74,8 +77,6 @@ def _check_test_sets(run: "Settings", audit: Similarity) -> None:
     for key, names in named.items():
         for name in names:
             known(name, run.corpora, f"similarity.{key}", "corpora")
-            if run.corpora[name].labels is None:
-                raise ValueError(f"corpora.{name}.labels: a test set needs labels")
     chosen = {
         "evidence": [audit.evidence.pruning, audit.evidence.reference] if audit.evidence else [],
         "near_far.queries": audit.near_far.queries if audit.near_far else [],
@@ -93,25 +94,44 @@ def _robustness_sets(audit: Similarity) -> list[str]:
     return [robustness.reference, *(name for point in robustness.points for name in point)]
 
 
+def evaluated(run: "Settings", test_sets: Sequence[str]) -> list[str]:
+    """Return the test sets on which models can be evaluated: those with images and labels."""
+    return [name for name in pictured(run, test_sets) if run.corpora[name].labels is not None]
+
+
+def classified(run: "Settings", audit: Similarity) -> list[str]:
+    """Return the test sets with the classes of the small set: those that classifiers know."""
+    if audit.small is None:
+        return []
+    labels = run.corpora[audit.small].labels
+    return [name for name in evaluated(run, audit.test_sets) if run.corpora[name].labels == labels]
+
+
 def can_show_evidence(run: "Settings", audit: Similarity) -> bool:
     """Return whether the evidence over several seeds is asked for and has its models and images."""
     evidence = audit.evidence
     if evidence is None:
         return False
     trained, tests = (bases(audit)[0], web(audit)), (evidence.pruning, evidence.reference)
-    return all(can_train(run, each) for each in trained) and all(
-        has_pictures(run, each) for each in tests
-    )
+    return all(can_train(run, each) for each in trained) and len(evaluated(run, tests)) == 2
 
 
 def left_out(run: "Settings", audit: Similarity) -> list[str]:
-    """Return what is left out for want of pictures, in sentences."""
-    trained = [audit.large, audit.small]
+    """Return what is left out, for want of pictures, labels, a recipe or a small set."""
+    trained = [audit.large, *([audit.small] if audit.small else [])]
     tests = [*audit.test_sets, *audit.control_sets, *(each.test for each in audit.pairs.values())]
     found = [
         *without_pictures(run, trained, "no model is trained on {them}, so none is in this grid."),
         *without_pictures(run, tests, "no model is evaluated on {them}."),
     ]
+    bare = [name for name in pictured(run, tests) if run.corpora[name].labels is None]
+    if bare and (audit.recipe or audit.pretrained):
+        titles = ", ".join(run.title(name) for name in dict.fromkeys(bare))
+        found.append(f"{titles}: no labels, so no model is evaluated there.")
+    if audit.recipe is None:
+        found.append("No recipe is named (similarity.recipe), so no model is trained.")
+    if audit.small is None:
+        found.append("No small set is named (similarity.small), so nothing is pruned to gaps.")
     if audit.evidence is not None and not can_show_evidence(run, audit):
         found.append("So the evidence over several seeds is left out.")
     return found
@@ -120,11 +140,12 @@ def left_out(run: "Settings", audit: Similarity) -> list[str]:
 def _check_given(run: "Settings", audit: Similarity) -> None:
     """Refuse an encoder that is to embed a corpus without pictures."""
     pairs = audit.pairs.values()
-    searched = [audit.large, audit.small, *audit.test_sets]
+    small = [audit.small] if audit.small else []
+    searched = [audit.large, *small, *audit.test_sets]
     searched += [name for pair in pairs for name in (pair.small, pair.test)]
     embedded = [("encoder", audit.encoder, searched)]
     if audit.second_encoder is not None:
-        second = [audit.small, *audit.test_sets]
+        second = [*small, *audit.test_sets]
         embedded.append(("second_encoder", audit.second_encoder, second))
     given = run.given_embeddings()
     for key, encoder, corpora in embedded:

@@ -49,9 +49,10 @@ def base(audit: Similarity) -> str:
 def large_prunings(audit: Similarity) -> Prunings:
     """Return all prunings of the large corpus."""
     start, every = base(audit), tuple(audit.test_sets)
-    gaps: dict[str, tuple[str, ...]]
-    gaps = {f"{start}.{name}-pruned": (name,) for name in every}
-    gaps[f"{start}.{COMBINED}-pruned"] = every
+    gaps: dict[str, tuple[str, ...]] = {}
+    if audit.small is not None:  # which sets the gaps
+        gaps = {f"{start}.{name}-pruned": (name,) for name in every}
+        gaps[f"{start}.{COMBINED}-pruned"] = every
     cuts: dict[str, Cut] = {}
     near_far = audit.near_far
     if near_far is not None:
@@ -83,8 +84,9 @@ def small_prunings(audit: Similarity) -> Prunings:
 
 def prunings(audit: Similarity, corpus: str) -> Prunings:
     """Return all prunings of a corpus; none of one that is neither large nor small."""
-    made = {audit.large: large_prunings, audit.small: small_prunings}
-    return made[corpus](audit) if corpus in made else Prunings()
+    if corpus == audit.large:
+        return large_prunings(audit)
+    return small_prunings(audit) if corpus == audit.small else Prunings()
 
 
 def core_queries(audit: Similarity) -> dict[str, tuple[str, ...]]:
@@ -123,6 +125,8 @@ def with_small(audit: Similarity) -> str:
 
 def bases(audit: Similarity) -> list[str]:
     """Return the unpruned manifests of Tables 1 and 4, that with the small set first."""
+    if audit.small is None:
+        return [web(audit)]
     names = {True: with_small(audit), False: web(audit)}
     return [names[added] for added in (True, False) if added in audit.with_small]
 
@@ -144,7 +148,7 @@ def similarity_manifests(audit: Similarity) -> dict[str, dict[str, str]]:
     # random controls stand beside gap-pruned sets, also with the small set
     likes = [name for name in prunings.cuts if name.partition(".")[2].startswith("random-as-")]
     for name in bases(audit):
-        added = {small: ALL} if name == with_small(audit) else {}
+        added = {small: ALL} if small is not None and name == with_small(audit) else {}
         found[name] = {large: base(audit), **added}
         for pruning in [*prunings.gaps, *likes]:
             found[pruned(name, pruning.partition(".")[2])] = {large: pruning, **added}
@@ -152,8 +156,9 @@ def similarity_manifests(audit: Similarity) -> dict[str, dict[str, str]]:
         start, _, what = pruning.partition(".")
         of = large if start == ALL else web(audit)
         found[pruned(of, what)] = {large: pruning}
-    for pruning in small_prunings(audit).cuts:
-        found[pruned(small, pruning.partition(".")[2])] = {small: pruning}
+    if small is not None:
+        for pruning in small_prunings(audit).cuts:
+            found[pruned(small, pruning.partition(".")[2])] = {small: pruning}
     return found
 
 

@@ -102,9 +102,17 @@ class Similarity(Section):
     second_encoder: Name | None = Field(
         None, description="another encoder, for Table 5 and Figure 13 (paper: ViT-L-14)"
     )
-    recipe: Name = Field(description="a name under `recipes`, for every model of the tables")
+    recipe: Name | None = Field(
+        None,
+        description="a name under `recipes`, for every model of the tables; nothing is trained "
+        "when absent",
+    )
     large: Name = Field(description="the corpus that is pruned (paper: LAION-400M)")
-    small: Name = Field(description="the corpus that sets the gaps (paper: ImageNet-Train)")
+    small: Name | None = Field(
+        None,
+        description="the corpus that sets the gaps (paper: ImageNet-Train); nothing is pruned to "
+        "gaps when absent",
+    )
     test_sets: list[Name] = Field(min_length=1, description="the test sets, in the tables' order")
     control_sets: list[Name] = Field(
         [], description="test sets unlike the others (Figure 8; paper: MNIST, SVHN)"
@@ -152,13 +160,17 @@ class Similarity(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Similarity":
-        names = [self.large, self.small, *self.test_sets, *self.control_sets]
+        small = [] if self.small is None else [self.small]
+        names = [self.large, *small, *self.test_sets, *self.control_sets]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(
                 f"{', '.join(twice)}: named twice among large, small, test_sets and control_sets"
             )
         self._one_random_order()
+        for name in ("evidence", "supervised", "second_encoder", "classifiers"):
+            if self.small is None and getattr(self, name):
+                raise ValueError(f"{name}: needs `small`, the corpus that it compares with")
         if self.supervised is not None and self.near_far is None:
             raise ValueError("supervised: needs near_far, whose queries it prunes to")
         if self.core_set is not None and self.core_set.semdedup and self.deduplication is None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from clipaudit.config.pictures import pictured
 from clipaudit.config.training import Encoder
+from clipaudit.similarity.checks import classified, evaluated
 from clipaudit.similarity.prunings import Cut, kept_searches, prunings
 from clipaudit.similarity.settings import Similarity
 from clipaudit.steps import paths
@@ -23,18 +23,13 @@ class SimilarityFiles:
         self.run = self.corpora.run
         self._deduplication = deduplication
         self.searches = kept_searches(audit)
-        pair_tests = pictured(self.run, [pair.test for pair in audit.pairs.values()])
-        tests = pictured(self.run, [*audit.test_sets, *audit.control_sets])
+        pair_tests = evaluated(self.run, [pair.test for pair in audit.pairs.values()])
+        tests = evaluated(self.run, [*audit.test_sets, *audit.control_sets])
         self.evaluated = tests or pair_tests
         self.pair_test_sets = [
             name for name in dict.fromkeys(pair_tests) if name not in self.evaluated
         ]
-        labels = self.run.corpora[audit.small].labels
-        self.classified = [  # classifiers know the classes of the small set
-            name
-            for name in pictured(self.run, audit.test_sets)
-            if self.run.corpora[name].labels == labels
-        ]
+        self.classified = classified(self.run, audit)
 
     # --- nearest neighbours -----------------------------------------------------------------------
 
@@ -63,7 +58,7 @@ class SimilarityFiles:
 
     def gap_neighbors(self, wildcards: Wildcards) -> Paths:
         """Return the small set's neighbours: they are the gaps that the large set is tested by."""
-        if wildcards.corpus != self.audit.large:
+        if wildcards.corpus != self.audit.large or self.audit.small is None:
             return []
         return [self.corpora.result(paths.neighbors(wildcards.encoder, self.audit.small))]
 

@@ -77,7 +77,7 @@ def told_lines(told: Json) -> Iterator[str]:
 
 def _under(head: str, text: str) -> list[str]:
     """Return a text beside its head, later lines indented."""
-    return textwrap.wrap(text, WIDTH, initial_indent=f"{head:<10}", subsequent_indent=" " * 12)
+    return textwrap.wrap(text, WIDTH, initial_indent=f"{head:<12}", subsequent_indent=" " * 14)
 
 
 def _row(row: Row) -> dict[str, object]:

@@ -14,6 +14,7 @@ from clipaudit.cli.commands import commands
 from clipaudit.config.loading import parse_settings
 from clipaudit.errors import InputError
 from clipaudit.imports.asked_data import find_corpora, settings_text
+from clipaudit.imports.asked_encoder import encoder_sections
 
 
 def png():
@@ -45,7 +46,7 @@ def data(tmp_path):
 def settings(data, arguments, against=(), **options):
     paths = [[str(data / each) for each in some] for some in (arguments, against)]
     corpora = find_corpora(*paths, data / "audit")
-    return yaml.safe_load(settings_text(corpora, **{"reads_text": True, "sample": None} | options))
+    return yaml.safe_load(settings_text(corpora, **options))
 
 
 @pytest.mark.parametrize(
@@ -124,3 +125,37 @@ def test_an_error_is_one_message(tmp_path, monkeypatch):
 
     assert done.exit_code == 1
     assert done.output.startswith("Error: empty: no shards. Name a folder")
+
+
+@pytest.mark.parametrize(
+    ("asked", "encoder"),
+    [
+        ("ViT-B-32:openai", {"pretrained": "openai", "architecture": "encoder-ViT-B-32-openai"}),
+        ("timm/resnet50", {"plugin": "timm", "options": {"model": "resnet50"}}),
+        ("a/dinov2", {"plugin": "transformers", "options": {"checkpoint": "a/dinov2"}}),
+    ],
+)
+def test_an_encoder_compares_images_and_sets_thresholds_by_calibration(data, asked, encoder):
+    found = settings(data, ["web"], ["bare"], encoder=asked)
+
+    ((name, section),) = found["encoders"].items()
+    assert section == {**encoder, "title": asked}
+    assert found["copies"]["encoders"] == [name]
+    assert found["similarity"]["near_duplicate_distance"] == "calibrated"
+    assert parse_settings(found).section
+
+
+def test_folders_of_models_are_told_by_what_is_in_them(data):
+    for name, file in (("clip", "open_clip_config.json"), ("vit", "config.json"), ("none", "x")):
+        (data / name).mkdir()
+        (data / name / file).write_text("{}")
+
+    assert encoder_sections(str(data / "clip"))["encoders"]["encoder-clip"]["directory"]
+    assert encoder_sections(str(data / "vit"))["encoders"]["encoder-vit"]["plugin"]
+    with pytest.raises(InputError, match=r"none: has neither open_clip_config\.json nor config"):
+        encoder_sections(str(data / "none"))
+
+
+def test_what_is_no_encoder_is_told_with_what_may_be_named():
+    with pytest.raises(InputError, match=r"--encoder clip: neither a folder, .*Give one of these"):
+        encoder_sections("clip")

@@ -22,9 +22,9 @@ DATA = ["data/web", "data/loose", "data/table.parquet"]  # a tar, a folder of im
 OPTIONS = ["--against", "data/val", "--no-text", "--format", "json"]
 
 
-def start(folder):
+def start(folder, *further):
     return subprocess.Popen(
-        COMMAND + DATA + OPTIONS,
+        [*COMMAND, *DATA, *OPTIONS, *further],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
@@ -34,8 +34,8 @@ def start(folder):
     )
 
 
-def answer(folder):
-    process = start(folder)
+def answer(folder, *further):
+    process = start(folder, *further)
     said, told = process.communicate(timeout=300)
     assert process.returncode == 0, told
     return json.loads(said)
@@ -110,3 +110,20 @@ def test_the_answer_is_the_truth_and_of_another_tar_only_that_is_read(data):
     assert with_copy(answer(data)) == planted(data) > with_copy(told)
     for step in ("index", "hash_images", "find_repeats", "verify_repeats", "verify_copies"):
         assert computed(data).count(step) == before.count(step) + 1, step
+
+
+@pytest.mark.slow
+def test_an_encoder_adds_similar_images_and_nothing_is_trained(data):
+    from transformers import ViTConfig, ViTImageProcessor, ViTModel
+
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    ViTModel(ViTConfig(**sizes, image_size=64, patch_size=8)).save_pretrained(data / "vit")
+    ViTImageProcessor(size={"height": 64, "width": 64}).save_pretrained(data / "vit")
+
+    told = answer(data, "--encoder", "vit")
+
+    assert with_copy(told) == planted(data)
+    (row,) = told["tables"]["similarity_table2"]
+    assert row["near_duplicates"] is None or row["images"] == 24
+    assert "no model was trained" in told["audits"]["similarity"]["headline"]
+    assert not (data / "audit/results/models").exists()

@@ -13,11 +13,11 @@ def copies_figures(run: Settings) -> dict[str, ReportFigure]:
     audit = run.section(Copies)
     if audit is None:
         return {}
-    return {"copies_recall": _recall(audit), "copies_trade_off": _trade_off(audit)}
+    return {"copies_recall": _recall(run, audit), "copies_trade_off": _trade_off(run, audit)}
 
 
-def _recall(audit: Copies) -> ReportFigure:
-    relations = {"methods": methods(audit), "stages": STAGES}
+def _recall(run: Settings, audit: Copies) -> ReportFigure:
+    relations = {"methods": methods(run, audit), "stages": STAGES}
     inputs = {"calibration": calibration_files(audit, "copies")}
     return ReportFigure(
         ReportTable("copies_recall", inputs, relations),
@@ -28,10 +28,10 @@ def _recall(audit: Copies) -> ReportFigure:
     )
 
 
-def _trade_off(audit: Copies) -> ReportFigure:
+def _trade_off(run: Settings, audit: Copies) -> ReportFigure:
     inputs = {"thresholds": calibration_files(audit, "thresholds")}
     return ReportFigure(
-        ReportTable("copies_trade_off", inputs, {"methods": methods(audit)}),
+        ReportTable("copies_trade_off", inputs, {"methods": methods(run, audit)}),
         "trade_off",
         "Made copies found, and pairs of different images that are candidates by mistake, per "
         "million pairs, at every threshold; a mark stands at the threshold that is used.",

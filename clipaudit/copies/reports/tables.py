@@ -8,6 +8,7 @@ from clipaudit.reports.specification import (
     RelationRow,
     ReportTable,
     corpus_rows,
+    encoder_title,
     numbered,
     part_files,
 )
@@ -22,8 +23,8 @@ def copies_tables(run: Settings) -> dict[str, ReportTable]:
     if audit is None:
         return {}
     tables = {
-        "copies_calibration": _calibration(audit),
-        "copies_thresholds": _thresholds(audit),
+        "copies_calibration": _calibration(run, audit),
+        "copies_thresholds": _thresholds(run, audit),
     }
     if searched_sets(run, audit):
         tables |= {"copies_summary": _summary(run, audit), "copies_pairs": _pairs(run, audit)}
@@ -43,12 +44,17 @@ def pair_files(run: Settings, audit: Copies) -> list[str]:
     ]
 
 
-def methods(audit: Copies) -> list[RelationRow]:
+def methods(run: Settings, audit: Copies) -> list[RelationRow]:
     """Return the relation `methods`: position, method, title, and the threshold that is given."""
     distance = None if isinstance(audit.distance, str) else float(audit.distance)
     given = {HASH: distance, **{name: audit.similarity.get(name) for name in audit.encoders}}
     return numbered(
-        {"method": name, "title": name, "given": threshold} for name, threshold in given.items()
+        {
+            "method": name,
+            "title": name if name == HASH else encoder_title(run, name),
+            "given": threshold,
+        }
+        for name, threshold in given.items()
     )
 
 
@@ -110,14 +116,14 @@ def _planted(run: Settings, audit: Copies) -> ReportTable:
     )
 
 
-def _calibration(audit: Copies) -> ReportTable:
+def _calibration(run: Settings, audit: Copies) -> ReportTable:
     inputs = {"calibration": calibration_files(audit, "copies")}
-    return ReportTable("copies_calibration", inputs, {"methods": methods(audit)})
+    return ReportTable("copies_calibration", inputs, {"methods": methods(run, audit)})
 
 
-def _thresholds(audit: Copies) -> ReportTable:
+def _thresholds(run: Settings, audit: Copies) -> ReportTable:
     inputs = {"thresholds": calibration_files(audit, "thresholds")}
-    return ReportTable("copies_thresholds", inputs, {"methods": methods(audit)})
+    return ReportTable("copies_thresholds", inputs, {"methods": methods(run, audit)})
 
 
 def _notes(run: Settings, audit: Copies) -> list[str]:

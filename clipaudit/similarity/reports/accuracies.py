@@ -7,7 +7,7 @@ recipe and the manifest that it was trained on; where the grid leaves a model ou
 from collections.abc import Mapping, Sequence
 
 from clipaudit.config.manifests import ALL, size_label
-from clipaudit.config.pictures import can_train, pictured
+from clipaudit.config.pictures import can_train
 from clipaudit.config.settings import Settings
 from clipaudit.reports.specification import (
     RelationRow,
@@ -19,7 +19,7 @@ from clipaudit.reports.specification import (
     numbered,
     prediction_files,
 )
-from clipaudit.similarity.checks import can_show_evidence
+from clipaudit.similarity.checks import can_show_evidence, classified, evaluated
 from clipaudit.similarity.prunings import (
     CORE,
     base,
@@ -55,12 +55,6 @@ def in_grid(run: Settings, audit: Similarity, recipe: str, manifest: str) -> boo
     )
 
 
-def classified(run: Settings, audit: Similarity) -> list[str]:
-    """Return the test sets with the classes of the small set: those that classifiers know."""
-    labels = run.corpora[audit.small].labels
-    return [name for name in pictured(run, audit.test_sets) if run.corpora[name].labels == labels]
-
-
 # --- Tables 1, 3 and 4 ---------------------------------------------------------------------------
 
 
@@ -68,6 +62,14 @@ def accuracies(run: Settings, audit: Similarity, *, small_added: bool) -> Report
     """Tables 1 and 4: pretrained models, the models of unpruned sets, those of gap-pruned sets."""
     rows = _accuracy_rows(run, audit, small_added=small_added)
     return _of_rows(run, audit, "similarity_table1", rows)
+
+
+def tables_of_accuracies(run: Settings, audit: Similarity) -> list[bool]:
+    """Return which tables of accuracies have rows: with the small set added (Table 1), without."""
+    asked = [each for each in audit.with_small if audit.small is not None or not each]
+    if audit.recipe is not None:
+        return asked or [False]
+    return [each for each in asked if _accuracy_rows(run, audit, small_added=each)]
 
 
 def core_sets(run: Settings, audit: Similarity, core: CoreSet) -> ReportTable:
@@ -96,12 +98,15 @@ def _of_rows(run: Settings, audit: Similarity, sql: str, rows: list[RelationRow]
 
 def _accuracy_rows(run: Settings, audit: Similarity, *, small_added: bool) -> list[RelationRow]:
     rows = _pretrained_rows(run, audit)
+    if audit.recipe is None:
+        return numbered(rows + ([] if small_added else _classifier_rows(run, audit)))
     start, title = web(audit), web_title(run, audit)
     if base(audit) != ALL:
         rows.append(_row(run, audit, run.title(audit.large), audit.large))
     if small_added:
         if base(audit) != ALL or False in audit.with_small:
             rows.append(_row(run, audit, title, start))
+        assert audit.small is not None, "the table with the small set added has one"
         start, title = with_small(audit), f"{title} + {run.title(audit.small)}"
     rows.append(_row(run, audit, title, start))
     for pruning in large_prunings(audit).gaps:
@@ -143,6 +148,7 @@ def _classifier_rows(run: Settings, audit: Similarity) -> list[RelationRow]:
     ]
     if audit.supervised is not None:
         recipe = audit.supervised.recipe
+        assert audit.small is not None, "settings with `supervised` have a small set"
         dataset = f"{run.title(audit.small)} ({recipe})"
         rows.append(_row(run, audit, dataset, audit.small, recipe=recipe))
     return rows
@@ -158,6 +164,7 @@ def _row(
     baseline: str | None = None,
 ) -> RelationRow:
     recipe = recipe or audit.recipe
+    assert recipe is not None, "rows of trained models need a recipe"
     return {
         "dataset": dataset,
         "recipe": recipe,
@@ -179,7 +186,7 @@ def _predictions(
         for recipe, manifest in shown
         for path in prediction_files(
             [(recipe, manifest)],
-            classified(run, audit) if recipe in by_labels else pictured(run, audit.test_sets),
+            classified(run, audit) if recipe in by_labels else evaluated(run, audit.test_sets),
         )
     ]
 
@@ -221,7 +228,7 @@ def _evidence(
     models = [(str(arm["recipe"]), str(arm["manifest"])) for arm in arms]
     return ReportTable(
         sql=sql,
-        inputs={"predictions": prediction_files(models, pictured(run, audit.test_sets))},
+        inputs={"predictions": prediction_files(models, evaluated(run, audit.test_sets))},
         relations={"arms": arms, "testsets": corpus_rows(run, "testset", audit.test_sets)},
         parameters={**parameters, "t": student_quantile(len(evidence.recipes) - 1)},
     )
@@ -291,7 +298,7 @@ def _clip_rows(run: Settings, audit: Similarity) -> list[RelationRow]:
     """Return the rows of Tables 1 and 4 with a CLIP model, each model once, named in full."""
     found: dict[Model, RelationRow] = {}
     for small_added in (True, False):
-        if small_added not in audit.with_small:
+        if small_added not in tables_of_accuracies(run, audit):
             continue
         rows = _accuracy_rows(run, audit, small_added=small_added)
         titles = {row["manifest"]: row["dataset"] for row in rows}

@@ -17,15 +17,23 @@ def similarity_answer(tables: Tables) -> Answer:
     pruned = [row for row in told if _is_own_pruning(row) and row["relative_change"] is not None]
     sentences = [Sentence(_nothing_told_apart(row), "similarity_encoders") for row in blind]
     sentences += [Sentence(_pruning(row, rows), name) for row in pruned]
-    sentences += [*_excess(tables, blind), *_nearer(tables, blind), *_gap_check(tables)]
+    sentences += [*_excess(tables, blind), *_nearer(tables, blind), *_near_duplicates(tables)]
+    sentences += _gap_check(tables)
+    headline = _similarity_headline(pruned, blind) if name in tables else cannot(_NOT_TRAINED)
     return Answer(
-        _similarity_headline(pruned, blind),
+        headline,
         tuple(sentences),
         ("Test set", "Accuracy, %", "Without similar samples, %", "Relative change, %"),
         tuple(_pruning_line(row, rows) for row in pruned),
         "Similar samples: those of the large set that are more similar to some image of the test "
         "set than the whole small set is. They are removed, and the model is trained again.",
     )
+
+
+_NOT_TRAINED = (
+    "no model was trained; a recipe (`similarity.recipe`), a small set and labels would let it "
+    "compare models"
+)
 
 
 def _is_own_pruning(row: Row) -> bool:
@@ -126,6 +134,18 @@ def _excess(tables: Tables, blind: Sequence[Row]) -> Iterator[Sentence]:
                 f"size loses, and beyond the reference test set, {excess}."
             )
             yield Sentence(text, "similarity_evidence")
+
+
+def _near_duplicates(tables: Tables) -> Iterator[Sentence]:
+    for row in tables.get("similarity_table2", ()):
+        if row["share"] is not None:
+            text = (
+                f"{plain(row['testset_title'])}: {count(row['near_duplicates'])} of "
+                f"{count(row['images'])} images have a near duplicate in "
+                f"{plain(row['corpus_title'])} (1 - similarity below "
+                f"{number(row['distance'], digits=3)}), {measured(row, 'share', unit=' %')}."
+            )
+            yield Sentence(text, "similarity_table2")
 
 
 def _nearer(tables: Tables, blind: Sequence[Row]) -> Iterator[Sentence]:

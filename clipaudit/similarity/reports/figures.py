@@ -13,7 +13,7 @@ the paper's of 0.05. The gaps of Figure 14 are those to the small set, as for Ta
 from collections.abc import Sequence
 from dataclasses import replace
 
-from clipaudit.config.pictures import left_out, pictured
+from clipaudit.config.pictures import left_out
 from clipaudit.config.settings import Settings
 from clipaudit.errors import ConfigError
 from clipaudit.reports.specification import (
@@ -24,9 +24,16 @@ from clipaudit.reports.specification import (
     prediction_files,
     titled,
 )
+from clipaudit.similarity.checks import evaluated
 from clipaudit.similarity.prunings import web
 from clipaudit.similarity.reports.accuracies import in_grid
-from clipaudit.similarity.reports.neighbors import around_gap, neighbors_in_web, web_title
+from clipaudit.similarity.reports.neighbors import (
+    around_gap,
+    neighbors_in_web,
+    small_of,
+    train_sets,
+    web_title,
+)
 from clipaudit.similarity.reports.pruning_figures import (
     curves_beside,
     curves_of_queries,
@@ -51,14 +58,16 @@ def similarity_figures(run: Settings) -> dict[str, ReportFigure]:
     if audit is None:
         return {}
     first, rest = audit.test_sets[:FIRST], audit.test_sets[FIRST:]
-    found = {"fig3_left": _correlations(run, audit, first)}
-    if audit.near_far is not None:
+    trains = audit.recipe is not None
+    found = {"fig3_left": _correlations(run, audit, first)} if trains else {}
+    if audit.near_far is not None and trains:
         found["fig3"] = curves_of_queries(run, audit, audit.near_far)
     found["fig4"] = _histograms(run, audit, first)
     if rest:
         found["fig6"] = _histograms(run, audit, rest)
-        found["fig6_right"] = _correlations(run, audit, rest)
-    if audit.near_far is not None:
+        if trains:
+            found["fig6_right"] = _correlations(run, audit, rest)
+    if audit.near_far is not None and trains:
         found["fig7"] = curves_of_sets(run, audit, audit.near_far, audit.test_sets)
         if audit.control_sets:
             found["fig8"] = curves_of_sets(run, audit, audit.near_far, audit.control_sets)
@@ -75,7 +84,8 @@ def similarity_figures(run: Settings) -> dict[str, ReportFigure]:
             found[figure] = made
     if audit.second_encoder is not None:
         found["fig13"] = _encoders(run, audit, audit.second_encoder)
-    found["fig14"] = _normalized(run, audit)
+    if audit.small is not None:
+        found["fig14"] = _normalized(run, audit)
     return {f"similarity_{name}": _with_notes(run, figure) for name, figure in found.items()}
 
 
@@ -89,15 +99,15 @@ def _with_notes(run: Settings, figure: ReportFigure) -> ReportFigure:
 
 
 def _histograms(run: Settings, audit: Similarity, test_sets: Sequence[str]) -> ReportFigure:
-    """Figures 4 and 6: the similarity of test images to both train sets."""
+    """Figures 4 and 6: the similarity of test images to the train sets."""
+    corpora = train_sets(audit)
+    titles = [run.title(corpus) for corpus in corpora]
     return _two_histograms(
         run,
         test_sets,
-        paths.neighbors(audit.encoder, audit.large),
-        paths.neighbors(audit.encoder, audit.small),
-        [("large", run.title(audit.large)), ("small", run.title(audit.small))],
-        f"Similarity of test images to their nearest images in {run.title(audit.large)} and in "
-        f"{run.title(audit.small)}.",
+        [paths.neighbors(audit.encoder, corpus) for corpus in corpora],
+        list(zip(("large", "small"), titles, strict=False)),
+        f"Similarity of test images to their nearest images in {' and in '.join(titles)}.",
     )
 
 
@@ -107,26 +117,24 @@ def _encoders(run: Settings, audit: Similarity, second: str) -> ReportFigure:
     return _two_histograms(
         run,
         audit.test_sets,
-        paths.neighbors(audit.encoder, audit.small),
-        paths.neighbors(second, audit.small),
+        [paths.neighbors(name, small_of(audit)) for name in (audit.encoder, second)],
         [("encoder", titles[0]), ("second_encoder", titles[1])],
-        f"Similarity of test images to their nearest images in {run.title(audit.small)} under two "
-        "encoders.",
+        f"Similarity of test images to their nearest images in {run.title(small_of(audit))} under "
+        "two encoders.",
     )
 
 
 def _two_histograms(
     run: Settings,
     test_sets: Sequence[str],
-    first: str,
-    second: str,
+    neighbors: Sequence[str],
     series: Sequence[tuple[str, str]],
     caption: str,
 ) -> ReportFigure:
-    """Return two histograms for each test set: of one file of neighbours and of another."""
+    """Return a histogram for each test set and each of one or two files of neighbours."""
     table = ReportTable(
         sql="similarity_histograms",
-        inputs={"first_neighbors": [first], "second_neighbors": [second]},
+        inputs={"first_neighbors": neighbors[:1], "second_neighbors": neighbors[1:]},
         relations={
             "testsets": corpus_rows(run, "testset", test_sets),
             "series": titled("series", series),
@@ -141,6 +149,7 @@ def _correlations(
     run: Settings, audit: Similarity, test_sets: Sequence[str], neighbors: str | None = None
 ) -> ReportFigure:
     """Figures 3 (left) and 6, 11, 12 (right): the accuracy of the unpruned model by similarity."""
+    assert audit.recipe is not None, "figures of accuracies are left out without a recipe"
     model = (audit.recipe, web(audit))
     models = [model] if in_grid(run, audit, *model) else []
     title = web_title(run, audit)
@@ -148,7 +157,7 @@ def _correlations(
         sql="similarity_correlation",
         inputs={
             "neighbors": [neighbors or neighbors_in_web(audit)],
-            "predictions": prediction_files(models, pictured(run, test_sets)),
+            "predictions": prediction_files(models, evaluated(run, test_sets)),
         },
         relations={"testsets": corpus_rows(run, "testset", test_sets)},
         parameters={"bins": ACCURACY_BINS},
@@ -175,20 +184,20 @@ def _pair(run: Settings, audit: Similarity, name: str, pair: Pair) -> dict[str, 
     histograms = _two_histograms(
         run,
         [pair.test],
-        in_web,
-        paths.kept_neighbors(audit.encoder, search, pair.small),
+        [in_web, paths.kept_neighbors(audit.encoder, search, pair.small)],
         [("large", large), ("small", small)],
         f"Similarity of {test} to the nearest images in {large} and in {small}.",
     )
-    return {
-        f"fig{pair.figure}_{name}": histograms,
-        f"fig{pair.figure}_{name}_right": _correlations(run, audit, [pair.test], in_web),
-    }
+    found = {f"fig{pair.figure}_{name}": histograms}
+    if audit.recipe is not None:
+        right = _correlations(run, audit, [pair.test], in_web)
+        found[f"fig{pair.figure}_{name}_right"] = right
+    return found
 
 
 def _normalized(run: Settings, audit: Similarity) -> ReportFigure:
     """Figure 14: how near train samples lie to the similarity gap."""
-    large, small = f"{web_title(run, audit)}, pruned", run.title(audit.small)
+    large, small = f"{web_title(run, audit)}, pruned", run.title(small_of(audit))
     parameters = {
         "large": audit.large,
         "small": audit.small,

@@ -11,7 +11,13 @@ from typing import Literal
 from clipaudit.config.settings import Settings
 from clipaudit.reports.gallery_options import NeighborOptions, ShownSet
 from clipaudit.reports.specification import Gallery, gallery_of, part_files
-from clipaudit.similarity.reports.neighbors import calibrated, neighbors_in_web, web_title
+from clipaudit.similarity.reports.neighbors import (
+    calibrated,
+    neighbors_in_web,
+    small_of,
+    train_sets,
+    web_title,
+)
 from clipaudit.similarity.settings import Similarity
 from clipaudit.steps import paths
 
@@ -36,14 +42,15 @@ def similarity_galleries(run: Settings) -> dict[str, Gallery]:
         "fig1": _before(run, audit, audit.test_sets[:OVERVIEW_SETS], OVERVIEW_QUERIES),
         "fig2": _ladder(run, audit),
         **{f"fig15_{name}": _before(run, audit, [name], queries) for name in audit.test_sets},
-        **{f"fig21_{name}": _after(run, audit, name, queries) for name in audit.test_sets},
     }
+    if audit.small is not None:
+        found |= {f"fig21_{name}": _after(run, audit, name, queries) for name in audit.test_sets}
     return {f"similarity_{name}": gallery for name, gallery in found.items()}
 
 
 def _before(run: Settings, audit: Similarity, names: Sequence[str], queries: int) -> Gallery:
     """Figures 1 and 15 to 20: random test images, in both train sets."""
-    sets = [_whole(run, audit, audit.large), _whole(run, audit, audit.small)]
+    sets = [_whole(run, audit, corpus) for corpus in train_sets(audit)]
     caption = f"{_nearest(run, names, sets)} {_ORDER}"
     return _gallery(run, audit, names, sets, caption, queries=queries)
 
@@ -62,7 +69,7 @@ def _ladder(run: Settings, audit: Similarity) -> Gallery:
 def _after(run: Settings, audit: Similarity, name: str, queries: int) -> Gallery:
     """Figures 21 to 26: what pruning to the gap takes away."""
     pruning = f"{name}-pruned"
-    small = _whole(run, audit, audit.small)
+    small = _whole(run, audit, small_of(audit))
     web = SearchedShown(web_title(run, audit), audit.large, neighbors_in_web(audit))
     kept = SearchedShown(
         pruning, audit.large, paths.kept_neighbors(audit.encoder, pruning, audit.large)

@@ -69,7 +69,7 @@ def encoders(run: Settings, audit: Similarity) -> ReportTable:
 def second_encoder(run: Settings, audit: Similarity, second: str) -> ReportTable:
     """Table 5: similarity to the small set under two encoders."""
     titles = [encoder_title(run, name) for name in (audit.encoder, second)]
-    files = [paths.neighbors(name, audit.small) for name in (audit.encoder, second)]
+    files = [paths.neighbors(name, small_of(audit)) for name in (audit.encoder, second)]
     return ReportTable(
         sql="similarity_table5",
         inputs={"neighbors": list(dict.fromkeys(files))},
@@ -97,9 +97,9 @@ def around_gap(
     return ReportTable(
         sql=sql,
         inputs={
-            "neighbors": [paths.neighbors(audit.encoder, audit.small)],
+            "neighbors": [paths.neighbors(audit.encoder, small_of(audit))],
             "similarities": part_files(
-                run, f"similarities/{audit.encoder}", [audit.large, audit.small]
+                run, f"similarities/{audit.encoder}", [audit.large, small_of(audit)]
             ),
             "manifest_rows": manifest_files(run, made_of),
         },
@@ -155,7 +155,7 @@ def gap_check(run: Settings, audit: Similarity) -> ReportTable:
     return ReportTable(
         sql="similarity_gap_check",
         inputs={
-            "neighbors": [paths.neighbors(audit.encoder, audit.small)],
+            "neighbors": [paths.neighbors(audit.encoder, small_of(audit))],
             "kept_neighbors": [
                 paths.kept_neighbors(audit.encoder, name, audit.large) for name in prunings
             ],
@@ -200,13 +200,24 @@ def web_title(run: Settings, audit: Similarity) -> str:
     return f"{title}, {start.replace('-', ' ')}"
 
 
+def train_sets(audit: Similarity) -> list[str]:
+    """Return the corpora that test images are compared with: the large one, and the small one."""
+    return [audit.large] if audit.small is None else [audit.large, audit.small]
+
+
+def small_of(audit: Similarity) -> str:
+    """Return the small corpus of an audit that asks for what needs one."""
+    assert audit.small is not None, "what compares with the small set is left out without one"
+    return audit.small
+
+
 def _neighbors_of_both(audit: Similarity) -> list[str]:
-    return [paths.neighbors(audit.encoder, corpus) for corpus in (audit.large, audit.small)]
+    return [paths.neighbors(audit.encoder, corpus) for corpus in train_sets(audit)]
 
 
 def _corpora(run: Settings, audit: Similarity) -> dict[str, object]:
     return {
         "large": audit.large,
         "small": audit.small,
-        "small_title": run.title(audit.small),
+        "small_title": None if audit.small is None else run.title(audit.small),
     }

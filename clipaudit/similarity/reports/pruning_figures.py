@@ -11,9 +11,10 @@ from clipaudit.config.manifests import Size, size_label
 from clipaudit.config.pictures import has_pictures
 from clipaudit.config.settings import Settings
 from clipaudit.reports.specification import ReportFigure, ReportTable, manifest_files, members, once
+from clipaudit.similarity.checks import classified
 from clipaudit.similarity.prunings import pruned, web
-from clipaudit.similarity.reports.accuracies import classified, in_grid
-from clipaudit.similarity.reports.neighbors import web_title
+from clipaudit.similarity.reports.accuracies import in_grid
+from clipaudit.similarity.reports.neighbors import small_of, web_title
 from clipaudit.similarity.settings import NearFar, Similarity, Supervised
 from clipaudit.steps import paths
 
@@ -76,8 +77,8 @@ def curves_beside(
 ) -> ReportFigure:
     """Figures 9 and 10: CLIP beside classifiers trained on prunings of the small set."""
     clip = _clip(run, audit, near_far)
-    small = run.title(audit.small)
-    others = _Family("supervised", supervised.recipe, audit.small, supervised.removed)
+    small = run.title(small_of(audit))
+    others = _Family("supervised", supervised.recipe, small_of(audit), supervised.removed)
     points = []
     for panel, query in enumerate(near_far.queries):
         families = [clip, others] if query in classified(run, audit) else [clip]
@@ -100,6 +101,7 @@ def curves_beside(
 
 
 def _clip(run: Settings, audit: Similarity, near_far: NearFar) -> _Family:
+    assert audit.recipe is not None, "figures of accuracies are left out without a recipe"
     return _Family("CLIP", audit.recipe, web(audit), near_far.removed)
 
 

@@ -12,6 +12,7 @@ from clipaudit.similarity.reports.accuracies import (
     evidence_of_orders,
     evidence_of_pruning,
     robustness,
+    tables_of_accuracies,
 )
 from clipaudit.similarity.reports.neighbors import (
     deduplication,
@@ -32,15 +33,16 @@ def similarity_tables(run: Settings) -> dict[str, ReportTable]:
         return {}
     tables = {
         "similarity_encoders": encoders(run, audit),
-        "similarity_gap_check": gap_check(run, audit),
         "similarity_table2": near_duplicates(run, audit),
-        "similarity_table6": near_gap(run, audit),
-        "similarity_table7": nearer(run, audit),
         **_optional_tables(run, audit),
     }
-    for name, small_added in (("similarity_table1", True), ("similarity_table4", False)):
-        if small_added in audit.with_small:
-            tables[name] = accuracies(run, audit, small_added=small_added)
+    if audit.small is not None:
+        tables["similarity_gap_check"] = gap_check(run, audit)
+        tables["similarity_table6"] = near_gap(run, audit)
+        tables["similarity_table7"] = nearer(run, audit)
+    for small_added in tables_of_accuracies(run, audit):
+        name = "similarity_table1" if small_added else "similarity_table4"
+        tables[name] = accuracies(run, audit, small_added=small_added)
     notes = left_out(run)  # below accuracies: which of them are missing for want of pictures
     return {
         name: replace(table, notes=notes) if "predictions" in table.inputs else table
@@ -51,7 +53,7 @@ def similarity_tables(run: Settings) -> dict[str, ReportTable]:
 def _optional_tables(run: Settings, audit: Similarity) -> dict[str, ReportTable]:
     """Return the tables of the sections that are on."""
     tables = {}
-    if audit.core_set is not None:
+    if audit.core_set is not None and audit.recipe is not None:
         tables["similarity_table3"] = core_sets(run, audit, audit.core_set)
     if audit.second_encoder is not None:
         tables["similarity_table5"] = second_encoder(run, audit, audit.second_encoder)

@@ -27,3 +27,10 @@ create table similarities (
 create table calibrated (threshold double, chosen boolean);
 create table line_points (model varchar, testset varchar, accuracy double);
 create table line_models (recipe varchar, manifest varchar);
+create table second_neighbors (
+    testset varchar,
+    test_shard integer,
+    test_row integer,
+    rank integer,
+    similarity double
+);

@@ -8,11 +8,16 @@
 -- calibrated      threshold, chosen; empty where a distance is given
 -- published       row, testset, measure, value
 -- $small, $large              corpora, as `neighbors` names them
--- $small_title, $large_title  corpora, as people and the paper name them
+-- $small_title, $large_title  corpora, as people and the paper name them; $small and its title may
+--                             be null: then rows are about the large corpus alone
 -- $near_duplicate_distance    the paper's 0.05; a near duplicate is strictly nearer. Null: it is
 --                             as similar as the calibration's threshold, or more
 with corpora as (
-    select 0 as position, $small as corpus, $small_title as title
+    select
+        0 as position,
+        $small::varchar as corpus,
+        $small_title::varchar as title
+    where $small is not null
     union all
     select 1 as position, $large as corpus, $large_title as title
 ),
@@ -67,7 +72,7 @@ images as (
         testset,
         count(distinct (test_shard, test_row)) as images,
     from nearest
-    where corpus in ($small, $large)
+    where corpus in (select corpora.corpus from corpora)
     group by testset
 ),
 

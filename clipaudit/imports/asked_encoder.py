@@ -1,0 +1,68 @@
+"""The encoder that `clipaudit audit --encoder` names, as sections of settings."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from clipaudit.config.plugins import offered
+from clipaudit.errors import InputError
+
+TIMM = "timm/"
+
+
+def encoder_name(asked: str) -> str:
+    """Return what the settings call an encoder, and its architecture.
+
+    >>> encoder_name("facebook/dinov2-small"), encoder_name("ViT-B-32:openai")
+    ('encoder-dinov2-small', 'encoder-ViT-B-32-openai')
+    """
+    last = asked.rstrip("/").rpartition("/")[2]
+    return "encoder-" + re.sub(r"[^A-Za-z0-9]+", "-", last).strip("-")
+
+
+def encoder_sections(asked: str) -> dict[str, dict[str, Any]]:
+    """Return the sections `encoders` and, if needed, `architectures`; paths are absolute.
+
+    `asked` is one of: a folder of open_clip's or transformers'; ARCHITECTURE:TAG or
+    ARCHITECTURE:FILE of open_clip; timm/MODEL; a plug-in; or a name on the Hugging Face hub, which
+    is looked for in the cache. Raise InputError for anything else.
+
+    >>> encoder_sections("timm/resnet50.a1_in1k")["encoders"]["encoder-resnet50-a1-in1k"]["options"]
+    {'model': 'resnet50.a1_in1k'}
+    """
+    name = encoder_name(asked)
+    architecture, _, tag = asked.partition(":")
+    folder = Path(asked)
+    if folder.is_dir():
+        return _encoder(asked, _of_folder(folder))
+    if tag:
+        weights = str(Path(tag).absolute()) if Path(tag).is_file() else tag
+        model: dict[str, Any] = {"architecture": name, "pretrained": weights}
+        return {"architectures": {name: {"open_clip": architecture}}, **_encoder(asked, model)}
+    if asked.startswith(TIMM):
+        model = {"plugin": "timm", "options": {"model": asked.removeprefix(TIMM)}}
+        return _encoder(asked, model)
+    if asked in {entry.name for entry in offered("encoders")}:
+        return _encoder(asked, {"plugin": asked})
+    if asked.count("/") == 1 and not folder.suffix:
+        return _encoder(asked, {"plugin": "transformers", "options": {"checkpoint": asked}})
+    raise InputError(
+        f"--encoder {asked}: neither a folder, nor ARCHITECTURE:TAG or ARCHITECTURE:FILE of "
+        "open_clip (such as ViT-B-32:openai), nor timm/MODEL, nor a plug-in, nor a name on the hub "
+        "(such as facebook/dinov2-small). Give one of these."
+    )
+
+
+def _of_folder(folder: Path) -> dict[str, Any]:
+    if (folder / "open_clip_config.json").is_file():
+        return {"directory": str(folder.absolute())}
+    if (folder / "config.json").is_file():
+        return {"plugin": "transformers", "options": {"checkpoint": str(folder.absolute())}}
+    raise InputError(
+        f"--encoder {folder}: has neither open_clip_config.json nor config.json. Give the folder "
+        "of a model that open_clip or transformers saved."
+    )
+
+
+def _encoder(title: str, encoder: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {"encoders": {encoder_name(title): {**encoder, "title": title}}}
