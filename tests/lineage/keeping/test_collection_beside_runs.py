@@ -71,7 +71,25 @@ def test_a_file_that_is_made_young_in_time_is_never_put_aside(world):
         outcomes.add((aside, bool(made_young)))
         condemned.put_all_back()
 
-    assert outcomes == {(True, False), (False, True)}
+    # a touch that the kernel had begun before the rename may end after the last look; the
+    # collection reads what is needed once more before it removes anything
+    assert outcomes - {(True, True)} == {(True, False), (False, True)}
+
+
+def test_a_file_that_is_made_young_just_before_it_is_put_aside_is_put_back(world, monkeypatch):
+    path = world.store.path(world.put("wanted").digest)
+    world.age(path, 30)
+    rename = os.rename
+
+    def touched_first(source, target):
+        os.utime(source)
+        rename(source, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "rename", touched_first)
+        condemned = Condemned(world.store, time.time_ns() - DAY * 10**9, now=1)
+        assert not condemned.put_aside("objects", path.parent.name + path.name)
+    assert path.is_file()
 
 
 def start_churn(folder, seconds, count):
