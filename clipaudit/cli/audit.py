@@ -10,8 +10,8 @@ import click
 
 from clipaudit.cli.options import format_option
 
-PROFILE = "local"
 SETTINGS = "settings.yaml"
+PROFILE = "local"
 
 
 @click.command()
@@ -73,7 +73,14 @@ def audit(
     from clipaudit.store.store import replace_text
 
     start = time.monotonic()
-    corpora = find_corpora(data, against, to, caption=caption, settings=to / SETTINGS)
+    corpora = find_corpora(
+        data,
+        against,
+        to,
+        caption=caption,
+        settings=to / SETTINGS,
+        say=lambda note: click.echo(note, err=True),
+    )
     text = settings_text(corpora, reads_text=not no_text, sample=sample, encoder=encoder)
     replace_text(to / SETTINGS, text)
     with chdir(to):

@@ -37,17 +37,18 @@ def read_list(path: Path) -> tuple[Path, list[Json]]:
     """Return the folder and the rows of a list; raise InputError for what is none."""
     try:
         head, *rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-        if head["format"] == FORMAT and all(isinstance(row["file"], str) for row in rows):
-            return Path(head["folder"]), rows
+        sound = head["format"] == FORMAT and all(isinstance(row["file"], str) for row in rows)
     except OSError as error:
         raise InputError(
             f"{path}: the list cannot be read ({error.strerror}). Check the path in the config."
         ) from error
     except (ValueError, KeyError, TypeError):
-        pass  # said below, as for another format
-    raise InputError(
-        f"{path}: no list of images. Write it by `clipaudit import folder`, or name tars."
-    )
+        sound = False
+    if not sound:
+        raise InputError(
+            f"{path}: no list of images. Write it by `clipaudit import folder`, or name tars."
+        )
+    return Path(head["folder"]), rows
 
 
 def listed_samples(path: Path, wanted: Callable[[int], bool] | None) -> Iterator[RawSample]:
@@ -68,7 +69,7 @@ def _members(path: Path, folder: Path, row: Json) -> dict[str, bytes]:
     name = row["file"]
     members = {name.rpartition(".")[2].lower(): _image(path, folder / name, row["sha256"])}
     if "txt" in row:
-        members["txt"] = row["txt"].encode("utf-8", "surrogatepass")  # the reader refuses halves
+        members["txt"] = row["txt"].encode("utf-8", "surrogateescape")  # the file's own bytes
     if "cls" in row:
         members["cls"] = str(row["cls"]).encode()
     fields: dict[str, Any] = {**row.get("json", {}), "path": shown(os.fsencode(name))}

@@ -19,7 +19,7 @@ from clipaudit.errors import InputError
 from clipaudit.plaintext import plain
 
 ROWS = 16  # decoded at once: memory, never results
-MAX_PAGES_BYTES = 1 << 32  # of the images of a row group, unpacked: more is no file of images
+MAX_GROUP_BYTES = 1 << 31  # of the images of a row group, unpacked: all of them may be held
 PAGE_BYTES = 1 << 20  # read at once
 _NAMES = ("image", "img", "picture", "jpg", "jpeg", "png", "webp", "image_bytes", "bytes")
 _ENDINGS = ((b"\x89PNG", "png"), (b"RIFF", "webp"))  # a JPEG otherwise: names mean nothing further
@@ -113,9 +113,12 @@ def _group(
     file: pq.ParquetFile, group: int, columns: list[str], numbers: range, asked: set[int]
 ) -> Iterator[RawSample]:
     """Yield the samples of a row group that are asked for; what cannot be read is faulty."""
-    row = numbers.start
+    row, size = numbers.start, _unpacked(file, group, columns[0])
+    if size > MAX_GROUP_BYTES:
+        detail = f"its row group unpacks to {size} bytes of images, the limit is {MAX_GROUP_BYTES}"
+        yield from (_faulty(lost, TOO_LARGE, detail) for lost in sorted(asked))
+        return
     try:
-        _refuse_bomb(file, group, columns[0])
         batches = file.iter_batches(ROWS, row_groups=[group], columns=columns, use_threads=False)
         for batch in batches:
             here = [at for at in range(len(batch)) if row + at in asked]
@@ -124,21 +127,25 @@ def _group(
                 yield _sample(row + at, fields, columns[0])
             row += len(batch)
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-        for lost in range(row, numbers.stop):
-            if lost in asked:
-                yield RawSample(lost, f"{lost:09d}", {}, DAMAGED_ROWS, _first_line(error))
+        detail = _first_line(error)
+        yield from (_faulty(lost, DAMAGED_ROWS, detail) for lost in sorted(asked) if lost >= row)
 
 
-def _refuse_bomb(file: pq.ParquetFile, group: int, image: str) -> None:
+def _faulty(row: int, fault: str, detail: str) -> RawSample:
+    return RawSample(row, _key(row), {}, fault, detail)
+
+
+def _key(row: int) -> str:
+    return f"{row:09d}"
+
+
+def _unpacked(file: pq.ParquetFile, group: int, image: str) -> int:
+    """Return the bytes of the images of a row group, as the file's footer has them."""
     held = file.metadata.row_group(group)
     parts = (held.column(number) for number in range(held.num_columns))
-    size = sum(
+    return sum(
         part.total_uncompressed_size for part in parts if part.path_in_schema.split(".")[0] == image
     )
-    if size > MAX_PAGES_BYTES:
-        raise pa.ArrowInvalid(
-            f"row group {group} holds {size} bytes of images, the limit is {MAX_PAGES_BYTES}"
-        )
 
 
 def _sample(row: int, fields: dict[str, Any], image: str) -> RawSample:
@@ -146,10 +153,9 @@ def _sample(row: int, fields: dict[str, Any], image: str) -> RawSample:
     if isinstance(held, dict):
         path = held.get("path")
         held = held.get("bytes")
-    key = f"{row:09d}"
     if held is not None and len(held) > MAX_SAMPLE_BYTES:
         detail = f"{len(held)} bytes, the limit is {MAX_SAMPLE_BYTES}"
-        return RawSample(row, key, {}, TOO_LARGE, detail)
+        return _faulty(row, TOO_LARGE, detail)
     if isinstance(path, str):
         fields = {"path": path, **fields}
     known = {name: value for name, value in fields.items() if value is not None}
@@ -157,7 +163,7 @@ def _sample(row: int, fields: dict[str, Any], image: str) -> RawSample:
     if held:
         ending = next((name for start, name in _ENDINGS if held.startswith(start)), "jpg")
         members[ending] = held
-    return RawSample(row, key, members, None, "")
+    return RawSample(row, _key(row), members, None, "")
 
 
 def _finite(held: Any) -> Any:  # noqa: ANN401

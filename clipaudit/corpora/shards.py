@@ -132,14 +132,19 @@ def sample_groups(path: Path, wanted: Callable[[int], bool] | None = None) -> It
 
 def is_tar(path: Path | str) -> bool:
     """Return whether a shard is read as a tar: it has none of the other formats' endings."""
-    return not os.fspath(path).removesuffix(STUB).lower().endswith((LIST, TABLE))
+    return not _name(path).endswith((LIST, TABLE))
+
+
+def _name(path: Path | str) -> str:
+    """Return what a shard is called where it lies: a stub has the name of what it stands for."""
+    return os.fspath(path).removesuffix(STUB)
 
 
 def _reader(path: Path) -> Reader | None:
     """Return what reads the samples of a shard; None: it is a tar. Imported when one is met."""
     if is_tar(path):
         return None
-    if path.name.endswith(LIST):
+    if _name(path).endswith(LIST):
         from clipaudit.corpora.image_lists import listed_samples
 
         return listed_samples

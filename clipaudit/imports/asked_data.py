@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,11 @@ from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.corpora.captions import json_object
 from clipaudit.corpora.parts import expand_shards
 from clipaudit.corpora.reasons import Unusable
-from clipaudit.corpora.shards import raw_samples
+from clipaudit.corpora.shards import TABLE, raw_samples
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.imports.asked_encoder import encoder_name, encoder_sections
 from clipaudit.imports.blocks import block_text, file_patterns
-from clipaudit.imports.image_folder import list_folder
+from clipaudit.imports.image_folder import list_folder, listed_notes
 from clipaudit.imports.plain_shards import find_shards
 from clipaudit.imports.recognition import recognise
 from clipaudit.imports.text_fields import TextFields
@@ -45,14 +45,15 @@ def find_corpora(
     *,
     caption: str | None = None,
     settings: Path | None = None,
+    say: Callable[[str], object] = lambda _: None,
 ) -> dict[str, dict[str, Any]]:
     """Return the sections of the training corpus and of each test set, by name; paths are absolute.
 
     `data` are tars and Parquet files, patterns and URLs of these, folders of them, and folders of
     images, whose lists are written below the folder `to`; each of `against` is one test set,
     named after it. `caption` is the field of the captions, if it is named; `settings` are those of
-    the last time. InputError for what is none of these, for what is not there, and for a folder
-    that holds `to`.
+    the last time; `say` takes what there is to say of a folder. InputError for what is none of
+    these, for what is not there, and for a folder that holds `to`.
     """
     around = [
         each
@@ -64,11 +65,23 @@ def find_corpora(
             f"{around[0]}: holds {to}, which is written while it is read. Name another folder by "
             "--to, or what lies below this one."
         )
-    earlier = _earlier(settings) if settings else {}
-    found = {TRAIN: _corpus(data, to.absolute(), TextFields(caption), earlier.get(TRAIN, []))}
+    to, earlier = to.absolute(), _earlier(settings) if settings else {}
+    shards, texts = [], TextFields(caption)
+    for each in data:
+        here = _shards(each, to, say)
+        _look(_file(here[0], to), texts)
+        shards += here
+    if caption is not None and not texts.captioned:
+        raise InputError(
+            f"--caption {plain(caption)}: no text in it in the first samples of {plain(data[0])}; "
+            f"texts are in: {', '.join(map(plain, texts.texts)) or 'none'}. A `.txt` beside an "
+            "image is its caption."
+        )
+    captions = {**(_MAY_LACK if texts.captioned else {}), **texts.settings}
+    found = {TRAIN: {**_corpus(shards, earlier.get(TRAIN, [])), **captions}}
     for each in against:
         name = _name(each, found)
-        corpus = _corpus([each], to.absolute(), None, earlier.get(name, []))
+        corpus = _corpus(_shards(each, to, say), earlier.get(name, []))
         found[name] = {**corpus, "captions": "none"}
     return found
 
@@ -116,38 +129,20 @@ def _earlier(settings: Path) -> dict[str, list[str]]:
     return {name: expand_shards(corpus.shard_patterns) for name, corpus in corpora.items()}
 
 
-def _corpus(
-    arguments: Sequence[str], to: Path, texts: TextFields | None, earlier: Sequence[str]
-) -> dict[str, Any]:
-    """Return the section of a corpus; `texts` takes the texts of samples of each argument.
+def _corpus(shards: Sequence[str], earlier: Sequence[str]) -> dict[str, Any]:
+    """Return where a corpus lies; shards that were there `earlier` keep their order.
 
-    Shards that were there `earlier` keep their order, so that only new ones are read.
+    So only new ones are read.
     """
-    shards: list[str] = []
-    for argument in arguments:
-        here = _shards(argument, to)
-        if texts is not None:
-            _look(_file(here[0], to), texts)
-        shards += here
-    if texts is not None and texts.named is not None and not texts.captioned:
-        raise InputError(
-            f"--caption {plain(texts.named)}: no text in it in the first samples of "
-            f"{plain(arguments[0])}; texts are in: {', '.join(map(plain, texts.texts)) or 'none'}."
-        )
     there = set(shards)
-    shards = [*dict.fromkeys([*(each for each in earlier if each in there), *shards])]
+    ordered = [*dict.fromkeys([*(each for each in earlier if each in there), *shards])]
     size = 1
-    while len(shards) > PARTS * size:
+    while len(ordered) > PARTS * size:
         size *= 2
-    return {
-        "shards": file_patterns(shards),
-        "shards_per_part": size,
-        **({} if texts is None or not texts.captioned else _MAY_LACK),
-        **({} if texts is None else texts.settings),
-    }
+    return {"shards": file_patterns(ordered), "shards_per_part": size}
 
 
-def _shards(argument: str, to: Path) -> list[str]:
+def _shards(argument: str, to: Path, say: Callable[[str], object]) -> list[str]:
     """Return the shards of an argument: files, URLs, or lists of the images of a folder."""
     if is_url(argument):
         check_url(argument)
@@ -155,7 +150,10 @@ def _shards(argument: str, to: Path) -> list[str]:
     folder = Path(argument)
     if folder.is_dir() and recognise(folder) == "folder":
         digest = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:12]
-        return [str(path) for path in list_folder(folder, to / "lists" / digest).lists]
+        listed = list_folder(folder, to / "lists" / digest)
+        for note in listed_notes(listed):
+            say(f"{plain(argument)}: {note}")
+        return [str(path) for path in listed.lists]
     return [str(path.absolute()) for path in find_shards([argument])]
 
 
@@ -181,7 +179,7 @@ def _look(shard: Path, texts: TextFields) -> None:
 def _name(argument: str, taken: Mapping[str, object]) -> str:
     """Return a test set's name: letters and digits of its path, with a number where it is taken."""
     path = Path(argument).absolute()
-    stem = path.name.removesuffix(".tar")
+    stem = path.name.removesuffix(".tar").removesuffix(TABLE)
     stem = path.parent.name if re.fullmatch(r"[\d{}.,]*", stem) else stem  # a number is no name
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-_") or "test"
     folded = {each.casefold() for each in taken}  # some disks take names in another case for one

@@ -23,17 +23,26 @@ def read_tables(folder: Path) -> dict[str, Json]:
     """Return what the tables below a folder say of each image, by its path within the folder.
 
     What stands in several tables is taken from the last one: a deeper folder's, then by name.
-    Images that are not there are passed over. Raise InputError for a table that cannot be read.
+    Images that are not there are passed over. Raise InputError for a table that cannot be read, or
+    that is a link out of the folder.
     """
     found: dict[str, Json] = {}
+    real = folder.resolve()
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(each for each in folders if not each.startswith("."))
         for name in sorted(set(files).intersection(TABLES)):
             path = Path(place, name)
+            if not lies_within(path, real):
+                raise InputError(f"{path}: a link out of {folder}. Put the table itself there.")
             for line, row in _rows(path):
                 within = _place(path, line, row, folder)
                 found[within] = {**found.get(within, {}), **row}
     return found
+
+
+def lies_within(path: Path, folder: Path) -> bool:
+    """Return whether a file, by way of any links, lies in a folder, whose path is resolved."""
+    return path.resolve().is_relative_to(folder)
 
 
 def _place(path: Path, line: int, row: dict[str, Any], folder: Path) -> str:

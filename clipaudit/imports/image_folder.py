@@ -22,10 +22,11 @@ from typing import Any
 from clipaudit.corpora.captions import json_object
 from clipaudit.corpora.image_lists import list_text, read_list
 from clipaudit.corpora.reasons import NOT_A_FILE, OUTSIDE, TOO_LARGE, UNREADABLE, Unusable
+from clipaudit.corpora.samples import MAX_TEXT_BYTES
 from clipaudit.corpora.shards import IMAGE_EXTENSIONS, LIST, MAX_SAMPLE_BYTES
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
-from clipaudit.imports.folder_tables import read_tables
+from clipaudit.imports.folder_tables import lies_within, read_tables
 from clipaudit.imports.text_fields import TextFields
 from clipaudit.plaindata import Json
 from clipaudit.plaintext import plain
@@ -242,12 +243,12 @@ class _Rows:
         seen = self._seen.get(name)
         if seen is not None and seen[0] == state:
             return name, state, seen[1]
-        return name, state, {**self._image(path), **_texts(*beside)}
+        return name, state, {**self._image(path), **_texts(*beside, within=self._real)}
 
     def _image(self, path: Path) -> Json:
         """Return the digest of an image, or why it cannot be used."""
         try:
-            if not path.resolve().is_relative_to(self._real):
+            if not lies_within(path, self._real):
                 return {"fault": OUTSIDE, "detail": f"to {os.fspath(path.resolve())}"}
             held = path.stat()
             if not S_ISREG(held.st_mode):
@@ -291,12 +292,12 @@ def _state(path: Path) -> list[int] | None:
     return [held.st_size, held.st_mtime_ns, held.st_ino]
 
 
-def _texts(text: Path, fields: Path) -> Json:
-    """Return the caption and the fields that stand beside an image."""
+def _texts(text: Path, fields: Path, *, within: Path) -> Json:
+    """Return the caption and the fields that stand beside an image, in the folder `within`."""
     found: dict[str, Any] = {}
-    if text.is_file():
+    if text.is_file() and lies_within(text, within):
         found["txt"] = _content(text).decode("utf-8", "surrogateescape")
-    if fields.is_file():
+    if fields.is_file() and lies_within(fields, within):
         try:
             found["json"] = json_object({"json": _content(fields)})
         except Unusable as unusable:
@@ -305,7 +306,9 @@ def _texts(text: Path, fields: Path) -> Json:
 
 
 def _content(path: Path) -> bytes:
+    """Return a file of text; of one that the index drops as too long, a byte more than is read."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(MAX_TEXT_BYTES + 1)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}). Check its rights.") from error

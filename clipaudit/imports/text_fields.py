@@ -53,5 +53,5 @@ class TextFields:
             return {"captions": "none"}
         names = CAPTION_FIELDS if self.named is None else (self.named,)
         field = next((name for name in names if self.texts[name]), None)
-        named = {} if field in (None, "caption") else {"caption_field": field}
+        named = {} if field in (None, TXT, "caption") else {"caption_field": field}
         return {"captions": "text", **named}

@@ -10,7 +10,7 @@ import torch
 
 from clipaudit.errors import InputError
 from clipaudit.memorization.objects import vocabulary_table
-from clipaudit.models.checkpoints import UNREADABLE, checkpoint_folder, quiet, refuse_gaps
+from clipaudit.models.checkpoints import load_with_processor, refuse_gaps
 
 
 @dataclass(frozen=True)
@@ -39,27 +39,11 @@ def load_detector(checkpoint: str, *, device: torch.device) -> Detector:
     torch.load(weights_only=True); no code of the checkpoint runs. Raises InputError for a
     checkpoint that is missing or damaged, that detects no objects, or that lacks weights.
     """
-    from transformers import AutoImageProcessor, AutoModelForObjectDetection
+    from transformers import AutoModelForObjectDetection
 
-    folder = checkpoint_folder(checkpoint)
-    with quiet():
-        try:
-            processor = AutoImageProcessor.from_pretrained(  # type: ignore[no-untyped-call]
-                folder, trust_remote_code=False
-            )
-            model, report = AutoModelForObjectDetection.from_pretrained(
-                folder,
-                trust_remote_code=False,
-                weights_only=True,
-                dtype=torch.float32,
-                output_loading_info=True,
-            )
-        except UNREADABLE as error:
-            raise InputError(
-                f"{checkpoint}: not a readable object-detection checkpoint ({error}). "
-                "It needs config.json, preprocessor_config.json and weights of one of "
-                "transformers' object-detection models."
-            ) from error
+    model, processor, report = load_with_processor(
+        AutoModelForObjectDetection, checkpoint, kind="object-detection"
+    )
     refuse_gaps(checkpoint, report, kind="that was trained to detect objects")
     _refuse_processor(checkpoint, processor)
     names = {int(label): str(name) for label, name in model.config.id2label.items()}

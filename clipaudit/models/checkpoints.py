@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError
 
@@ -34,6 +35,38 @@ def checkpoint_folder(checkpoint: str) -> Path:
             f"{checkpoint}: neither a folder nor in the hub cache. Download it where there is a "
             f"network (hf download {checkpoint}) and set HF_HOME to that cache, or give the folder."
         ) from error
+
+
+def load_with_processor(auto: Any, checkpoint: str, *, kind: str) -> tuple[Any, Any, Json]:  # noqa: ANN401
+    """Return a model of transformers, its image processor, and which weights were missing.
+
+    `auto` is the class of transformers that loads the model, `checkpoint` a folder or a name in the
+    hub cache. Weights are read in float32, from safetensors where there are any, else by
+    torch.load(weights_only=True); no code of the checkpoint runs. Raise InputError for one that is
+    missing, damaged, or of another kind.
+    """
+    import torch
+    from transformers import AutoImageProcessor
+
+    folder = checkpoint_folder(checkpoint)
+    with quiet():
+        try:
+            processor = AutoImageProcessor.from_pretrained(  # type: ignore[no-untyped-call]
+                folder, trust_remote_code=False
+            )
+            model, report = auto.from_pretrained(
+                folder,
+                trust_remote_code=False,
+                weights_only=True,
+                dtype=torch.float32,
+                output_loading_info=True,
+            )
+        except UNREADABLE as error:
+            raise InputError(
+                f"{checkpoint}: not a readable {kind} checkpoint ({error}). It needs config.json, "
+                f"preprocessor_config.json and weights of one of transformers' {kind} models."
+            ) from error
+    return model, processor, report
 
 
 def refuse_gaps(checkpoint: str, report: Json, *, kind: str, unused: str = "") -> None:

@@ -6,6 +6,7 @@ put together to parts, nor on the number of workers.
 """
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +105,7 @@ def _through_workers(
         progress.note(done)
 
 
-class ShardPictures(Generic[B]):
+class ShardPictures(ABC, Generic[B]):
     """Reads the pictures of `samples` (columns shard and row, ascending) from numbered tars.
 
     Every worker goes through all shards and takes each n-th batch, reading only those rows, so
@@ -160,8 +161,9 @@ class ShardPictures(Generic[B]):
         if waiting:
             yield self._batch(number, waiting)
 
+    @abstractmethod
     def _batch(self, number: int, samples: list[RawSample]) -> B:
-        raise NotImplementedError
+        """Return the pictures of some samples of a shard."""
 
     def _usable(
         self, samples: list[RawSample]

@@ -15,7 +15,7 @@ from jaxtyping import Float32, UInt8
 from PIL import Image
 
 from clipaudit.errors import ConfigError, InputError
-from clipaudit.models.checkpoints import UNREADABLE, checkpoint_folder, quiet, refuse_gaps
+from clipaudit.models.checkpoints import checkpoint_folder, load_with_processor, refuse_gaps
 from clipaudit.models.preparation import timm_preparation
 
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # that timm's hub folders hold
@@ -41,14 +41,7 @@ class Timm:
         from timm.models import load_state_dict
 
         from clipaudit.config.supervised import DECIDED_ELSEWHERE
-        from clipaudit.models.classifiers import (
-            REFUSALS,
-            create,
-            known_model,
-        )
-        from clipaudit.models.classifiers import (
-            UNREADABLE as DAMAGED,
-        )
+        from clipaudit.models.classifiers import REFUSALS, UNREADABLE, create, known_model
 
         given = dict(arguments or {})
         taken = [name for name in given if name in DECIDED_ELSEWHERE]
@@ -61,7 +54,7 @@ class Timm:
         made = create(model, {**given, "num_classes": 0})
         try:
             weights = load_state_dict(str(path), weights_only=True)
-        except DAMAGED as error:
+        except UNREADABLE as error:
             raise InputError(
                 f"{path}: not a checkpoint that holds only weights: {error}"
             ) from error
@@ -112,29 +105,11 @@ class Transformers:
         `output` chooses the pooled output or the first token of the last layer. Of a model of
         images and text, such as CLIP, the vision model is taken.
         """
-        from transformers import AutoImageProcessor, AutoModel
+        from transformers import AutoModel
 
         if output not in ("pooled", "cls"):
             raise ConfigError(f"options.output: {output!r}; give pooled or cls")
-        folder = checkpoint_folder(checkpoint)
-        with quiet():
-            try:
-                self._processor = AutoImageProcessor.from_pretrained(  # type: ignore[no-untyped-call]
-                    folder, trust_remote_code=False
-                )
-                model, report = AutoModel.from_pretrained(
-                    folder,
-                    trust_remote_code=False,
-                    weights_only=True,
-                    dtype=torch.float32,
-                    output_loading_info=True,
-                )
-            except UNREADABLE as error:
-                raise InputError(
-                    f"{checkpoint}: not a readable vision checkpoint ({error}). It needs "
-                    "config.json, preprocessor_config.json and weights of a vision model of "
-                    "transformers."
-                ) from error
+        model, self._processor, report = load_with_processor(AutoModel, checkpoint, kind="vision")
         pooler = "pooler." if output == "cls" else ""  # classifiers have no weights of a pooler
         refuse_gaps(checkpoint, report, kind="that was trained to embed images", unused=pooler)
         self._place, self._output = checkpoint, output

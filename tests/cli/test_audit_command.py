@@ -92,10 +92,21 @@ def test_parquet_files_are_taken_with_their_column_of_texts(data):
     assert (found["captions"], found["caption_field"]) == ("text", "prompt")
 
 
+def test_what_a_folder_has_besides_its_images_is_said(data):
+    (data / "pictures/cats/two.gif").write_bytes(b"")
+    said = []
+    find_corpora([str(data / "pictures")], [], data / "audit", say=said.append)
+
+    assert said == [
+        f"{data}/pictures: 1 images in 1 lists, 0 with a caption",
+        f"{data}/pictures: other files were left out: 1 .gif",
+    ]
+
+
 def test_a_field_without_texts_is_refused(data):
     corpora = [str(data / "web")], [], data / "audit"
 
-    with pytest.raises(InputError, match=r"--caption alt: no text in it .* texts are in: txt"):
+    with pytest.raises(InputError, match=r"--caption alt: no text in it .* texts are in: txt\. A"):
         find_corpora(*corpora, caption="alt")
 
 

@@ -127,11 +127,11 @@ def test_an_image_above_the_limit_is_a_drop(tmp_path, monkeypatch):
 
 def test_a_row_group_that_unpacks_to_more_than_the_limit_is_not_read(tmp_path, monkeypatch):
     path = write(tmp_path / "0.parquet", 5, image=[bytes(1 << 20)] * 5)
-    monkeypatch.setattr(image_tables, "MAX_PAGES_BYTES", 1 << 22)
+    monkeypatch.setattr(image_tables, "MAX_GROUP_BYTES", 1 << 22)
 
-    details = [raw.detail for raw in raw_samples(path)]
-    assert len(details) == 5
-    assert all("bytes of images, the limit is 4194304" in detail for detail in details)
+    found = list(raw_samples(path, {1, 3}.__contains__))
+    assert [(raw.row, raw.fault) for raw in found] == [(row, "sample too large") for row in (1, 3)]
+    assert all("bytes of images, the limit is 4194304" in raw.detail for raw in found)
 
 
 def test_numbers_that_json_lacks_become_null(tmp_path):

@@ -32,9 +32,10 @@ def indexed(lists, captioning=None):
     return samples
 
 
-def dropped(lists):
+def dropped(lists, captioning=None):
     shards = list(enumerate(sorted(lists.glob("*.images"))))
-    _, drops = index_shards(shards, Captioning("none"), needs_caption=False, needs_label=False)
+    captioning = captioning or Captioning("none")
+    _, drops = index_shards(shards, captioning, needs_caption=False, needs_label=False)
     return dict(zip(drops["key"].to_pylist(), drops["reason"].to_pylist(), strict=True))
 
 
@@ -157,6 +158,38 @@ def test_links_out_of_the_folder_and_in_circles_are_drops(folder, tmp_path):
     drops = dropped(tmp_path / "lists")
     assert drops == {"cats/out.png": "link out of the folder", "cats/loop.png": "unreadable file"}
     assert any("1 folders are links and were not followed" in note for note in notes)
+
+
+@pytest.mark.parametrize("name", ["cats/a.txt", "cats/a.json"])
+def test_texts_that_are_links_out_of_the_folder_are_not_read(folder, tmp_path, name):
+    (tmp_path / "secret").write_text('{"caption": "a secret"}')
+    (folder / name).symlink_to(tmp_path / "secret")
+    import_folder(folder, "photos", tmp_path / "lists")
+
+    assert "secret" not in (tmp_path / "lists/00000.images").read_text()
+
+
+def test_a_table_that_is_a_link_out_of_the_folder_is_refused(folder, tmp_path):
+    (tmp_path / "secret.csv").write_text("file_name,text\na.png,a secret\n")
+    (folder / "metadata.csv").symlink_to(tmp_path / "secret.csv")
+
+    with pytest.raises(InputError, match=r"metadata\.csv: a link out of .*photos\. Put the table"):
+        import_folder(folder, "photos", tmp_path / "lists")
+
+
+def test_of_a_text_that_is_too_long_no_more_is_read_than_says_so(folder, tmp_path):
+    (folder / "cats/a.txt").write_bytes(b"x" * 3_000_000)
+    import_folder(folder, "photos", tmp_path / "lists")
+
+    assert (tmp_path / "lists/00000.images").stat().st_size < 1_100_000
+    assert dropped(tmp_path / "lists") == {"cats/a.png": "text too long"}
+
+
+def test_a_text_that_is_no_utf8_is_a_bad_caption(folder, tmp_path):
+    (folder / "cats/a.txt").write_bytes(b"caf\xe9")
+    import_folder(folder, "photos", tmp_path / "lists")
+
+    assert dropped(tmp_path / "lists", Captioning("text")) == {"cats/a.png": "bad caption"}
 
 
 def test_a_link_within_the_folder_is_an_image(folder, tmp_path):

@@ -114,8 +114,10 @@ def test_the_answer_is_the_truth_and_of_another_tar_only_that_is_read(data):
 
 @pytest.mark.slow
 def test_an_encoder_adds_similar_images_and_nothing_is_trained(data):
+    import torch
     from transformers import ViTConfig, ViTImageProcessor, ViTModel
 
+    torch.manual_seed(0)
     sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
     ViTModel(ViTConfig(**sizes, image_size=64, patch_size=8)).save_pretrained(data / "vit")
     ViTImageProcessor(size={"height": 64, "width": 64}).save_pretrained(data / "vit")
@@ -124,6 +126,6 @@ def test_an_encoder_adds_similar_images_and_nothing_is_trained(data):
 
     assert with_copy(told) == planted(data)
     (row,) = told["tables"]["similarity_table2"]
-    assert row["near_duplicates"] is None or row["images"] == 24
+    assert planted(data) <= row["near_duplicates"] <= row["images"] == 24
     assert "no model was trained" in told["audits"]["similarity"]["headline"]
     assert not (data / "audit/results/models").exists()
