@@ -34,7 +34,9 @@ def _copies(run: Settings, audit: Copies, name: str) -> Gallery:
 def _lookalikes(run: Settings, audit: Copies, name: str) -> Gallery:
     caption = (
         f"Images of {run.title(name)} (left) and images of {run.title(audit.train)} (right) that "
-        "are candidates, but no copies, by their pixels; those that agree most."
+        "are candidates, but no copies, by their pixels; those that agree most. Agreement is "
+        "measured after one is laid on the other. Simple drawings may agree wholly and still be no "
+        "copies: one lies elsewhere in its frame, or is larger or turned."
     )
     return _gallery(run, audit, name, "lookalikes", caption)
 
