@@ -8,15 +8,15 @@ BIN    := .venv/bin
 .PHONY: demo digits clipart test test-avx2 check lock
 
 demo: .venv/.synced
-	$(BIN)/snakemake --profile profiles/demo all_tables all_figures report
+	$(BIN)/clipaudit run
 	@echo "Tables: results/tables/*.md, figures: results/figures/*.png. To ask: $(BIN)/clipaudit sql"
 
 digits: .venv/.synced
-	$(BIN)/snakemake --profile profiles/demo --configfile config/digits.yaml -- all_tables all_figures report
+	$(BIN)/clipaudit run config/digits.yaml
 
 # The Open Clip Art Library: by apt-get download, or from files: make clipart DEBS="one.deb two.deb"
 clipart: data/clipart/clipart.json
-	$(BIN)/snakemake --profile profiles/demo --configfile config/clipart.yaml -- all_tables all_figures report
+	$(BIN)/clipaudit run config/clipart.yaml
 	@echo "Report: results_clipart/report/index.html; settings: config/clipart.yaml"
 
 # Written last, so it stands for the shards; to write them anew, remove it.
@@ -117,11 +117,10 @@ test-browser: .venv/.synced
 	$(BIN)/pytest -m browser tests/site
 
 demo-full: .venv/.synced
-	$(BIN)/snakemake --profile profiles/demo --configfile config/demo_full.yaml -- \
-	  all_tables all_figures report
+	$(BIN)/clipaudit run config/demo_full.yaml
 
 evidence: .venv/.synced
-	$(BIN)/snakemake --profile profiles/demo --configfile config/evidence.yaml -- \
+	$(BIN)/clipaudit run config/evidence.yaml \
 	  results_evidence/tables/similarity_evidence.json \
 	  results_evidence/tables/similarity_evidence_orders.json results_evidence/neighbors/own/large.json \
 	  results_evidence/tables/memorization_evidence.json \

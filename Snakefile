@@ -1,4 +1,4 @@
-"""clipaudit: from shards to the papers' tables: `snakemake --profile profiles/demo all_tables`."""
+"""clipaudit: from shards to the papers' tables: `snakemake --profile profiles/local all_tables`."""
 
 
 include: "rules/common.smk"

@@ -36,7 +36,7 @@ from scale import write_between_marks
 
 from clipaudit.copies.calibrating import Original, calibrate_hashes, default_rate
 from clipaudit.copies.candidates import Described, find_candidates
-from clipaudit.copies.hashing import OpenedImage, hash_images
+from clipaudit.copies.hashing import OpenedImage, hash_opened
 from clipaudit.copies.kinds import LOOKALIKE
 from clipaudit.copies.settings import Calibration
 from clipaudit.copies.verification import verify
@@ -140,7 +140,7 @@ def described(planted: Path, views: Callable[..., object], part: str) -> Describ
         OpenedImage(0, int(file.stem), hashlib.sha256(file.read_bytes()).hexdigest(), opened(file))
         for file in files
     )
-    return Described(*hash_images(images, views))
+    return Described(*hash_opened(images, views))
 
 
 def is_copy(planted: Path, pair: tuple[str, str]) -> bool:

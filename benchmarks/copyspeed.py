@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from PIL import Image, ImageDraw
 
-from clipaudit.copies.hashing import OpenedImage, hash_images
+from clipaudit.copies.hashing import OpenedImage, hash_opened
 from clipaudit.copies.search import hash_pairs
 from clipaudit.copies.transformations import WAYS, made
 from clipaudit.copies.verification import verify
@@ -50,7 +50,7 @@ def hashing(files: list[bytes]) -> None:
             OpenedImage(0, row, "", np.asarray(open_picture(data).rgb))
             for row, data in enumerate(files)
         )
-        _, hashes = hash_images(images, views)
+        _, hashes = hash_opened(images, views)
         rate = len(files) / (time.process_time() - start)
         views_each = len(hashes) / len(files)
         print(f"{name} images: {rate:.0f} a second and core, {views_each:.0f} hashes each")

@@ -32,7 +32,7 @@ class WorkingCopy:
         """Run Snakemake to its end, by default as `python -m snakemake`; exit if it fails."""
         started = time.monotonic()
         run = program or (sys.executable, "-m", "snakemake")
-        command = [*run, "--profile", "profiles/demo", "--cores", str(cores), *arguments]
+        command = [*run, "--profile", "profiles/local", "--cores", str(cores), *arguments]
         log = self.folder / "printed.log"
         with log.open("w") as file:
             process = subprocess.Popen(

@@ -13,6 +13,7 @@ from clipaudit.errors import ClipauditError
 from clipaudit.reports.wiring import CATALOG_FILES, REPORT_FILES, ReportFiles
 from clipaudit.runs.start import refuse_excess_of
 from clipaudit.steps.allowance import name_run
+from clipaudit.steps.jobs import cores_of
 from clipaudit.steps.workflow import code, stop_with
 from clipaudit.wiring.corpora import CorpusFiles
 from clipaudit.wiring.deduplication import DeduplicationFiles
@@ -42,7 +43,7 @@ config["limits"] = RUN.limits and RUN.limits.model_dump()
 name_run()
 ENVIRONMENT = f"../envs/{RUN.software.environment}.yaml"
 
-CORPORA = CorpusFiles(RUN)
+CORPORA = CorpusFiles(RUN, cores=cores_of(workflow))
 MODELS = ModelFiles(CORPORA)
 DEDUPLICATION = DeduplicationFiles(CORPORA)
 REPORTS = ReportFiles(CORPORA)

@@ -51,8 +51,10 @@ rule hash_images:
         corpus=one_of(COPIES.hashed),
     conda:
         ENVIRONMENT
+    threads: CORPORA.processes
     params:
         code=code("hash_images"),
+        by_processes=True,
         numeric=IMAGE_LIBRARIES,
         shards=CORPORA.shard_numbers,
         views=COPIES.views,
@@ -72,8 +74,10 @@ rule calibrate_hashes:
         "logs/calibrate_hashes.log",
     conda:
         ENVIRONMENT
+    threads: CORPORA.cores
     params:
         code=code("calibrate_hashes"),
+        by_processes=True,
         numeric=[*IMAGE_LIBRARIES, "matplotlib", "scipy"],
         originals=COPIES.original_shards(),
         calibration=COPIES.audit.calibration.model_dump(mode="json"),
@@ -165,8 +169,10 @@ rule verify_copies:
         corpus=one_of([COPIES.audit.train]),
     conda:
         ENVIRONMENT
+    threads: CORPORA.processes
     params:
         code=code("verify_copies"),
+        by_processes=True,
         numeric=IMAGE_LIBRARIES,
         shards=CORPORA.shard_numbers,
     script:
@@ -185,6 +191,7 @@ use rule verify_copies as verify_repeats with:
     params:
         code=code("verify_copies"),
         script="verify_copies",
+        by_processes=True,
         numeric=IMAGE_LIBRARIES,
         shards=CORPORA.shard_numbers,
 

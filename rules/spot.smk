@@ -33,12 +33,13 @@ if PARROT.audit.spotting.spotter != "dataset":
             corpus=one_of(PARROT.audit.corpora),
         conda:
             ENVIRONMENT
-        threads: PARROT.audit.spotting.threads
+        threads: CORPORA.processes
         resources:
             mem_mb=memory(16),
         params:
             **PARROT.spotter(),
             code=code("spot"),
+            by_processes=True,
             numeric=PARROT.spotter_libraries(),
             shards=CORPORA.shard_numbers,
             spotting=PARROT.audit.spotting.model_dump(mode="json"),

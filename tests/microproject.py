@@ -9,7 +9,7 @@ from pathlib import Path
 from workingcopy import copy_files
 
 ROOT = Path(__file__).parents[1]
-SNAKEMAKE = (sys.executable, "-m", "snakemake", "--profile", "profiles/demo", "--cores", "2")
+SNAKEMAKE = (sys.executable, "-m", "snakemake", "--profile", "profiles/local", "--cores", "2")
 
 
 class Project:

@@ -1,4 +1,4 @@
-"""The profile for clusters: what it has rules ask for, and how a site gets its copy."""
+"""The profiles: what they have rules ask for, and how a site gets its copy of the cluster's."""
 
 import os
 import re
@@ -11,20 +11,34 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 PROFILE = ROOT / "profiles/slurm/config.yaml"
-DEMO = ROOT / "profiles/demo/config.yaml"
+LOCAL = ROOT / "profiles/local/config.yaml"
 RULE = re.compile(r"^ *(?=rule |use rule )", re.MULTILINE)
 
 
-def scripts():
-    """The text of the script of every rule."""
-    found = {}
+def blocks():
+    """Yield each rule, the one that it is a variant of or None, and its text."""
     for path in sorted((ROOT / "rules").glob("*.smk")):
         for block in RULE.split(path.read_text())[1:]:
             base, name = re.match(r"(?:use rule (\w+) as|rule) (\w+)", block).groups()
-            named = re.search(r"workflow_scripts/(\w+)\.py", block)
-            found[name] = named[1] if named else base
+            yield name, base, block
+
+
+def able():
+    """The rules whose script can use a GPU."""
+    scripts = {}
+    for name, base, block in blocks():
+        named = re.search(r"workflow_scripts/(\w+)\.py", block)
+        scripts[name] = named[1] if named else base
     folder = ROOT / "workflow_scripts"
-    return {rule: (folder / f"{script}.py").read_text() for rule, script in found.items()}
+    return {
+        rule
+        for rule, script in scripts.items()
+        if "step.device" in (folder / f"{script}.py").read_text()
+    }
+
+
+def asked(profile):
+    return yaml.safe_load(profile.read_text())["set-resources"]
 
 
 def install(folder):
@@ -35,17 +49,27 @@ def install(folder):
     return folder / "snakemake/slurm/config.yaml"
 
 
-def test_every_rule_that_can_use_a_gpu_asks_for_one_and_no_other():
-    able = {rule for rule, script in scripts().items() if "step.device" in script}
+@pytest.mark.parametrize("profile", [PROFILE, LOCAL])
+def test_every_rule_that_can_use_a_gpu_asks_for_one_and_no_other(profile):
+    assert {rule for rule, what in asked(profile).items() if what.get("gpu")} == able()
 
-    assert set(yaml.safe_load(PROFILE.read_text())["set-resources"]) == able
+
+def test_on_one_machine_no_rule_asks_for_the_memory_that_audits_of_the_papers_size_take():
+    large = set()
+    for name, base, block in blocks():
+        if "memory(" in block or base in large:
+            large.add(name)
+
+    assert len(large) > 30
+    assert large <= asked(LOCAL).keys()
 
 
-def test_it_runs_as_the_demo_does_where_a_cluster_asks_for_nothing_else():
-    demo, slurm = (yaml.safe_load(path.read_text()) for path in (DEMO, PROFILE))
-    del demo["cores"]
+def test_clusters_run_it_as_one_machine_does_where_they_ask_for_nothing_else():
+    local, slurm = (yaml.safe_load(path.read_text()) for path in (LOCAL, PROFILE))
+    for own in ("cores", "resources", "default-resources", "set-resources"):
+        del local[own]
 
-    assert demo.items() <= slurm.items()
+    assert local.items() <= slurm.items()
 
 
 @pytest.mark.parametrize("attempt", [1, 2])

@@ -26,6 +26,7 @@ def compute(step: Step) -> None:
         originals,
         per_million=asked.false_positives or default_rate(step.rows("samples")),
         distance=step.settings["distance"],
+        workers=step.workers,
     )
     step.write_table("calibration", found.calibration, CALIBRATION)
     step.write_table("thresholds", found.thresholds, THRESHOLDS)

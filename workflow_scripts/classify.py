@@ -19,7 +19,7 @@ def compute(step: Step) -> None:
     )
     asked = step.settings_as(ClassifierSettings, "model")
     classifier = asked.load(step.files("weights"), classes=len(tasks[0].classes))
-    running = Running(step.settings["batch_size"], step.resource("workers", 0), device)
+    running = Running(step.settings["batch_size"], step.decoders, device)
     for name, predictions in evaluate_classifier(classifier, tasks, running):
         step.write_table(name, predictions, PREDICTIONS, testset=name)
 

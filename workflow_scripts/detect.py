@@ -18,7 +18,7 @@ def compute(step: Step) -> None:
     settings, drops = step.settings_as(Objects, "detector"), Drops("annotate")
     device = use_device(step.device, threads=step.threads)
     shards = list(zip(step.settings["shards"], step.files("tars"), strict=True))
-    workers = step.resource("workers", 0)
+    workers = step.decoders
     detector: Detector | PluggedAnnotator
     if settings.plugin is not None:
         plugin = step.settings_as(Plugin, "plugin")

@@ -22,7 +22,7 @@ def compute(step: Step) -> None:
         list(zip(step.settings["shards"], step.files("tars"), strict=True)),
         step.table("samples"),
         model,
-        Running(batch_size, step.resource("workers", 0), device),
+        Running(batch_size, step.decoders, device),
         encoder=name,
         drops=drops,
     )

@@ -18,7 +18,7 @@ def compute(step: Step) -> None:
         lambda name: step.table("samples", corpus=name),
     )
     clip = step.settings_as(ModelSettings, "model").load(step.files("weights"))
-    running = Running(step.settings["batch_size"], step.resource("workers", 0), device)
+    running = Running(step.settings["batch_size"], step.decoders, device)
     for name, predictions in evaluate(clip, tasks, running):
         step.write_table(name, predictions, PREDICTIONS, testset=name)
 

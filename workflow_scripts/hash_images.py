@@ -7,7 +7,7 @@ def compute(step: Step) -> None:
     """Hash the images that are searched."""
     import cv2
 
-    from clipaudit.copies.hashing import HASHES, IMAGES, hash_images, open_images
+    from clipaudit.copies.hashing import HASHES, IMAGES, hash_images
     from clipaudit.copies.sampling import sampled
     from clipaudit.copies.views import test_views, train_views
 
@@ -17,7 +17,7 @@ def compute(step: Step) -> None:
         samples = sampled(samples, step.table("sample"), seed=step.settings["seed"])
     shards = list(zip(step.settings["shards"], step.files("tars"), strict=True))
     views = {"train": train_views, "test": test_views}[step.settings["views"]]
-    images, hashes = hash_images(open_images(shards, samples, "hashing"), views)
+    images, hashes = hash_images(shards, samples, views, workers=step.workers)
     step.write_table("images", images, IMAGES)
     step.write_table("hashes", hashes, HASHES)
 

@@ -23,7 +23,7 @@ def compute(step: Step) -> None:
             type_size=step.settings["type_size"],
             styles=list(STYLES),
             batch_size=batch_size,
-            workers=step.resource("workers", 0),
+            workers=step.decoders,
             device=device,
         )
         step.write_tables(grams.labels["vocabulary"], probes, PROBES, **grams.labels)

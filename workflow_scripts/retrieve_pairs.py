@@ -17,7 +17,7 @@ def compute(step: Step) -> None:
         step.settings["corpus"],
         list(enumerate(step.files("tars"))),
         step.table("samples"),
-        Running(step.settings["batch_size"], step.resource("workers", 0), device),
+        Running(step.settings["batch_size"], step.decoders, device),
         several=step.settings["several"],
     )
     step.write_table("ranks", ranks, PAIR_RANKS)

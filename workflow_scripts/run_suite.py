@@ -19,7 +19,7 @@ def compute(step: Step) -> None:
         clip,
         task_named(step.settings["task"]),
         Path(step.settings["folder"]),
-        Running(step.settings["batch_size"], step.resource("workers", 0), device),
+        Running(step.settings["batch_size"], step.decoders, device),
     )
     step.write_table("metrics", metrics, METRICS)
 

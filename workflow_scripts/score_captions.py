@@ -24,7 +24,7 @@ def compute(step: Step) -> None:
         tokenization=step.settings["tokenization"],
         **step.settings["erasing"],
         batch_size=step.settings["model"]["encoder"]["batch_size"],
-        workers=step.resource("workers", 0),
+        workers=step.decoders,
         device=device,
         drops=drops,
     )

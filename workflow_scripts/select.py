@@ -14,7 +14,7 @@ def compute(step: Step) -> None:
 
     device = use_device(step.device, threads=step.threads)
     clip = step.settings_as(ModelSettings, "model").load(step.files("weights"))
-    running = Running(step.settings["batch_size"], step.resource("workers", 0), device)
+    running = Running(step.settings["batch_size"], step.decoders, device)
     tars = iter(step.files("tars"))
     for each in step.settings["sets"]:
         selections = select_captions(

@@ -17,7 +17,7 @@ def compute(step: Step) -> None:
     asked, drops = step.settings_as(Spotting, "spotting"), Drops("spot")
     spotter: Spotter
     if asked.plugin is None:
-        spotter = RapidSpotter(asked, threads=step.threads, device=step.device)
+        spotter = RapidSpotter(asked, device=step.device)
     else:
         plugin, files = step.settings_as(Plugin, "plugin"), step.digests("weights")
         spotter = PluggedSpotter(plugin, asked.options, device=step.device, files=files)
@@ -29,6 +29,7 @@ def compute(step: Step) -> None:
         lambda: spotter,
         SpotMemory(memory_folder(step.store.root / "spotted", recipe)),
         drops=drops,
+        workers=step.workers,
     )
     step.write_tables("spans", spans, SPANS)
     step.write_table("drops", drops.table(), DROPS)

@@ -17,7 +17,10 @@ def compute(step: Step) -> None:
     others = dict(enumerate(step.files("other_tars")))
     candidates = step.table("candidates")
     pairs = verify_candidates(
-        candidates, partial(read_pictures, others), partial(read_pictures, own)
+        candidates,
+        partial(read_pictures, others),
+        partial(read_pictures, own),
+        workers=step.workers,
     )
     step.write_tables("copies", pairs, PAIRS)
 

@@ -1,6 +1,7 @@
 """`clipaudit audit`: from tars or pictures to answers, without settings."""
 
 import json
+import os
 import subprocess
 import time
 from contextlib import chdir
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from clipaudit.cli.options import format_option
+from clipaudit.cli.options import format_option, gpus_option
 
 SETTINGS = "settings.yaml"
 PROFILE = "local"
@@ -41,6 +42,7 @@ PROFILE = "local"
     help="Folder for settings, results, store and report.",
 )
 @click.option("--cores", metavar="N", default="all", show_default=True, help="Cores to use.")
+@gpus_option
 @click.option("--plan", "planned", is_flag=True, help="Say what would be computed, and stop.")
 @format_option("text", "json", help="How to print the answers.")
 def audit(
@@ -52,6 +54,7 @@ def audit(
     no_text: bool,
     to: Path,
     cores: str,
+    gpus: int | None,
     planned: bool,
     form: str,
 ) -> None:
@@ -87,7 +90,7 @@ def audit(
         if planned:
             _plan(form)
             return
-        _compute(cores)
+        _compute(cores, gpus)
     _answer(to, form, time.monotonic() - start)
 
 
@@ -99,14 +102,19 @@ def _plan(form: str) -> None:
     plan.main(asked, standalone_mode=False)
 
 
-def _compute(cores: str) -> None:
+def _compute(cores: str, gpus: int | None) -> None:
     """Run the workflow in the current folder; stop with its message where it fails."""
-    from clipaudit.steps.command import EVERYTHING, snakemake_command
+    from clipaudit.steps.command import EVERYTHING, profile_path, snakemake_command
+    from clipaudit.steps.machine import this_machine
 
+    machine = this_machine(profile_path(PROFILE), cores, gpus)
     command = snakemake_command(
-        EVERYTHING, profile=PROFILE, configfiles=[Path(SETTINGS)], further=["--cores", cores]
+        EVERYTHING,
+        profile=PROFILE,
+        configfiles=[Path(SETTINGS)],
+        further=["--cores", cores, *machine.options],
     )
-    if subprocess.run(command).returncode != 0:
+    if subprocess.run(command, env=os.environ | machine.environment).returncode != 0:
         raise click.ClickException(
             "The run stopped before its end; what is above says why. The same command goes on "
             "from there."
@@ -125,4 +133,12 @@ def _answer(to: Path, form: str, seconds: float) -> None:
         return
     for line in told_lines(told):
         click.echo(line)
-    click.echo(f"{told['report']}  Settings: {told['settings']}. {seconds:.0f} s.")
+    click.echo(
+        f"Nothing was trained. {seconds:.0f} s. Report: {told['report']} Settings: "
+        f"{told['settings']}"
+    )
+    if told["manifests"]:
+        click.echo(
+            f"To write what {' or '.join(told['manifests'])} keeps, in {to}: clipaudit export "
+            f"{told['manifests'][0]} --format hf-parquet --output kept"
+        )

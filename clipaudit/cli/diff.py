@@ -55,7 +55,7 @@ def diff(
     \b
     Example:
       clipaudit pin before
-      snakemake --profile profiles/demo all_tables
+      snakemake --profile profiles/local all_tables
       clipaudit diff before --attribute
     """
     from clipaudit.lineage.difference.comparison import compare_runs

@@ -69,13 +69,16 @@ def profile_option(help: str) -> Decorator:
     return click.option(
         "--profile",
         envvar="SNAKEMAKE_PROFILE",
-        default="profiles/demo",
+        default="profiles/local",
         show_default=True,
         metavar="NAME|FOLDER",
         help=help,
     )
 
 
+gpus_option = click.option(
+    "--gpus", type=click.IntRange(min=0), metavar="N", help="GPUs to use.  [default: all]"
+)
 force_option = click.option("--force", is_flag=True, help="Replace the output if it exists.")
 
 

@@ -1,12 +1,13 @@
 """`clipaudit run`: makes tables, figures and report by Snakemake, in any folder."""
 
 import os
+from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 
 import click
 
-from clipaudit.cli.options import profile_option
+from clipaudit.cli.options import gpus_option, profile_option
 from clipaudit.errors import InputError
 
 _SETTINGS = (".yaml", ".yml")
@@ -16,7 +17,8 @@ _SETTINGS = (".yaml", ".yml")
 @click.argument("arguments", nargs=-1, metavar="[SETTINGS] [TARGET]... [-- SNAKEMAKE-OPTION...]")
 @profile_option("Where and how jobs run: a folder, or one of Snakemake's or clipaudit's profiles.")
 @click.option("--cores", metavar="N", help="Cores to use, or `all`.  [default: the profile's]")
-def run(arguments: tuple[str, ...], profile: str, cores: str | None) -> None:
+@gpus_option
+def run(arguments: tuple[str, ...], profile: str, cores: str | None, gpus: int | None) -> None:
     """Compute TARGETs by the settings in the file SETTINGS, by default the whole report.
 
     Results, store, data and logs are in the current folder. A first argument that ends in .yaml
@@ -28,11 +30,17 @@ def run(arguments: tuple[str, ...], profile: str, cores: str | None) -> None:
       clipaudit run my.yaml
       clipaudit run my.yaml all_tables --profile slurm -- --dry-run
     """
-    command = run_command(arguments, profile, cores)
-    os.execv(command[0], command)
+    from clipaudit.steps.command import profile_path
+    from clipaudit.steps.machine import this_machine
+
+    machine = this_machine(profile_path(profile), cores, gpus)
+    command = run_command(arguments, profile, cores, machine.options)
+    os.execve(command[0], command, os.environ | machine.environment)
 
 
-def run_command(arguments: tuple[str, ...], profile: str, cores: str | None) -> list[str]:
+def run_command(
+    arguments: tuple[str, ...], profile: str, cores: str | None, machine: Sequence[str] = ()
+) -> list[str]:
     """Return the snakemake command of the arguments; raise our error for settings it cannot read.
 
     Click takes `--` out, and lets options stand after it only: the first is where they begin.
@@ -41,7 +49,7 @@ def run_command(arguments: tuple[str, ...], profile: str, cores: str | None) -> 
     from clipaudit.steps.command import EVERYTHING, snakemake_command
 
     own = list(takewhile(lambda text: not text.startswith("-"), arguments))
-    further = [*(["--cores", cores] if cores else []), *arguments[len(own) :]]
+    further = [*(["--cores", cores] if cores else []), *machine, *arguments[len(own) :]]
     settings = [Path(own.pop(0))] if own and own[0].endswith(_SETTINGS) else []
     for path in settings:
         if not path.is_file():

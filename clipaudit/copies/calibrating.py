@@ -20,7 +20,7 @@ from clipaudit.copies.calibration import (
     measure_similarities,
 )
 from clipaudit.copies.calibration_pairs import MadeCopies, is_within, pairs_within
-from clipaudit.copies.hash_distances import hash_distance, hashed, near_thumbnails
+from clipaudit.copies.hash_distances import Hashed, hash_distance, hashed, near_thumbnails
 from clipaudit.copies.kinds import LOOKALIKE
 from clipaudit.copies.settings import HASH, MAX_DISTANCE
 from clipaudit.copies.thresholds import Choice, Curve, choose_threshold, thresholds_table
@@ -30,10 +30,12 @@ from clipaudit.copies.verified import COMPARED_SIDE
 from clipaudit.copies.views import Rgb, reduced, test_views, train_views
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.places import places
+from clipaudit.models.spread import spread
 from clipaudit.progress import Progress
 
 ADVISED_DISTANCE = 31  # by the hash's authors; taken where too few pairs measure the asked rate
 FALSE_PER_TRAINING_IMAGE = 0.1
+WORTH_A_PROCESS = 400  # copies: some five seconds
 
 Embed = Callable[[Sequence[Rgb]], Float16[np.ndarray, "n d"]]
 
@@ -88,12 +90,19 @@ def pick_originals(
 
 
 def calibrate_hashes(
-    originals: Sequence[Original], *, per_million: float, distance: int | None
+    originals: Sequence[Original], *, per_million: float, distance: int | None, workers: int = 1
 ) -> Calibrated:
-    """Return what hashes find of made copies, at the given distance or the one that is chosen."""
+    """Return what hashes find of made copies, at the given distance or the one that is chosen.
+
+    Up to `workers` processes make, hash and verify copies.
+    """
     copies = plan_copies(len(originals))
     views = [hashed(test_views(each.rgb)) for each in originals]
-    made_ones = [hashed(train_views(copy)) for copy in make_copies(originals, copies)]
+
+    def hashes(some: Sequence[int]) -> Iterator[Hashed]:
+        return (hashed(train_views(copy)) for copy in make_copies(originals, copies, some))
+
+    made_ones = list(spread(hashes, len(copies.original), workers=workers, each=WORTH_A_PROCESS))
     blocks = [
         np.array([[hash_distance(copy, original) for original in views]], np.int64)
         for copy in made_ones
@@ -111,7 +120,7 @@ def calibrate_hashes(
         dtype=bool,
     )
     return _calibrated(
-        HASH, originals, copies, repeats, blocks, measured, choice, per_million, thumbnails
+        HASH, originals, copies, repeats, blocks, measured, choice, per_million, thumbnails, workers
     )
 
 
@@ -180,6 +189,7 @@ def _calibrated(
     choice: Choice,
     per_million: float,
     also_found: Bool[np.ndarray, " c"] | None,
+    workers: int = 1,
 ) -> Calibrated:
     found = None if choice.threshold is None else is_within(measured.own, choice.threshold)
     verified, false_positives = None, None
@@ -188,13 +198,13 @@ def _calibrated(
     if found is not None:
         pairs = [(at, int(copies.original[at])) for at in np.flatnonzero(found).tolist()]
         verified = np.zeros(len(found), bool)
-        verified[[at for at, _ in pairs]] = _verify(originals, copies, pairs)
+        verified[[at for at, _ in pairs]] = _verify(originals, copies, pairs, workers)
     if choice.threshold is not None:
         within = pairs_within(copies, repeats, blocks, choice.threshold, originals=len(originals))
         wrong = zip(
             within.copy[~within.own].tolist(), within.original[~within.own].tolist(), strict=True
         )
-        false_positives = sum(_verify(originals, copies, list(wrong)))
+        false_positives = sum(_verify(originals, copies, list(wrong), workers))
     thresholds = thresholds_table(
         method,
         measured.curve,
@@ -235,14 +245,21 @@ def _row_of(curve: Curve, threshold: float) -> int | None:
 
 
 def _verify(
-    originals: Sequence[Original], copies: MadeCopies, pairs: Sequence[tuple[int, int]]
+    originals: Sequence[Original],
+    copies: MadeCopies,
+    pairs: Sequence[tuple[int, int]],
+    workers: int,
 ) -> list[bool]:
     """Return of pairs (copy, original), by copy, whether pixels call them copies."""
-    images = make_copies(originals, copies, [copy for copy, _ in pairs])
-    return [
-        verify(originals[original].rgb, reduced(image, COMPARED_SIDE)).kind != LOOKALIKE
-        for (_, original), image in zip(pairs, images, strict=True)
-    ]
+
+    def verdicts(some: Sequence[int]) -> Iterator[bool]:
+        own = [pairs[at] for at in some]
+        images = make_copies(originals, copies, [copy for copy, _ in own])
+        for (_, original), image in zip(own, images, strict=True):
+            known = originals[original].rgb
+            yield verify(known, reduced(image, COMPARED_SIDE)).kind != LOOKALIKE
+
+    return list(spread(verdicts, len(pairs), workers=workers, each=WORTH_A_PROCESS))
 
 
 def _repeats(originals: Sequence[Original]) -> Int64[np.ndarray, "r 2"]:

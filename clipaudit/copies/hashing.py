@@ -25,6 +25,7 @@ from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.corpora.shards import first_image, raw_samples
 from clipaudit.errors import InputError
+from clipaudit.models.spread import spread
 from clipaudit.progress import Progress
 
 HASH_BYTES = 32
@@ -54,7 +55,12 @@ HASHES = pa.schema(
     ]
 )
 
+WORTH_A_PROCESS = 1000  # images: some five seconds
+
 Views = Callable[[Rgb], Iterable[tuple[str, Rgb]]]
+HashedImage = tuple[
+    tuple[object, ...], Sequence[tuple[object, ...]]
+]  # rows of IMAGES and of HASHES
 
 _log = logging.getLogger(__name__)
 
@@ -89,17 +95,33 @@ def pixels_digest(image: Rgb) -> str:
     return digest.hexdigest()
 
 
-def open_images(
-    shards: Sequence[tuple[int, Path]], samples: pa.Table, what: str
-) -> Iterator[OpenedImage]:
+def hash_images(
+    shards: Sequence[tuple[int, Path]], samples: pa.Table, views: Views, *, workers: int = 1
+) -> tuple[pa.Table, pa.Table]:
+    """Return IMAGES and HASHES of the rows in `samples`; see `open_images` for the arguments.
+
+    Up to `workers` processes read and hash.
+    """
+
+    def hashed(rows: Sequence[int]) -> Iterator[HashedImage]:
+        some = samples.take(pa.array(rows, pa.int64()))
+        return (_hashed(image, views) for image in open_images(shards, some))
+
+    progress, found = Progress(_log, "hashing", total=len(samples), unit="images"), []
+    for image in spread(hashed, len(samples), workers=workers, each=WORTH_A_PROCESS):
+        found.append(image)
+        progress.note(len(found))
+    return _tables(found)
+
+
+def open_images(shards: Sequence[tuple[int, Path]], samples: pa.Table) -> Iterator[OpenedImage]:
     """Yield the images of the rows in `samples`, ordered by (shard, row) as these are.
 
     `shards` gives each shard number's tar, ascending. InputError for a tar that is not the one
-    that was indexed. `what` is what the log calls the work.
+    that was indexed.
     """
     addresses = sample_addresses(samples)
     assert np.all(np.diff(addresses) > 0), "samples come sorted by (shard, row)"
-    progress, done = Progress(_log, what, total=len(samples), unit="images"), 0
     for number, path in shards:
         rows = set((addresses[addresses >> 32 == number] & 0xFFFFFFFF).tolist())
         found = 0
@@ -109,21 +131,13 @@ def open_images(
             if image is None:
                 raise _changed(path, sample.row, sample.detail or "it has no image")
             yield OpenedImage(number, sample.row, _sha256(image), _decoded(image, path, sample.row))
-            done += 1
-            progress.note(done)
         if found != len(rows):
             raise _changed(path, max(rows), f"{found} of {len(rows)} indexed samples are there")
 
 
-def hash_images(images: Iterable[OpenedImage], views: Views) -> tuple[pa.Table, pa.Table]:
+def hash_opened(images: Iterable[OpenedImage], views: Views) -> tuple[pa.Table, pa.Table]:
     """Return IMAGES, a row an image, and HASHES, a row for each of its views, in order."""
-    facts: list[tuple[object, ...]] = []
-    hashes: list[tuple[object, ...]] = []
-    for shard, row, digest, rgb in images:
-        own = [(name, *image_hash(view)) for name, view in views(rgb)]  # the whole image first
-        hashes += [(shard, row, name, quality, code) for name, code, quality in own]
-        facts.append((shard, row, digest, pixels_digest(rgb), own[0][2], thumbnail(rgb)))
-    return table_of_rows(facts, IMAGES), table_of_rows(hashes, HASHES)
+    return _tables([_hashed(image, views) for image in images])
 
 
 def hash_array(hashes: pa.Table) -> UInt8[np.ndarray, "n 32"]:
@@ -141,6 +155,18 @@ def _binary_rows(column: pa.ChunkedArray, width: int) -> UInt8[np.ndarray, "n wi
     values = np.frombuffer(joined.buffers()[1] or b"", dtype=np.uint8)
     start = joined.offset * width
     return values[start : start + len(joined) * width].reshape(len(joined), width)
+
+
+def _hashed(image: OpenedImage, views: Views) -> HashedImage:
+    shard, row, digest, rgb = image
+    own = [(name, *image_hash(view)) for name, view in views(rgb)]  # the whole image first
+    hashes = [(shard, row, name, quality, code) for name, code, quality in own]
+    return (shard, row, digest, pixels_digest(rgb), own[0][2], thumbnail(rgb)), hashes
+
+
+def _tables(images: Sequence[HashedImage]) -> tuple[pa.Table, pa.Table]:
+    hashes = [view for _, views in images for view in views]
+    return table_of_rows([facts for facts, _ in images], IMAGES), table_of_rows(hashes, HASHES)
 
 
 def _resized(image: Rgb, side: int) -> Rgb:

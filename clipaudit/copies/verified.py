@@ -1,7 +1,8 @@
 """Candidate pairs with what their pixels say: which are copies, and of what kind."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +14,11 @@ from clipaudit.copies.verification import Verdict, verify_compared
 from clipaudit.copies.views import reduced
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.images import open_picture
+from clipaudit.models.spread import spread
 
 BLOCK = 500  # candidates whose image files are held at once: memory, never results
 HELD = 100  # images of each side that are held decoded, some 1.5 MB each
+WORTH_A_PROCESS = 300  # candidates: some five seconds
 COMPARED_SIDE = 512  # pixels of the longer side that images are compared at
 
 PAIRS = pa.schema(
@@ -35,20 +38,30 @@ PAIRS = pa.schema(
 
 # The image files of some samples, by address.
 Read = Callable[[Iterable[int]], Mapping[int, bytes]]
+Columns = tuple[object, ...]  # those of PAIRS that CANDIDATES lacks
 
 
-def verify_candidates(candidates: pa.Table, others: Read, own: Read) -> Iterator[pa.Table]:
+def verify_candidates(
+    candidates: pa.Table, others: Read, own: Read, *, workers: int = 1
+) -> Iterator[pa.Table]:
     """Yield CANDIDATES as PAIRS, in their order, BLOCK rows at a time.
 
     Pairs of equal bytes or pixels are decided without opening them. `others` reads the images that
-    are searched for, `own` the training images.
+    are searched for, `own` the training images. Up to `workers` processes compare.
     """
+
+    def verdicts(rows: Sequence[int]) -> Iterator[Columns]:
+        some = candidates.take(pa.array(rows, pa.int64()))
+        for start in range(0, len(some), BLOCK):
+            yield from _verdicts(some.slice(start, BLOCK), others, own)
+
+    found = spread(verdicts, len(candidates), workers=workers, each=WORTH_A_PROCESS)
     for start in range(0, len(candidates), BLOCK):
         block = candidates.slice(start, BLOCK)
-        yield _verified(block, others, own)
+        yield _pairs(block, list(islice(found, len(block))))
 
 
-def _verified(block: pa.Table, others: Read, own: Read) -> pa.Table:
+def _verdicts(block: pa.Table, others: Read, own: Read) -> Iterator[Columns]:
     rows = block.to_pylist()
     other_addresses = sample_addresses(block, "other_shard", "other_row").tolist()
     own_addresses = sample_addresses(block).tolist()
@@ -57,12 +70,14 @@ def _verified(block: pa.Table, others: Read, own: Read) -> pa.Table:
         _opener(read({address for address, opened in zip(each, open_ones, strict=True) if opened}))
         for read, each in ((others, other_addresses), (own, own_addresses))
     )
-    verdicts = []
     for row, other, mine in zip(rows, other_addresses, own_addresses, strict=True):
         if row["same_bytes"] or row["same_pixels"]:
-            verdicts.append(_by_digests(same_bytes=row["same_bytes"]))
+            yield _by_digests(same_bytes=row["same_bytes"])
         else:
-            verdicts.append(_by_pixels(verify_compared(left(other), right(mine))))
+            yield _by_pixels(verify_compared(left(other), right(mine)))
+
+
+def _pairs(block: pa.Table, verdicts: Sequence[Columns]) -> pa.Table:
     columns = [pa.array(column) for column in zip(*verdicts, strict=True)]
     table = pa.table(dict(zip(PAIRS.names[len(CANDIDATES) :], columns, strict=True)))
     arrays = [block[name] for name in CANDIDATES.names]
@@ -70,11 +85,11 @@ def _verified(block: pa.Table, others: Read, own: Read) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=PAIRS)
 
 
-def _by_digests(*, same_bytes: bool) -> tuple[object, ...]:
+def _by_digests(*, same_bytes: bool) -> Columns:
     return (IDENTICAL_BYTES if same_bytes else IDENTICAL_PIXELS, "", *[None] * 6)
 
 
-def _by_pixels(verdict: Verdict) -> tuple[object, ...]:
+def _by_pixels(verdict: Verdict) -> Columns:
     """Return the columns of a verdict; images that are equal only when reduced were resized."""
     return (
         REENCODED if verdict.kind == IDENTICAL_PIXELS else verdict.kind,

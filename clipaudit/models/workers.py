@@ -8,7 +8,7 @@ from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from clipaudit.errors import ClipauditError
 
-T = TypeVar("T", bound=tuple[Any, ...])
+T = TypeVar("T")
 Produce = Callable[[int, int], Iterator[T]]
 
 
@@ -16,8 +16,8 @@ class Workers(Generic[T]):
     """Iterates over what workers produce: one item of each in turn, those that have ended left out.
 
     `produce(worker, workers)` is called in each of `workers` processes, at every iteration anew,
-    and yields named tuples, whose tensors come without copying; with 0 processes it is called here,
-    as worker 0 of 1. The processes live as long as this object.
+    and yields dataclasses, or named tuples, whose tensors come without copying; with 0 processes
+    it is called here, as worker 0 of 1. The processes live as long as this object.
     """
 
     def __init__(self, produce: Produce[T], *, workers: int, pinned: bool = False) -> None:

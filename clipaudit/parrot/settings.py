@@ -42,9 +42,6 @@ class Spotting(Section):
         "better (tried)",
     )
     batch: int = Field(6, ge=1, description="spans that are read at once (rapidocr's default)")
-    threads: int = Field(
-        1, ge=1, description="threads of a job; one is quickest by the core (tried)"
-    )
 
     @property
     def plugin(self) -> str | None:

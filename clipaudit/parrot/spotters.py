@@ -4,7 +4,6 @@ Pictures are read at their own size, small ones at twice that or so: scaling the
 as rapidocr does unasked, costs ten times as much.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from importlib.metadata import version
@@ -53,21 +52,15 @@ Corners = Float32[np.ndarray, "_ 2"]
 class RapidSpotter:
     """rapidocr's line finder and line reader, loaded when the first picture needs them."""
 
-    def __init__(self, asked: Spotting, *, threads: int = 1, device: Device = "cpu") -> None:
-        """Check that device, threads and models are there; raises ConfigError or StepError.
-
-        `threads` work within one operation, on a CPU.
-        """
-        cores = os.cpu_count() or 1
-        if not 1 <= threads <= cores:  # rapidocr would quietly take all
-            raise ConfigError(f"threads is {threads}: this machine has 1 to {cores}")
+    def __init__(self, asked: Spotting, *, device: Device = "cpu") -> None:
+        """Check that device and models are there; raises ConfigError or StepError."""
         if device == "cuda" and _CUDA not in onnxruntime.get_available_providers():
             held = ", ".join(onnxruntime.get_available_providers())
             raise ConfigError(
                 f"device is 'cuda', but onnxruntime {onnxruntime.__version__} runs on {held} "
                 "only. Install clipaudit[gpu], or set the device to 'cpu'."
             )
-        self._asked, self._threads, self._device = asked, threads, device
+        self._asked, self._device = asked, device
         self._models = {task: _model_file(task) for task in ("Det", "Rec")}
 
     @property
@@ -86,7 +79,6 @@ class RapidSpotter:
             "det_threshold": _DET_THRESHOLD,
             "unclip_ratio": _UNCLIP_RATIO,
             "line_width": _LINE_WIDTH,
-            "threads": self._threads,
             "device": self._device,
             **self._asked.model_dump(include=set(_ASKED)),
         }
@@ -121,7 +113,7 @@ class RapidSpotter:
                 "Det.unclip_ratio": _UNCLIP_RATIO,
                 "Rec.rec_img_shape": [3, 48, _LINE_WIDTH],
                 "Rec.rec_batch_num": self._asked.batch,
-                "EngineConfig.onnxruntime.intra_op_num_threads": self._threads,
+                "EngineConfig.onnxruntime.intra_op_num_threads": 1,  # quickest by the core (tried)
                 "EngineConfig.onnxruntime.inter_op_num_threads": 1,
                 "EngineConfig.onnxruntime.use_cuda": self._device == "cuda",
             }

@@ -21,10 +21,12 @@ from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.reasons import NO_IMAGE, Unusable
 from clipaudit.corpora.shards import RawSample, first_image, raw_samples
 from clipaudit.errors import InputError
+from clipaudit.models.spread import spread
 from clipaudit.parrot.spans import Span, pictures_without_text, spans_table
 from clipaudit.parrot.spot_memory import SpotMemory
 from clipaudit.progress import Progress
 
+WORTH_A_PROCESS = 100  # pictures: some five seconds
 NOT_SPOTTED = "text spotting failed"  # a reason in drops: the engine fails on this picture
 
 _log = logging.getLogger(__name__)
@@ -47,6 +49,13 @@ class _Row(NamedTuple):
     digest: str  # SHA-256 of the image's bytes, in hex
 
 
+class _Text(NamedTuple):
+    digest: str
+    spans: list[Span]
+    fault: str = ""  # why it could not be read; a reason in drops
+    detail: str = ""
+
+
 def spot_text(
     shards: Sequence[tuple[int, Path]],
     samples: pa.Table,
@@ -54,116 +63,160 @@ def spot_text(
     memory: SpotMemory,
     *,
     drops: Drops,
+    workers: int = 1,
 ) -> Iterator[pa.Table]:
     """Yield the SPANS of the rows in `samples`, one table a shard, ordered as these are.
 
     `shards` gives each shard number's tar, ascending; `samples` are SAMPLES. Rows whose picture
     cannot be decoded, or on which the spotter fails, are added to `drops` instead: rows in
-    `samples` = rows out + drops. Rows whose picture is in `memory` are not read. `make_spotter`
-    is called once, or never if memory has all. What is read is in `memory` when the last table
-    has been taken, and in good part when the work is killed before. Raises InputError for a tar
-    that is not the one that was indexed.
+    `samples` = rows out + drops. Rows whose picture is in `memory` are not read, and of equal
+    pictures one is. `make_spotter` is called once in each of up to `workers` processes that read
+    pictures, or never if memory has all. What is read is in `memory` when the last table has been
+    taken, and in good part when the work is killed before. Raises InputError for a tar that is
+    not the one that was indexed.
     """
     rows = _rows_by_shard(samples)
     missing = rows.keys() - {number for number, _ in shards}
     assert not missing, f"no path for shards {sorted(missing)}"
-    work = _Work(samples["image_sha256"].to_pylist(), make_spotter, memory)
+
+    def texts(some: pa.Table) -> Iterator[_Text]:
+        return _read_texts(shards, some, make_spotter)
+
+    known = _Known(samples, memory, texts, workers)
     progress = Progress(_log, "spotting text", total=len(samples), unit="pictures")
     done = bare = 0
     try:
-        for number, path in shards:
+        for number, _ in shards:
             if number not in rows:
                 continue
-            table = _shard_spans(number, path, rows[number], work, drops, progress, done)
+            table = _shard_spans(number, rows[number], known, drops, progress, done)
             yield table
             done += len(rows[number])
             bare += pictures_without_text(table)
     finally:
         memory.flush()
     memory.settle()
-    _log.info("%d of %d pictures show no text, %d were known", bare, done, work.remembered)
+    log = "%d of %d pictures show no text, %d were known"
+    _log.info(log, bare, done, known.remembered)
 
 
-class _Work:
-    """Looks pictures up, and has the spotter read those that nobody knows."""
+def _read_texts(
+    shards: Sequence[tuple[int, Path]], samples: pa.Table, make_spotter: Callable[[], Spotter]
+) -> Iterator[_Text]:
+    """Yield what stands in the pictures of some samples, in order, all of them read."""
+    spotter: Spotter | None = None
+    rows = _rows_by_shard(samples)
+    for number, path in shards:
+        wanted = {row.row: row for row in rows.get(number, ())}
+        read = 0
+        for sample in raw_samples(path, wanted.__contains__) if wanted else ():
+            read += 1
+            digest = wanted[sample.row].digest
+            try:
+                image = _image(sample, digest, f"{path}, row {sample.row}")
+                picture = open_picture(image)
+                spotter = spotter or make_spotter()
+                yield _Text(digest, spotter.spot(np.asarray(picture.rgb)))
+            except Unusable as error:
+                yield _Text(digest, [], error.reason, error.detail)
+        if read != len(wanted):
+            raise InputError(
+                f"{path}: the index has {len(wanted)} samples of it that are not all in the file "
+                f"({read} are). It was changed after indexing: index it again."
+            )
+
+
+def _image(sample: RawSample, indexed: str, place: str) -> bytes:
+    """Return the image file of a sample, which has the digest that was indexed."""
+    if sample.fault is not None:
+        raise Unusable(sample.fault, sample.detail)
+    image = first_image(sample.members)
+    if image is None:
+        raise Unusable(NO_IMAGE)
+    digest = hashlib.sha256(image).hexdigest()
+    if digest != indexed:
+        raise InputError(
+            f"{place}: the image is {digest[:12]}..., but {indexed[:12]}... in the index. The tar "
+            "was changed after indexing: index it again."
+        )
+    return image
+
+
+class _Known:
+    """The text of each picture of some samples: from the memory, or read now, each picture once."""
 
     def __init__(
-        self, digests: Sequence[str], make_spotter: Callable[[], Spotter], memory: SpotMemory
+        self,
+        samples: pa.Table,
+        memory: SpotMemory,
+        texts: Callable[[pa.Table], Iterator[_Text]],
+        workers: int,
     ) -> None:
-        self.remembered = 0
-        self._make_spotter = make_spotter
-        self._spotter: Spotter | None = None
-        self._memory = memory
-        self._places = memory.locate(set(digests))
+        digests = samples["image_sha256"].to_pylist()
+        self._memory, self._places = memory, memory.locate(set(digests))
+        self._first: dict[str, int] = {}
+        for at, digest in enumerate(digests):
+            self._first.setdefault(digest, at)
+        unread = [at for digest, at in self._first.items() if digest not in self._places]
+        self._samples, self._texts = samples, texts
+        self._read = spread(
+            lambda some: texts(samples.take(pa.array([unread[at] for at in some]))),
+            len(unread),
+            workers=workers,
+            each=WORTH_A_PROCESS,
+        )
         self._repeated = {digest for digest, count in Counter(digests).items() if count > 1}
-        self._fresh: dict[str, list[Span]] = {}  # of the repeated ones, what was read here
+        self._held: dict[str, _Text] = {}  # what was read here of the repeated ones
+        self.remembered = sum(digest in self._places for digest in digests)
 
-    def known(self, digests: Sequence[str]) -> dict[str, list[Span]]:
-        """Return what is known of these pictures."""
-        places = {each: self._places[each] for each in digests if each in self._places}
-        fresh = {each: self._fresh[each] for each in digests if each in self._fresh}
-        return self._memory.read(places) | fresh
+    def recall(self, digests: Sequence[str]) -> dict[str, list[Span]]:
+        """Return what the memory has of these pictures."""
+        found: dict[str, list[Span]] = {}
+        for _ in range(2):  # a file that another process joined to others is looked for again
+            left = {each for each in digests if each in self._places and each not in found}
+            found |= self._memory.read({each: self._places[each] for each in left})
+            if lost := left - found.keys():
+                self._places |= self._memory.locate(lost)
+        return found
 
-    def spans(self, sample: RawSample, wanted: _Row, place: str) -> list[Span]:
-        """Return the text of a picture nobody knew before its shard; raises Unusable."""
-        if sample.fault is not None:
-            raise Unusable(sample.fault, sample.detail)
-        image = first_image(sample.members)
-        if image is None:
-            raise Unusable(NO_IMAGE)
-        digest = hashlib.sha256(image).hexdigest()
-        if digest != wanted.digest:
-            raise InputError(
-                f"{place}: the image is {digest[:12]}..., but {wanted.digest[:12]}... in the "
-                "index. The tar was changed after indexing: index it again."
-            )
-        if digest in self._fresh:
-            self.remembered += 1
-            return self._fresh[digest]
-        spans = self._read(image)
-        self._memory.add(digest, spans)
+    def read(self, digest: str) -> _Text:
+        """Return the text of a picture that the memory has not; they come in samples' order."""
+        if digest in self._held:
+            return self._held[digest]
+        if digest in self._places:  # the memory has lost it
+            (text,) = self._texts(self._samples.slice(self._first[digest], 1))
+        else:
+            text = next(self._read)
+        assert text.digest == digest, "pictures are read in the order in which they are asked for"
+        if not text.fault:
+            self._memory.add(digest, text.spans)
         if digest in self._repeated:
-            self._fresh[digest] = spans
-        return spans
-
-    def _read(self, image: bytes) -> list[Span]:
-        picture = open_picture(image)
-        if self._spotter is None:
-            self._spotter = self._make_spotter()
-        return self._spotter.spot(np.asarray(picture.rgb))
+            self._held[digest] = text
+        return text
 
 
 def _shard_spans(
     number: int,
-    path: Path,
     rows: Sequence[_Row],
-    work: _Work,
+    known: _Known,
     drops: Drops,
     progress: Progress,
     done: int,
 ) -> pa.Table:
-    known = work.known([row.digest for row in rows])
-    found = {row.row: known[row.digest] for row in rows if row.digest in known}
-    work.remembered += len(found)
-    unknown = {row.row: row for row in rows if row.digest not in known}
-    handled = len(found)
-    read = 0
-    for sample in raw_samples(path, unknown.__contains__) if unknown else ():
-        wanted = unknown[sample.row]
-        read += 1
-        try:
-            found[sample.row] = work.spans(sample, wanted, f"{path}, row {sample.row}")
-        except Unusable as error:
-            drops.add(number, sample.row, wanted.key, error.reason, error.detail)
-        progress.note(done + handled + read, f"{work.remembered} known before")
-    if read != len(unknown):
-        raise InputError(
-            f"{path}: the index has {len(unknown)} samples of it that are not all in the file "
-            f"({read} are). It was changed after indexing: index it again."
-        )
-    if not unknown:
-        progress.note(done + handled, f"{work.remembered} known before")
-    return spans_table((number, row.row, found[row.row]) for row in rows if row.row in found)
+    found = known.recall([row.digest for row in rows])
+    spans: list[tuple[int, int, list[Span]]] = []
+    for at, row in enumerate(rows, 1):
+        if row.digest in found:
+            spans.append((number, row.row, found[row.digest]))
+            continue
+        text = known.read(row.digest)
+        if text.fault:
+            drops.add(number, row.row, row.key, text.fault, text.detail)
+        else:
+            spans.append((number, row.row, text.spans))
+        progress.note(done + at, f"{known.remembered} known before")
+    progress.note(done + len(rows), f"{known.remembered} known before")
+    return spans_table(spans)
 
 
 def _rows_by_shard(samples: pa.Table) -> dict[int, list[_Row]]:

@@ -11,10 +11,14 @@ Tables = Mapping[str, Sequence[Row]]  # the rows of report tables, by the tables
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence, and the report table that its numbers stand in."""
+    """A sentence, and the report table that its numbers stand in.
+
+    Sentences with a `label` stand under it on a terminal, too; the others in the report alone.
+    """
 
     text: str
     table: str
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,7 @@ class Answer:
     heads: tuple[str, ...] = ()  # of a small table of the numbers; none where there are none
     lines: tuple[tuple[str, ...], ...] = ()
     note: str = ""  # what its words mean
+    label: str = ""  # of the headline on a terminal; the audit's name where it is empty
 
 
 def cannot(why: str) -> str:

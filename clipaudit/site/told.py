@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from clipaudit.catalog.views import open_catalog
+from clipaudit.config.manifests import ALL
 from clipaudit.config.settings import Settings
 from clipaudit.plaindata import Json, Row
 from clipaudit.reports.layouts import count
@@ -23,7 +24,8 @@ def read_told(run: Settings) -> dict[str, Any]:
 
     `corpora` are the images and shards of each; `audits` of each audit that ran its headline and
     sentences, each with the table that its numbers stand in; `tables` the rows of these tables;
-    `drops` the samples that could not be used, by corpus, stage and reason.
+    `manifests` the prunings that were made; `drops` the samples that could not be used, by corpus,
+    stage and reason.
     """
     results = Path(run.results)
     tables = {
@@ -42,15 +44,22 @@ def read_told(run: Settings) -> dict[str, Any]:
         "audits": {
             each.audit: {
                 "question": each.question,
+                "label": each.answer.label or each.audit.capitalize(),
                 "headline": each.answer.headline,
                 "sentences": [
-                    {"text": sentence.text, "table": sentence.table}
+                    {"label": sentence.label, "text": sentence.text, "table": sentence.table}
                     for sentence in each.answer.sentences
                 ],
             }
             for each in found
         },
         "tables": {name: [_row(row) for row in tables[name]] for name in sorted(cited)},
+        "manifests": [
+            f"{corpus}/{pruning}"
+            for members in run.manifests().values()
+            for corpus, pruning in members.items()
+            if pruning != ALL and (results / "manifests" / corpus / pruning).is_dir()
+        ],
         "drops": [
             {"corpus": drop.corpus, "stage": drop.stage, "reason": drop.reason,
              "samples": drop.samples}
@@ -60,16 +69,17 @@ def read_told(run: Settings) -> dict[str, Any]:
 
 
 def told_lines(told: Json) -> Iterator[str]:
-    """Yield what `read_told` returns as text: each audit's headline, then its sentences."""
+    """Yield what `read_told` returns as text: each audit's headline, and labelled sentences."""
     yield ", ".join(
-        f"{name}: {count(each['images'])} pictures in {count(each['shards'])} "
+        f"{name}: {count(each['images'])} images in {count(each['shards'])} "
         f"shard{'' if each['shards'] == 1 else 's'}"
         for name, each in told["corpora"].items()
     )
-    for name, each in told["audits"].items():
-        yield from _under(name.capitalize(), each["headline"])
+    for each in told["audits"].values():
+        yield from _under(each["label"], each["headline"])
         for sentence in each["sentences"]:
-            yield from _under("", sentence["text"])
+            if sentence["label"]:
+                yield from _under(sentence["label"], sentence["text"])
     for drop in told["drops"]:
         what = f"{count(drop['samples'])} of {drop['corpus']} could not be used: {drop['reason']}"
         yield from _under("Drops", what)
@@ -77,7 +87,7 @@ def told_lines(told: Json) -> Iterator[str]:
 
 def _under(head: str, text: str) -> list[str]:
     """Return a text beside its head, later lines indented."""
-    return textwrap.wrap(text, WIDTH, initial_indent=f"{head:<12}", subsequent_indent=" " * 14)
+    return textwrap.wrap(text, WIDTH, initial_indent=f"{head:<12}", subsequent_indent=" " * 12)
 
 
 def _row(row: Row) -> dict[str, object]:

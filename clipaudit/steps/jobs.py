@@ -248,6 +248,16 @@ def _graph(workflow: Any, metadata: Path) -> Any:  # noqa: ANN401
     return graph
 
 
+def cores_of(workflow: Any) -> int:  # noqa: ANN401
+    """Return the cores of this run; 1 where its jobs run elsewhere."""
+    from snakemake.exceptions import WorkflowError
+
+    try:
+        return int(workflow.cores)
+    except WorkflowError:  # no --cores
+        return 1
+
+
 def _in_order(graph: Any) -> Iterator[Any]:  # noqa: ANN401
     """Yield every job after those that make its inputs, in an order that never varies."""
     sorter = TopologicalSorter({job: list(graph.dependencies[job]) for job in graph.jobs})

@@ -29,6 +29,7 @@ from clipaudit.steps.allowance import Allowance
 from clipaudit.steps.codedigest import code_parts, is_module, rule_sources
 from clipaudit.steps.environment import device_of, environment_of, processes_of
 from clipaudit.steps.filedigests import FileDigests
+from clipaudit.steps.gpus import held_gpus
 from clipaudit.steps.inputs import InputFiles
 from clipaudit.steps.usage import cpu_seconds, peak_memory_mb, versions_of_loaded_libraries
 from clipaudit.store.actions import ActionCache, ActionOutput, Ingredients, LabelledFile
@@ -49,7 +50,10 @@ logger = logging.getLogger(__name__)
 #   numeric       the distributions whose versions enter the key; an exact step names none
 #   reads_labels  False where what its inputs are called cannot change what it gives
 #   renamed       the wildcards that its outputs' labels replace
-NO_SETTINGS = {"code", "code_files", "script", "urls", "numeric", "reads_labels", "renamed"}
+#   by_processes  its threads are as many processes of one thread, which never change what it gives
+NO_SETTINGS = {
+    "code", "code_files", "script", "urls", "numeric", "reads_labels", "renamed", "by_processes",
+}  # fmt: skip
 
 
 class Step:
@@ -68,7 +72,7 @@ class Step:
         self._inputs = InputFiles(self.store, self.results)
         if "remote" in job.config:
             use_cache(job.config["remote"]["cache"], job.config["remote"]["gigabytes"])
-        self.threads: int = job.threads
+        self.threads = threads_of(job)
         self.device = device_of(job.resources)
         self.settings = settings_of(job.params)
         self.ingredients = Ingredients(
@@ -79,10 +83,24 @@ class Step:
                 name: self._inputs.described(paths, job.params.get("urls", ()), name=name)
                 for name, paths in named(job.input.items()).items()
             },
-            environment=environment_of(job.params.get("numeric", ()), job.resources, job.threads),
+            environment=environment_of(job.params.get("numeric", ()), job.resources, self.threads),
             reads_labels=job.params.get("reads_labels", True),
         )
         self.key = self.ingredients.key()
+
+    @property
+    def workers(self) -> int:
+        """How many processes may share the work of a step `by_processes`."""
+        return int(max(self._job.threads, self._job.resources.get("workers", 1)))
+
+    @property
+    def decoders(self) -> int:
+        """How many processes decode images for a model; on a CPU it is the model that takes time.
+
+        As the resource `workers` says; else, for a GPU, as many as the job has threads to spare.
+        """
+        spare = self._job.threads - 1 if self.device == "cuda" else 0
+        return int(self._job.resources.get("workers", spare))
 
     # --- inputs --------------------------------------------------------------------------------
 
@@ -256,7 +274,8 @@ class Step:
         started, clock = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
         cpu_before = cpu_seconds()
         self._take_up()
-        with self._allowance.spent(self.key, int(self._job.resources.get("gpu", 0))):
+        gpus = int(self._job.resources.get("gpu", 0))
+        with self._allowance.spent(self.key, gpus), held_gpus(gpus):
             compute(self)
         missing = named(self._job.output.items()).keys() - self._outputs.keys()
         assert not missing, f"step {self._job.rule} wrote no {sorted(missing)}"
@@ -268,7 +287,7 @@ class Step:
             seconds=round(time.monotonic() - clock, 3),
             host=platform.node(),
             peak_memory_mb=peak_memory_mb(),
-            threads=self.threads,
+            threads=self._job.threads,
             versions=versions_of_loaded_libraries(),
             written={name: round(when - clock, 3) for name, when in self._written_at.items()},
             owner=user_name(os.getuid()),
@@ -332,6 +351,11 @@ def named(files: Iterable[tuple[str, Any]]) -> dict[str, list[str]]:
         name: [str(value)] if isinstance(value, str) else [str(path) for path in value]
         for name, value in files
     }
+
+
+def threads_of(job: Any) -> int:  # noqa: ANN401
+    """Return how many threads each process of a job computes with."""
+    return 1 if job.params.get("by_processes") else int(job.threads)
 
 
 def settings_of(params: Any) -> dict[str, Any]:  # noqa: ANN401

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from clipaudit.errors import ClipauditError, StepError
 from clipaudit.steps.codedigest import code_digest, rule_sources
-from clipaudit.steps.step import Step
+from clipaudit.steps.step import Step, threads_of
 from clipaudit.store.disks import disk_error
 
 __all__ = ["Step", "code", "reporting", "run_step", "stop_with"]
@@ -33,7 +33,7 @@ def run_step(job: Any, compute: Callable[[Step], None]) -> None:  # noqa: ANN401
 @contextlib.contextmanager
 def reporting(job: Any) -> Iterator[None]:  # noqa: ANN401
     """Run a script's body with its threads and log set; our own errors become one message."""
-    _set_threads(job.threads)
+    _set_threads(threads_of(job))
     _log_to(Path(job.log[0]) if job.log else None)
     try:
         _refuse_absent_data(job)

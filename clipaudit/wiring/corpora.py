@@ -21,9 +21,10 @@ class CorpusFiles:
     part", it is that of the wildcards `corpus` and `part`.
     """
 
-    def __init__(self, run: Settings) -> None:
-        """Sort the corpora by what their samples come from."""
+    def __init__(self, run: Settings, *, cores: int = 1) -> None:
+        """Sort the corpora by what their samples come from; `cores` are those of the run."""
         self.run = run
+        self.cores = cores
         kinds = run.corpora.items()
         self.splits = [name for name, corpus in kinds if corpus.where is not None]
         self.drawn = [name for name, corpus in kinds if corpus.sets is not None]
@@ -53,6 +54,12 @@ class CorpusFiles:
         if key not in self._numbers:
             self._numbers[key] = self.run.part_shards(corpus, part)
         return self._numbers[key]
+
+    def processes(self, wildcards: Wildcards) -> int:
+        """Return the threads of a job of a part: the cores, shared out among the parts."""
+        if self.cores == 1:
+            return 1
+        return max(1, self.cores // len(self.run.parts(wildcards.corpus)))
 
     def shard_numbers(self, wildcards: Wildcards) -> list[int]:
         """Return the numbers of the shards of a part."""

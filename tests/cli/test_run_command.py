@@ -11,7 +11,7 @@ from clipaudit.cli.run import run_command
 
 ROOT = Path(__file__).parents[2]
 START = [sys.executable, "-P", "-m", "snakemake", "--snakefile", f"{ROOT}/Snakefile"]
-DEMO = ["--profile", f"{ROOT}/profiles/demo"]
+LOCAL = ["--profile", f"{ROOT}/profiles/local"]
 
 
 @pytest.fixture(autouse=True)
@@ -31,13 +31,13 @@ def folder(tmp_path, monkeypatch):
     ],
 )
 def test_settings_targets_and_further_options_have_their_places(arguments, end):
-    assert run_command(tuple(arguments), "profiles/demo", None) == [*START, *DEMO, *end]
+    assert run_command(tuple(arguments), "profiles/local", None) == [*START, *LOCAL, *end]
 
 
-def test_cores_go_before_further_options():
-    command = run_command(("-n",), "profiles/demo", "all")
+def test_what_the_machine_has_goes_before_further_options():
+    command = run_command(("-n",), "profiles/local", "all", ["--resources", "gpu=1"])
 
-    assert command[len(START) + 2 :][:4] == ["--cores", "all", "-n", "--"]
+    assert command[len(START) + 2 :][:6] == ["--cores", "all", "--resources", "gpu=1", "-n", "--"]
 
 
 def test_a_profile_of_the_workflow_is_found_by_name(monkeypatch, tmp_path):
@@ -58,9 +58,9 @@ def test_a_profile_of_the_users_goes_before_one_of_the_workflow(monkeypatch, tmp
 def test_the_current_folder_counts_first_where_it_is_a_clone(monkeypatch):
     monkeypatch.chdir(ROOT)
 
-    command = run_command((), "profiles/demo", None)
+    command = run_command((), "profiles/local", None)
 
-    assert command[4:8] == ["--snakefile", "Snakefile", "--profile", "profiles/demo"]
+    assert command[4:8] == ["--snakefile", "Snakefile", "--profile", "profiles/local"]
 
 
 @pytest.mark.parametrize(

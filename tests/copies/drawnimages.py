@@ -9,7 +9,7 @@ import pyarrow as pa
 from PIL import Image, ImageDraw
 
 from clipaudit.copies.candidates import Described
-from clipaudit.copies.hashing import OpenedImage, hash_images
+from clipaudit.copies.hashing import OpenedImage, hash_opened
 from clipaudit.copies.views import test_views as all_views
 from clipaudit.copies.views import train_views
 
@@ -42,7 +42,7 @@ def described(images, views=train_views, *, shard=0):
         OpenedImage(shard, row, hashlib.sha256(image.tobytes()).hexdigest(), image)
         for row, image in enumerate(images)
     ]
-    return Described(*hash_images(opened, views))
+    return Described(*hash_opened(opened, views))
 
 
 def described_tests(images, **options):

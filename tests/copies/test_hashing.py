@@ -73,7 +73,7 @@ def test_images_are_read_from_a_shard(tmp_path):
     drawn = [drawing(seed) for seed in range(3)]
     samples = write_shard(tmp_path / "0.tar", [png(each) for each in drawn])
 
-    opened = list(open_images([(0, tmp_path / "0.tar")], samples.slice(1), "hashing"))
+    opened = list(open_images([(0, tmp_path / "0.tar")], samples.slice(1)))
 
     assert [each.row for each in opened] == [1, 2]
     assert np.array_equal(opened[1].rgb, drawn[2])
@@ -87,4 +87,4 @@ def test_a_shard_that_was_changed_after_indexing_is_refused(tmp_path, content):
     samples = pa.concat_tables([samples.slice(0, 1), more])
 
     with pytest.raises(InputError, match=r"0\.tar: row 1: .*changed after indexing"):
-        list(open_images([(0, tmp_path / "0.tar")], samples, "hashing"))
+        list(open_images([(0, tmp_path / "0.tar")], samples))

@@ -8,7 +8,7 @@ from drawnimages import drawing, flat, png, write_shard
 from PIL import Image
 
 from clipaudit.copies.candidates import Described, find_candidates
-from clipaudit.copies.hashing import hash_images, open_images
+from clipaudit.copies.hashing import hash_images
 from clipaudit.copies.verified import verify_candidates
 from clipaudit.copies.views import reduced, train_views
 from clipaudit.copies.views import test_views as all_views
@@ -30,8 +30,7 @@ def searched(folder, name, files, views):
     samples, drops = index_shards(
         [(0, path)], Captioning("none"), needs_caption=False, needs_label=False
     )
-    images = open_images([(0, path)], samples, "hashing")
-    described = Described(*hash_images(images, views))
+    described = Described(*hash_images([(0, path)], samples, views))
     return described, lambda wanted: read_pictures({0: path}, wanted), len(drops)
 
 

@@ -222,11 +222,6 @@ def test_cuda_without_its_provider_is_refused():
         RapidSpotter(Spotting(), device="cuda")
 
 
-def test_more_threads_than_cores_are_refused():
-    with pytest.raises(ConfigError, match="threads is 9999: this machine has 1 to"):
-        RapidSpotter(Spotting(), threads=9999)
-
-
 @pytest.mark.parametrize("damage", ["missing", "altered"])
 def test_models_are_never_downloaded(tmp_path, monkeypatch, damage):
     (tmp_path / "models").mkdir()

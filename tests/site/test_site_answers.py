@@ -25,7 +25,7 @@ def gap(value, low, measure="prg", target="mean", k=10, public="scenes"):
 def text(measure, unit, value, tokenization=None, corpus="posters"):
     return {
         "measure": measure, "unit": unit, "tokenization": tokenization, "corpus_title": corpus,
-        "value": value,
+        "value": value, "value_low": 0.067, "value_high": 0.652, "pictures": 10,
     }  # fmt: skip
 
 
@@ -187,20 +187,27 @@ def test_other_settings_than_the_default_do_not_answer():
     assert answer("memorization", memorization_gaps=[row]).headline.startswith("Cannot be said")
 
 
-def test_parrots_are_counted_among_pictures_with_text():
+def test_parrots_are_counted_among_all_captions_and_those_of_images_with_text():
     rows = [
         text("images", "count", 10.0),
         text("with_text", "share", 0.5),
-        text("parroting", "share", 0.744, "words"),
+        text("parroting", "share", 0.6, "words"),
+        text("parrots", "share", 0.3, "words"),
     ]
 
     found = answer("parrot", parrot_table1=rows)
 
-    assert "in 74.4 % of the cases (posters)" in found.headline
-    assert found.sentences[0].text == "posters: 50.0 % of 10 pictures bear text that was read."
+    assert found.headline == (
+        "Captions that repeat a word of the text in their image: 3 of 10 in posters, 30.0 % "
+        "[6.7, 65.2]."
+    )
+    assert found.sentences[0].text == (
+        "posters: text was read in 50.0 % of 10 images, and 60.0 % of their captions repeat a word "
+        "of it."
+    )
 
 
 def test_names_from_data_are_made_harmless():
-    rows = [text("parroting", "share", 0.5, "words", corpus="a\x1b[31m")]
+    rows = [text("parrots", "share", 0.5, "words", corpus="a\x1b[31m")]
 
     assert "a\\x1b[31m" in answer("parrot", parrot_table1=rows).headline

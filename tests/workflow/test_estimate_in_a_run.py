@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 ELSEWHERE = ("--config", "results=elsewhere")  # where nothing lies, so that every job would start
-SETTINGS = ("--configfile", "config/micro.yaml", "--profile", "profiles/demo")
+SETTINGS = ("--configfile", "config/micro.yaml", "--profile", "profiles/local")
 
 
 def estimated(project, *options):

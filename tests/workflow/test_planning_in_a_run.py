@@ -18,7 +18,7 @@ PLAN = (
 
 
 def planned(project, target=EVERYTHING, *options):
-    config = ("--configfile", "config/micro.yaml", "--profile", "profiles/demo")
+    config = ("--configfile", "config/micro.yaml", "--profile", "profiles/local")
     asked = [*config, *options, "--format", "json", *target.split()]
     text = project.python("-c", PLAN, "plan", *asked)
     return json.loads(text)["jobs"]

@@ -78,6 +78,7 @@ def _of_tests(rows: Sequence[Row]) -> Iterator[Sentence]:
             f"Only {count(rows[0]['searched'])} training images, a drawn sample, were searched; "
             "the others may hold further copies.",
             "copies_summary",
+            "Sample",
         )
 
 
@@ -88,6 +89,7 @@ def _repeats(tables: Tables) -> Iterator[Sentence]:
             f"{plain(row['corpus_title'])} repeat another one, {_share(row, 'share')}; the largest "
             f"group has {count(row['largest'])}.",
             "copies_within",
+            "Repeats",
         )
 
 
@@ -104,6 +106,7 @@ def _recall(tables: Tables) -> Iterator[Sentence]:
             f"Of {count(made)} copies that were made on purpose, {plain(method)} finds "
             f"{percent(found / made, digits=1)} %{tail}.",
             "copies_calibration",
+            "Control",
         )
 
 

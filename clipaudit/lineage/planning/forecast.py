@@ -20,7 +20,7 @@ from clipaudit.steps.environment import environment_of
 from clipaudit.steps.filedigests import FileDigests
 from clipaudit.steps.inputs import TARS, is_pointer
 from clipaudit.steps.jobs import Job, Workflow
-from clipaudit.steps.step import settings_of
+from clipaudit.steps.step import settings_of, threads_of
 from clipaudit.store.actions import ActionCache, ActionInput, ActionOutput, Ingredients
 from clipaudit.store.placements import Placement, placement
 from clipaudit.store.sharing import GroupStore
@@ -102,7 +102,9 @@ class Forecast:
             code=job.params["code"],
             settings=settings_of(job.params),
             inputs={name: [file for file in files if file] for name, files in inputs.items()},
-            environment=environment_of(job.params.get("numeric", ()), job.resources, job.threads),
+            environment=environment_of(
+                job.params.get("numeric", ()), job.resources, threads_of(job)
+            ),
             reads_labels=job.params.get("reads_labels", True),
         )
         planned = Planned(job, "possible", ingredients, inputs, placed=self._placed(job))

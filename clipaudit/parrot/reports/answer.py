@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
-from clipaudit.reports.answers import Answer, Sentence, Tables, cannot, listed
-from clipaudit.reports.layouts import MISSING, count, number, percent
+from clipaudit.reports.answers import Answer, Sentence, Tables, cannot
+from clipaudit.reports.layouts import MISSING, count, measured, number, percent
 
 Key = tuple[str, str, str | None]  # measure, unit, tokenization
 Measures = Mapping[Key, Row]  # of one corpus
@@ -31,15 +31,16 @@ def parrot_answer(tables: Tables) -> Answer:
         tuple(_corpus_line(corpus, measures) for corpus, measures in corpora.items()),
         f"{_SCORE if tables.get('parrot_table9') else ''}Text is what the spotter reads; words "
         "are compared whatever their case.",
+        "Captions",
     )
 
 
-_SCORE = "Score: the cosine of a picture and its caption under the audit's encoder. "
+_SCORE = "Score: the cosine of an image and its caption under the audit's encoder. "
 _PARROT_MEASURES = {
-    ("with_text", "share", None): "Pictures with text, %",
+    ("with_text", "share", None): "Images with text, %",
     ("parroting", "share", "words"): "of these, the caption repeats a word, %",
-    ("rate_with_text", "share", "words"): "Caption's words in the picture, where it has text, %",
-    ("rate", "share", "words"): "Caption's words in the picture, %",
+    ("rate_with_text", "share", "words"): "Caption's words in the image, where it has text, %",
+    ("rate", "share", "words"): "Caption's words in the image, %",
 }
 
 
@@ -50,18 +51,16 @@ def _corpus_line(corpus: str, measures: Measures) -> tuple[str, ...]:
 
 
 def _parrot_headline(corpora: Mapping[str, Measures]) -> str:
-    rates = {}
+    found = []
     for corpus, measures in corpora.items():
-        row = measures.get(("parroting", "share", "words"))
+        row = measures.get(("parrots", "share", "words"))
         if row and row["value"] is not None:
-            rates[plain(corpus)] = f"{percent(row['value'], digits=1)} %"
-    if not rates:
-        return cannot("no picture with text and with a caption was found")
-    return (
-        "Where a picture bears text, the caption repeats a word of it in "
-        + listed([f"{rate} of the cases ({corpus})" for corpus, rate in rates.items()])
-        + "."
-    )
+            repeats, captions = round(row["value"] * row["pictures"]), row["pictures"]
+            share = measured(row, "value", unit=" %")
+            found.append(f"{count(repeats)} of {count(captions)} in {plain(corpus)}, {share}")
+    if not found:
+        return cannot("no image with a caption was found")
+    return f"Captions that repeat a word of the text in their image: {'; '.join(found)}."
 
 
 def _spotted(corpus: str, measures: Measures) -> str:
@@ -73,14 +72,17 @@ def _spotted(corpus: str, measures: Measures) -> str:
     if images is None or share is None:
         return ""
     text = (
-        f"{plain(corpus)}: {percent(share, digits=1)} % of {count(int(images))} pictures bear "
-        "text that was read"
+        f"{plain(corpus)}: text was read in {percent(share, digits=1)} % of {count(int(images))} "
+        "images"
     )
+    repeated = value("parroting", "share", "words")
+    if repeated is not None:
+        text += f", and {percent(repeated, digits=1)} % of their captions repeat a word of it"
     rate, inside = value("rate", "share", "words"), value("rate_with_text", "share", "words")
     if rate is not None and inside is not None:
         text += (
-            f"; {percent(rate, digits=1)} % of a caption's words stand in its picture, "
-            f"{percent(inside, digits=1)} % where the picture bears text"
+            f". On average {percent(rate, digits=1)} % of a caption's words stand in its image, "
+            f"{percent(inside, digits=1)} % where the image has text"
         )
     return f"{text}."
 
@@ -100,13 +102,13 @@ def _erased(tables: Tables) -> Iterator[Sentence]:
         )
         yield Sentence(
             f"{plain(model)}: the mean score is {number(raw, digits=3)}; erasing the repeated "
-            f"words from a picture costs it {number(lost, digits=3)}{other}.",
+            f"words from an image costs it {number(lost, digits=3)}{other}.",
             "parrot_table9",
         )
 
 
 def _trained(tables: Tables) -> Iterator[Sentence]:
-    """Yield what models learn from pictures with and without text, size by size."""
+    """Yield what models learn from images with and without text, size by size."""
     for table in ("parrot_table2", "parrot_table10"):
         rows = [row for row in tables.get(table, ()) if row["average"] is not None]
         if len(rows) > 1:

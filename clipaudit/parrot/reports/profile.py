@@ -72,7 +72,14 @@ _WORDS = (
         "Captions that parrot a word, in images w/ emb. text, %",
         "of the captions with words of pictures with text, those with a CoTR above 0",
     ),
+    (
+        "parrots",
+        "share",
+        "Captions that parrot a word, %",
+        "of the captions with words, those with a CoTR above 0",
+    ),
 )
+_COUNTED = ("with_text", "parroting", "parrots")  # whose share is one of pictures, no mean
 _TOKENIZATIONS = {"words": "", "plain": " (to the letter)"}
 _SCORES = (
     ("raw", "score", "Whole data set"),
@@ -193,7 +200,11 @@ def statistic_rows() -> list[RelationRow]:
         for measure, unit, title, definition in _WORDS
     ]
     names = ("measure", "unit", "title", "definition", "tokenization")
-    return numbered(dict(zip(names, each, strict=True)) for each in found)
+    return numbered(
+        dict(zip(names, each, strict=True))
+        | {"is_counted": each[1] == "share" and each[0] in _COUNTED}
+        for each in found
+    )
 
 
 def score_rows() -> list[RelationRow]:

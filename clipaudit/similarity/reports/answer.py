@@ -19,7 +19,7 @@ def similarity_answer(tables: Tables) -> Answer:
     sentences += [Sentence(_pruning(row, rows), name) for row in pruned]
     sentences += [*_excess(tables, blind), *_nearer(tables, blind), *_near_duplicates(tables)]
     sentences += _gap_check(tables)
-    headline = _similarity_headline(pruned, blind) if name in tables else cannot(_NOT_TRAINED)
+    headline = _similarity_headline(pruned, blind) if name in tables else _untrained(tables)
     return Answer(
         headline,
         tuple(sentences),
@@ -31,9 +31,15 @@ def similarity_answer(tables: Tables) -> Answer:
 
 
 _NOT_TRAINED = (
-    "no model was trained; a recipe (`similarity.recipe`), a small set and labels would let it "
-    "compare models"
+    "No model was trained, so accuracies are not compared: that takes a recipe "
+    "(`similarity.recipe`), a small set and labels."
 )
+
+
+def _untrained(tables: Tables) -> str:
+    """Return what can be said without trained models."""
+    near = " ".join(sentence.text for sentence in _near_duplicates(tables))
+    return f"{near} {_NOT_TRAINED}" if near else cannot("no similarities were computed")
 
 
 def _is_own_pruning(row: Row) -> bool:

@@ -4,7 +4,7 @@
 --
 -- corpora    position, corpus, title
 -- measures   position, measure, tokenization (words, plain; "" where it does not matter), title,
---            unit (count, share), definition
+--            unit (count, share), definition, is_counted (whether it is a share of pictures)
 -- matches    corpus, shard, row, spans and, by tokenization, <t>_co, <t>_rate, <t>_fuzzy_rate: one
 --            row per picture that was read, rates null where the caption has no words
 -- drops      corpus, shard, row: pictures that could not be read
@@ -139,6 +139,12 @@ measured as (
                 'pictures': captions_with_text,
                 'value': parroting / nullif(captions_with_text, 0),
             },
+            {
+                'measure': 'parrots',
+                'unit': 'share',
+                'pictures': captions,
+                'value': parroting / nullif(captions, 0),
+            },
         ], recursive := true),
     from rates
 )
@@ -154,6 +160,13 @@ select
     corpora.title as corpus_title,
     coalesce(measured.pictures, 0) as pictures, -- what a share is of, or a mean over
     measured.value, -- null: of no picture
+    -- of a share of pictures; the interval over pictures
+    if(measures.is_counted, exact_interval(
+        round(measured.value * measured.pictures)::bigint, measured.pictures
+    ).low, null) as value_low,
+    if(measures.is_counted, exact_interval(
+        round(measured.value * measured.pictures)::bigint, measured.pictures
+    ).high, null) as value_high,
     -- of the corpus of that title; beside both tokenizations, for the paper does not name its own
     if(measures.unit = 'share', round(published.value / 100, 6), published.value)
         as published_value,

@@ -1,0 +1,85 @@
+"""What this machine has for the jobs of a run: memory, and the GPUs that they share out."""
+
+import importlib.metadata
+import logging
+import os
+import shutil
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from clipaudit.errors import ConfigError
+from clipaudit.steps.gpus import VISIBLE, visible_gpus
+
+SPARED = 0.1  # of the memory, for all else
+_BUILT_FOR_GPUS = "onnxruntime-gpu"  # which clipaudit[gpu] has and clipaudit[cpu] lacks
+_LIST = ("--query-gpu=index", "--format=csv,noheader")
+_log = logging.getLogger(__name__)
+
+
+class Machine(NamedTuple):
+    """What Snakemake is started with for its jobs to have this machine."""
+
+    options: list[str]
+    environment: dict[str, str]  # variables beside those of this process
+
+
+def this_machine(profile: str, cores: str | None, gpus: int | None) -> Machine:
+    """Return what a run of some profile takes of this machine; nothing where jobs run elsewhere.
+
+    `profile` is as Snakemake finds it; `cores` a number or `all`, None for what the profile says;
+    `gpus` how many, None for all. Each GPU has its share of the cores, for processes that decode
+    images. ConfigError for more GPUs than there are.
+    """
+    file = Path(profile) / "config.yaml"
+    settings: dict[str, Any] = {"executor": "another"}
+    if file.is_file():
+        settings = yaml.safe_load(file.read_text())
+    if settings.get("executor", "local") != "local":
+        return Machine([], {})
+    chosen = _chosen_gpus(gpus)
+    megabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * (1 - SPARED) / 10**6
+    options = ["--resources", f"mem_mb={megabytes:.0f}", f"gpu={len(chosen)}"]
+    if not chosen:
+        return Machine(options, {})
+    share = max(1, _number(cores or str(settings.get("cores", 1))) // len(chosen))
+    rules = settings.get("set-resources", {}).items()
+    threads = [f"{rule}={share}" for rule, asked in rules if "gpu" in asked]
+    return Machine([*options, "--set-threads", *threads], {VISIBLE: ",".join(chosen)})
+
+
+def _number(cores: str) -> int:
+    return len(os.sched_getaffinity(0)) if cores == "all" else int(cores)
+
+
+def _chosen_gpus(asked: int | None) -> list[str]:
+    there = _gpus_here()
+    if asked is not None and asked > len(there):
+        raise ConfigError(
+            f"--gpus {asked}: nvidia-smi or CUDA_VISIBLE_DEVICES names {len(there)}. Ask for no "
+            "more."
+        )
+    if asked is None and there and not _is_built_for_gpus():
+        many = "a GPU is" if len(there) == 1 else f"{len(there)} GPUs are"
+        _log.warning("%s here, not used: that takes clipaudit[gpu] instead of [cpu]", many)
+        return []
+    return there[:asked]
+
+
+def _gpus_here() -> list[str]:
+    if VISIBLE in os.environ:
+        return visible_gpus()
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return []
+    listed = subprocess.run([program, *_LIST], text=True, capture_output=True)
+    return listed.stdout.split() if listed.returncode == 0 else []  # a driver without a device
+
+
+def _is_built_for_gpus() -> bool:
+    with suppress(importlib.metadata.PackageNotFoundError):
+        return bool(importlib.metadata.version(_BUILT_FOR_GPUS))
+    return False

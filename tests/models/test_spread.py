@@ -1,0 +1,42 @@
+import os
+
+import pytest
+
+from clipaudit.errors import InputError
+from clipaudit.models.spread import BATCH, spread
+
+# more workers than cores, which is torch's concern, are what some tests are about
+pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
+
+COUNT = 5 * BATCH + 3
+
+
+def doubled(numbers):
+    return ((2 * number, os.getpid()) for number in numbers)
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2, 3, 9])
+def test_items_come_in_order_from_any_number_of_processes(workers):
+    items = list(spread(doubled, COUNT, workers=workers, each=1))
+
+    assert [value for value, _ in items] == [2 * number for number in range(COUNT)]
+    assert len({process for _, process in items}) == min(max(workers, 1), 6)
+
+
+def test_no_process_is_started_for_fewer_things_than_are_worth_it():
+    (process,) = {process for _, process in spread(doubled, COUNT, workers=4, each=COUNT)}
+
+    assert process == os.getpid()
+
+
+def test_nothing_gives_no_items():
+    assert list(spread(doubled, 0, workers=4, each=1)) == []
+
+
+def test_an_error_of_a_process_is_raised_as_it_is():
+    def fail(_):
+        yield 1
+        raise InputError("shard 3 is broken")
+
+    with pytest.raises(InputError, match=r"^shard 3 is broken$"):
+        list(spread(fail, COUNT, workers=2, each=1))

@@ -1,0 +1,73 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from clipaudit.errors import ConfigError
+from clipaudit.steps.gpus import VISIBLE
+from clipaudit.steps.machine import this_machine
+
+LOCAL = Path(__file__).parents[2] / "profiles/local"
+GPU_BUILD = "clipaudit.steps.machine._is_built_for_gpus"
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    """A driver's program that lists three GPUs."""
+    path = tmp_path / "nvidia-smi"
+    path.write_text("#!/bin/sh\nprintf '0\\n1\\n2\\n'\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.delenv(VISIBLE, raising=False)
+    return path
+
+
+def given(gpus=None):
+    """What is given to a run on eight cores, by name; the variables too."""
+    machine = this_machine(str(LOCAL), "8", gpus)
+    return dict(each.split("=") for each in machine.options if "=" in each) | machine.environment
+
+
+def test_jobs_fit_into_nine_tenths_of_the_memory():
+    total = int(Path("/proc/meminfo").read_text().split()[1]) * 1024 / 10**6
+
+    assert int(given()["mem_mb"]) == pytest.approx(0.9 * total, rel=0.01)
+
+
+def test_gpus_that_are_asked_for_are_named_and_share_the_cores(program):
+    found = given(gpus=2)
+
+    assert (found["gpu"], found[VISIBLE]) == ("2", "0,1")
+    assert found["embed"] == found["train"] == "4"
+
+
+def test_those_that_the_user_made_visible_are_all_there_are(program, monkeypatch):
+    monkeypatch.setenv(VISIBLE, "2")
+
+    with pytest.raises(ConfigError, match=r"--gpus 2: nvidia-smi or CUDA_VISIBLE_D.* names 1\. A"):
+        given(gpus=2)
+
+
+@pytest.mark.parametrize(("built", "gpus"), [(True, "3"), (False, "0")])
+def test_without_a_number_all_are_used_where_the_libraries_can(program, monkeypatch, built, gpus):
+    monkeypatch.setattr(GPU_BUILD, lambda: built)
+
+    assert given()["gpu"] == gpus
+
+
+def test_gpus_that_are_left_unused_are_spoken_of(program, monkeypatch, caplog):
+    monkeypatch.setattr(GPU_BUILD, lambda: False)
+    given()
+
+    assert "3 GPUs are here, not used: that takes clipaudit[gpu] instead of [cpu]" in caplog.text
+
+
+def test_a_driver_without_a_device_is_none(program):
+    program.write_text("#!/bin/sh\necho 'No devices were found'\nexit 6\n")
+
+    assert given()["gpu"] == "0"
+
+
+def test_a_cluster_is_told_nothing_of_this_machine(program):
+    assert this_machine(str(LOCAL.with_name("slurm")), "8", None) == ([], {})
+    assert this_machine("a-users-own", None, None) == ([], {})
