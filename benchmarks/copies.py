@@ -34,11 +34,12 @@ from PIL import Image
 from plantedcopies import PLANTED, background, drawings, plant, same_drawings
 from scale import write_between_marks
 
-from clipaudit.copies.calibrating import Original, calibrate_hashes, default_rate
+from clipaudit.copies.calibrating import Original, calibrate_hashes
 from clipaudit.copies.candidates import Described, find_candidates
 from clipaudit.copies.hashing import OpenedImage, hash_opened
 from clipaudit.copies.kinds import LOOKALIKE
 from clipaudit.copies.settings import Calibration
+from clipaudit.copies.thresholds import default_rate
 from clipaudit.copies.verification import verify
 from clipaudit.copies.verified import COMPARED_SIDE
 from clipaudit.copies.views import reduced, test_views, train_views

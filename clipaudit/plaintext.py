@@ -31,3 +31,12 @@ def _spelt(character: str) -> str:
     if character in _JOINERS or unicodedata.category(character) not in _UNSEEN:
         return character
     return character.encode("unicode_escape").decode("ascii")
+
+
+def many(number: int, thing: str) -> str:
+    """Return a number of things in words.
+
+    >>> many(1, "job"), many(2000, "job")
+    ('1 job', '2,000 jobs')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

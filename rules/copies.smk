@@ -136,6 +136,7 @@ rule find_candidates:
         distance=COPIES.given_distance(),
         similarity=COPIES.audit.similarity,
         within=False,
+        rate_by_images=False,
     script:
         "../workflow_scripts/find_candidates.py"
 
@@ -153,6 +154,7 @@ use rule find_candidates as find_repeats with:
         distance=COPIES.given_distance(),
         similarity=COPIES.audit.similarity,
         within=True,
+        rate_by_images=COPIES.audit.calibration.false_positives is None,
 
 
 rule verify_copies:

@@ -7,11 +7,11 @@ def compute(step: Step) -> None:
     """Make copies of some images, and look for them among the others."""
     import cv2
 
-    from clipaudit.copies.calibrating import calibrate_encoder, default_rate
+    from clipaudit.copies.calibrating import calibrate_encoder
     from clipaudit.copies.calibration import CALIBRATION
     from clipaudit.copies.originals import read_originals
     from clipaudit.copies.settings import Calibration
-    from clipaudit.copies.thresholds import THRESHOLDS
+    from clipaudit.copies.thresholds import THRESHOLDS, default_rate
     from clipaudit.embeddings.embedding import embed_arrays
     from clipaudit.models.clip import use_device
     from clipaudit.models.encoders import ModelSettings

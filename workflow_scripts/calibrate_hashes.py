@@ -7,11 +7,11 @@ def compute(step: Step) -> None:
     """Make copies of some images, and look for them among the others."""
     import cv2
 
-    from clipaudit.copies.calibrating import calibrate_hashes, default_rate
+    from clipaudit.copies.calibrating import calibrate_hashes
     from clipaudit.copies.calibration import CALIBRATION
     from clipaudit.copies.originals import read_originals
     from clipaudit.copies.settings import Calibration
-    from clipaudit.copies.thresholds import THRESHOLDS
+    from clipaudit.copies.thresholds import THRESHOLDS, default_rate
 
     cv2.setNumThreads(step.threads)
     asked = step.settings_as(Calibration, "calibration")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from clipaudit.cli.options import many, store_option
+from clipaudit.cli.options import store_option
 
 
 @click.command()
@@ -19,7 +19,7 @@ def compact(store: Path) -> None:
     Example:
       clipaudit compact --store /data/store
     """
-    from clipaudit.plaintext import plain
+    from clipaudit.plaintext import many, plain
     from clipaudit.store.packing import pack
     from clipaudit.store.store import Store
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from clipaudit.cli.options import many, size
+from clipaudit.cli.options import size
+from clipaudit.plaintext import many
 
 if TYPE_CHECKING:
     from clipaudit.lineage.planning.estimates import Estimate, Stage

@@ -82,15 +82,6 @@ gpus_option = click.option(
 force_option = click.option("--force", is_flag=True, help="Replace the output if it exists.")
 
 
-def many(number: int, thing: str) -> str:
-    """Return a number of things in words.
-
-    >>> many(1, "job"), many(2000, "job")
-    ('1 job', '2,000 jobs')
-    """
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 

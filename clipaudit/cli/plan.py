@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clipaudit.cli.options import format_option, many, profile_option, size
-from clipaudit.plaintext import plain
+from clipaudit.cli.options import format_option, profile_option, size
+from clipaudit.plaintext import many, plain
 
 if TYPE_CHECKING:
     from clipaudit.lineage.planning.forecasts import Outlook

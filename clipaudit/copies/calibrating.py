@@ -23,7 +23,13 @@ from clipaudit.copies.calibration_pairs import MadeCopies, is_within, pairs_with
 from clipaudit.copies.hash_distances import Hashed, hash_distance, hashed, near_thumbnails
 from clipaudit.copies.kinds import LOOKALIKE
 from clipaudit.copies.settings import HASH, MAX_DISTANCE
-from clipaudit.copies.thresholds import Choice, Curve, choose_threshold, thresholds_table
+from clipaudit.copies.thresholds import (
+    ADVISED_DISTANCE,
+    Choice,
+    Curve,
+    choose_threshold,
+    thresholds_table,
+)
 from clipaudit.copies.transformations import WAYS, made
 from clipaudit.copies.verification import verify
 from clipaudit.copies.verified import COMPARED_SIDE
@@ -33,8 +39,6 @@ from clipaudit.corpora.places import places
 from clipaudit.models.spread import spread
 from clipaudit.progress import Progress
 
-ADVISED_DISTANCE = 31  # by the hash's authors; taken where too few pairs measure the asked rate
-FALSE_PER_TRAINING_IMAGE = 0.1
 WORTH_A_PROCESS = 400  # copies: some five seconds
 
 Embed = Callable[[Sequence[Rgb]], Float16[np.ndarray, "n d"]]
@@ -55,15 +59,6 @@ class Calibrated(NamedTuple):
 
     calibration: pa.Table
     thresholds: pa.Table
-
-
-def default_rate(images: int) -> float:
-    """Return the rate of false candidates, per million pairs, where the settings name none.
-
-    One for ten training images, however many `images` are searched for: verifying them takes some
-    10 ms for each training image.
-    """
-    return 1_000_000 * FALSE_PER_TRAINING_IMAGE / max(1, images)
 
 
 def pick_originals(

@@ -18,7 +18,7 @@ class Calibration(Section):
     """Copies that are made on purpose and looked for, so that nobody guesses a threshold."""
 
     images: int = Field(
-        default=100, ge=2, description="images that copies are made of, first in a seeded order"
+        default=40, ge=2, description="images that copies are made of, first in a seeded order"
     )
     false_positives: float | None = Field(
         default=None,

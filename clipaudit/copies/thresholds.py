@@ -16,6 +16,8 @@ from jaxtyping import Float64, Int64, Num
 from clipaudit.reports.intervals import exact_interval
 
 MILLION = 1_000_000
+ADVISED_DISTANCE = 31  # by the hash's authors; taken where too few pairs measure the asked rate
+FALSE_PER_IMAGE = 0.1  # false candidates for each training image, by default
 MOST_UNRESOLVED = 3  # the interval of 4 out of any number reaches down to 1.09 out of it
 
 THRESHOLDS = pa.schema(
@@ -75,6 +77,15 @@ def choose_threshold(curve: Curve, *, per_million: float = 1.0) -> Choice:
     row = int(fitting[-1])
     why = _reason(curve, per_million) if resolved else _limits(curve, row, per_million)
     return Choice(row, float(curve.thresholds[row]), resolved, why)
+
+
+def default_rate(images: int) -> float:
+    """Return the rate of false candidates, per million pairs, where the settings name none.
+
+    One for ten training images, however many `images` are searched for: verifying them takes some
+    20 ms for each training image.
+    """
+    return MILLION * FALSE_PER_IMAGE / max(1, images)
 
 
 def allowed_positives(pairs: int, per_million: float) -> int:
@@ -177,3 +188,34 @@ def chosen_threshold(table: pa.Table) -> float | None:
     """Return the threshold of THRESHOLDS that was chosen; None where none was."""
     chosen: list[float] = table["threshold"].filter(table["chosen"]).to_pylist()
     return chosen[0] if chosen else None
+
+
+def threshold_among(
+    table: pa.Table, images: int | None, *, advised: float | None = None
+) -> float | None:
+    """Return the threshold of THRESHOLDS for a search among so many images; None where none fits.
+
+    That is the chosen one or, where this would let more than FALSE_PER_IMAGE false candidates
+    through for each image, the loosest that does not: the pairs of a corpus with itself grow with
+    its square. If the measured pairs are too few to tell, it is no looser than the `advised` one.
+    With `images` None the chosen one stands.
+    """
+    chosen = chosen_threshold(table)
+    if chosen is None or images is None:
+        return chosen
+    counts = table["false_positives"].to_numpy()
+    curve = Curve(
+        thresholds=table["threshold"].to_numpy(),
+        false_positives=counts,
+        found=np.zeros_like(counts),
+        negative_pairs=table["negative_pairs"][0].as_py(),
+        copies=0,
+    )
+    choice = choose_threshold(curve, per_million=default_rate(images))
+    if choice.threshold is None:
+        return None
+    bounds = [choice.threshold, chosen]
+    if advised is not None and not choice.resolved:
+        bounds.append(advised)
+    first = table["threshold"][0].as_py()  # the strictest, of distances the least
+    return min(bounds) if first <= chosen else max(bounds)

@@ -16,7 +16,7 @@ from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.corpora.captions import json_object
 from clipaudit.corpora.parts import expand_shards
 from clipaudit.corpora.reasons import Unusable
-from clipaudit.corpora.shards import TABLE, raw_samples
+from clipaudit.corpora.shards import LIST, TABLE, raw_samples
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.imports.asked_encoder import encoder_name, encoder_sections
 from clipaudit.imports.blocks import block_text, file_patterns
@@ -33,9 +33,11 @@ from clipaudit.store.store import Store
 TRAIN = "train"
 _MAY_LACK = {"may_lack_captions": True}  # audits of images need none
 LOOKED_AT = 20  # samples of the first shard, for captions
-# Parts of a corpus at most, each a job of every step. Not by cores, and doubling: a tar more or
-# another machine seldom cuts parts anew.
-PARTS = 200
+# Each part of a corpus is a job of every step: no more than PARTS, and of more than FEW shards none
+# that is smaller than SMALL. Not by cores, and doubling: a tar more or another machine seldom cuts
+# parts anew.
+PARTS, FEW = 200, 8
+SMALL = 32 * 10**6  # bytes
 
 
 def find_corpora(
@@ -136,10 +138,19 @@ def _corpus(shards: Sequence[str], earlier: Sequence[str]) -> dict[str, Any]:
     """
     there = set(shards)
     ordered = [*dict.fromkeys([*(each for each in earlier if each in there), *shards])]
-    size = 1
-    while len(ordered) > PARTS * size:
+    size, mean = 1, _mean_bytes(ordered)
+    while len(ordered) > PARTS * size or (len(ordered) > FEW and mean * size < SMALL):
         size *= 2
     return {"shards": file_patterns(ordered), "shards_per_part": size}
+
+
+def _mean_bytes(shards: Sequence[str]) -> float:
+    """Return the mean size of some files; what they are taken for where it is not known."""
+    if is_url(shards[0]):
+        return SMALL
+    if shards[0].endswith(LIST):
+        return SMALL / 8  # so that a part has some 8,000 images
+    return sum(Path(shard).stat().st_size for shard in shards) / len(shards)
 
 
 def _shards(argument: str, to: Path, say: Callable[[str], object]) -> list[str]:

@@ -29,7 +29,7 @@ from clipaudit.imports.blocks import Imported, file_patterns, part_size
 from clipaudit.imports.folder_tables import lies_within, read_tables
 from clipaudit.imports.text_fields import TextFields
 from clipaudit.plaindata import Json
-from clipaudit.plaintext import plain
+from clipaudit.plaintext import many, plain
 from clipaudit.store.store import replace_text
 
 CLASSES = "classes.txt"
@@ -84,7 +84,7 @@ def import_folder(
 
 def listed_notes(listed: Listed) -> list[str]:
     """Return what there is to say of a folder."""
-    counts = f"{listed.images:,} images in {len(listed.lists):,} lists"
+    counts = f"{many(listed.images, 'image')} in {many(len(listed.lists), 'list')}"
     counts += f", {listed.texts.captioned:,} with a caption"
     notes = [counts + (f", {len(listed.classes):,} classes" if listed.classes else "")]
     if listed.faulty:

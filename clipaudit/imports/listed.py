@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
-from clipaudit.plaintext import plain
+from clipaudit.plaintext import many, plain
 
 ROWS_PER_PART = 1_000_000  # some minutes of a job, as the parts of corpora of tars are
 # what img2dataset, clip-retrieval, LAION and DataComp call their columns
@@ -42,7 +42,7 @@ def listed_corpus(
         "captions": "text" if "caption" in used else "none",
     }
     named = ", ".join(f"{kind} from {plain(each)}" for kind, each in used.items())
-    note = f"{len(files):,} files list {sum(counts):,} samples without pictures: {named}"
+    note = f"{many(sum(counts), 'sample')} without images, in {many(len(files), 'file')}: {named}"
     return Imported({"corpora": {name: block}}, [note, parts])
 
 

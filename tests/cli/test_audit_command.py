@@ -1,6 +1,7 @@
 """What `clipaudit audit` takes for data, and the settings that it writes."""
 
 import io
+import os
 import tarfile
 
 import pyarrow as pa
@@ -59,6 +60,19 @@ def test_tars_are_named_in_any_way(data, arguments):
     assert parse_settings(found).section
 
 
+@pytest.mark.parametrize(
+    ("tars", "size", "parts"), [(8, 1, 8), (9, 1, 1), (64, 1, 2), (9, 40, 9), (64, 10, 16)]
+)
+def test_many_small_tars_share_a_part(data, tars, size, parts):
+    for number in range(tars):
+        path = data / f"many/{number:05d}.tar"
+        write_tar(path, ("0.png", png()))
+        os.truncate(path, size * 1_000_000)
+    found = parse_settings(settings(data, ["many"]))
+
+    assert len(found.parts("train")) == parts
+
+
 def test_captions_decide_which_audits_are_asked(data):
     assert {"copies", "parrot"} <= set(settings(data, ["web"]))
     assert "parrot" not in settings(data, ["bare"])
@@ -98,7 +112,7 @@ def test_what_a_folder_has_besides_its_images_is_said(data):
     find_corpora([str(data / "pictures")], [], data / "audit", say=said.append)
 
     assert said == [
-        f"{data}/pictures: 1 images in 1 lists, 0 with a caption",
+        f"{data}/pictures: 1 image in 1 list, 0 with a caption",
         f"{data}/pictures: other files were left out: 1 .gif",
     ]
 

@@ -35,7 +35,7 @@ def test_the_block_is_printed_and_counts_go_to_standard_error(photos, tmp_path):
 
     block = {"shards": f"{lists}/00000.images", "shards_per_part": 1, "captions": "none"}
     assert yaml.safe_load(answer.stdout) == {"corpora": {"photos": block}}
-    assert answer.stderr.startswith("1 images in 1 lists, 0 with a caption\nshards_per_part: 1, ")
+    assert answer.stderr.startswith("1 image in 1 list, 0 with a caption\nshards_per_part: 1, ")
 
 
 def test_the_block_is_added_to_a_file(photos, tmp_path):

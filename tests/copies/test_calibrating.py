@@ -4,15 +4,13 @@ import pytest
 from drawnimages import drawing, flat
 
 from clipaudit.copies.calibrating import (
-    ADVISED_DISTANCE,
     Original,
     calibrate_encoder,
     calibrate_hashes,
-    default_rate,
     pick_originals,
     plan_copies,
 )
-from clipaudit.copies.thresholds import chosen_threshold
+from clipaudit.copies.thresholds import ADVISED_DISTANCE, chosen_threshold, default_rate
 from clipaudit.copies.transformations import WAYS
 
 

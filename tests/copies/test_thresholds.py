@@ -9,6 +9,7 @@ from clipaudit.copies.thresholds import (
     Curve,
     allowed_positives,
     choose_threshold,
+    threshold_among,
     thresholds_table,
 )
 
@@ -129,3 +130,30 @@ def test_what_was_not_measured_is_null():
 
     for column in ("per_million", "per_million_high", "recall"):
         assert table[column].null_count == 2
+
+
+def table_of(false_positives, per_million, pairs=1_000_000):
+    curve = curve_of(false_positives, pairs)
+    choice = choose_threshold(curve, per_million=per_million)
+    return thresholds_table("hash", curve, choice, per_million=per_million)
+
+
+@pytest.mark.parametrize(
+    ("images", "threshold"),
+    [(None, 3), (100, 3), (1000, 3), (10_000, 2), (50_000, 1), (10_000_000, 0)],
+)
+def test_the_more_images_are_compared_with_each_other_the_stricter_the_threshold(images, threshold):
+    table = table_of([0, 2, 10, 100], per_million=100)
+
+    assert threshold_among(table, images) == threshold
+
+
+def test_where_the_rate_was_not_measured_no_looser_threshold_than_the_advised_one_is_taken():
+    table = table_of([0, 0, 0, 100], per_million=100)
+
+    assert threshold_among(table, 1_000_000) == 2
+    assert threshold_among(table, 1_000_000, advised=1) == 1
+
+
+def test_where_none_was_chosen_none_is_taken():
+    assert threshold_among(table_of([100], per_million=10), 5) is None

@@ -68,7 +68,7 @@ def test_uppermost_folders_become_classes(folder, tmp_path):
     assert indexed(tmp_path / "lists")["label"].to_pylist() == [0, 0, 1]
     assert imported.blocks["label_sets"] == {"photos": {"classes": f"{tmp_path}/lists/classes.txt"}}
     assert imported.blocks["corpora"]["photos"]["captions"] == "class"
-    assert imported.notes[0] == "3 images in 1 lists, 0 with a caption, 2 classes"
+    assert imported.notes[0] == "3 images in 1 list, 0 with a caption, 2 classes"
 
 
 def test_texts_beside_pictures_are_captions(folder, tmp_path):

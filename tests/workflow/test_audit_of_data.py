@@ -13,20 +13,23 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from s3server import bucket_client, needs_moto, serving_s3
+from smalldisks import needs_mounts, on_a_small_disk
 
 from clipaudit.corpora.shards import first_image, raw_samples
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-c", "from clipaudit.cli import main; main()", "audit"]
 DATA = ["data/web", "data/loose", "data/table.parquet"]  # a tar, a folder of images, a table
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 OPTIONS = ["--against", "data/val", "--no-text", "--format", "json"]
 
 
-def start(folder, *further):
+def start(folder, *further, data=DATA, environment=()):
     return subprocess.Popen(
-        [*COMMAND, *DATA, *OPTIONS, *further],
+        [*COMMAND, *data, *OPTIONS, *further],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**ENVIRONMENT, **dict(environment)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -34,8 +37,8 @@ def start(folder, *further):
     )
 
 
-def answer(folder, *further):
-    process = start(folder, *further)
+def answer(folder, *further, **where):
+    process = start(folder, *further, **where)
     said, told = process.communicate(timeout=300)
     assert process.returncode == 0, told
     return json.loads(said)
@@ -46,11 +49,11 @@ def with_copy(told):
     return row["with_copy"]
 
 
-def planted(folder):
+def planted(folder, shards=None):
     """How many test images the truth tables beside the shards say that there are copies of."""
     rows = [
         row
-        for number in range(4 - (folder / "late.tar").exists())
+        for number in shards or range(4 - (folder / "late.tar").exists())
         for row in pq.read_table(folder / f"data/web/{number:05d}.truth.parquet").to_pylist()
     ]
     return len({row["duplicate_of_row"] for row in rows if row["duplicate_of_corpus"] == "val"})
@@ -110,6 +113,35 @@ def test_the_answer_is_the_truth_and_of_another_tar_only_that_is_read(data):
     assert with_copy(answer(data)) == planted(data) > with_copy(told)
     for step in ("index", "hash_images", "find_repeats", "verify_repeats", "verify_copies"):
         assert computed(data).count(step) == before.count(step) + 1, step
+
+
+@needs_moto
+@pytest.mark.slow
+def test_shards_on_s3_give_the_truth(data):
+    shards = {"0.tar": data / "data/web/00000.tar", "1.tar": data / "late.tar"}
+    with serving_s3() as endpoint:
+        client = bucket_client(endpoint)
+        client.create_bucket(Bucket="web")
+        for name, path in shards.items():
+            client.put_object(Bucket="web", Key=name, Body=path.read_bytes())
+
+        told = answer(data, data=["s3://web/{0..1}.tar"], environment=endpoint)
+
+    assert with_copy(told) == planted(data, shards=(0, 3)) > 0
+
+
+@needs_mounts
+@pytest.mark.slow
+def test_a_full_disk_is_one_message_and_the_same_command_goes_on(data):
+    to = data / "small"
+    command = [*COMMAND, *DATA, *OPTIONS, "--to", to / "audit"]
+
+    done = on_a_small_disk(to, 2_000_000, *command, cwd=data, env=ENVIRONMENT)
+
+    assert done.returncode == 1
+    assert "No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert with_copy(answer(data, "--to", to / "audit")) == planted(data) > 0
 
 
 @pytest.mark.slow
