@@ -5,7 +5,6 @@ pairs have that are no copies. See `copies.calibration` and `copies.thresholds`.
 """
 
 import logging
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -26,8 +25,8 @@ from clipaudit.copies.settings import HASH, MAX_DISTANCE
 from clipaudit.copies.thresholds import (
     ADVISED_DISTANCE,
     Choice,
-    Curve,
     choose_threshold,
+    row_of,
     thresholds_table,
 )
 from clipaudit.copies.transformations import WAYS, made
@@ -213,30 +212,11 @@ def _calibrated(
 def _choice(
     measured: Measured, per_million: float, given: float | None, advised: float | None = None
 ) -> Choice:
-    """Return the chosen row of the curve, or the loosest row as strict as a given threshold.
-
-    Where too few pairs measure the asked rate, the choice is no looser than what is `advised`.
-    """
-    curve = measured.curve
+    """Return the chosen row of the curve, or the loosest row as strict as a given threshold."""
     if given is not None:
-        return Choice(_row_of(curve, given), float(given), True, "The settings name it.")
-    choice = choose_threshold(curve, per_million=per_million)
-    if choice.resolved or advised is None:
-        return choice
-    threshold = advised if choice.threshold is None else min(advised, choice.threshold)
-    needed = math.ceil(1_000_000 / per_million)
-    why = (
-        f"{curve.negative_pairs:,} pairs of different images cannot show {per_million:g} per "
-        f"million, which takes {needed:,}: the threshold is at most {advised:g}, as the hash's "
-        "authors advise."
-    )
-    return Choice(_row_of(curve, threshold), threshold, False, why)
-
-
-def _row_of(curve: Curve, threshold: float) -> int | None:
-    """Return the loosest row of a curve that is as strict as a threshold; None: no row is."""
-    rows = int(is_within(curve.thresholds, threshold).sum())
-    return rows - 1 if rows else None
+        row = row_of(measured.curve, given)
+        return Choice(row, float(given), True, "The settings name it.")
+    return choose_threshold(measured.curve, per_million=per_million, advised=advised)
 
 
 def _verify(

@@ -24,7 +24,7 @@ class Calibration(Section):
         default=None,
         gt=0,
         description="candidates that are no copies, per million pairs of images; when absent, as "
-        "many as make one for ten training images",
+        "many as make three for a hundred training images",
     )
 
 

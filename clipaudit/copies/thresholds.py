@@ -13,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float64, Int64, Num
 
+from clipaudit.copies.calibration_pairs import is_within
 from clipaudit.reports.intervals import exact_interval
 
 MILLION = 1_000_000
 ADVISED_DISTANCE = 31  # by the hash's authors; taken where too few pairs measure the asked rate
-FALSE_PER_IMAGE = 0.1  # false candidates for each training image, by default
+FALSE_PER_IMAGE = 0.03  # false candidates for each training image, by default
 MOST_UNRESOLVED = 3  # the interval of 4 out of any number reaches down to 1.09 out of it
 
 THRESHOLDS = pa.schema(
@@ -58,14 +59,42 @@ class Choice(NamedTuple):
     why: str
 
 
-def choose_threshold(curve: Curve, *, per_million: float = 1.0) -> Choice:
+def choose_threshold(
+    curve: Curve, *, per_million: float = 1.0, advised: float | None = None
+) -> Choice:
     """Return the loosest threshold with at most `per_million` false positives per million pairs.
 
     Fewer than a million / `per_million` negative pairs cannot measure that rate, so that one odd
     pair would decide: then the loosest threshold is chosen whose false positives do not show a
     higher rate (`allowed_positives`), and `resolved` is False. None is chosen where even the
     strictest threshold has more, and where there is no negative pair or no threshold.
+
+    A threshold looser than the `advised` one is chosen only if the upper bound of its rate, too, is
+    within `per_million`; where nothing can be chosen, the advised one is.
     """
+    choice = _by_rate(curve, per_million)
+    if advised is None or (choice.threshold is not None and choice.threshold <= advised):
+        return choice
+    upper = _upper(curve.false_positives, np.full(len(curve.thresholds), curve.negative_pairs))
+    certain = curve.thresholds[upper <= per_million]  # none without negative pairs: NaN
+    if len(certain) and certain[-1] >= advised:
+        row = row_of(curve, certain[-1])
+        return Choice(row, float(certain[-1]), True, _reason(curve, per_million))
+    why = (
+        f"{curve.negative_pairs:,} pairs of different images do not show for certain that a looser "
+        f"threshold lets {per_million:g} per million through: it is at most {advised:g}, as the "
+        "hash's authors advise."
+    )
+    return Choice(row_of(curve, advised), advised, False, why)
+
+
+def row_of(curve: Curve, threshold: float) -> int | None:
+    """Return the loosest row of a curve that is as strict as a threshold; None: no row is."""
+    rows = int(is_within(curve.thresholds, threshold).sum())
+    return rows - 1 if rows else None
+
+
+def _by_rate(curve: Curve, per_million: float) -> Choice:
     allowed = allowed_positives(curve.negative_pairs, per_million)
     fitting = np.flatnonzero(curve.false_positives <= allowed)
     resolved = _share(curve.negative_pairs, per_million) >= 1
@@ -82,8 +111,8 @@ def choose_threshold(curve: Curve, *, per_million: float = 1.0) -> Choice:
 def default_rate(images: int) -> float:
     """Return the rate of false candidates, per million pairs, where the settings name none.
 
-    One for ten training images, however many `images` are searched for: verifying them takes some
-    20 ms for each training image.
+    FALSE_PER_IMAGE for each training image, however many `images` are searched for: to verify them
+    takes 1 ms for each training image, less than to hash it.
     """
     return MILLION * FALSE_PER_IMAGE / max(1, images)
 
@@ -197,8 +226,7 @@ def threshold_among(
 
     That is the chosen one or, where this would let more than FALSE_PER_IMAGE false candidates
     through for each image, the loosest that does not: the pairs of a corpus with itself grow with
-    its square. If the measured pairs are too few to tell, it is no looser than the `advised` one.
-    With `images` None the chosen one stands.
+    its square. `advised` is as for `choose_threshold`. With `images` None the chosen one stands.
     """
     chosen = chosen_threshold(table)
     if chosen is None or images is None:
@@ -211,11 +239,9 @@ def threshold_among(
         negative_pairs=table["negative_pairs"][0].as_py(),
         copies=0,
     )
-    choice = choose_threshold(curve, per_million=default_rate(images))
+    choice = choose_threshold(curve, per_million=default_rate(images), advised=advised)
     if choice.threshold is None:
         return None
     bounds = [choice.threshold, chosen]
-    if advised is not None and not choice.resolved:
-        bounds.append(advised)
     first = table["threshold"][0].as_py()  # the strictest, of distances the least
     return min(bounds) if first <= chosen else max(bounds)

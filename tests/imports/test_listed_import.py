@@ -44,9 +44,7 @@ def test_metadata_become_a_corpus_and_embeddings_go_by_its_rows(folder):
     assert found.blocks["corpora"] == {"web": block}
     embeddings = found.blocks["embeddings"]["web-b32"]
     assert (embeddings["metadata"], embeddings["join_on"]) == (files, "row")
-    assert found.notes[0].startswith(
-        "7 samples without images, in 2 files: caption from capt"
-    )
+    assert found.notes[0].startswith("7 samples without images, in 2 files: caption from capt")
 
 
 def test_a_column_that_some_files_lack_is_not_named(folder):
