@@ -55,7 +55,7 @@ NATIVE := hatch_build.py $(wildcard clipaudit/neighbors/native/*.cpp clipaudit/n
 	$(PYTHON) -m venv .uv
 	.uv/bin/pip install --quiet uv
 
-# Programs that tests start.
+# Programs that tests and benchmarks start.
 .uv/%/.synced: envs/%.lock | $(UV)
 	$(UV) venv --quiet --clear --python $(PYTHON) .uv/$*
 	$(UV) pip sync --quiet --python .uv/$*/bin/python $<
@@ -72,7 +72,7 @@ lock: | $(UV)
 	done
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-deps \
 	  --group slurm -o envs/slurm.lock
-	for program in img2dataset moto readers; do \
+	for program in img2dataset clip-retrieval moto readers; do \
 	  $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	    --group $$program -o envs/$$program.lock; \
 	done
@@ -100,7 +100,8 @@ test-slurm: .venv/.slurm
 
 # --- slower, by name ---------------------------------------------------------------------------
 
-.PHONY: img2dataset test-slow test-readers test-browser demo-full evidence schema scale performance many-jobs
+.PHONY: img2dataset test-slow test-readers test-browser demo-full evidence schema scale performance
+.PHONY: many-jobs
 
 # The test that downloads by img2dataset itself is skipped where this was not made.
 img2dataset: .uv/img2dataset/.synced
