@@ -101,7 +101,7 @@ test-slurm: .venv/.slurm
 # --- slower, by name ---------------------------------------------------------------------------
 
 .PHONY: img2dataset test-slow test-readers test-browser demo-full evidence schema scale performance
-.PHONY: many-jobs
+.PHONY: audit-speed many-jobs
 
 # The test that downloads by img2dataset itself is skipped where this was not made.
 img2dataset: .uv/img2dataset/.synced
@@ -136,6 +136,12 @@ evidence: .venv/.synced
 # Pages say what these print; each has options: --help
 performance: .venv/.synced
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/performance.py --markdown docs/performance.md
+
+# clip-retrieval's environment has 5 GB, torch for the most part, which uv links from its cache.
+# On real drawings: make audit-speed DRAWINGS=data/clipart
+audit-speed: .venv/.synced .uv/clip-retrieval/.synced img2dataset
+	$(BIN)/python benchmarks/auditspeed.py --markdown docs/performance.md \
+	  $(if $(DRAWINGS),--drawings $(DRAWINGS))
 
 scale: .venv/.synced
 	$(BIN)/python benchmarks/scale.py --markdown docs/scale.md
