@@ -121,6 +121,8 @@ def save_model(folder: Path, layers: int, width: int, heads: int) -> None:
     import torch
     from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel
 
+    from clipaudit.models.checkpoints import quiet
+
     vision = {
         "num_hidden_layers": layers,
         "hidden_size": width,
@@ -137,7 +139,8 @@ def save_model(folder: Path, layers: int, width: int, heads: int) -> None:
     torch.manual_seed(0)
     model = CLIPModel(CLIPConfig(vision_config=vision, text_config=text, projection_dim=width))
     torch.nn.init.eye_(model.visual_projection.weight)
-    model.save_pretrained(folder)
+    with quiet():
+        model.save_pretrained(folder)
     CLIPImageProcessor().save_pretrained(folder)
     words = {"<|startoftext|>": 0, "<|endoftext|>": 1}
     (folder / "vocab.json").write_text(json.dumps(words))
