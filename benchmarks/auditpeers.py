@@ -116,6 +116,7 @@ def main(task: str, folder: Path, name: str) -> None:
     cpu, wall = time.process_time(), time.perf_counter()
     count = work()
     taken = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
+    print()  # clip-retrieval's log ends in the middle of a line
     print(json.dumps({"count": count, **taken}))
 
 
