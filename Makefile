@@ -55,7 +55,7 @@ NATIVE := hatch_build.py $(wildcard clipaudit/neighbors/native/*.cpp clipaudit/n
 	$(PYTHON) -m venv .uv
 	.uv/bin/pip install --quiet uv
 
-# Programs that tests start.
+# Programs that tests and benchmarks start.
 .uv/%/.synced: envs/%.lock | $(UV)
 	$(UV) venv --quiet --clear --python $(PYTHON) .uv/$*
 	$(UV) pip sync --quiet --python .uv/$*/bin/python $<
@@ -72,7 +72,7 @@ lock: | $(UV)
 	done
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-deps \
 	  --group slurm -o envs/slurm.lock
-	for program in img2dataset moto readers; do \
+	for program in img2dataset clip-retrieval moto readers; do \
 	  $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	    --group $$program -o envs/$$program.lock; \
 	done
@@ -100,7 +100,8 @@ test-slurm: .venv/.slurm
 
 # --- slower, by name ---------------------------------------------------------------------------
 
-.PHONY: img2dataset test-slow test-readers test-browser demo-full evidence schema scale performance many-jobs
+.PHONY: img2dataset test-slow test-readers test-browser demo-full evidence schema scale performance
+.PHONY: audit-speed many-jobs
 
 # The test that downloads by img2dataset itself is skipped where this was not made.
 img2dataset: .uv/img2dataset/.synced
@@ -135,6 +136,12 @@ evidence: .venv/.synced
 # Pages say what these print; each has options: --help
 performance: .venv/.synced
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/performance.py --markdown docs/performance.md
+
+# clip-retrieval's environment has 5 GB, torch for the most part, which uv links from its cache.
+# On real drawings: make audit-speed DRAWINGS=data/clipart
+audit-speed: .venv/.synced .uv/clip-retrieval/.synced img2dataset
+	$(BIN)/python benchmarks/auditspeed.py --markdown docs/performance.md \
+	  $(if $(DRAWINGS),--drawings $(DRAWINGS))
 
 scale: .venv/.synced
 	$(BIN)/python benchmarks/scale.py --markdown docs/scale.md

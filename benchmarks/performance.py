@@ -12,7 +12,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -65,18 +65,18 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def machine() -> str:
-    """Return what the figures were measured on."""
+def machine(names: Sequence[str] = ("faiss-cpu", "torch", "numpy")) -> str:
+    """Return what the figures were measured on, with the versions of some libraries."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     name = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    libraries = ", ".join(f"{each} {version(each)}" for each in ("faiss-cpu", "torch", "numpy"))
+    libraries = ", ".join(f"{each} {version(each)}" for each in names)
     return f"{name}, {os.cpu_count()} cores; Python {platform.python_version()}, {libraries}."
 
 
 def search_table(n: int, q: int, turns: int, asked: argparse.Namespace) -> str:
     """Return the table of one shape: both kinds of vectors, k = 1, 10 and 100."""
     lines = [f"{n:,} rows x {q:,} queries x {DIMENSION}, one thread, turns: {turns}", ""]
-    lines += _head("vectors", "k", FAISS, "product alone", *asked.best, "wrong decisions")
+    lines += head("vectors", "k", FAISS, "product alone", *asked.best, "wrong decisions")
     for kind, label in KINDS.items():
         rows, queries = make_vectors(n, q, DIMENSION, kind)
         peers = list_peers(rows, queries, threads=1)
@@ -87,7 +87,7 @@ def search_table(n: int, q: int, turns: int, asked: argparse.Namespace) -> str:
             seconds, _ = take_turns(contenders | ours, turns)
             cells = [label, str(k), f"{seconds[FAISS]:.2f} s", f"{seconds['product']:.2f} s"]
             cells += [_against(seconds, name) for name in ours]
-            lines.append(_row(*cells, wrong(ours[asked.best[0]](), rows, queries)))
+            lines.append(row(*cells, wrong(ours[asked.best[0]](), rows, queries)))
     return "\n".join(lines)
 
 
@@ -100,10 +100,10 @@ def peer_table(asked: argparse.Namespace) -> str:
         contenders[f"clipaudit, {name}"] = partial(_ours, rows, queries, k, name)
     seconds, answers = take_turns(contenders, TURNS)
     lines = [f"{n:,} rows x {q:,} queries x {DIMENSION}, CLIP-like, k = {k}, one thread:", ""]
-    lines += _head("", "seconds", "times as fast as faiss", "wrong decisions")
+    lines += head("", "seconds", "times as fast as faiss", "wrong decisions")
     for name in contenders:
         ratio = f"{seconds[FAISS] / seconds[name]:.1f}"
-        lines.append(_row(name, f"{seconds[name]:.3f}", ratio, wrong(answers[name], rows, queries)))
+        lines.append(row(name, f"{seconds[name]:.3f}", ratio, wrong(answers[name], rows, queries)))
     return "\n".join(lines)
 
 
@@ -121,11 +121,11 @@ def cluster_table(asked: argparse.Namespace) -> str:
     torch.set_num_threads(1)
     seconds, _ = take_turns(contenders, 3 * TURNS)
     lines = [f"Within a cluster of {CLUSTER:,} vectors, one thread:", ""]
-    lines += _head("", "ms", "times as fast")
+    lines += head("", "ms", "times as fast")
     for name in contenders:
         label = "SemDeDup's code: float32, triu, max" if name == "published" else name
         ratio = f"{seconds['published'] / seconds[name]:.1f}"
-        lines.append(_row(label, f"{1e3 * seconds[name]:.0f}", ratio))
+        lines.append(row(label, f"{1e3 * seconds[name]:.0f}", ratio))
     return "\n".join(lines)
 
 
@@ -133,9 +133,7 @@ def scaling_table(asked: argparse.Namespace) -> str:
     """Return how time grows with rows, queries and threads, on the wall clock."""
     kernel, processors = asked.best[0], os.cpu_count() or 1
     lines = [f"{kernel}, k = 10, CLIP-like, wall time; of a product, the share of its rate:", ""]
-    lines += _head(
-        "rows", "queries", "1 thread", "TFLOP/s", "of a product", f"{processors} threads"
-    )
+    lines += head("rows", "queries", "1 thread", "TFLOP/s", "of a product", f"{processors} threads")
     for n, q in SCALING:
         rows, queries = make_vectors(n, q, DIMENSION, "clip")
         torch.set_num_threads(1)
@@ -149,7 +147,7 @@ def scaling_table(asked: argparse.Namespace) -> str:
         share = f"{seconds['product'] / seconds['one']:.2f}"
         gain = f"{seconds['one'] / seconds['all']:.2f}"
         cells = f"{n:,}", f"{q:,}", f"{seconds['one']:.3f} s", f"{rate:.2f}", share, gain
-        lines.append(_row(*cells))
+        lines.append(row(*cells))
     return "\n".join(lines)
 
 
@@ -184,12 +182,14 @@ def _shape(text: str) -> tuple[int, int, int]:
     return rows, queries, turns
 
 
-def _head(*titles: str) -> Iterator[str]:
-    yield _row(*titles)
-    yield _row(*("---:" if title else "---" for title in titles))
+def head(*titles: str) -> Iterator[str]:
+    """Yield the first lines of a Markdown table; columns with a title are of numbers."""
+    yield row(*titles)
+    yield row(*("---:" if title else "---" for title in titles))
 
 
-def _row(*cells: str) -> str:
+def row(*cells: str) -> str:
+    """Return a line of a Markdown table."""
     return f"| {' | '.join(cells)} |"
 
 

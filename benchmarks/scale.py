@@ -47,7 +47,6 @@ STAGES = {  # what each asks for; a folder means all its parts
     "score": ["caption_scores/own/posters/"],
     "count": ["grams/posters/captions-1/"],
 }
-START, END = "<!-- measured -->\n", "<!-- end of measured -->\n"
 
 
 @dataclass(frozen=True)
@@ -236,11 +235,12 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
-def write_between_marks(page: Path, text: str) -> None:
-    """Replace the measured part of a page."""
-    before, mark, rest = page.read_text().partition(START)
-    assert mark, f"{page} has no line {START.strip()}"
-    page.write_text(f"{before}{START}{text}\n{END}{rest.partition(END)[2]}")
+def write_between_marks(page: Path, text: str, what: str = "measured") -> None:
+    """Replace the part of a page between `<!-- WHAT -->` and `<!-- end of WHAT -->`."""
+    start, end = f"<!-- {what} -->\n", f"<!-- end of {what} -->\n"
+    before, mark, rest = page.read_text().partition(start)
+    assert mark, f"{page} has no line {start.strip()}"
+    page.write_text(f"{before}{start}{text}\n{end}{rest.partition(end)[2]}")
 
 
 if __name__ == "__main__":
