@@ -2,9 +2,8 @@
 
 A drawn sample of images is embedded here and compared with the rows given for them. Differences are
 counted in units of 1 - s, where s is the median similarity of two different images: some encoders
-give any two images a similarity of 0.9. CLOSE and SAME
-are shares of that unit; they were chosen, not measured on published models. Rows of an unrelated
-encoder are about 1 away.
+give any two images a similarity of 0.9. CLOSE and SAME are shares of that unit; they were chosen,
+not measured on published models. Rows of an unrelated encoder are about 1 away.
 """
 
 import hashlib
