@@ -25,7 +25,7 @@ include: "rules/site.smk"
 
 onstart:
     refuse_excess_of(workflow.dag, config)
-    for sentence in left_out(RUN):
+    for sentence in [*left_out(RUN), *unchecked(RUN)]:
         logger.info(f"Left out: {sentence}", extra={"left_out": sentence})
 
 

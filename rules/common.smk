@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from clipaudit.config.embeddings import unchecked
 from clipaudit.config.loading import (
     check_files,
     extended,

@@ -36,11 +36,14 @@ rule embed:
 
 
 rule take_embeddings:
-    """The embeddings of a part that others computed, joined to its samples."""
+    """The embeddings of a part that others computed, joined to its samples and checked."""
     input:
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
         arrays=MODELS.given_arrays,
         metadata=MODELS.given_metadata,
+        tars=MODELS.checked_tars,
+        weights=MODELS.checked_weights,
+        vocabulary=MODELS.checked_vocabulary,
     output:
         embeddings=f"{RESULTS}/embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
         drops=f"{RESULTS}/drops/embed/{{encoder}}/{{corpus}}/{{part}}.json",
@@ -50,12 +53,16 @@ rule take_embeddings:
         encoder=MODELS.given_encoders(),
     conda:
         ENVIRONMENT
+    resources:
+        mem_mb=memory(16),
     params:
         code=code("take_embeddings"),
         numeric=["numpy"],
         name="{encoder}",
+        corpus="{corpus}",
         shards=CORPORA.shard_numbers,
         join=MODELS.given_join,
+        model=MODELS.checking_encoder,
     script:
         "../workflow_scripts/take_embeddings.py"
 

@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from clipaudit.config.base import Name, Section
 from clipaudit.config.checks import known
+from clipaudit.config.pictures import has_pictures
 from clipaudit.corpora.parts import expand_shards
 from clipaudit.errors import ConfigError
 
@@ -96,3 +97,13 @@ def check_embeddings(run: "Settings") -> None:
             raise ValueError(
                 f"{where}: embeddings.{first} are of the same corpus and encoder; keep one of them"
             )
+
+
+def unchecked(run: "Settings") -> list[str]:
+    """Return a sentence for each corpus whose given embeddings cannot be compared with images."""
+    return [
+        f"The check that {given.encoder} made the embeddings of {run.title(given.corpus)}, which "
+        "has no images."
+        for given in run.embeddings.values()
+        if not has_pictures(run, given.corpus)
+    ]

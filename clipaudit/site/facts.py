@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 
 from clipaudit.catalog.tables import view_columns
+from clipaudit.config.embeddings import unchecked
 from clipaudit.config.pictures import left_out
 from clipaudit.config.settings import Settings
 from clipaudit.plaindata import Json, Row
@@ -64,7 +65,7 @@ def run_facts(run: Settings, connection: duckdb.DuckDBPyConnection, graph: Graph
         summary["On"] = ", ".join(hosts)
     return {
         "summary": summary,
-        "left_out": list(map(plain, left_out(run))),
+        "left_out": list(map(plain, [*left_out(run), *unchecked(run)])),
         "corpora": corpora,
         "models": sorted(map(_model, trained)),
         "versions": _versions(graph),

@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from clipaudit.config.embeddings import GivenEmbeddings
+from clipaudit.config.pictures import has_pictures
 from clipaudit.steps import paths
 from clipaudit.wiring.corpora import CorpusFiles
 from clipaudit.wiring.plugins import (
@@ -175,6 +176,25 @@ class ModelFiles:
     def given_join(self, wildcards: Wildcards) -> dict[str, object]:
         """Return how rows of given embeddings find their samples."""
         return self._given(wildcards).model_dump(include={"array", "column", "join_on", "may_lack"})
+
+    def checked_tars(self, wildcards: Wildcards) -> Paths:
+        """Return the tars of a part whose given embeddings are checked; without images none."""
+        return self.corpora.part_tars(wildcards) if self._is_checked(wildcards) else []
+
+    def checked_weights(self, wildcards: Wildcards) -> Paths:
+        """Return the weights that given embeddings are checked by, if they are files."""
+        return self.weights(wildcards) if self._is_checked(wildcards) else []
+
+    def checked_vocabulary(self, wildcards: Wildcards) -> Paths:
+        """Return the BPE file that loading these weights reads, if there is one."""
+        return self.vocabulary(wildcards) if self._is_checked(wildcards) else []
+
+    def checking_encoder(self, wildcards: Wildcards) -> dict[str, object] | None:
+        """Return what decides what the encoder computes; None where nothing can be checked."""
+        return self.encoder(wildcards) if self._is_checked(wildcards) else None
+
+    def _is_checked(self, wildcards: Wildcards) -> bool:
+        return has_pictures(self.run, wildcards.corpus)
 
     def _given(self, wildcards: Wildcards) -> GivenEmbeddings:
         return self.given[wildcards.encoder, wildcards.corpus]

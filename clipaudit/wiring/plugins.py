@@ -31,5 +31,10 @@ def files_of_options(options: Mapping[str, object]) -> Paths:
 
 
 def files_within(folder: str) -> Paths:
-    """Return the files of a folder, sorted; folders in it are none."""
+    """Return the files of a folder, sorted; folders in it are none, and without it there are none.
+
+    The step that loads the folder says that it is missing.
+    """
+    if not Path(folder).is_dir():
+        return []
     return sorted(str(path) for path in Path(folder).iterdir() if path.is_file())

@@ -1,6 +1,7 @@
 import pytest
 import yaml
 
+from clipaudit.config.embeddings import unchecked
 from clipaudit.config.loading import check_files, parse_settings
 from clipaudit.config.pictures import left_out, pictured, require_pictures
 from clipaudit.errors import ConfigError
@@ -91,6 +92,13 @@ def test_what_is_left_out_is_said_by_the_corpora_that_lack_pictures():
     assert left_out(parsed()) == [
         "The web has no pictures: no model is trained on it, so none is in this grid.",
         "seen has no pictures: no model is evaluated on it.",
+    ]
+
+
+def test_embeddings_of_corpora_without_images_are_said_to_be_unchecked():
+    assert unchecked(parsed()) == [
+        "The check that b32 made the embeddings of The web, which has no images.",
+        "The check that b32 made the embeddings of seen, which has no images.",
     ]
 
 

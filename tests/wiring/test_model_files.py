@@ -32,6 +32,22 @@ def test_given_embeddings_take_their_corpus_from_the_encoder(corpora):
     assert re.match(models.own_encoders(), "own/small/00000")
 
 
+def test_given_embeddings_are_checked_by_tars_and_weights_where_there_are_images(corpora):
+    images, none = (
+        SimpleNamespace(encoder="own", corpus=corpus, part="00000")
+        for corpus in ("large", "listed")
+    )
+    models = ModelFiles(
+        corpora(listed={"metadata": {"files": "a.parquet", "key": "key"}, "captions": "none"})
+    )
+
+    assert len(models.checked_tars(images)) == 2
+    assert models.checked_weights(images) == ["results_micro/models/brief/small.json"]
+    assert models.checking_encoder(images) == models.encoder(images)
+    found = models.checked_tars(none), models.checked_weights(none), models.checking_encoder(none)
+    assert found == ([], [], None)
+
+
 def test_test_sets_of_one_label_set_read_its_classes_once(corpora):
     found = ModelFiles(corpora()).test_set_inputs(["val", "sketch"])
 
@@ -45,3 +61,7 @@ def test_folders_within_a_folder_are_no_files_of_it(tmp_path):
     (tmp_path / "c").mkdir()
 
     assert files_within(str(tmp_path)) == [f"{tmp_path}/a", f"{tmp_path}/b"]
+
+
+def test_a_folder_that_is_not_there_has_no_files(tmp_path):
+    assert files_within(str(tmp_path / "gone")) == []

@@ -1,4 +1,4 @@
-"""Embeddings that others computed, in a run of the micro world: no model is ever loaded."""
+"""Embeddings that others computed, in runs of the micro world."""
 
 import numpy as np
 import pyarrow as pa
@@ -6,8 +6,12 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from clipaudit.config.training import Architecture
+from clipaudit.models.clip import build, weights_bytes
+
 CORPORA = {"large": 2, "small": 1, "val": 1, "sketch": 1}  # parts of each
 NEIGHBORS = "results_micro/neighbors/own/large.json"
+SMALL = "results_micro/embeddings/own/small/00000.json"
 
 pytestmark = pytest.mark.slow
 
@@ -31,21 +35,22 @@ def give_embeddings(project, corpus):
     return dict(zip(uids, halves, strict=True))
 
 
+def block(corpus):
+    return {
+        "corpus": corpus,
+        "encoder": "own",
+        "arrays": f"{corpus}.npy",
+        "metadata": f"{corpus}.parquet",
+        "column": "uid",
+        "join_on": "uid",
+    }
+
+
 @pytest.fixture
 def indexed(fresh):
     """A project whose samples are known, and whose encoder is a file that is not there."""
     fresh.run(target=" ".join(pointers("samples")))
-    given = {
-        corpus: {
-            "corpus": corpus,
-            "encoder": "own",
-            "arrays": f"{corpus}.npy",
-            "metadata": f"{corpus}.parquet",
-            "column": "uid",
-            "join_on": "uid",
-        }
-        for corpus in CORPORA
-    }
+    given = {corpus: block(corpus) for corpus in CORPORA}
     fresh.edit(
         "config/micro.yaml",
         "  own: {model: brief/small}\n",
@@ -58,8 +63,9 @@ def test_neighbours_are_found_among_embeddings_that_others_computed(indexed):
     given = {corpus: give_embeddings(indexed, corpus) for corpus in CORPORA}
     before = indexed.computed()
 
-    indexed.run(target=NEIGHBORS)
+    said = indexed.run(target=NEIGHBORS)
 
+    assert "embeddings of large by own: not checked, since own cannot be loaded here" in said
     steps = indexed.computed_steps(before)
     assert steps == ["merge_neighbors"] * 2 + ["nearest"] * 3 + ["take_embeddings"] * 5
     samples = pq.read_table(indexed.results / "samples/large/00001.parquet")
@@ -68,3 +74,47 @@ def test_neighbours_are_found_among_embeddings_that_others_computed(indexed):
     rows = np.array([np.frombuffer(row, np.float16) for row in taken["embedding"].to_pylist()])
     wanted = np.array([given["large"][uid] for uid in samples["uid"].to_pylist()])
     np.testing.assert_allclose(rows, wanted, atol=0.001)
+
+
+@pytest.fixture
+def embedded(fresh):
+    """A project whose small set a random encoder has embedded, and the uids and rows of it."""
+    fresh.run(target="results_micro/samples/small/00000.json")
+    fresh.edit(
+        "config/micro.yaml",
+        "  own: {model: brief/small}\n",
+        "  own: {architecture: atom, pretrained: own.safetensors}\n",
+    )
+    fresh.edit("config/micro.yaml", "width: 4, head_width: 16", "width: 16, head_width: 64")
+    settings = yaml.safe_load((fresh.folder / "config/micro.yaml").read_text())
+    atom = dict(settings["architectures"]["atom"])
+    atom["vocabulary"] = str(fresh.folder / atom["vocabulary"])
+    weights = weights_bytes(build(Architecture(**atom), seed=0).model)
+    (fresh.folder / "own.safetensors").write_bytes(weights)
+    fresh.run(target=SMALL)
+    uids = pq.read_table(fresh.results / "samples/small/00000.parquet")["uid"]
+    rows = pq.read_table(fresh.results / "embeddings/own/small/00000.parquet")["embedding"]
+    return fresh, uids, np.array([np.frombuffer(row, np.float16) for row in rows.to_pylist()])
+
+
+def test_given_rows_of_the_encoder_pass_and_shifted_ones_are_refused(embedded):
+    project, uids, rows = embedded
+    whole = pq.read_table(project.results / "embeddings/own/small/00000.parquet")
+    pq.write_table(pa.table({"uid": uids}), project.folder / "small.parquet")
+    given = yaml.dump({"embeddings": {"small": block("small")}})
+    project.edit("config/micro.yaml", "encoders:\n", f"{given}\nencoders:\n")
+
+    np.save(project.folder / "small.npy", rows)
+    project.run(target=SMALL)
+
+    log = project.folder / "logs/take_embeddings/own/small/00000.log"
+    assert "images embedded here have a median cosine of 1.0000" in log.read_text()
+    taken = pq.read_table(project.results / "embeddings/own/small/00000.parquet")
+    assert taken.select(["shard", "row"]).equals(whole.select(["shard", "row"]))
+
+    np.save(project.folder / "small.npy", np.roll(rows, 1, axis=0))
+    said = project.run(target=SMALL, ok=False)
+
+    assert "embeddings of small by own: 32 images" in said
+    assert "Rows are shifted or in another order" in said
+    assert "Traceback" not in said
