@@ -14,9 +14,9 @@ if DEDUPLICATION.asked:
 
 
 for audit, _ in RUN.audits():
-    for rules_file in audit.rules:
+    for rules_file in rules_of(audit):
 
-        include: f"rules/{rules_file}.smk"
+        include: rules_file
 
 
 include: "rules/report.smk"

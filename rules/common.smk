@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from clipaudit.config.audits import rules_of
 from clipaudit.config.embeddings import unchecked
 from clipaudit.config.loading import (
     check_files,
@@ -11,7 +12,7 @@ from clipaudit.config.loading import (
 )
 from clipaudit.config.pictures import left_out
 from clipaudit.errors import ClipauditError
-from clipaudit.reports.wiring import CATALOG_FILES, REPORT_FILES, ReportFiles
+from clipaudit.reports.wiring import ReportFiles
 from clipaudit.runs.start import refuse_excess_of
 from clipaudit.steps.allowance import name_run
 from clipaudit.steps.jobs import cores_of
@@ -42,7 +43,8 @@ config["remote"] = RUN.remote.model_dump(mode="json")
 config["shared_store"] = RUN.shared_store and RUN.shared_store.model_dump()
 config["limits"] = RUN.limits and RUN.limits.model_dump()
 name_run()
-ENVIRONMENT = f"../envs/{RUN.software.environment}.yaml"
+# absolute, for the rules of plug-ins too: a relative one starts at the rule's file
+ENVIRONMENT = f"{workflow.basedir}/envs/{RUN.software.environment}.yaml"
 
 CORPORA = CorpusFiles(RUN, cores=cores_of(workflow))
 MODELS = ModelFiles(CORPORA)

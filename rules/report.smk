@@ -104,7 +104,7 @@ rule catalog:
     resources:
         mem_mb=memory(16),
     params:
-        code=code("catalog", *CATALOG_FILES),
-        code_files=CATALOG_FILES,
+        code=code("catalog", *REPORTS.catalog_files),
+        code_files=REPORTS.catalog_files,
     script:
         "../workflow_scripts/catalog.py"

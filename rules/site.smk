@@ -24,8 +24,8 @@ rule report:
     conda:
         ENVIRONMENT
     params:
-        code=code("report", *REPORT_FILES),
-        code_files=REPORT_FILES,
+        code=code("report", *REPORTS.site_files),
+        code_files=REPORTS.site_files,
         settings=lambda wildcards: RUN.settings_of_results(),  # has braces
     script:
         "../workflow_scripts/report.py"

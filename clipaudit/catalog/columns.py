@@ -11,14 +11,15 @@ import re
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib.resources import files
 from itertools import takewhile
+from pathlib import Path
 
 import duckdb
 
 from clipaudit.catalog.sqltext import identifier, literal
 from clipaudit.catalog.tables import TABLES
-from clipaudit.config.audits import audits
+from clipaudit.config.audits import audits, folder_of, plugged_among
+from clipaudit.config.plugins import package_place
 from clipaudit.steps.reportfiles import report_file
 
 READS = ("columns.tsv",)
@@ -57,7 +58,7 @@ def meaning(view: str, column: str) -> str | None:
     "the sample's shard: its position in the corpus's list of shards, from 0"
     >>> meaning("embeddings", "colour")
     """
-    for pattern, name, comment in _lines():
+    for pattern, name, comment in _lines(*plugged_among([view, column])):
         if fnmatchcase(column, name) and fnmatchcase(view, pattern):
             return comment
     return None
@@ -90,9 +91,10 @@ def _sql(table: str) -> str:
 
 
 @cache
-def _lines() -> tuple[tuple[str, str, str], ...]:
-    folders = [f"clipaudit.{audit.name}.reports" for audit in audits()]
-    found = [files(name).joinpath(READS[0]) for name in (*folders, "clipaudit.catalog")]
-    text = "".join(file.read_text("utf-8") for file in found)
+def _lines(*plugged: str) -> tuple[tuple[str, str, str], ...]:
+    names = (*(audit.name for audit in audits()), *plugged)
+    folders = [package_place(folder_of(name)) / "reports" for name in names]
+    found = [folder / READS[0] for folder in (*folders, Path(__file__).parent)]
+    text = "".join(file.read_text("utf-8") for file in found if file.is_file())
     rows = csv.reader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
     return tuple((view, column, comment) for view, column, comment in rows)

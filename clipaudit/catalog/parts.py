@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from clipaudit.catalog.samples.catalog import Address, SampleCatalog
 from clipaudit.catalog.samples.forms import Beside, Fate, Section
 from clipaudit.catalog.scores import ScoreTable
 from clipaudit.catalog.view_parts import Columns
-from clipaudit.config.audits import audits, said_by
+from clipaudit.config.audits import audits, plugged_among, said_by
 from clipaudit.config.settings import Settings
 from clipaudit.plaindata import Json
 from clipaudit.store.store import Store
@@ -17,7 +16,7 @@ from clipaudit.store.store import Store
 
 @dataclass(frozen=True)
 class AuditPart:
-    """What an audit adds wherever single samples are looked at; all of it, whether it is on or off.
+    """What an audit adds wherever single samples are looked at; ours, whether it is on or off.
 
     queries    the view `audit`: by name, SQL that gives at most one row per sample
                (`clipaudit.catalog.view_parts`), by the columns of the views and the settings
@@ -29,7 +28,8 @@ class AuditPart:
     beside     the samples whose pictures say more beside its own, the nearest first
     scores     the numbers of the samples of some corpora, for exports
 
-    What the columns mean stands beside it, in `columns.tsv`.
+    What the columns mean stands beside it, in `columns.tsv`. The names of a plug-in's queries,
+    columns and fate begin with its own.
     """
 
     queries: Callable[[Columns, Settings | None], Mapping[str, str]]
@@ -42,7 +42,20 @@ class AuditPart:
     beside: Callable[[Fate], Iterable[Beside]] = lambda fate: ()
 
 
-@cache
-def audit_parts() -> tuple[AuditPart, ...]:
-    """Return the parts of all audits, in order."""
-    return tuple(said_by(audit, "reports.samples", "PART") for audit in audits())
+_NOTHING = AuditPart(
+    queries=lambda *_: {},
+    columns="",
+    fate=lambda *_: {},
+    sentences=lambda _: (),
+    sections=lambda _: (),
+    scores=lambda *_: (),
+)
+
+
+def audit_parts(names: Iterable[str]) -> list[AuditPart]:
+    """Return the parts of our audits, then of the plug-ins that some of `names` begin with.
+
+    `names` are those of audits that are on, of views, of tables, or of what a fate holds.
+    """
+    every = audits(plugged_among(names))
+    return [said_by(audit, "reports.samples", "PART", _NOTHING) for audit in every]

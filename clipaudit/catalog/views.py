@@ -129,7 +129,8 @@ def audit_view(columns: Columns, run: Settings | None) -> str | None:
         return None
     steps = {"removed": removed(columns), "repeated": repeated(columns)}
     shown = [_SAMPLE, _MANIFESTS]
-    for part in audit_parts():
+    on = () if run is None else [audit.name for audit, _ in run.audits()]
+    for part in audit_parts(on):
         steps |= part.queries(columns, run)
         shown.append(part.columns)
     steps["dropped"] = dropped(columns)

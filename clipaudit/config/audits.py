@@ -1,16 +1,27 @@
 """The audits, and what the settings have to know of one: its declaration.
 
 An audit is one folder with a module `audit` that declares it. This list is the one place that names
-the folders: all other rooms ask the declarations, and import no module of an audit.
+the folders: all other rooms ask the declarations, and import no module of an audit. Further audits
+are plug-ins. One is imported only where the settings have its section, or where all are asked for.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from clipaudit.config.base import Section
+from clipaudit.config.plugins import (
+    distribution_of,
+    imported,
+    package_place,
+    plugin_entry,
+    registered,
+)
+from clipaudit.errors import ConfigError
 
 if TYPE_CHECKING:
     from clipaudit.config.corpora import Corpus
@@ -19,6 +30,9 @@ if TYPE_CHECKING:
     from clipaudit.config.training import Encoder, Recipe
 
 AUDITS = ("clipaudit.copies", "clipaudit.similarity", "clipaudit.memorization", "clipaudit.parrot")
+
+_NAMES = {folder.rpartition(".")[2]: folder for folder in AUDITS}
+_NAME = re.compile(r"[a-z][a-z0-9]*")  # names of tables are cut at their first underscore
 
 S = TypeVar("S", bound=Section)
 Where = tuple[str, str]  # a setting, such as `parrot.corpora`, and what it names
@@ -50,12 +64,13 @@ class Audit(Generic[S]):
     What else there is to say takes more imports, so it stands in modules of the audit's folder that
     are read when somebody asks (`said_by`): CONTENTS in `reports/contents.py` (see
     `clipaudit.reports.contents`), PART in `reports/samples.py` (`clipaudit.catalog.parts`), LAWS in
-    `laws.py` (`clipaudit.lineage.planning.scaling`), LAYOUTS in `reports/layouts.py`.
+    `laws.py` (`clipaudit.lineage.planning.scaling`), LAYOUTS in `reports/layouts.py`. Only a
+    plug-in may lack PART and LAWS.
     """
 
     name: str  # of its section in the settings; its tables' and figures' names begin with it
     title: str
-    rules: tuple[str, ...]  # the files of rules/ that are included when the audit is on
+    rules: tuple[str, ...]  # files of rules/, of a plug-in's own, included when the audit is on
     question: str  # that it answers
     section: type[S]
     check: Callable[["Settings", S], None]
@@ -77,12 +92,75 @@ class Audit(Generic[S]):
     left_out: Callable[["Settings", S], Iterable[str]] = _nothing  # for want of what is not there
 
 
+def audits(names: Iterable[str] = ()) -> tuple[Audit[Any], ...]:
+    """Return the declarations of our audits, in the order in which people read of them.
+
+    The plug-ins among `names` follow, by name. Raise ConfigError for a name that no audit has, and
+    for a plug-in that cannot be imported or declares no audit of its name.
+    """
+    return (*_own_audits(), *map(_plugged, sorted(set(names) - _NAMES.keys())))
+
+
 @cache
-def audits() -> tuple[Audit[Any], ...]:
-    """Return the declarations of all audits, in the order in which people read of them."""
+def _own_audits() -> tuple[Audit[Any], ...]:
     return tuple(import_module(f"{folder}.audit").AUDIT for folder in AUDITS)
 
 
-def said_by(audit: Audit[Any], module: str, name: str) -> Any:  # noqa: ANN401
-    """Return what a module of an audit's folder calls `name`."""
-    return getattr(import_module(f"clipaudit.{audit.name}.{module}"), name)
+@cache
+def _plugged(name: str) -> Audit[Any]:
+    entry = plugin_entry("audits", name)
+    audit = imported(entry, entry.module, entry.load)
+    found = repr(audit.name) if isinstance(audit, Audit) else type(audit).__name__
+    if found != repr(name) or not _NAME.fullmatch(name) or "." not in entry.module:
+        raise ConfigError(
+            f"{entry.value} of {distribution_of(entry)}: expected an Audit named {name!r}, of "
+            f"small letters and digits, in a module of the audit's folder; found {found} in "
+            f"{entry.module}. Correct the plug-in, or report this to its authors."
+        )
+    return audit  # type: ignore[no-any-return]
+
+
+def plugged_audits() -> list[str]:
+    """Return the names of all plug-ins that are audits, without importing them."""
+    return list(dict.fromkeys(entry.name for entry in registered("audits")))
+
+
+def plugged_among(names: Iterable[str]) -> list[str]:
+    """Return the plug-ins, by name, that some names of tables, views or scripts begin with."""
+    beginnings = {name.partition("_")[0] for name in names}
+    return [name for name in plugged_audits() if name in beginnings and name not in _NAMES]
+
+
+def folder_of(name: str) -> str:
+    """Return the package of the audit that a name, such as a table's, begins with.
+
+    Of a name that no audit has, a package that is not there.
+
+    >>> folder_of("copies_summary")
+    'clipaudit.copies'
+    """
+    audit = name.partition("_")[0]
+    if audit in _NAMES or audit not in plugged_audits():
+        return f"clipaudit.{audit}"
+    return plugin_entry("audits", audit).module.rpartition(".")[0]
+
+
+def rules_of(audit: Audit[Any]) -> list[str]:
+    """Return the files of an audit's rules, as the Snakefile includes them."""
+    folder = Path() if audit.name in _NAMES else package_place(folder_of(audit.name))
+    return [str(folder / "rules" / f"{file}.smk") for file in audit.rules]
+
+
+def said_by(audit: Audit[Any], module: str, name: str, default: object = None) -> Any:  # noqa: ANN401
+    """Return what a module of an audit's folder calls `name`.
+
+    Of a plug-in without such a module, `default` if one is given.
+    """
+    place = f"{folder_of(audit.name)}.{module}"
+    if audit.name in _NAMES:
+        return getattr(import_module(place), name)
+    file = package_place(folder_of(audit.name)).joinpath(*module.split("."))
+    if default is not None and not file.with_suffix(".py").is_file():
+        return default
+    entry = plugin_entry("audits", audit.name)
+    return imported(entry, place, lambda: getattr(import_module(place), name))

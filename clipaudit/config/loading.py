@@ -4,14 +4,15 @@ import difflib
 import json
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from clipaudit.config.settings import Settings, WholeSettings
+from clipaudit.config.audits import plugged_audits
+from clipaudit.config.settings import Settings, whole_settings
 from clipaudit.config.shipped import shipped
 from clipaudit.errors import ConfigError
 from clipaudit.plaindata import Json
@@ -81,10 +82,11 @@ def parse_settings(content: Json) -> Settings:
 
     Raise ConfigError with every fault, a line each.
     """
+    model = whole_settings(content)
     try:
-        settings: Settings = WholeSettings.model_validate(content)
+        settings = model.model_validate(content)
     except ValidationError as error:
-        lines = [_describe(fault) for fault in error.errors()]
+        lines = [_describe(fault, model) for fault in error.errors()]
         raise ConfigError("the settings are wrong:\n  " + "\n  ".join(lines)) from error
     return settings.with_derived()
 
@@ -142,18 +144,27 @@ def _files_brought(run: Settings) -> Iterator[tuple[str, str]]:
             yield f"embeddings.{name}", path
 
 
-def json_schema() -> str:
-    """Return the JSON schema of the settings, as `config/schema.json` holds it."""
-    return json.dumps(WholeSettings.model_json_schema(), indent=2, sort_keys=True) + "\n"
+def json_schema(plugged: Iterable[str] = ()) -> str:
+    """Return the JSON schema of the settings, as `config/schema.json` holds it.
+
+    With the sections of the plug-ins `plugged`, which are audits, it is one for an editor.
+    """
+    schema = whole_settings(plugged).model_json_schema()
+    return json.dumps(schema, indent=2, sort_keys=True) + "\n"
 
 
-def _describe(fault: Any) -> str:  # noqa: ANN401
+def _describe(fault: Any, model: type[Settings]) -> str:  # noqa: ANN401
     """Say one fault of Pydantic's in the user's words."""
     place = [part for part in fault["loc"] if part not in {"glyphs", "digits"}]
     where = ".".join(str(part) for part in place)
     if fault["type"] == "extra_forbidden":
-        guess = difflib.get_close_matches(str(place[-1]), _known_keys(fault["loc"]), n=1)
+        known = _known_keys(fault["loc"], model)
+        if len(fault["loc"]) == 1:
+            known += plugged_audits()
+        guess = difflib.get_close_matches(str(place[-1]), known, n=1)
         hint = f" Did you mean `{guess[0]}`?" if guess else ""
+        if len(fault["loc"]) == 1 and isinstance(fault["input"], dict) and not guess:
+            hint = " If it is the section of an audit, install the distribution that brings it."
         return f"{where} is not a setting.{hint}"
     message = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "missing":
@@ -163,9 +174,9 @@ def _describe(fault: Any) -> str:  # noqa: ANN401
     return f"{where}: {message} (given: {fault['input']!r})"
 
 
-def _known_keys(place: tuple[str | int, ...]) -> list[str]:
+def _known_keys(place: tuple[str | int, ...], model: type[Settings]) -> list[str]:
     """Return the setting names that are known at a place, by walking the models."""
-    level: Any = WholeSettings
+    level: Any = model
     for part in place[:-1]:
         level = _step_into(level, str(part))
     models = [each for each in _alternatives(level) if _is_model(each)]

@@ -1,15 +1,24 @@
 """Plug-ins by name: the entry points of the installed distributions.
 
-Nothing is imported here. A name is looked up where the settings use it, so settings without
-plug-ins cost nothing.
+A name is looked up where the settings use it, so settings without plug-ins import none.
 """
 
+import logging
+import sys
+from collections.abc import Callable
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Literal
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, TypeVar
 
-from clipaudit.errors import ConfigError
+from clipaudit.config.shipped import PACKAGE
+from clipaudit.errors import ClipauditError, ConfigError
 
-Kind = Literal["encoders", "spotters", "annotators"]
+Kind = Literal["encoders", "spotters", "annotators", "audits"]
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 
 def offered(kind: Kind) -> list[EntryPoint]:
@@ -18,7 +27,7 @@ def offered(kind: Kind) -> list[EntryPoint]:
     Raise ConfigError where two distributions give one name: nobody could say which is meant.
     """
     found: dict[str, EntryPoint] = {}
-    for entry in sorted(entry_points(group=f"clipaudit.{kind}"), key=lambda each: each.name):
+    for entry in registered(kind):
         other = found.setdefault(entry.name, entry)
         if other != entry:
             raise ConfigError(
@@ -26,6 +35,17 @@ def offered(kind: Kind) -> list[EntryPoint]:
                 f"offer {entry.name}. Uninstall one of them."
             )
     return list(found.values())
+
+
+def registered(kind: Kind) -> tuple[EntryPoint, ...]:
+    """Return the entry points of a kind, by name; two distributions may give one name."""
+    return _registered(kind, tuple(sys.path))
+
+
+@cache
+def _registered(kind: Kind, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """Look up the entry points once: it takes ten milliseconds each time."""
+    return tuple(sorted(entry_points(group=f"clipaudit.{kind}"), key=lambda each: each.name))
 
 
 def plugin_entry(kind: Kind, name: str) -> EntryPoint:
@@ -44,3 +64,36 @@ def distribution_of(entry: EntryPoint) -> str:
     """Return the name and version of the distribution of an entry point, as `glyphtools 1.0`."""
     assert entry.dist is not None, "importlib.metadata finds entry points in distributions"
     return f"{entry.dist.name} {entry.dist.version}"
+
+
+def imported(entry: EntryPoint, name: str, load: Callable[[], T]) -> T:
+    """Return what importing `name` for a plug-in gives; any error of it becomes a ConfigError."""
+    try:
+        return load()
+    except ClipauditError:
+        raise
+    except Exception as error:
+        _log.info("importing %s failed", name, exc_info=True)
+        raise ConfigError(
+            f"the plug-in {entry.name} ({entry.value} of {distribution_of(entry)}) failed while "
+            f"importing {name}: {type(error).__name__}: {error}. Correct the plug-in, or report "
+            "this to its authors."
+        ) from error
+
+
+def package_place(package: str) -> Path:
+    """Return the folder of a package, such as `colourtools.colours`, without importing it.
+
+    Raise ConfigError where there is none, or no `__init__.py` in the outermost folder.
+    """
+    top, *inner = package.split(".")
+    if top == "clipaudit":
+        return PACKAGE.joinpath(*inner)
+    spec = find_spec(top)
+    for place in map(Path, (spec and spec.submodule_search_locations) or ()):
+        if (place / "__init__.py").is_file() and place.joinpath(*inner).is_dir():
+            return place.joinpath(*inner)
+    raise ConfigError(
+        f"{package}: no such package, or no `__init__.py` in the folder {top}. Install its "
+        "distribution again, or add the file."
+    )

@@ -1,12 +1,12 @@
 """The settings of one run, and the checks across its sections."""
 
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Iterable, Iterator
+from functools import cache, cached_property
 from typing import Any
 
 from pydantic import Field, create_model, model_validator
 
-from clipaudit.config.audits import Audit, S, audits
+from clipaudit.config.audits import Audit, S, audits, plugged_audits
 from clipaudit.config.base import Name, Section
 from clipaudit.config.checks import (
     check_blurred,
@@ -20,11 +20,13 @@ from clipaudit.config.deduplication import Deduplication
 from clipaudit.config.embeddings import GivenEmbeddings, check_embeddings
 from clipaudit.config.manifests import ALL
 from clipaudit.config.pictures import check_pictures
+from clipaudit.config.plugins import distribution_of, plugin_entry
 from clipaudit.config.running import Limits, Remote, Report, SharedStore, Software
 from clipaudit.config.supervised import Classifier, SupervisedRecipe
 from clipaudit.config.training import Architecture, Encoder, Recipe
 from clipaudit.config.worlds import World
 from clipaudit.corpora.parts import expand_shards, part_name, parts
+from clipaudit.errors import ConfigError
 from clipaudit.remote.urls import is_url
 
 
@@ -204,20 +206,48 @@ class Settings(Section):
 
     def audits(self) -> Iterator[tuple[Audit[Any], Any]]:
         """Yield the audits that are on, each with its section."""
-        for audit in audits():
+        for audit in self.known_audits():
             section = getattr(self, audit.name, None)
             if section is not None:
                 yield audit, section
+
+    @classmethod
+    def known_audits(cls) -> tuple[Audit[Any], ...]:
+        """Return the audits that these settings may have a section of, on or off."""
+        return audits(cls.model_fields.keys() - Settings.model_fields.keys())
 
     def section(self, kind: type[S]) -> S | None:
         """Return the section of an audit, by the class of its settings; None when it is off."""
         return next((each for _, each in self.audits() if isinstance(each, kind)), None)
 
 
-_SECTIONS: dict[str, Any] = {
-    audit.name: (audit.section | None, Field(None, description=f"{audit.title}; off when absent"))
-    for audit in audits()
-}
-WholeSettings = create_model(
-    "WholeSettings", __base__=Settings, __doc__=Settings.__doc__, **_SECTIONS
-)
+@cache
+def _with_sections(plugged: frozenset[str]) -> type[Settings]:
+    sections: dict[str, Any] = {
+        audit.name: (
+            audit.section | None,
+            Field(None, description=f"{audit.title}; off when absent"),
+        )
+        for audit in audits(plugged)
+    }
+    return create_model("WholeSettings", __base__=Settings, __doc__=Settings.__doc__, **sections)
+
+
+WholeSettings = _with_sections(frozenset())
+
+
+def whole_settings(names: Iterable[str]) -> type[Settings]:
+    """Return the model of all sections: ours, and those of the plug-ins that are audits of `names`.
+
+    Raise ConfigError for a plug-in that bears a name of ours, and as `audits` does.
+    """
+    plugged = frozenset(plugged_audits()).intersection(names)
+    for name in sorted(plugged):
+        if name in WholeSettings.model_fields or hasattr(Settings, name):
+            entry = plugin_entry("audits", name)
+            raise ConfigError(
+                f"{entry.value} of {distribution_of(entry)}: an audit named {name!r}, which is a "
+                "name of clipaudit's own settings. Uninstall that distribution, or ask its authors "
+                "for another name."
+            )
+    return _with_sections(plugged)

@@ -162,9 +162,8 @@ def score_tables(results: Path, store: Store, corpora: Sequence[str]) -> list[Sc
     By audit, stage, then encoder; no two scores share a name. StoreError where an object that a
     pointer names is missing or altered.
     """
-    return _distinct(
-        [table for part in audit_parts() for table in part.scores(results, store, corpora)]
-    )
+    parts = audit_parts(path.stem for path in (results / "tables").glob("*.json"))
+    return _distinct([table for part in parts for table in part.scores(results, store, corpora)])
 
 
 def _distinct(tables: Sequence[ScoreTable]) -> list[ScoreTable]:

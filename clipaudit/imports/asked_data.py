@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from clipaudit.config.audits import AskedData, audits
+from clipaudit.config.audits import AskedData, audits, plugged_audits
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.corpora.captions import json_object
 from clipaudit.corpora.parts import expand_shards
@@ -109,7 +109,7 @@ def settings_text(
     )
     models = {} if encoder is None else encoder_sections(encoder)
     blocks = ["results: results\nstore: store\n", block_text({"corpora": dict(corpora), **models})]
-    for audit in audits():
+    for audit in audits(plugged_audits()):
         section = audit.of_data(asked)
         if section is not None:
             blocks.append(f"# {audit.question}\n{block_text({audit.name: section})}")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from clipaudit.config.audits import Audit, audits, said_by
+from clipaudit.config.audits import Audit, said_by
 from clipaudit.config.settings import Settings
 from clipaudit.reports.answers import Answer, Tables
 from clipaudit.reports.specification import Gallery, ReportFigure, ReportTable
@@ -49,7 +49,7 @@ def contents(audit: Audit[Any]) -> Contents:
 
 def sample_numbers(run: Settings, corpora: Sequence[str]) -> SampleNumbers:
     """Return what all audits know of each sample of some corpora."""
-    found = [contents(audit).sample_numbers(run, corpora) for audit in audits()]
+    found = [contents(audit).sample_numbers(run, corpora) for audit in run.known_audits()]
     return SampleNumbers(
         {view: named for each in found for view, named in each.inputs.items()},
         [quantity for each in found for quantity in each.quantities],

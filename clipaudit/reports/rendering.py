@@ -15,6 +15,7 @@ from importlib import import_module
 import pyarrow as pa
 
 from clipaudit import plaintext
+from clipaudit.config.audits import folder_of
 from clipaudit.reports.layouts import DASH, MISSING, Layout, Listing
 
 _LATEX = str.maketrans(
@@ -53,7 +54,7 @@ def layouts(table: str) -> Mapping[str, Layout | Listing]:
     >>> layouts("similarity_table1")["similarity_table1"].corner
     'Dataset'
     """
-    module = f"clipaudit.{table.partition('_')[0]}.reports.layouts"
+    module = f"{folder_of(table)}.reports.layouts"
     found: Mapping[str, Layout | Listing] = import_module(module).LAYOUTS
     return found
 

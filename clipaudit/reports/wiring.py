@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
+from typing import Any, Literal
 
-from clipaudit.config.audits import audits
-from clipaudit.config.shipped import PACKAGE
+from clipaudit.config.audits import Audit, folder_of
+from clipaudit.config.plugins import package_place
 from clipaudit.reports.contents import contents
 from clipaudit.reports.specification import Gallery, ReportFigure, ReportTable
 from clipaudit.steps import paths
+from clipaudit.steps.reportfiles import report_file
 from clipaudit.steps.workflow import code
 from clipaudit.wiring.corpora import CorpusFiles
 from clipaudit.wiring.wildcards import Paths, Wildcards
@@ -42,6 +43,10 @@ class ReportFiles:
         # what no table reads, but the catalog shall have
         self.unread_pointers = self._results(unread)
 
+        # code that the catalog and the report import by name, and its data
+        known = self.run.known_audits()
+        self.catalog_files, self.site_files = catalog_files(known), site_files(known)
+
     def galleries(self, audit: str) -> Mapping[str, Gallery]:
         """Return the galleries of an audit that is on."""
         every = self._galleries.items()
@@ -71,8 +76,7 @@ class ReportFiles:
 
     def layout(self, wildcards: Wildcards) -> Paths:
         """Return the code that says how a table looks: its entry of its audit's layouts."""
-        audit = wildcards.table.partition("_")[0]
-        return [f"clipaudit/{audit}/reports/layouts.py::{wildcards.table}"]
+        return [f"{_reports(wildcards.table)}/layouts.py::{wildcards.table}"]
 
     def layout_code(self, wildcards: Wildcards) -> str:
         """Return the digest of the code that draws a table."""
@@ -111,27 +115,41 @@ class ReportFiles:
         return [self.corpora.result(path) for path in named]
 
 
-def audit_files(*names: str) -> Paths:
-    """Return some files of every audit's reports: code that is imported by name, and its data."""
-    return [f"clipaudit/{audit.name}/reports/{name}" for audit in audits() for name in names]
+def catalog_files(of: Iterable[Audit[Any]]) -> Paths:
+    """Return the files of some audits' reports that the catalog reads or imports by name."""
+    return _audit_files(of, "samples.py", "columns.tsv")
 
 
-CATALOG_FILES = audit_files("samples.py", "columns.tsv")
-REPORT_FILES = [*CATALOG_FILES, *audit_files("contents.py", "layouts.py")]
+def site_files(of: Iterable[Audit[Any]]) -> Paths:
+    """Return those that the report does, the catalog's among them."""
+    of = list(of)
+    return [*catalog_files(of), *_audit_files(of, "contents.py", "layouts.py")]
+
+
+def _audit_files(of: Iterable[Audit[Any]], *names: str) -> Paths:
+    return [
+        f"{_reports(audit.name)}/{name}"
+        for audit in of
+        for name in names
+        if (package_place(folder_of(audit.name)) / "reports" / name).is_file()
+    ]
 
 
 def table_files(sql: str, table: str) -> Paths:
     """Return what makes a table beside code that is imported, each as `clipaudit/...`.
 
     Its SQL, the columns of views that may be empty, and its published values where its paper has
-    some.
+    some; of a plug-in's table each begins with the plug-in's package.
     """
-    audit = sql.partition("_")[0]
-    published = Path("clipaudit", audit, "reports", "published", f"{table}.csv")
-    files = [Path(sql_file(sql)), Path(sql_file(f"{audit}_empty_views")), published]
-    return [str(path) for path in files if (PACKAGE.parent / path).exists()]
+    named: list[tuple[Literal["sql", "published"], str]] = [
+        ("sql", f"{sql}.sql"),
+        ("sql", f"{sql.partition('_')[0]}_empty_views.sql"),
+        ("published", f"{table}.csv"),
+    ]
+    there = ((kind, name) for kind, name in named if report_file(kind, name).is_file())
+    return [f"{_reports(sql)}/{kind}/{name}" for kind, name in there]
 
 
-def sql_file(name: str) -> str:
-    """Return the file of a table's SQL, as `clipaudit/...`."""
-    return f"clipaudit/{name.partition('_')[0]}/reports/sql/{name}.sql"
+def _reports(name: str) -> str:
+    """Return the folder of the reports of the audit that a name begins with, from its package."""
+    return f"{folder_of(name).replace('.', '/')}/reports"

@@ -21,10 +21,10 @@ class Answered:
 
 
 def answers(tables: Tables, enabled: Sequence[str]) -> list[Answered]:
-    """Return the answers of all audits in order, those not enabled too."""
+    """Return the answers of all audits in order, those of ours not enabled too."""
     return [
         Answered(audit.name, audit.question, True, contents(audit).answer(tables))
         if audit.name in enabled
         else Answered(audit.name, audit.question, False, _DID_NOT_RUN)
-        for audit in audits()
+        for audit in audits(enabled)
     ]

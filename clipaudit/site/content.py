@@ -193,10 +193,10 @@ def reading_order(names: Sequence[str]) -> list[str]:
 
     order = [audit.name for audit in audits()]
 
-    def key(name: str) -> tuple[int, float, str]:
+    def key(name: str) -> tuple[int, str, float, str]:
         audit = audit_of(name)
         position = order.index(audit) if audit in order else len(order)
         number = re.search(r"_(?:table|fig)(\d+)", name)
-        return position, float(number[1]) if number else math.inf, name
+        return position, audit, float(number[1]) if number else math.inf, name
 
     return sorted(names, key=key)

@@ -7,6 +7,9 @@ of the tree is our own: `ast.dump` differs between Python versions. Plumbing car
 does not make them; it is listed in PLUMBING and left out, but for the module that writes Parquet,
 which is part of every digest.
 
+Of an audit that is a plug-in, the modules of its own package count as those of clipaudit do, and so
+do the name and version of its distribution.
+
 Of a module that is named `layouts.py::similarity_table1` one entry of its dictionary LAYOUTS counts
 and all that is not in the dictionary: whoever edits another entry draws nothing of this one again.
 """
@@ -14,11 +17,15 @@ and all that is not in the dictionary: whoever edits another entry draws nothing
 import ast
 import hashlib
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import resolve_name
 from pathlib import Path
 
+from clipaudit.config.audits import folder_of, plugged_among
+from clipaudit.config.plugins import package_place, registered
 from clipaudit.config.shipped import PACKAGE, workflow_folder
 from clipaudit.errors import ConfigError
 from clipaudit.steps.codememo import MEMO, CodeMemo, Remembered
@@ -43,9 +50,15 @@ WRITERS = {"clipaudit.store.parquet"}  # of plumbing, what makes the bytes of ev
 
 
 def rule_sources(script: str, extra_files: Iterable[str] = ()) -> tuple[Path, list[Path]]:
-    """Return the file of a workflow script, and those that a rule names as `clipaudit/...`."""
-    path = workflow_folder() / "workflow_scripts" / f"{script}.py"
-    return path, [PACKAGE.parent / file for file in extra_files]
+    """Return the file of a workflow script, and those that a rule names as `clipaudit/...`.
+
+    A script that we do not have is of the plug-in that its name begins with, if there is one.
+    """
+    inside = Path("workflow_scripts", f"{script}.py")
+    path = workflow_folder() / inside
+    if not path.is_file() and plugged_among([script]):
+        path = package_place(folder_of(script)) / inside
+    return path, [package_place(file.partition("/")[0]).parent / file for file in extra_files]
 
 
 def code_digest(script: Path, extra_files: Iterable[Path] = ()) -> str:
@@ -64,6 +77,8 @@ def code_parts(script: Path, extra_files: Iterable[Path] = ()) -> dict[str, str]
     """Return what `code_digest` digests: the digest of each script, module and file, by name."""
     parts = {f"script {script.name}": _read(script).digest}
     extra_files = list(extra_files)
+    for package in {each.name for each in map(_plugged_package, [script, *extra_files]) if each}:
+        parts |= _distributions(package)
     modules = [_module_and_entry(file) for file in extra_files if is_module(file)]
     whole = {_module_name(path) for path, entry in modules if not entry}
     named = set().union(*map(_reachable, [script, *(path for path, _ in modules)])) | whole
@@ -120,13 +135,19 @@ def _entry_digest(path: Path, entry: str) -> str:
 
 def _file_part(path: Path) -> str:
     """Return what a file is called: by its place in the package, since audits name theirs alike."""
+    package = _plugged_package(path)
+    if package is not None:
+        return f"file {path.relative_to(package.parent).as_posix()}"
     parts = path.parts
     inside = parts[len(parts) - parts[::-1].index("clipaudit") :] if "clipaudit" in parts else parts
     return f"file {'/'.join(inside)}"
 
 
 def _module_name(path: Path) -> str:
-    """Return the name of a module of clipaudit by its file."""
+    """Return the name of a module by its file."""
+    package = _plugged_package(path)
+    if package is not None:
+        return ".".join(path.with_suffix("").relative_to(package.parent).parts)
     parts = path.with_suffix("").parts
     start = len(parts) - 1 - parts[::-1].index("clipaudit")
     return ".".join(parts[start:])
@@ -141,22 +162,49 @@ def _is_plumbing(name: str) -> bool:
 @cache
 def _reachable(script: Path) -> set[str]:
     """Walk the imports from `script`; plumbing is neither counted nor entered."""
+    package = _plugged_package(script)
+    roots = {"clipaudit"} if package is None else {"clipaudit", package.name}
     found: set[str] = set()
-    waiting = [*_read(script).modules, *WRITERS]
+    waiting = [*_imported(script, _module_name(script) if package else ""), *WRITERS]
     while waiting:
         name = waiting.pop()
-        path = _module_file(name)
+        path = _module_file(name) if name.partition(".")[0] in roots else None
         if name in found or path is None or _is_plumbing(name):
             continue
         found.add(name)
-        waiting.extend(_read(path).modules)
+        waiting.extend(_imported(path, name))
+        if name.partition(".")[0] != "clipaudit":  # whose packages hold no code
+            waiting.append(name.rpartition(".")[0])
     return found
+
+
+def _imported(path: Path, name: str) -> list[str]:
+    """Return the modules that a file of code imports; `name` is its own, for relative imports."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    modules = _read(path).modules
+    return [resolve_name(each, package) if each[0] == "." else each for each in modules]
+
+
+@cache
+def _plugged_package(path: Path) -> Path | None:
+    """Return the folder of the outermost package that a plug-in's file lies in; None for ours."""
+    if path.is_relative_to(PACKAGE):
+        return None
+    around = [folder for folder in path.parents if (folder / "__init__.py").is_file()]
+    return around[-1] if around and around[-1].name else None
+
+
+def _distributions(package: str) -> dict[str, str]:
+    """Return the versions of the distributions whose audits lie in a package."""
+    found = (each.dist for each in registered("audits") if each.module.split(".")[0] == package)
+    return {f"distribution {dist.name}": dist.version for dist in found if dist is not None}
 
 
 @cache
 def _module_file(name: str) -> Path | None:
-    """Return the file of a clipaudit module or package, or None when `name` is not a module."""
-    base = PACKAGE.joinpath(*name.split(".")[1:])
+    """Return the file of a module or package, or None when `name` is not a module."""
+    top, *inner = name.split(".")
+    base = (PACKAGE if top == "clipaudit" else package_place(top)).joinpath(*inner)
     for path in (base.with_suffix(".py"), base / "__init__.py"):
         if path.is_file():
             return path
@@ -168,7 +216,7 @@ class _Code:
     """What counts of a file of code. Its syntax tree is dropped: all of them are 50 MB."""
 
     digest: str
-    modules: Sequence[str]  # of clipaudit, named in import statements anywhere in it
+    modules: Sequence[str]  # named in import statements anywhere in it, relative ones with dots
     files: Sequence[Path]  # that its READS tuple names, relative to its folder
     entries: Mapping[str, str]  # of its dictionary LAYOUTS: the digest of each and of all around
 
@@ -214,9 +262,10 @@ def _entries(tree: ast.Module) -> dict[str, str]:
     entries: dict[str, ast.expr] = {}
     for node in tree.body:
         match node:
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.Dict() as found) if (
-                name == _ENTRIES
-            ):
+            case (
+                ast.AnnAssign(target=ast.Name(id=name), value=ast.Dict() as found)
+                | ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict() as found)
+            ) if name == _ENTRIES:
                 for key, value in zip(found.keys, found.values, strict=True):
                     entries[ast.literal_eval(key) if key else ""] = value
                 found.keys, found.values = [], []
@@ -232,9 +281,11 @@ def _modules(imports: Sequence[ast.Import | ast.ImportFrom]) -> list[str]:
     for node in imports:
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
-        elif node.module and node.level == 0:
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return [name for name in names if name.partition(".")[0] == "clipaudit"]
+        else:
+            module = "." * node.level + (node.module or "")
+            inside = f"{module}." if node.module else module
+            names += [module, *(f"{inside}{alias.name}" for alias in node.names)]
+    return [name for name in names if name.partition(".")[0] not in sys.stdlib_module_names]
 
 
 def _reads(tree: ast.Module) -> Sequence[str]:

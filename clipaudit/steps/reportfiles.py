@@ -1,14 +1,16 @@
 """Where an audit's SQL and published numbers stand: beside the code of its reports."""
 
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Literal
 
+from clipaudit.config.audits import folder_of
+from clipaudit.config.plugins import package_place
 
-def report_file(kind: Literal["sql", "published"], name: str) -> Traversable:
+
+def report_file(kind: Literal["sql", "published"], name: str) -> Path:
     """Return a file of the reports of the audit that its name begins with; it may not exist.
 
     >>> report_file("sql", "similarity_table1.sql").is_file()
     True
     """
-    return files("clipaudit").joinpath(name.partition("_")[0], "reports", kind, name)
+    return package_place(folder_of(name)) / "reports" / kind / name

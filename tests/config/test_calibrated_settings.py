@@ -29,7 +29,7 @@ def calibrating(monkeypatch):
 
     def declare(*encoders):
         every = [replace(each, calibrated_encoders=lambda _: encoders) for each in audits()]
-        monkeypatch.setattr(settings_module, "audits", lambda: tuple(every))
+        monkeypatch.setattr(settings_module, "audits", lambda *_: tuple(every))
 
     return declare
 

@@ -5,7 +5,7 @@ import pytest
 
 from clipaudit.config.audits import audits, said_by
 from clipaudit.config.loading import parse_settings, read_settings
-from clipaudit.reports.wiring import REPORT_FILES, ReportFiles
+from clipaudit.reports.wiring import ReportFiles, site_files
 from clipaudit.steps.codedigest import code_parts, rule_sources
 from clipaudit.wiring.corpora import CorpusFiles
 
@@ -37,7 +37,7 @@ def test_published_values_stand_beside_the_sql_where_there_are_some(files):
 @pytest.mark.parametrize("audit", ["similarity", "memorization", "parrot"])
 @pytest.mark.parametrize("module", ["answer", "contents", "layouts", "samples"])
 def test_what_the_report_imports_by_name_counts_as_its_code(audit, module):
-    parts = code_parts(*rule_sources("report", REPORT_FILES))
+    parts = code_parts(*rule_sources("report", site_files(audits())))
 
     assert f"module clipaudit.{audit}.reports.{module}" in parts
 

@@ -1,12 +1,14 @@
 import ast
+import sys
 import textwrap
 from pathlib import Path
 
 import pytest
+from examplepackage import register
 
 from clipaudit.errors import ConfigError
 from clipaudit.steps import codedigest
-from clipaudit.steps.codedigest import code_digest, code_parts
+from clipaudit.steps.codedigest import code_digest, code_parts, rule_sources
 
 
 @pytest.fixture
@@ -48,6 +50,7 @@ def forget():
         codedigest._memo,
         codedigest._file_digest,
         codedigest._reachable,
+        codedigest._plugged_package,
         codedigest._module_file,
     ):
         cached.cache_clear()
@@ -216,3 +219,47 @@ def test_an_audits_settings_are_no_code_for_their_values_are_in_the_key(package)
     (package[0] / "similarity/settings.py").write_text("X = 2\n")
 
     assert digest(package) == before
+
+
+@pytest.fixture
+def plugged(tmp_path, monkeypatch):
+    """A function: the parts of the digest of a script in a package of a name, installed anew."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def parts(folder, **changed):
+        files = {
+            "__init__.py": "",
+            "unused.py": "X = 1\n",
+            "audit.py": "",
+            "mean.py": "from .ties import first\nfrom clipaudit.corpora import parts\n",
+            "ties.py": "def first(x):\n    return x[0]\n",
+            "workflow_scripts/tinted_mean.py": "from tintedtools.mean import first\nimport os\n",
+        }
+        root = tmp_path / folder / "tintedtools"
+        (root / "workflow_scripts").mkdir(parents=True)
+        for name, text in files.items():
+            (root / name).write_text(changed.get(Path(name).stem, text))
+        points = {"clipaudit.audits": {"tinted": "tintedtools.audit:AUDIT"}}
+        register(root.parent, name="tinted", version="3.1", **{"entry-points": points})
+        monkeypatch.setattr("sys.path", [str(root.parent), *sys.path])
+        forget()
+        return code_parts(*rule_sources("tinted_mean", ["tintedtools/audit.py"]))
+
+    yield parts
+    forget()
+
+
+def test_of_a_plugins_audit_its_modules_and_its_version_count(plugged):
+    parts = plugged("here")
+
+    assert {"script tinted_mean.py", "module tintedtools.mean", "module tintedtools.ties"} < set(
+        parts
+    )
+    assert {"module tintedtools.audit", "module clipaudit.corpora.parts"} < set(parts)
+    assert "module tintedtools.unused" not in parts
+    assert parts["distribution tinted"] == "3.1"
+
+
+def test_where_a_plugins_audit_lies_does_not_matter(plugged):
+    assert plugged("here") == plugged("there")
+    assert plugged("elsewhere", ties="def first(x):\n    return x[1]\n") != plugged("afar")

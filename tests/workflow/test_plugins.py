@@ -8,6 +8,8 @@ import pytest
 from examplepackage import install
 from microproject import Project, copy_project
 
+COLOURS = "config/micro_colours.yaml"
+ONE_AUDIT = "extends: config/micro_copies.yaml\ncopies:\ncolours: {corpora: [web, val]}\n"
 NEIGHBORS = "results_micro/neighbors/colours/small.json"
 SHADES = "parrot:\n  spotting: {spotter: shades, options: {word: bright}}\n"
 LIGHTS = "annotator: lights"
@@ -31,6 +33,23 @@ def finished(tmp_path_factory):
     project.edit("config/micro.yaml", "  encoder: own\n", "  encoder: colours\n")
     project.run(target=NEIGHBORS)
     return project
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory):
+    """A project with the report of the package's audit; for reading only."""
+    project = WithPackage(copy_project(tmp_path_factory.mktemp("audited")).folder)
+    install(project.folder / "site")
+    (project.folder / COLOURS).write_text(ONE_AUDIT)
+    project.run(config=COLOURS, target="all_tables report")
+    return project
+
+
+@pytest.fixture
+def audit(audited, tmp_path):
+    """A copy of it, for a test to change."""
+    shutil.copytree(audited.folder, tmp_path / "audit", symlinks=True)
+    return WithPackage(tmp_path / "audit")
 
 
 @pytest.fixture
@@ -129,3 +148,75 @@ def test_another_version_spots_and_annotates_again(project, settings, old, new, 
     project.run(**asked)
 
     assert project.computed_steps(before) == [step]
+
+
+def test_an_audit_of_another_package_has_its_table_with_intervals(audited):
+    rows = pq.read_table(audited.results / "tables/colours_summary.parquet").to_pylist()
+
+    assert [(row["corpus_title"], row["images"]) for row in rows] == [("web", 192), ("val", 24)]
+    assert all(0 < row["mean_low"] < row["mean"] < row["mean_high"] < 1 for row in rows)
+
+
+def test_its_answer_is_on_the_first_page_and_in_the_terminal(audited):
+    program = (
+        "from pathlib import Path; from clipaudit.config.loading import *; "
+        "from clipaudit.site.told import *; "
+        f"print(*told_lines(read_told(parse_settings(read_settings(Path('{COLOURS}'))))))"
+    )
+
+    for shown in (
+        audited.python("-c", program),
+        (audited.results / "report/index.html").read_text(),
+    ):
+        assert "web: mean brightness" in shown
+    assert "colours" in shown
+
+
+def test_a_second_run_of_it_has_nothing_to_do(audited):
+    assert "Nothing to be done" in audited.run(config=COLOURS, target="all_tables report")
+    planned = audited.clipaudit("plan", "--configfile", COLOURS, "all_tables")
+    assert planned == "up to date: 14 jobs\n"
+
+
+def test_an_edited_script_of_it_runs_its_jobs_again_alone(audit):
+    before = audit.computed()
+    script = "site/colourtools/colours/workflow_scripts/colours_brightness.py"
+    audit.edit(script, "strict=True", "strict=False")
+
+    audit.run(config=COLOURS, target="all_tables")
+
+    assert audit.computed_steps(before) == ["colours_brightness"] * 3
+
+
+def test_another_version_of_it_runs_all_its_jobs_again_and_no_other(audit):
+    before = audit.computed()
+    install(audit.folder / "site", version="1.1")
+
+    audit.run(config=COLOURS, target="all_tables")
+
+    again = ["colours_brightness"] * 3 + ["draw_table", "report_table"]
+    assert audit.computed_steps(before) == again
+
+
+def test_why_walks_from_its_table_to_the_shards(audited):
+    folders = ("--results", "results_micro", "--store", "store_micro")
+    told = audited.clipaudit("why", "colours_summary", "--where", "corpus_title = 'val'", *folders)
+
+    assert "colours_brightness" in told
+    assert "data/micro_copies/val/00000.tar" in told
+    assert "data/micro_copies/web" not in told
+
+
+def test_a_samples_fate_has_what_it_knows(audited):
+    told = audited.clipaudit("sample", "val", "0:0", "--results", "results_micro")
+
+    assert "Its brightness is 0." in told
+
+
+def test_without_the_package_the_section_is_one_message(audit):
+    shutil.rmtree(audit.folder / "site")
+
+    output = audit.run(config=COLOURS, target="all_tables", ok=False)
+
+    assert "colours is not a setting. If it is the section of an audit, install" in output
+    assert "Traceback" not in output

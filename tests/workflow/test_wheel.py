@@ -17,11 +17,12 @@ SETTINGS = ROOT / "config/micro_copies.yaml"
 DIGESTS = """
 import json
 from clipaudit.config.shipped import workflow_folder
-from clipaudit.reports.wiring import REPORT_FILES
+from clipaudit.config.audits import audits
+from clipaudit.reports.wiring import site_files
 from clipaudit.steps.workflow import code
 
 scripts = sorted(workflow_folder().glob("workflow_scripts/*.py"))
-print(json.dumps({script.stem: code(script.stem, *REPORT_FILES) for script in scripts}))
+print(json.dumps({script.stem: code(script.stem, *site_files(audits())) for script in scripts}))
 """
 
 

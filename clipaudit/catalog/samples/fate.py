@@ -36,6 +36,7 @@ def sample_fate(connection: duckdb.DuckDBPyConnection, corpus: str, name: str) -
     - `text`: spans with polygons, and words and rates by tokenization; null: it was not read
     - `scores`: by encoder the caption's score, raw and with text erased, rsa, rsc
     - `clusters`: by encoder its cluster and that cluster's group
+    - what plug-ins that are audits know of it, under names that begin with theirs
 
     Lists are sorted; what is unknown is null or an empty list. Raises InputError for a corpus or a
     name that is not there, with the nearest, and for one that several samples have, with these.
@@ -53,7 +54,7 @@ def fate_at(catalog: SampleCatalog, address: Address) -> dict[str, Any]:
         "duplicates": [_duplicates(catalog, address, row) for row in of("duplicates")],
         "manifests": _manifests(of("manifests")),
     }
-    for part in audit_parts():
+    for part in audit_parts(catalog.columns):
         found |= part.fate(catalog, address)
     return found
 

@@ -140,7 +140,7 @@ def _figure(fate: Fate, picture: str | None, hidden: str) -> Iterator[str]:
     yield '<figure><div class="picture">'
     yield f'<img src="{escape(picture)}" width="{width}" height="{height}" alt="{caption}">'
     yield f'<svg viewBox="0 0 {width} {height}" preserveAspectRatio="none" aria-hidden="true">'
-    for part in audit_parts():
+    for part in audit_parts(fate):
         yield from part.shapes(fate)
     yield f"</svg></div><figcaption>{caption}</figcaption></figure>"
 

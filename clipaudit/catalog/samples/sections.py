@@ -49,14 +49,14 @@ def sentences(fate: Fate) -> list[str]:
     if fate["manifests"]:
         kept = sum(row["kept"] for row in fate["manifests"])
         found.append(f"Kept by {kept} of {len(fate['manifests'])} manifests.")
-    for part in audit_parts():
+    for part in audit_parts(fate):
         found += part.sentences(fate)
     return found or ["No audit looked at it."]
 
 
 def shown_beside(fate: Fate) -> list[Beside]:
     """Return the samples whose pictures are shown beside a sample's: the first six."""
-    found = [each for part in audit_parts() for each in part.beside(fate)]
+    found = [each for part in audit_parts(fate) for each in part.beside(fate)]
     return found[:SHOWN_BESIDE]
 
 
@@ -75,7 +75,7 @@ def sections(fate: Fate) -> list[Section]:
             [(row["manifest"], row["kind"], "yes" if row["kept"] else "no", why_not(row))
              for row in fate["manifests"]],
         ),
-        *(each for part in audit_parts() for each in part.sections(fate)),
+        *(each for part in audit_parts(fate) for each in part.sections(fate)),
     ]  # fmt: skip
     return [each for each in made if each.rows]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from math import prod
 
-from clipaudit.config.audits import audits, said_by
+from clipaudit.config.audits import audits, plugged_among, said_by
 from clipaudit.plaindata import Json
 
 EMBEDDING_INPUTS = ("embeddings", "train", "captions", "clustered")  # that hold embeddings
@@ -214,6 +214,17 @@ def laws() -> Mapping[str, Law]:
     return found
 
 
+@cache
+def _plugged_laws(plugged: str) -> Mapping[str, Law]:
+    (*_, audit) = audits([plugged])
+    found: Mapping[str, Law] = said_by(audit, "laws", "LAWS", {})
+    return found
+
+
 def law_of(script: str) -> Law:
     """Return the law of a workflow script."""
-    return laws().get(script, ALL_ROWS)
+    found = laws().get(script)
+    if found is None:
+        for plugged in plugged_among([script]):
+            found = _plugged_laws(plugged).get(script)
+    return found or ALL_ROWS
