@@ -219,4 +219,5 @@ def _next_step(pair: GivenPair) -> str:
 
 
 def _unit(rows: Float64[np.ndarray, "n d"]) -> Float64[np.ndarray, "n d"]:
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    unit: Float64[np.ndarray, "n d"] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit
