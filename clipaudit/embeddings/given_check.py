@@ -176,8 +176,8 @@ class _Comparison:
             found += f"; {far.sum()} have rows of other images, or changed since"
         if far.any() or np.median(off) > SAME:
             logger.warning(
-                "%s. Small differences come from another precision or preparation of images: test "
-                "sets embedded here are a little off. To avoid it, give embeddings of both.",
+                "%s. Small differences may come from another precision or preparation of images: "
+                "test sets embedded here are a little off. To avoid it, give embeddings of both.",
                 found,
             )
         else:
