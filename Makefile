@@ -109,9 +109,11 @@ img2dataset: .uv/img2dataset/.synced
 test-slow: .venv/.synced .uv/moto/.synced img2dataset
 	$(BIN)/pytest -m "slow and not browser"
 
-# Exports, loaded by Hugging Face's datasets and by mlcroissant; skipped where these were not made.
+# Exports, loaded by Hugging Face's datasets and by mlcroissant, and Parquet that datasets wrote;
+# skipped where these were not made.
 test-readers: .venv/.synced .uv/readers/.synced
-	$(BIN)/pytest tests/exports/test_readers.py
+	$(BIN)/pytest tests/exports/test_readers.py tests/imports/test_files_of_datasets.py \
+	  tests/workflow/test_audit_of_data.py::test_files_that_datasets_wrote_give_the_truth
 
 # Needs Chromium: apt-get install chromium, or CHROMIUM=/its/path
 test-browser: .venv/.synced

@@ -28,8 +28,8 @@ _ENDINGS = ((b"\x89PNG", "png"), (b"RIFF", "webp"))  # a JPEG otherwise: names m
 def table_samples(path: Path, wanted: Callable[[int], bool] | None) -> Iterator[RawSample]:
     """Yield the samples of a Parquet file in order, ROWS at a time in memory.
 
-    A row group that cannot be read gives faulty rows. Raise InputError for what is no Parquet, and
-    for a file without one column of images.
+    A row group that cannot be read gives faulty rows. Raise InputError for what is no Parquet, for
+    a file without one column of images, and for one that has rows, but only paths of images.
     """
     opened, _ = open_shard(path)
     with opened:
@@ -40,6 +40,12 @@ def table_samples(path: Path, wanted: Callable[[int], bool] | None) -> Iterator[
                 f"{path}: cannot be read as Parquet: {_first_line(error)}. Fetch it again."
             ) from error
         image = image_column(file.schema_arrow, path)
+        if _only_paths(file.metadata, image):
+            raise InputError(
+                f"{path}: no image is stored in column {plain(image)}, only paths of images. Embed "
+                "them before to_parquet, as push_to_hub does: dataset.with_format('arrow').map("
+                "datasets.table.embed_table_storage, batched=True). Or name the folder of images."
+            )
         columns = [image, *_json_columns(file.schema_arrow, image)]
         start = 0
         for group in range(file.num_row_groups):
@@ -92,6 +98,17 @@ def _holds_bytes(field: pa.Field) -> bool:
 def _is_bytes(kind: pa.DataType) -> bool:
     return bool(
         pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
+    )
+
+
+def _only_paths(metadata: pq.FileMetaData, image: str) -> bool:
+    """Whether each row has null for its image's bytes, as the footer counts them."""
+    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+    parts = (group.column(number) for group in groups for number in range(group.num_columns))
+    told = [part.statistics for part in parts if part.path_in_schema == f"{image}.bytes"]
+    return bool(told) and all(
+        held is not None and held.has_null_count and held.num_values == 0 < held.null_count
+        for held in told
     )
 
 

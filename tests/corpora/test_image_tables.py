@@ -87,6 +87,19 @@ def test_a_file_without_one_column_of_images_is_refused(tmp_path, columns, messa
         list(raw_samples(path))
 
 
+def test_a_file_of_paths_alone_is_refused_and_one_with_an_image_is_read(tmp_path):
+    paths = [{"bytes": None, "path": f"{number}.png"} for number in range(5)]
+    links = pa.array(paths, IMAGES.type)
+    mixed = pa.concat_arrays([links[:4], IMAGES[4:]])
+
+    with pytest.raises(InputError, match=r"0\.parquet: no image is stored in column image, only"):
+        indexed(write(tmp_path / "0.parquet", image=links))
+    samples, drops = indexed(write(tmp_path / "1.parquet", image=mixed))
+
+    assert samples["row"].to_pylist() == [4]
+    assert drops["reason"].to_pylist() == ["no image"] * 4
+
+
 def test_rows_without_an_image_and_corrupt_ones_are_drops(tmp_path):
     images = pa.array([PICTURES[0], None, b"", b"no image"], pa.binary())
     samples, drops = indexed(write(tmp_path / "0.parquet", image=images))

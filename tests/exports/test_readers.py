@@ -1,24 +1,18 @@
 """Exports, read by the programs that they are for, in an environment beside ours."""
 
 import io
-import json
-import os
-import subprocess
-from pathlib import Path
 
 import pytest
 from exportedrun import ExportedRun, picture, two_parts, uid
 from PIL import Image
+from readersenvironment import asked, needs_readers
 
 from clipaudit.exports.formats import export
 from clipaudit.similarity.nearest import SIMILARITIES
 
-PYTHON = Path(__file__).parents[2] / ".uv/readers/bin/python"
 HOSTILE = "=1+1\x1b[31m\n\u202e<script>, NaN"
 
-pytestmark = pytest.mark.skipif(
-    not PYTHON.exists(), reason="no datasets, no mlcroissant: `make test-readers` brings them"
-)
+pytestmark = needs_readers
 
 LOAD = """
 import json, sys, datasets
@@ -42,19 +36,11 @@ def run(tmp_path):
     return two_parts(tmp_path)
 
 
-def asked(run, program, *arguments):
-    quiet = {"HF_HOME": str(run.folder / "cache"), "HF_HUB_OFFLINE": "1"}
-    command = [PYTHON, "-c", program, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **quiet})
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def loaded(run, manifest, form):
     output = run.folder / "out"
     export(run.results, run.store, manifest, form, output)
     loader = {"imagefolder": "imagefolder", "hf-parquet": "parquet"}[form]
-    return asked(run, LOAD, loader, output)
+    return asked(run.folder, LOAD, loader, output)
 
 
 @pytest.mark.parametrize("form", ["imagefolder", "hf-parquet"])
@@ -107,7 +93,7 @@ def test_mlcroissant_validates_and_reads_the_records(run):
     output = run.folder / "out"
     export(run.results, run.store, "both", "croissant", output, all_rows=True, vectors=True)
 
-    found = asked(run, RECORDS, output / "croissant.json")
+    found = asked(run.folder, RECORDS, output / "croissant.json")
 
     assert found["errors"] == []
     assert [each for each in found["warnings"] if "citeAs" not in each] == []
@@ -122,4 +108,4 @@ def test_mlcroissant_reads_no_record_of_an_empty_manifest(run):
     output = run.folder / "out"
     export(run.results, run.store, "large/none", "croissant", output)
 
-    assert asked(run, RECORDS, output / "croissant.json")["records"] == []
+    assert asked(run.folder, RECORDS, output / "croissant.json")["records"] == []

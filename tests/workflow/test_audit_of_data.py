@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from readersenvironment import WRITE, asked, needs_readers
 from s3server import bucket_client, needs_moto, serving_s3
 from smalldisks import needs_mounts, on_a_small_disk
 
@@ -127,6 +128,26 @@ def test_shards_on_s3_give_the_truth(data):
 
         told = answer(data, data=["s3://web/{0..1}.tar"], environment=endpoint)
 
+    assert with_copy(told) == planted(data, shards=(0, 3)) > 0
+
+
+@needs_readers
+@pytest.mark.slow
+def test_files_that_datasets_wrote_give_the_truth(data):
+    lines = []
+    for number in (0, 3):
+        (folder := data / f"source/{number}").mkdir(parents=True)
+        tar = data / "late.tar" if number else data / "data/web/00000.tar"
+        for sample in raw_samples(tar):
+            (folder / f"{sample.key}.png").write_bytes(first_image(sample.members))
+            name, text = f"{number}/{sample.key}.png", sample.members["txt"].decode()
+            lines.append(json.dumps({"file_name": name, "legend": text}))
+    (data / "source/metadata.jsonl").write_text("\n".join(lines))
+    asked(data, WRITE, "shards", data / "source", data / "hub")
+
+    told = answer(data, "--caption", "legend", data=["hub"])
+
+    assert told["corpora"]["train"] == {"images": len(lines), "shards": 3}
     assert with_copy(told) == planted(data, shards=(0, 3)) > 0
 
 
