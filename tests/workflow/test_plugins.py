@@ -41,7 +41,7 @@ def audited(tmp_path_factory):
     project = WithPackage(copy_project(tmp_path_factory.mktemp("audited")).folder)
     install(project.folder / "site")
     (project.folder / COLOURS).write_text(ONE_AUDIT)
-    project.run(config=COLOURS, target="all_tables report")
+    project.run(config=COLOURS, target="all_tables all_figures report")
     return project
 
 
@@ -155,6 +155,50 @@ def test_an_audit_of_another_package_has_its_table_with_intervals(audited):
 
     assert [(row["corpus_title"], row["images"]) for row in rows] == [("web", 192), ("val", 24)]
     assert all(0 < row["mean_low"] < row["mean"] < row["mean_high"] < 1 for row in rows)
+
+
+def test_its_figure_has_a_table_of_the_same_means_and_is_drawn(audited):
+    means = pq.read_table(audited.results / "figures/colours_means.parquet").to_pylist()
+    rows = pq.read_table(audited.results / "tables/colours_summary.parquet").to_pylist()
+
+    assert [row["row_title"] for row in means] == ["web", "val"]
+    for name in ("low", "value", "high"):
+        stated = [row["mean" if name == "value" else f"mean_{name}"] for row in rows]
+        assert [row[name] for row in means] == pytest.approx(stated)
+    assert "<svg" in (audited.results / "figures/colours_means.svg").read_text()
+
+
+def test_its_gallery_shows_the_lightest_images(audited):
+    shown = pq.read_table(audited.results / "figures/colours_lightest.parquet").to_pylist()
+    for corpus in ("web", "val"):
+        parts = sorted((audited.results / f"colours_brightness/{corpus}").glob("*.parquet"))
+        measured = [each for part in parts for each in pq.read_table(part).to_pylist()]
+        measured.sort(key=lambda row: (-row["brightness"], row["shard"], row["row"]))
+
+        expected = [{"corpus": corpus, **row} for row in measured[:4]]
+        assert [row for row in shown if row["corpus"] == corpus] == expected
+    drawn = (audited.results / "figures/colours_lightest.svg").read_text()
+    assert drawn.count("<image") == len(shown) == 8
+
+
+def test_the_report_has_its_figure_its_gallery_and_a_page_of_each_shown_sample(audited):
+    report = audited.results / "report"
+    pages = [path.read_text() for path in (report / "samples").glob("*.html")]
+
+    assert "colours_means" in (report / "figures.html").read_text()
+    assert "colours_lightest" in (report / "galleries.html").read_text()
+    assert [("<h2>Colours</h2>" in page, "brightness" in page) for page in pages] == [
+        (True,) * 2
+    ] * 8
+
+
+def test_its_gallery_shows_uids_where_images_may_not_be_shown(audit):
+    audit.edit(COLOURS, "copies:\n", "copies:\nreport: {pictures: false}\n")
+
+    audit.run(config=COLOURS, target="results_micro/figures/colours_lightest.json")
+
+    assert "<image" not in (audit.results / "figures/colours_lightest.svg").read_text()
+    assert "Pictures are not shown" in (audit.results / "figures/colours_lightest.md").read_text()
 
 
 def test_its_answer_is_on_the_first_page_and_in_the_terminal(audited):
