@@ -68,6 +68,8 @@ def stream(
     SHARD counts from 0 over all corpora of the manifest. By a full digest nothing of the results is
     read, and only Python's standard library is loaded: trainers should name that.
 
+    The same command with --to completes a folder that a killed one left.
+
     \b
     Example:
       clipaudit stream large/deduplicated 0 | tar --list

@@ -6,11 +6,14 @@
 Names that stand in a tar repeat from shard to shard and may be anything: none of them is kept.
 """
 
+import fcntl
+import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -23,8 +26,9 @@ from clipaudit.corpora.sealed import Sealed, seal
 from clipaudit.errors import InputError
 from clipaudit.exports.formats import MARK
 from clipaudit.exports.rows import Manifest, find_manifest
+from clipaudit.plaintext import plain
 from clipaudit.steps.filedigests import FileDigests
-from clipaudit.store.outputs import whole_output
+from clipaudit.store.outputs import replaced, whole_output, write_whole
 from clipaudit.store.placements import placement
 from clipaudit.store.records import read_record
 from clipaudit.store.store import Pointer, Store
@@ -33,35 +37,99 @@ from clipaudit.store.store import Pointer, Store
 def write_shards(
     sealed: Sealed, store: Path, folder: Path, *, samples: int, force: bool = False
 ) -> int:
-    """Write all kept samples as shards of `samples` each, whole or not at all; return how many.
+    """Write all kept samples as shards of `samples` each; return how many there are.
 
-    Each sample leaves with the caption that `clipaudit stream` gives it. Raise InputError for a
-    folder that is not to be replaced, and where a shard is no longer as it was indexed.
+    A shard is written whole or not at all, `sizes.json` last. A folder with shards of the same
+    manifest and size is completed: whole shards stay, missing ones are written. With `force` all
+    are written anew, and the folder is replaced at the end. Each sample has the caption that
+    `clipaudit stream` gives it. Raise InputError for a folder that holds anything else or that
+    another command writes, and where a shard is no longer as it was indexed.
     """
-    with whole_output(folder, force=force, mark=MARK) as new:
-        new.mkdir()
-        (new / MARK).write_text("shards\n")
-        waiting = _samples(sealed, FileDigests(store / "files"))
-        sizes: dict[str, int] = {}
-        while gathered := next(waiting, None):
-            name = f"{len(sizes):05d}.tar"
-            sizes[name] = 0
-            with (new / name).open("wb") as file:
-                while gathered is not None:
-                    file.write(gathered)
-                    sizes[name] += 1
-                    gathered = next(waiting, None) if sizes[name] < samples else None
-                file.write(END_OF_ARCHIVE)
-        (new / "sizes.json").write_text(json.dumps(sizes, indent=1) + "\n")
+    with sealed.path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    holds = f"shards of {samples} samples of the sealed manifest {digest}"
+    files = FileDigests(store / "files")
+    if force:
+        with whole_output(folder, force=True, mark=MARK) as new:
+            new.mkdir()
+            (new / MARK).write_text(f"{holds}\n")
+            return _complete(sealed, files, new, samples)
+    with _continued(folder, holds):
+        return _complete(sealed, files, folder, samples)
+
+
+@contextmanager
+def _continued(folder: Path, holds: str) -> Iterator[None]:
+    """Keep a folder, new or of an earlier command, for shards as `holds` says; see `write_shards`.
+
+    What a killed command left of its last shard is removed.
+    """
+    try:
+        folder.mkdir(exist_ok=True)
+        if not (folder / MARK).is_file() and any(folder.iterdir()):
+            raise InputError(
+                f"{folder}: holds files that `clipaudit stream` did not write. Name another folder."
+            )
+        mark = (folder / MARK).open("a+")
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot be written ({error.strerror}). Name a folder of yours."
+        ) from error
+    with mark:
+        try:
+            fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InputError(
+                f"{folder}: another command writes it. Wait for it, or name another folder."
+            ) from error
+        mark.seek(0)
+        found = mark.read().strip()
+        if found not in ("", holds):
+            raise InputError(
+                f"{folder}: holds {plain(found)[:200]}; asked are {holds}. "
+                "Name another folder, or replace this one by --force."
+            )
+        if not found:
+            mark.write(f"{holds}\n")
+            mark.flush()
+        for left in folder.glob(".*.tar.*"):
+            left.unlink()
+        yield
+
+
+def _complete(sealed: Sealed, files: FileDigests, folder: Path, samples: int) -> int:
+    """Write the shards that a folder lacks, then the sizes of all; return how many there are."""
+    starts = range(0, sealed.kept, samples)
+    sizes = {_name(n): min(samples, sealed.kept - start) for n, start in enumerate(starts)}
+    missing = [number for number, name in enumerate(sizes) if not (folder / name).exists()]
+    waiting = _samples(sealed, files, samples, set(missing))
+    for number in missing:
+        with replaced(folder / _name(number)) as part, part.open("wb") as file:
+            file.writelines(islice(waiting, sizes[_name(number)]))
+            file.write(END_OF_ARCHIVE)
+    write_whole(folder / "sizes.json", (json.dumps(sizes, indent=1) + "\n").encode())
     return len(sizes)
 
 
-def _samples(sealed: Sealed, files: FileDigests) -> Iterator[bytes]:
-    """Yield the blocks of each kept sample, under the address of its source."""
+def _name(number: int) -> str:
+    return f"{number:05d}.tar"
+
+
+def _samples(
+    sealed: Sealed, files: FileDigests, samples: int, missing: Set[int]
+) -> Iterator[bytes]:
+    """Yield the blocks of each sample of the missing shards, under the address of its source."""
+    place = 0
     for shard in sealed:
-        if shard.kept:
-            for sample in kept_samples(files.locate(shard.sha256), shard):
-                yield b"".join(sample.renamed(f"{shard.number:05d}-{sample.group.row:08d}"))
+        new = [at // samples for at in range(place, place + shard.kept)]
+        place += shard.kept
+        if missing.isdisjoint(new):
+            continue
+        kept = kept_samples(files.locate(shard.sha256), shard)
+        for number, sample in zip(new, kept, strict=True):
+            if number in missing:
+                name = f"{shard.number:05d}-{sample.group.row:08d}"
+                yield b"".join(sample.renamed(name))
 
 
 @contextmanager

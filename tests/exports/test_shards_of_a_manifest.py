@@ -1,8 +1,12 @@
 """New shards of kept samples, and shards of manifests by their names."""
 
+import fcntl
 import io
 import json
 import os
+import random
+import subprocess
+import sys
 import tarfile
 
 import pytest
@@ -133,22 +137,112 @@ def test_new_shards_replace_only_their_own_and_by_force(run):
     refused = ask(run, "large/all", "--to", output)
     ask(run, "large/all", "--to", output, "--force")
 
-    assert (refused.exit_code, "exists. Name another" in refused.stderr) == (1, True)
+    assert (refused.exit_code, "kept: holds shards of 10000 sam" in refused.stderr) == (1, True)
     assert json.loads((output / "sizes.json").read_text()) == {"00000.tar": 5}
     (output / ".clipaudit").unlink()
     answer = ask(run, "large/all", "--to", output, "--force")
     assert "a folder that holds no .clipaudit" in answer.stderr
 
 
-def test_a_shard_that_changed_leaves_no_new_ones(run):
+def test_a_shard_that_changed_leaves_only_whole_ones_and_no_sizes(run):
     tar = run.folder / "tars/large/2.tar"
     tar.write_bytes(tar.read_bytes() + bytes(512))
-    before = sorted(os.listdir(run.folder))
 
-    answer = ask(run, "large/all", "--to", run.folder / "kept", "--samples-per-shard", 1)
+    answer = ask(run, "large/pruned", "--to", run.folder / "kept", "--samples-per-shard", 2)
 
     assert (answer.exit_code, "2.tar: its SHA-256 is now" in answer.stderr) == (1, True)
-    assert sorted(os.listdir(run.folder)) == before
+    assert sorted(os.listdir(run.folder / "kept")) == [".clipaudit", "00000.tar"]
+
+
+def content(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_whole_shards_are_kept_and_missing_ones_are_written(run):
+    output = run.folder / "kept"
+    asked = ("large/all", "--to", output, "--samples-per-shard", 2)
+    ask(run, *asked)
+    before, kept = content(output), (output / "00000.tar").stat().st_mtime_ns
+    for name in ("00001.tar", "sizes.json"):
+        (output / name).unlink()
+    (output / ".00001.tar.left").write_bytes(b"cut")
+
+    answer = ask(run, *asked)
+
+    assert answer.stderr == f"{output}: 3 shards with 5 samples of large/all\n"
+    assert content(output) == before
+    assert (output / "00000.tar").stat().st_mtime_ns == kept
+
+
+def test_sources_of_whole_shards_alone_are_not_read(run):
+    asked = ("large/pruned", "--to", run.folder / "kept", "--samples-per-shard", 1)
+    ask(run, *asked)
+    (run.folder / "kept/00002.tar").unlink()
+    (run.folder / "tars/large/0.tar").unlink()
+
+    assert ask(run, *asked).exit_code == 0
+    assert len(shards(run.folder / "kept")) == 3
+
+
+@pytest.mark.parametrize(
+    ("manifest", "many", "found"),
+    [("large/all", 2, "of 2 samples of the"), ("large/pruned", 3, "asked are shards of 3 samples")],
+)
+def test_another_manifest_or_size_is_refused_and_changes_nothing(run, manifest, many, found):
+    output = run.folder / "kept"
+    ask(run, "large/pruned", "--to", output, "--samples-per-shard", 2)
+    before = content(output)
+
+    answer = ask(run, manifest, "--to", output, "--samples-per-shard", many)
+
+    assert (answer.exit_code, answer.stderr.count("\n"), found in answer.stderr) == (1, 1, True)
+    assert content(output) == before
+
+
+def test_a_folder_of_other_files_is_refused_and_stays(run):
+    (run.folder / "kept").mkdir()
+    (run.folder / "kept/00000.tar").write_bytes(b"mine")
+
+    answer = ask(run, "large/pruned", "--to", run.folder / "kept")
+
+    assert "holds files that `clipaudit stream` did not write" in answer.stderr
+    assert content(run.folder / "kept") == {"00000.tar": b"mine"}
+
+
+def test_a_folder_that_another_command_writes_is_refused(run):
+    output = run.folder / "kept"
+    ask(run, "large/pruned", "--to", output)
+    with (output / ".clipaudit").open() as mark:
+        fcntl.flock(mark, fcntl.LOCK_EX)
+        answer = ask(run, "large/pruned", "--to", output)
+
+    assert (answer.exit_code, "another command writes it" in answer.stderr) == (1, True)
+
+
+def test_a_killed_command_is_completed_by_the_same_command(tmp_path):
+    run = ExportedRun(tmp_path)
+    big = random.Random(0).randbytes
+    run.index(
+        "big", "00000", [[(uid(8 * t + n), "x", big(400_000)) for n in range(8)] for t in range(40)]
+    )
+    rows = [(shard, row, None) for shard in range(40) for row in range(8)]
+    run.manifest("big", "all", "00000", rows)
+    folders = ("--results", run.results, "--store", run.store.root, "--samples-per-shard", "20")
+    output = tmp_path / "kept"
+    command = [sys.executable, "-c", "from clipaudit.cli import main; main()", "stream", "big/all"]
+
+    with subprocess.Popen([*command, *folders, "--to", output]) as process:
+        while not list(output.glob("00002.tar")):
+            assert process.poll() is None
+        process.kill()
+    kept = {path: path.stat().st_mtime_ns for path in output.glob("*.tar")}
+    assert 3 <= len(kept) < 16
+    assert not (output / "sizes.json").exists()
+    subprocess.run([*command, *folders, "--to", output], check=True)
+    subprocess.run([*command, *folders, "--to", tmp_path / "whole"], check=True)
+
+    assert content(output) == content(tmp_path / "whole")
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
 def test_a_manifest_without_parts_is_one_message(run):
