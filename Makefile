@@ -100,20 +100,26 @@ test-slurm: .venv/.slurm
 
 # --- slower, by name ---------------------------------------------------------------------------
 
-.PHONY: img2dataset test-slow test-readers test-browser demo-full evidence schema scale performance
+.PHONY: img2dataset test-slow test-readers test-pins test-browser demo-full evidence schema scale performance
 .PHONY: audit-speed many-jobs
 
 # The test that downloads by img2dataset itself is skipped where this was not made.
 img2dataset: .uv/img2dataset/.synced
 
 test-slow: .venv/.synced .uv/moto/.synced img2dataset
-	$(BIN)/pytest -m "slow and not browser"
+	$(BIN)/pytest -m "slow and not browser and not pins"
 
 # Exports, loaded by Hugging Face's datasets and by mlcroissant, and Parquet that datasets wrote;
 # skipped where these were not made.
 test-readers: .venv/.synced .uv/readers/.synced
 	$(BIN)/pytest tests/exports/test_readers.py tests/imports/test_files_of_datasets.py \
 	  tests/workflow/test_audit_of_data.py::test_files_that_datasets_wrote_give_the_truth
+
+# The wheel with the lowest and with the highest versions that pyproject.toml allows, from the
+# package index: two environments of some gigabytes, which uv links from its cache and which are
+# removed.
+test-pins: .venv/.synced | $(UV)
+	$(BIN)/pytest -m pins tests/workflow/test_wheel.py
 
 # Needs Chromium: apt-get install chromium, or CHROMIUM=/its/path
 test-browser: .venv/.synced

@@ -6,13 +6,19 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 BUILD = (sys.executable, "-m", "hatchling", "build", "--directory")
+UV = shutil.which("uv") or str(ROOT / ".uv/bin/uv")
 SETTINGS = ROOT / "config/micro_copies.yaml"
 DIGESTS = """
 import json
@@ -130,3 +136,93 @@ def test_the_exit_status_is_snakemakes(away):
 
     assert done.returncode == 1
     assert "No rule to produce nothing" in done.stderr
+
+
+VIT = """
+import torch
+from transformers import ViTConfig, ViTImageProcessor, ViTModel
+torch.manual_seed(0)
+sizes = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2)
+ViTModel(ViTConfig(**sizes, image_size=64, patch_size=8)).save_pretrained("vit")
+ViTImageProcessor(size={"height": 64, "width": 64}).save_pretrained("vit")
+"""
+WORLD = [
+    *(f"data/micro_copies/web/{shard:05d}.tar" for shard in range(4)),
+    "data/micro_copies/val/00000.tar",
+]
+
+
+def uv(*arguments):
+    return subprocess.run(
+        [UV, *arguments], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
+
+
+@pytest.fixture
+def resolved(request, wheel, tmp_path):
+    """The folder of an environment with the wheel, of the lowest or the highest versions."""
+    folder = tmp_path / "environment"
+    python = ("--python", str(folder / "bin/python"))
+    uv("venv", "--python", sys.executable, str(folder))
+    # of a wheel that is named, uv would take what it requires at the highest versions all the same
+    lowered = ("--resolution", request.param, "--extra", "cpu", "--requirement", "pyproject.toml")
+    uv("pip", "install", *python, *lowered)
+    uv("pip", "install", *python, "--no-deps", str(wheel))
+    yield folder
+    shutil.rmtree(folder)  # some gigabytes
+
+
+def floors():
+    """The lowest version that each requirement of the wheel with [cpu] allows, by name."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    asked = map(Requirement, [*project["dependencies"], *extras["cpu"], *extras["models"]])
+    return {
+        canonicalize_name(each.name): Version(bound.version)
+        for each in asked
+        for bound in each.specifier
+        if bound.operator in (">=", "==")
+    }
+
+
+def versions(folder):
+    listed = json.loads(uv("pip", "list", "--format", "json", "--python", folder / "bin/python"))
+    return {canonicalize_name(each["name"]): Version(each["version"]) for each in listed}
+
+
+@pytest.mark.pins
+@pytest.mark.slow
+@pytest.mark.timeout(3000)  # the audit reads text and embeds, on one core
+@pytest.mark.parametrize("resolved", ["lowest-direct", "highest"], indirect=True)
+def test_an_audit_gives_the_truth_at_both_ends_of_the_pins(resolved, tmp_path, request):
+    if "lowest-direct" in request.node.name:
+        found = versions(resolved)
+        assert {name: found[name] for name in floors()} == floors()
+    shutil.copy(SETTINGS, tmp_path / "my.yaml")
+    path = os.pathsep.join([str(resolved / "bin"), os.environ["PATH"]])
+    away = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+    def told(*command):
+        done = subprocess.run(
+            command, cwd=tmp_path, env={**away, "PATH": path}, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    told("clipaudit", "run", "my.yaml", *WORLD)
+    told("python", "-c", VIT)
+    web, val = (str(Path(WORLD[number]).parent) for number in (0, 4))
+    answer = told(
+        "clipaudit", "audit", web, "--against", val, "--encoder", "vit", "--format", "json"
+    )
+
+    truth = [row for tar in WORLD[:4] for row in truth_of(tmp_path / tar)]
+    planted = {row["duplicate_of_row"] for row in truth if row["duplicate_of_corpus"] == "val"}
+    tables = json.loads(answer)["tables"]
+    assert tables["copies_summary"][0]["with_copy"] == len(planted) > 0
+    assert tables["similarity_table2"][0]["near_duplicates"] >= len(planted)
+    assert tables["parrot_table1"][0]["value"] == len(truth) == 192
+
+
+def truth_of(tar):
+    return pq.read_table(tar.with_suffix(".truth.parquet")).to_pylist()
