@@ -25,7 +25,7 @@ Affine = Float64[np.ndarray, "2 3"]
 class Pyramid:
     """A picture at falling sizes, each level half as large as the one before."""
 
-    levels: tuple[UInt8[np.ndarray, "h w 3"], ...]
+    levels: tuple[UInt8[np.ndarray, "_ _ 3"], ...]
     content: Box  # what lies inside the borders of the largest level
     reduction: float  # pixels of the largest level by pixels of the picture as it came
 
