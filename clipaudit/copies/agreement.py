@@ -6,6 +6,8 @@ Where they do not agree as they are, the sharper one is blurred, and one gets th
 colours that fits the other best. How much such freedom proves depends on how rich the content is.
 """
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import cv2
@@ -25,6 +27,7 @@ from clipaudit.copies.pyramids import Affine, Pyramid
 from clipaudit.copies.structure import (
     WINDOW,
     Structure,
+    Windows,
     channel_mean,
     compared,
     equally_sharp,
@@ -46,7 +49,8 @@ Plane = Float32[np.ndarray, "a b"]
 Mask = Bool[np.ndarray, "a b"]
 
 
-class Agreement(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Agreement:
     """What the comparison of two aligned pictures gave."""
 
     coarse: Structure
@@ -58,12 +62,16 @@ class Agreement(NamedTuple):
     wrong_colours: Mask  # those whose colours differ even after they are mapped
     colours: tuple[int, ColourMap] | None  # whose colours were mapped (0: first), and how
     plain: Structure  # the fine one, with colours and sharpness as they are
-    corners: Mask  # windows of the coarse canvas in which both have a corner, and agree
 
     @property
     def score(self) -> float:
         """Return the lower one of the coarse and the fine agreement."""
         return min(self.coarse.agreement, self.fine.agreement)
+
+    @cached_property
+    def corners(self) -> Mask:
+        """Return the windows of the coarse canvas in which both have a corner, and agree."""
+        return _corners(self.coarse)
 
 
 class Coarse(NamedTuple):
@@ -77,9 +85,10 @@ class Coarse(NamedTuple):
 def coarse_structure(overlap: Overlap) -> Coarse:
     """Return the best agreement of the colour canvases: plain, softened, in mapped colours."""
     known = known_windows(overlap.inside)
-    plain = compared(overlap.first, overlap.second, known)
+    pair = Windows(overlap.first), Windows(overlap.second)
+    plain = compared(*pair, known)
     if plain.agreement < AGREED:
-        softened = compared(*equally_sharp(overlap.first, overlap.second, overlap.inside), known)
+        softened = compared(*equally_sharp(*pair, overlap.inside), known)
         plain = softened if softened.agreement > plain.agreement + GAIN else plain
     return _recoloured(plain, overlap.inside)
 
@@ -92,8 +101,8 @@ def _recoloured(plain: Structure, inside: Mask) -> Coarse:
         return found
     for which in (0, 1):
         pair = [plain.first, plain.second]
-        fit = colour_map(pair[which], pair[1 - which], inside)
-        pair[which] = mapped(pair[which], fit)
+        fit = colour_map(pair[which].canvas, pair[1 - which].canvas, inside)
+        pair[which] = Windows(mapped(pair[which].canvas, fit))
         fitted = compared(pair[0], pair[1], plain.known)
         nearer = share(farther_than(pair[0], pair[1], WRONG_COLOUR), plain.known) < off / 2
         if fitted.agreement > found.best.agreement + (-LOSS if nearer else GAIN):
@@ -141,7 +150,6 @@ def _agreement(overlap: Overlap, close: Overlap, found: Coarse) -> Agreement:
         farther_than(coarse.first, coarse.second, WRONG_COLOUR) & coarse.known,
         colours,
         plain,
-        _corners(coarse),
     )
 
 
@@ -151,25 +159,27 @@ def _fine_structure(
     """Return the best agreement of grey canvases, mapped and softened, and the plain one."""
     known = known_windows(overlap.inside)
     pair = [overlap.first, overlap.second]
-    best = plain = compared(_grey(pair[0]), _grey(pair[1]), known)
+    greys = [_grey(canvas) for canvas in pair]
+    best = plain = compared(greys[0], greys[1], known)
     if colours is not None:
-        pair[colours[0]] = mapped(pair[colours[0]], colours[1])
-        best = compared(_grey(pair[0]), _grey(pair[1]), known)
+        which, fit = colours
+        greys[which] = _grey(mapped(pair[which], fit))
+        best = compared(greys[0], greys[1], known)
     if best.agreement < AGREED:
         softened = compared(*equally_sharp(best.first, best.second, overlap.inside), known)
         best = max(best, softened, key=lambda structure: structure.agreement)
     return best, plain
 
 
-def _grey(canvas: Float32[np.ndarray, "a b 3"]) -> Plane:
-    return np.asarray(cv2.transform(canvas, LUMA))
+def _grey(canvas: Float32[np.ndarray, "a b 3"]) -> Windows:
+    return Windows(np.asarray(cv2.transform(canvas, LUMA)))
 
 
 def _corners(coarse: Structure) -> Mask:
     """Return the windows in which both canvases vary in two directions, and agree."""
     both = coarse.agrees & coarse.in_either
-    for canvas in (coarse.first, coarse.second):
-        plane = channel_mean(canvas)
+    for windows in (coarse.first, coarse.second):
+        plane = channel_mean(windows.canvas)
         values = cv2.cornerEigenValsAndVecs(plane, WINDOW, 3)[..., :2]
         least, most = np.minimum(*cv2.split(values)), np.maximum(*cv2.split(values))
         both &= (least > CORNER) & (least > ISOTROPY * most)
@@ -187,7 +197,8 @@ def correlation(found: Agreement) -> float:
     """Return the correlation of colours over the overlap, as they were mapped; of plain ones: 0."""
     inside = found.overlap.inside
     one, two = (
-        canvas[inside].astype(np.float64) for canvas in (found.coarse.first, found.coarse.second)
+        windows.canvas[inside].astype(np.float64)
+        for windows in (found.coarse.first, found.coarse.second)
     )
     one, two = one - one.mean(axis=0), two - two.mean(axis=0)
     scale = float(np.sqrt((one * one).sum() * (two * two).sum()))

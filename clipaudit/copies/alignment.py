@@ -23,6 +23,7 @@ STEPS = 25  # of the refinement
 ECC_SMOOTHING = 5  # pixels: OpenCV's own default
 
 Thumb = Float32[np.ndarray, "a b 2"]
+Thumbs = Float32[np.ndarray, "t 2 n"]  # as it lies before each of TURNS, the first of which is none
 
 
 class Turn(NamedTuple):
@@ -59,31 +60,36 @@ class Candidate(NamedTuple):
     to_second: Affine
 
 
-def box_candidates(first: dict[Box, Thumb], second: dict[Box, Thumb]) -> list[Candidate]:
+def box_candidates(first: dict[Box, Thumbs], second: dict[Box, Thumbs]) -> list[Candidate]:
     """Return the alignments of whole pictures and of their contents, likeliest first.
 
     Each box of the first (whole, content) meets each of the second, in all turns under which the
     ratio of their sides is alike.
     """
     found: list[Candidate] = []
-    for one, thumb in first.items():
-        for two, other in second.items():
-            found += _turned_candidates(one, two, thumb, other)
+    for one, thumbs in first.items():
+        for two, others in second.items():
+            found += _turned_candidates(one, two, thumbs, others)
     return sorted(found, key=lambda candidate: -candidate.likeness)
 
 
-def box_thumbs(pyramid: Pyramid) -> dict[Box, Thumb]:
+def box_thumbs(pyramid: Pyramid) -> dict[Box, Thumbs]:
     """Return the thumbnails of the whole picture and, where that is less, of its content."""
     whole = Box(0, pyramid.size[0], 0, pyramid.size[1])
-    return {box: _thumb(pyramid, box) for box in (whole, pyramid.content)}
+    return {box: _turned(_thumb(pyramid, box)) for box in (whole, pyramid.content)}
 
 
-def _turned_candidates(one: Box, two: Box, thumb: Thumb, other: Thumb) -> list[Candidate]:
+def _turned(thumb: Thumb) -> Thumbs:
+    turned = np.stack([turn.undone(thumb).reshape(-1, 2) for turn in TURNS])
+    return np.ascontiguousarray(turned.transpose(0, 2, 1))
+
+
+def _turned_candidates(one: Box, two: Box, thumbs: Thumbs, others: Thumbs) -> list[Candidate]:
     found = []
-    for rank, turn in enumerate(TURNS):
+    alike = (thumbs[0] * others).sum(axis=2).tolist()
+    for rank, (turn, (grey, edges)) in enumerate(zip(TURNS, alike, strict=True)):
         if not 1 / STRETCH < one.ratio / (1 / two.ratio if turn.exchanged else two.ratio) < STRETCH:
             continue
-        grey, edges = (thumb * turn.undone(other)).sum(axis=(0, 1)).tolist()
         likeness = abs(grey) + edges - PREFERENCE * rank
         to_second = composed(_from_unit(two), composed(turn.unit, inverted(_from_unit(one))))
         found.append(Candidate(likeness, to_second))

@@ -6,6 +6,7 @@ pairs have that are no copies. See `copies.calibration` and `copies.thresholds`.
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,8 @@ from clipaudit.copies.calibration import (
     measure_similarities,
 )
 from clipaudit.copies.calibration_pairs import MadeCopies, is_within, pairs_within
-from clipaudit.copies.hash_distances import Hashed, hash_distance, hashed, near_thumbnails
+from clipaudit.copies.compared import Compared
+from clipaudit.copies.hash_distances import Hashed, hash_distances, hashed, near_thumbnails
 from clipaudit.copies.kinds import LOOKALIKE
 from clipaudit.copies.settings import HASH, MAX_DISTANCE
 from clipaudit.copies.thresholds import (
@@ -30,7 +32,7 @@ from clipaudit.copies.thresholds import (
     thresholds_table,
 )
 from clipaudit.copies.transformations import WAYS, made
-from clipaudit.copies.verification import verify
+from clipaudit.copies.verification import verify, verify_compared
 from clipaudit.copies.verified import COMPARED_SIDE
 from clipaudit.copies.views import Rgb, reduced, test_views, train_views
 from clipaudit.corpora.addresses import sample_addresses
@@ -97,10 +99,7 @@ def calibrate_hashes(
         return (hashed(train_views(copy)) for copy in make_copies(originals, copies, some))
 
     made_ones = list(spread(hashes, len(copies.original), workers=workers, each=WORTH_A_PROCESS))
-    blocks = [
-        np.array([[hash_distance(copy, original) for original in views]], np.int64)
-        for copy in made_ones
-    ]
+    blocks = [hash_distances(made_ones, views)]
     repeats = _repeats(originals)
     measured = measure_distances(
         copies, repeats, blocks, originals=len(originals), largest=MAX_DISTANCE
@@ -230,9 +229,10 @@ def _verify(
     def verdicts(some: Sequence[int]) -> Iterator[bool]:
         own = [pairs[at] for at in some]
         images = make_copies(originals, copies, [copy for copy, _ in own])
+        opened = lru_cache(maxsize=1)(lambda original: Compared(originals[original].rgb))
         for (_, original), image in zip(own, images, strict=True):
-            known = originals[original].rgb
-            yield verify(known, reduced(image, COMPARED_SIDE)).kind != LOOKALIKE
+            copy = Compared(reduced(image, COMPARED_SIDE))
+            yield verify_compared(opened(original), copy).kind != LOOKALIKE
 
     return list(spread(verdicts, len(pairs), workers=workers, each=WORTH_A_PROCESS))
 
@@ -241,12 +241,11 @@ def _repeats(originals: Sequence[Original]) -> Int64[np.ndarray, "r 2"]:
     """Return the pairs of originals that are copies of each other: they are no false positives."""
     whole = [hashed(train_views(each.rgb)) for each in originals]
     views = [hashed(test_views(each.rgb)) for each in originals]
+    near = np.tril(hash_distances(whole, views) <= MAX_DISTANCE, -1)
     found = [
         (first, second)
-        for second in range(len(originals))
-        for first in range(second)
-        if hash_distance(whole[second], views[first]) <= MAX_DISTANCE
-        and verify(originals[first].rgb, originals[second].rgb).kind != LOOKALIKE
+        for second, first in np.argwhere(near).tolist()
+        if verify(originals[first].rgb, originals[second].rgb).kind != LOOKALIKE
     ]
     return np.array(found, np.int64).reshape(len(found), 2)
 

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 from jaxtyping import Bool, Float32, Float64
 
-from clipaudit.copies.structure import averaged
+from clipaudit.copies.structure import Windows
 
 OTHER_COLOUR = 20.0  # levels, in the channel that differs most: re-encoding stays below
 WRONG_COLOUR = 40.0  # levels: not even after mapping the colours
@@ -16,11 +16,13 @@ OFF = 16.0  # levels at which a pixel's weight halves: overlaid parts should not
 GAINS = 0.4, 2.5  # that brightness and contrast may change by
 MOVED = 4.0  # levels by which a change of contrast moves white and black, at least
 LUMA = np.array([0.299, 0.587, 0.114])
+LEAST_POWER = 1e-9  # squared levels: keeps the fit of a black picture from dividing by nothing
 STIFFNESS = 0.5  # squared levels a pixel: keeps the fit of few colours from exploding
 
 Canvas = Float32[np.ndarray, "a b 3"]
 Mask = Bool[np.ndarray, "a b"]
-Pixels = Float64[np.ndarray, "3 n"]
+Colours = Float64[np.ndarray, "w 3 7"]
+Moments = Float64[np.ndarray, "7 7"]
 ColourMap = Float64[np.ndarray, "3 4"]
 
 
@@ -32,16 +34,16 @@ def colour_map(source: Canvas, target: Canvas, inside: Mask) -> ColourMap:
     """
     at = np.flatnonzero(inside)
     at = at[:: max(1, len(at) // PIXELS)]
-    wanted = np.array(target.reshape(-1, 3)[at].T, np.float64, order="C")
-    pixels = np.full((4, len(at)), 255.0)
-    pixels[:3] = source.reshape(-1, 3)[at].T
+    both = np.full((7, len(at)), 255.0)
+    both[:3] = source.reshape(-1, 3)[at].T
+    both[4:] = target.reshape(-1, 3)[at].T
+    pixels, wanted = both[:4], both[4:]
     ridge = np.eye(4) * max(STIFFNESS * len(at), 1.0)
     weights = np.ones(len(at))
     for _ in range(ROUNDS):
-        weighted = pixels * weights
         # einsum, not @: no BLAS, so that threads change nothing
-        square = np.einsum("in,jn->ij", weighted, pixels)
-        fit = np.linalg.solve(square + ridge, np.einsum("in,jn->ij", weighted, wanted))
+        products = np.einsum("in,jn->ij", pixels * weights, both)
+        fit = np.linalg.solve(products[:, :4] + ridge, products[:, 4:])
         off = np.einsum("ij,in->jn", fit, pixels) - wanted
         weights = 1 / (1 + (off**2).mean(axis=0) / OFF**2)
     return np.column_stack([fit[:3].T, fit[3] * 255])
@@ -52,9 +54,9 @@ def mapped(canvas: Canvas, colours: ColourMap) -> Canvas:
     return np.asarray(cv2.transform(canvas, colours.astype(np.float32)))
 
 
-def farther_than(first: Canvas, second: Canvas, levels: float) -> Mask:
+def farther_than(first: Windows, second: Windows, levels: float) -> Mask:
     """Return the windows whose mean colours differ by more than so many levels in a channel."""
-    off = np.asarray(cv2.absdiff(averaged(first), averaged(second)))
+    off = np.asarray(cv2.absdiff(first.means, second.means))
     return np.asarray(np.maximum(np.maximum(off[..., 0], off[..., 1]), off[..., 2]) > levels)
 
 
@@ -69,36 +71,57 @@ def named_residual(first: Canvas, second: Canvas, where: Mask) -> float:
     at = at[:: max(1, len(at) // PIXELS)]
     if not len(at):
         return 0.0
-    one, two = (
-        np.array(canvas.reshape(-1, 3)[at].T, np.float64, order="C") for canvas in (first, second)
-    )
-    pairs = [(one[[*order]], two) for order in itertools.permutations(range(3))]
-    pairs += [(_greyed(one), two), (one, _greyed(two))]
-    brightened = [(_gain(*pair) * pair[0], pair[1]) for pair in pairs]
-    others = [(_contrasted(one, two), two), (255 - one, two)]
-    return min(_residual(*pair) for pair in [*brightened, *others])
+    one, two = (canvas.reshape(-1, 3)[at].T for canvas in (first, second))
+    stacked = np.array([*one, *two, np.ones(len(at))], np.float64)
+    # einsum, not @: no BLAS, so that threads change nothing
+    moments = np.einsum("in,jn->ij", stacked, stacked) / len(at)
+    firsts, seconds = _WAYS
+    firsts = _gains(firsts, seconds, moments)[:, None, None] * firsts
+    firsts = np.concatenate([firsts, [_contrasted(moments), 255 * _CONSTANT - _ONE]])
+    seconds = np.concatenate([seconds, [_TWO, _TWO]])
+    off = np.maximum(_products(firsts - seconds, firsts - seconds, moments), 0.0)
+    spread = np.maximum(_spreads(firsts, moments), _spreads(seconds, moments))
+    return float(np.sqrt(off / np.maximum(spread, 1.0)).min())
 
 
-def _greyed(pixels: Pixels) -> Pixels:
-    return np.repeat(np.einsum("i,in->n", LUMA, pixels)[None], 3, axis=0)
+# Colours as rows of what multiplies (three channels of one, three of the other, 1). All that is
+# asked of such colours follows from the mean products of these seven.
+_SEVEN = np.eye(7)
+_ONE, _TWO, _CONSTANT = _SEVEN[:3], _SEVEN[3:6], _SEVEN[[6, 6, 6]]
 
 
-def _gain(one: Pixels, two: Pixels) -> float:
-    gain = float((one * two).sum()) / max(float((one * one).sum()), 1e-6)
-    return float(np.clip(gain, *GAINS))
+def _greyed(colours: Float64[np.ndarray, "3 7"]) -> Float64[np.ndarray, "3 7"]:
+    return np.repeat((LUMA[:, None] * colours).sum(axis=0)[None], 3, axis=0)
 
 
-def _contrasted(one: Pixels, two: Pixels) -> Pixels:
+_ORDERS = [_ONE[[*order]] for order in itertools.permutations(range(3))]
+_WAYS = (  # exchanged channels, and grey of either
+    np.array([*_ORDERS, _greyed(_ONE), _ONE]),
+    np.array([*[_TWO] * len(_ORDERS), _TWO, _greyed(_TWO)]),
+)
+
+
+def _products(one: Colours, two: Colours, moments: Moments) -> Float64[np.ndarray, " w"]:
+    """Return the mean products of colours, over pixels and channels."""
+    return np.asarray((np.einsum("wci,ij->wcj", one, moments) * two).sum(axis=(1, 2)) / 3)
+
+
+def _spreads(colours: Colours, moments: Moments) -> Float64[np.ndarray, " w"]:
+    """Return the variances of colours, their mean over the channels."""
+    means = (colours * moments[6]).sum(axis=2)
+    return np.asarray(_products(colours, colours, moments) - (means**2).mean(axis=1))
+
+
+def _gains(one: Colours, two: Colours, moments: Moments) -> Float64[np.ndarray, " w"]:
+    power = np.maximum(_products(one, one, moments), LEAST_POWER)
+    return np.asarray(np.clip(_products(one, two, moments) / power, *GAINS))
+
+
+def _contrasted(moments: Moments) -> Float64[np.ndarray, "3 7"]:
     """Return the first with the contrast of the second, if that moves white and black."""
-    means = one.mean(), two.mean()
-    spread = one - means[0]
-    gain = float((spread * (two - means[1])).sum()) / max(float((spread**2).sum()), 1e-6)
-    gain = float(np.clip(gain, *GAINS))
+    means = moments[6, :3].mean(), moments[6, 3:6].mean()
+    spread, other = _ONE - means[0] * _CONSTANT, _TWO - means[1] * _CONSTANT
+    gain = float(_gains(spread[None], other[None], moments)[0])
     changed = gain * (np.array([0.0, 255.0]) - means[0]) + means[1]
     moves = np.abs(changed - (0.0, 255.0)).min() >= MOVED
-    return gain * spread + means[1] if moves else one
-
-
-def _residual(one: Pixels, two: Pixels) -> float:
-    spread = max(float(np.sqrt(pixels.var(axis=1).mean())) for pixels in (one, two))
-    return float(np.sqrt(((one - two) ** 2).mean())) / max(spread, 1.0)
+    return gain * spread + means[1] * _CONSTANT if moves else _ONE

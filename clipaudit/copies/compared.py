@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import UInt8
 
-from clipaudit.copies.alignment import Thumb, box_thumbs
+from clipaudit.copies.alignment import Thumbs, box_thumbs
 from clipaudit.copies.borders import Box
 from clipaudit.copies.features import Features, features_of
 from clipaudit.copies.pyramids import Pyramid, pyramid_of
@@ -25,7 +25,7 @@ class Compared:
         return pyramid_of(self.rgb)
 
     @cached_property
-    def thumbs(self) -> dict[Box, Thumb]:
+    def thumbs(self) -> dict[Box, Thumbs]:
         """Return the thumbnails by which whole pictures are aligned."""
         return box_thumbs(self.pyramid)
 

@@ -1,13 +1,13 @@
 """How far copies are from their originals by the hashes of their views, and by thumbnails.
 
-They are compared as `copies.candidates` compares the images of a run, a pair at a time.
+They are compared as `copies.candidates` compares the images of a run.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import UInt64
+from jaxtyping import Int64, UInt64
 
 from clipaudit.copies.candidates import THUMBNAIL_DISTANCE
 from clipaudit.copies.hashing import LOW_QUALITY, image_hash, thumbnail
@@ -37,15 +37,29 @@ def hashed(views: Iterable[tuple[str, Rgb]]) -> Hashed:
     return Hashed(codes, names, found[0][2] >= LOW_QUALITY, small)
 
 
-def hash_distance(copy: Hashed, original: Hashed) -> int:
-    """Return the distance of the nearest two views that `find_candidates` compares."""
-    bits = np.bitwise_count(copy.codes[:, None, :] ^ original.codes[None, :, :])
-    differing = bits.sum(axis=2, dtype=np.int64)
+def hash_distances(
+    copies: Iterable[Hashed], originals: Sequence[Hashed]
+) -> Int64[np.ndarray, "c o"]:
+    """Return for each copy and original how far the nearest two views are that are compared.
+
+    `find_candidates` compares the same ones. UNKNOWN_DISTANCE where there are none.
+    """
+    none = np.zeros((0, 4), np.uint64), np.zeros(0, np.str_)
+    codes = np.concatenate([none[0], *(each.codes for each in originals)])
+    names = np.concatenate([none[1], *(each.names for each in originals)])
+    owner = np.repeat(np.arange(len(originals)), [len(each.codes) for each in originals])
     halves = np.array(list(HALVES))
-    is_half = np.isin(copy.names, halves)[:, None], np.isin(original.names, halves)[None, :]
-    same = copy.names[:, None] == original.names[None, :]
-    compared = (~is_half[0] & ~is_half[1]) | (is_half[0] & same)
-    return int(differing[compared].min(initial=UNKNOWN_DISTANCE))
+    half = np.isin(names, halves)
+    rows = []
+    for copy in copies:
+        own_half = np.isin(copy.names, halves)[:, None]
+        compared = (~own_half & ~half) | (own_half & (copy.names[:, None] == names))
+        bits = np.bitwise_count(copy.codes[:, None, :] ^ codes).sum(axis=2, dtype=np.int64)
+        row = np.full(len(originals), UNKNOWN_DISTANCE)
+        nearest = np.where(compared, bits, UNKNOWN_DISTANCE).min(axis=0, initial=UNKNOWN_DISTANCE)
+        np.minimum.at(row, owner, nearest)
+        rows.append(row)
+    return np.array(rows, np.int64).reshape(len(rows), len(originals))
 
 
 def near_thumbnails(copy: Hashed, original: Hashed) -> bool:

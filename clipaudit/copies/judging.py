@@ -5,6 +5,7 @@ copy whatever the colours and the alignment. Poorer content (a ring, a flag, one
 ground) must lie as editing leaves it, and keep its colours but for a known way to change them.
 """
 
+from functools import cached_property
 from typing import NamedTuple
 
 import cv2
@@ -18,12 +19,11 @@ from clipaudit.copies.edits import is_plain, pixels_beyond
 from clipaudit.copies.overlaps import shared_polygon
 from clipaudit.copies.placements import UPRIGHT, askew_by, is_usual, is_whole, keeps_size
 from clipaudit.copies.pyramids import Affine, Pyramid, inverted
-from clipaudit.copies.structure import compared, equally_sharp, share, sharpness
+from clipaudit.copies.structure import Windows, equally_sharp, share, sharpness
 
 SAME_COARSE, SAME_FINE = 0.93, 0.93  # agreement of a copy with nothing laid over it
 WRONG = 0.03  # share of the overlap whose colours may stay wrong
 CONTAINED = 0.6  # share of one picture's content that must agree
-CONTENT_SIDE = 128  # pixels at which content is counted
 RICH = 70  # cells with corners that prove a copy by themselves
 ALL_FINE, CORRELATED = 0.998, 0.996  # either, for poorer content of whole pictures, unless blurred
 RESIDUAL = 0.2  # of colours, for poorer content: JPEG at quality 30
@@ -54,12 +54,34 @@ class Judgement(NamedTuple):
 NO_COPY = Judgement(copied=False, overlaid=False, recoloured=False)
 
 
-class Placement(NamedTuple):
-    """How one picture lies on the other."""
+class Placement:
+    """How one picture lies on the other; each is found out when it is first asked for."""
 
-    whole: bool  # all of it on all of the other one
-    usual: bool  # as editing leaves it
-    telling: bool  # by more than how much plain ground there is around the content
+    def __init__(
+        self, first: Pyramid, second: Pyramid, to_second: Affine, found: Agreement
+    ) -> None:
+        """Keep the pictures, and what they show under an alignment."""
+        self._pair, self._found = (first, second, to_second), found
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether all of it lies on all of the other one."""
+        return is_whole(*self._pair)
+
+    @cached_property
+    def usual(self) -> bool:
+        """Whether it lies as editing leaves it."""
+        return is_usual(*self._pair)
+
+    @cached_property
+    def telling(self) -> bool:
+        """Whether it lies so by more than how much plain ground there is around the content."""
+        upright = askew_by(self._pair[2]) < UPRIGHT
+        return (
+            (upright and keeps_size(*self._pair))
+            or (not upright and richness(self._found.corners) >= RICH_TURNED)
+            or not _has_one_ground(*self._pair, self._found)
+        )
 
 
 def judged(first: Pyramid, second: Pyramid, to_second: Affine, found: Agreement) -> Judgement:
@@ -67,30 +89,20 @@ def judged(first: Pyramid, second: Pyramid, to_second: Affine, found: Agreement)
 
     A copy agrees throughout the overlap, or everywhere but in one box that something covers.
     """
-    kept = _kept_content(first, second, to_second, found)
-    if kept < min(CONTAINED, KEPT_BY_BAR):
+    throughout, box = _agrees_throughout(found), differing_box(found)
+    beside = box.area <= OVERLAID and agreement_beside(found, box) >= BESIDE
+    if not (throughout or beside):
         return NO_COPY
-    placement = _placement(first, second, to_second, found)
-    box = differing_box(found)
-    if kept >= CONTAINED and _agrees_throughout(found):
+    kept = _kept_content(first, second, to_second, found)
+    placement = Placement(first, second, to_second, found)
+    if kept >= CONTAINED and throughout:
         if not _is_proven(found, placement):
             return NO_COPY
         overlaid = box.area <= OVERLAID and is_solid(found, box)
         return Judgement(True, overlaid, _is_recoloured(found, box if overlaid else NOTHING))
-    if kept >= KEPT_BY_BAR and _agrees_beside(found, box, kept, placement):
+    if kept >= KEPT_BY_BAR and beside and _hides_little(found, box, kept, placement):
         return Judgement(True, True, _is_recoloured(found, box))
     return NO_COPY
-
-
-def _placement(first: Pyramid, second: Pyramid, to_second: Affine, found: Agreement) -> Placement:
-    whole = is_whole(first, second, to_second)
-    upright = askew_by(to_second) < UPRIGHT
-    telling = (
-        not _has_one_ground(first, second, to_second, found)
-        or (upright and keeps_size(first, second, to_second))
-        or (not upright and richness(found.corners) >= RICH_TURNED)
-    )
-    return Placement(whole, is_usual(first, second, to_second), telling)
 
 
 def _has_one_ground(first: Pyramid, second: Pyramid, to_second: Affine, found: Agreement) -> bool:
@@ -118,10 +130,8 @@ def _agrees_throughout(found: Agreement) -> bool:
     )
 
 
-def _agrees_beside(found: Agreement, box: Box, kept: float, placement: Placement) -> bool:
-    """Tell whether all differences lie in a small box, with enough that agrees around it."""
-    if box.area > OVERLAID or agreement_beside(found, box) < BESIDE:
-        return False
+def _hides_little(found: Agreement, box: Box, kept: float, placement: Placement) -> bool:
+    """Tell whether enough agrees around the box in which all differences lie."""
     rich = richness(found.corners & box.outside(found.corners.shape))
     small = kept >= KEPT_BY_LOGO and box.area <= LOGO
     enough = box.is_bar or small or (kept >= KEPT and rich >= RICH_BESIDE)
@@ -138,7 +148,7 @@ def _is_proven(found: Agreement, placement: Placement) -> bool:
     if not (placement.usual and placement.telling) or _is_recoloured(found, NOTHING):
         return False
     plain = found.coarse.known & ~found.coarse.in_either
-    off = farther_than(found.overlap.first, found.overlap.second, SAME_COLOUR)
+    off = farther_than(Windows(found.overlap.first), Windows(found.overlap.second), SAME_COLOUR)
     return share(off, plain) <= CHANGED_PLAIN and _keeps_colours(found, NOTHING)
 
 
@@ -157,8 +167,11 @@ def _keeps_colours(found: Agreement, box: Box) -> bool:
     masks = found.close.inside & outside, found.plain.in_either & outside
     if _residual(found.close.first, found.close.second, masks) <= RESIDUAL:
         return True
-    soft = equally_sharp(found.close.first, found.close.second, found.close.inside)
-    return _residual(*soft, masks) <= (BLURRED_RESIDUAL if _is_blurred(found) else SOFT_RESIDUAL)
+    pair = Windows(found.close.first), Windows(found.close.second)
+    soft = [each.canvas for each in equally_sharp(*pair, found.close.inside)]
+    return _residual(soft[0], soft[1], masks) <= (
+        BLURRED_RESIDUAL if _is_blurred(found) else SOFT_RESIDUAL
+    )
 
 
 def _is_blurred(found: Agreement) -> bool:
@@ -174,7 +187,7 @@ def _residual(first: Canvas, second: Canvas, masks: tuple[Mask, Mask]) -> float:
 
 
 def _is_recoloured(found: Agreement, box: Box) -> bool:
-    outside = box.outside(found.corners.shape)
+    outside = box.outside(found.coarse.agrees.shape)
     agreeing = found.coarse.agrees & found.coarse.in_either & outside
     plain = found.coarse.known & ~found.coarse.in_either & outside
     return (
@@ -197,10 +210,8 @@ def _kept_content(first: Pyramid, second: Pyramid, to_second: Affine, found: Agr
 
 def _content_within(pyramid: Pyramid, polygon: Float64[np.ndarray, "n 2"]) -> float:
     """Return the share of a picture's windows with structure that lie in a polygon."""
-    level = pyramid.level_near(max(pyramid.size) / CONTENT_SIDE)
-    scale = level.shape[1] / pyramid.size[1], level.shape[0] / pyramid.size[0]
-    within = np.zeros(level.shape[:2], np.uint8)
+    height, width = pyramid.structured.shape
+    scale = width / pyramid.size[1], height / pyramid.size[0]
+    within = np.zeros((height, width), np.uint8)
     cv2.fillConvexPoly(within, np.rint(polygon * scale - 0.5).astype(np.int32), [1])
-    canvas = level.astype(np.float32)
-    content = compared(canvas, canvas, np.ones(level.shape[:2], bool)).in_first
-    return share(within.astype(bool), content)
+    return share(within.astype(bool), pyramid.structured)

@@ -4,24 +4,28 @@ Coordinates are continuous: a pixel covers a unit square, and the middle of the 
 (0.5, 0.5). All of them count in the frame of the largest level.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import cv2
 import numpy as np
-from jaxtyping import Float32, Float64, UInt8
+from jaxtyping import Bool, Float32, Float64, UInt8
 
 from clipaudit.copies.borders import Box, content_box
+from clipaudit.copies.structure import Windows, compared
 
 FRAME_SIDE = 512  # pixels: larger pictures are reduced to this longer side before anything else
 LEAST_SIDE = 8  # pixels: levels smaller than this tell nothing
+CONTENT_SIDE = 128  # pixels at which content is counted
 
 Affine = Float64[np.ndarray, "2 3"]
 
 
-class Pyramid(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Pyramid:
     """A picture at falling sizes, each level half as large as the one before."""
 
-    levels: tuple[UInt8[np.ndarray, "h w 3"], ...]
+    levels: tuple[UInt8[np.ndarray, "_ _ 3"], ...]
     content: Box  # what lies inside the borders of the largest level
     reduction: float  # pixels of the largest level by pixels of the picture as it came
 
@@ -30,6 +34,13 @@ class Pyramid(NamedTuple):
         """Return height and width of the largest level: the frame of coordinates."""
         height, width = self.levels[0].shape[:2]
         return height, width
+
+    @cached_property
+    def structured(self) -> Bool[np.ndarray, "a b"]:
+        """Return which windows have structure, at CONTENT_SIDE."""
+        level = self.level_near(max(self.size) / CONTENT_SIDE)
+        windows = Windows(level.astype(np.float32))
+        return compared(windows, windows, np.ones(level.shape[:2], bool)).in_first
 
     def level_near(self, step: float) -> UInt8[np.ndarray, "a b 3"]:
         """Return the level of which a pixel is nearest below `step` pixels of the frame wide."""

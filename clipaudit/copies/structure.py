@@ -1,5 +1,6 @@
 """Compares the structure of two canvases: how colours vary within a window around each pixel."""
 
+from functools import cached_property
 from typing import NamedTuple
 
 import cv2
@@ -20,11 +21,29 @@ Plane = Float32[np.ndarray, "a b"]
 Mask = Bool[np.ndarray, "a b"]
 
 
+class Windows:
+    """A canvas, and what is computed of the window around each pixel once for all comparisons."""
+
+    def __init__(self, canvas: Canvas) -> None:
+        """Keep the canvas."""
+        self.canvas = canvas
+
+    @cached_property
+    def means(self) -> Canvas:
+        """Return the mean colour of each window."""
+        return averaged(self.canvas)
+
+    @cached_property
+    def variation(self) -> Plane:
+        """Return the variance within each window, its mean over the channels."""
+        return covariation(self, self)
+
+
 class Structure(NamedTuple):
     """Two canvases, which windows have structure in each, and in which they agree."""
 
-    first: Canvas
-    second: Canvas
+    first: Windows
+    second: Windows
     known: Mask  # windows that lie inside of both pictures
     in_first: Mask
     in_second: Mask
@@ -62,16 +81,13 @@ def averaged(canvas: Canvas) -> Canvas:
     return np.asarray(cv2.blur(canvas, (WINDOW, WINDOW), borderType=cv2.BORDER_REFLECT))
 
 
-def compared(first: Canvas, second: Canvas, known: Mask) -> Structure:
+def compared(first: Windows, second: Windows, known: Mask) -> Structure:
     """Return where two canvases have structure and where it agrees, among the known windows.
 
     Structure agrees as SSIM's second term says it, over all channels together: contrast counts,
     brightness does not.
     """
-    means = averaged(first), averaged(second)
-    one = _variation(first, first, means[0], means[0])
-    two = _variation(second, second, means[1], means[1])
-    both = _variation(first, second, *means)
+    one, two, both = first.variation, second.variation, covariation(first, second)
     peak = float(np.sqrt(max(one.max(), two.max(), 0.0)))
     levels = min(1.0, max(LEAST_LEVELS, peak / FAINT))
     noise = (NOISE * levels) ** 2
@@ -82,10 +98,10 @@ def compared(first: Canvas, second: Canvas, known: Mask) -> Structure:
     )
 
 
-def _variation(one: Canvas, two: Canvas, mean_one: Canvas, mean_two: Canvas) -> Plane:
+def covariation(one: Windows, two: Windows) -> Plane:
     """Return the covariance within each window, its mean over the channels."""
-    products = channel_mean(one * two), channel_mean(mean_one * mean_two)
-    return np.asarray(averaged(products[0]) - products[1])
+    product, means = channel_mean(one.canvas * two.canvas), channel_mean(one.means * two.means)
+    return np.asarray(averaged(product) - means)
 
 
 def channel_mean(canvas: Canvas) -> Plane:
@@ -93,14 +109,14 @@ def channel_mean(canvas: Canvas) -> Plane:
     return canvas if canvas.ndim == 2 else np.asarray(cv2.transform(canvas, MEAN))
 
 
-def equally_sharp(first: Canvas, second: Canvas, inside: Mask) -> tuple[Canvas, Canvas]:
+def equally_sharp(first: Windows, second: Windows, inside: Mask) -> tuple[Windows, Windows]:
     """Return both canvases, the sharper one blurred until it is as soft as the other."""
-    sharp = sharpness(first, inside), sharpness(second, inside)
+    sharp = sharpness(first.canvas, inside), sharpness(second.canvas, inside)
     if max(sharp) < 1.3 * min(sharp):
         return first, second
     if sharp[0] < sharp[1]:
-        return first, _softened(second, inside, sharp[0])
-    return _softened(first, inside, sharp[1]), second
+        return first, Windows(_softened(second.canvas, inside, sharp[0]))
+    return Windows(_softened(first.canvas, inside, sharp[1])), second
 
 
 def _softened(canvas: Canvas, inside: Mask, wanted: float) -> Canvas:

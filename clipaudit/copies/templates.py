@@ -1,7 +1,7 @@
 """Aligns a picture with a part of another by its looks alone: for drawings with few features.
 
 Each picture, at falling sizes, is looked for within the other one, by the correlation of their
-grey values.
+grey values: at half the sizes first, then at the likeliest of them.
 """
 
 from collections.abc import Sequence
@@ -16,24 +16,27 @@ from clipaudit.copies.pyramids import Affine, Pyramid, inverted
 
 SIDE = 80  # pixels, longer side of the picture that is searched
 SCALES = tuple(1.1**-step for step in range(16))  # of the part's share of a side: down to 0.24
+FINER = 4  # sizes, the likeliest at half of them, that are looked for
 LEAST_PART = 10  # pixels: a smaller part correlates with anything
 LIKELY = 0.6  # correlation of a part with its place: less is none
 LEAST_SPREAD = 4.0  # levels: a plainer part correlates with nothing
 
-Plane = Float32[np.ndarray, "a b"]
+Plane = Float32[np.ndarray, "_ _"]  # two planes of a function may differ in size
 
 
 class Template(NamedTuple):
-    """The grey values of a picture at the sizes of SCALES, and the size of its frame."""
+    """The grey values of a picture at SCALES and at half of them, and the size of its frame."""
 
     planes: tuple[Plane, ...]
+    halves: tuple[Plane, ...]
     size: tuple[int, int]
 
 
 def template_of(pyramid: Pyramid) -> Template:
     """Return the grey values of a picture at falling sizes."""
-    sides = (SIDE * scale / max(pyramid.size) for scale in SCALES)
-    return Template(tuple(_grey(pyramid, side) for side in sides), pyramid.size)
+    scales = [SIDE * scale / max(pyramid.size) for scale in SCALES]
+    planes, halves = (tuple(_grey(pyramid, part * each) for each in scales) for part in (1, 0.5))
+    return Template(planes, halves, pyramid.size)
 
 
 def template_candidates(first: Template, second: Template) -> list[Candidate]:
@@ -51,19 +54,41 @@ def template_candidates(first: Template, second: Template) -> list[Candidate]:
 
 def _places(part: Template, host: Template) -> list[Candidate]:
     """Return where the part fits the host best at any size: as it is, and mirrored."""
-    field = host.planes[0]
-    best: dict[bool, Candidate] = {}
-    for small in part.planes:
-        fits = small.shape[0] <= field.shape[0] and small.shape[1] <= field.shape[1]
-        if not fits or min(small.shape) < LEAST_PART or _spread(small) < LEAST_SPREAD:
-            continue
-        for mirrored in (False, True):
-            shown = cv2.flip(small, 1) if mirrored else small
-            _, most, _, at = cv2.minMaxLoc(cv2.matchTemplate(field, shown, cv2.TM_CCOEFF_NORMED))
-            if mirrored not in best or most > best[mirrored].likeness:
-                to_host = _map(part, host, small.shape, field.shape, at, mirrored=mirrored)
-                best[mirrored] = Candidate(most, to_host)
-    return [*best.values()]
+    field, half = host.planes[0], host.halves[0]
+    sizes = [size for size, plane in enumerate(part.planes) if _is_telling(plane, field)]
+    found = []
+    for mirrored in (False, True):
+        roughly = {
+            size: _place(_within(part.halves[size], half), half, mirrored=mirrored)[0]
+            for size in sizes
+        }
+        likeliest = sorted(sizes, key=lambda size: -roughly[size])[:FINER]
+        places = [
+            (*_place(part.planes[size], field, mirrored=mirrored), part.planes[size].shape)
+            for size in sorted(likeliest)
+        ]
+        if places:
+            most, at, shape = max(places, key=lambda place: place[0])
+            to_host = _map(part, host, shape, field.shape, at, mirrored=mirrored)
+            found.append(Candidate(most, to_host))
+    return found
+
+
+def _is_telling(small: Plane, field: Plane) -> bool:
+    fits = small.shape[0] <= field.shape[0] and small.shape[1] <= field.shape[1]
+    return fits and min(small.shape) >= LEAST_PART and _spread(small) >= LEAST_SPREAD
+
+
+def _within(small: Plane, field: Plane) -> Plane:
+    """Return a part cut to the size of the field, which rounding may have made a pixel smaller."""
+    return small[: field.shape[0], : field.shape[1]]
+
+
+def _place(small: Plane, field: Plane, *, mirrored: bool) -> tuple[float, Sequence[int]]:
+    """Return where a part is most like the field it lies in: the correlation and the corner."""
+    shown = cv2.flip(small, 1) if mirrored else small
+    _, most, _, at = cv2.minMaxLoc(cv2.matchTemplate(field, shown, cv2.TM_CCOEFF_NORMED))
+    return most, at
 
 
 def _spread(plane: Plane) -> float:

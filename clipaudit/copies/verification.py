@@ -219,7 +219,7 @@ def _refined(
             continue
         tried = found
         structure, overlap = (found.fine, found.close) if fine else (found.coarse, found.overlap)
-        moved = refined(structure.first, structure.second, overlap, to_second)
+        moved = refined(structure.first.canvas, structure.second.canvas, overlap, to_second)
         alignment = None if moved is None else aligned(first, second, moved)
         wanted = found.score + GAIN
         if alignment is None or alignment.coarse.best.agreement <= wanted:

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from clipaudit.copies.colours import colour_map, farther_than, mapped, named_residual
+from clipaudit.copies.structure import Windows
 
 EVERYWHERE = np.ones((60, 80), bool)
 GREY = np.array([0.299, 0.587, 0.114], np.float32)
@@ -43,6 +44,17 @@ def test_known_changes_leave_nothing(change):
     assert named_residual(canvas(), CHANGES[change](canvas()), EVERYWHERE) < 0.02
 
 
+def test_what_is_left_is_the_distance_of_colours_by_their_spread():
+    one = canvas(0)[:20, :40]
+    two = one + np.random.default_rng(0).normal(scale=10, size=one.shape).astype(np.float32)
+
+    found = named_residual(one, two, EVERYWHERE[:20, :40])
+
+    brightened = one * ((one * two).sum() / (one * one).sum())
+    spread = max(np.sqrt(each.var(axis=(0, 1)).mean()) for each in (brightened, two))
+    assert found == pytest.approx(np.sqrt(((brightened - two) ** 2).mean()) / spread, rel=1e-3)
+
+
 def test_other_pictures_leave_all():
     assert named_residual(canvas(0), canvas(1), EVERYWHERE) > 0.7
 
@@ -61,5 +73,5 @@ def test_no_pixels_leave_nothing():
 def test_farther_windows_are_those_of_other_mean_colour():
     other = canvas() + 30
 
-    assert farther_than(canvas(), other, 20).all()
-    assert not farther_than(canvas(), other, 40).any()
+    assert farther_than(Windows(canvas()), Windows(other), 20).all()
+    assert not farther_than(Windows(canvas()), Windows(other), 40).any()

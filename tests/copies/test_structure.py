@@ -3,7 +3,14 @@ import cv2
 import numpy as np
 import pytest
 
-from clipaudit.copies.structure import WINDOW, compared, equally_sharp, known_windows, sharpness
+from clipaudit.copies.structure import (
+    WINDOW,
+    Windows,
+    compared,
+    equally_sharp,
+    known_windows,
+    sharpness,
+)
 
 EVERYWHERE = np.ones((60, 80), bool)
 
@@ -13,22 +20,22 @@ def canvas(seed, size=(60, 80)):
 
 
 def test_equal_canvases_agree_throughout():
-    same = compared(canvas(0), canvas(0), EVERYWHERE)
+    same = compared(Windows(canvas(0)), Windows(canvas(0)), EVERYWHERE)
 
     assert same.agreement == 1
     assert not same.differs.any()
 
 
 def test_brightness_does_not_matter_but_contrast_does():
-    assert compared(canvas(0), canvas(0) + 40, EVERYWHERE).agreement == 1
-    assert compared(canvas(0), canvas(0) * 0.2, EVERYWHERE).agreement < 0.1
+    assert compared(Windows(canvas(0)), Windows(canvas(0) + 40), EVERYWHERE).agreement == 1
+    assert compared(Windows(canvas(0)), Windows(canvas(0) * 0.2), EVERYWHERE).agreement < 0.1
 
 
 def test_plain_background_agrees_with_nothing():
     one, two = np.full((2, 60, 80, 3), 255, np.float32)
     one[10:30, 10:30] = two[10:30, 50:70] = canvas(0)[:20, :20]
 
-    different = compared(one, two, EVERYWHERE)
+    different = compared(Windows(one), Windows(two), EVERYWHERE)
 
     assert different.agreement == 0
     assert not different.in_either[40:].any()
@@ -38,7 +45,7 @@ def test_structure_is_that_of_a_loop_over_windows():
     one, reach = canvas(1), WINDOW // 2
     inner = slice(reach, -reach)
 
-    found = compared(one, one, EVERYWHERE).in_first[inner, inner]
+    found = compared(Windows(one), Windows(one), EVERYWHERE).in_first[inner, inner]
 
     windows = np.lib.stride_tricks.sliding_window_view(one, (WINDOW, WINDOW), axis=(0, 1))
     spread = windows.var(axis=(3, 4)).mean(axis=2)
@@ -49,7 +56,7 @@ def test_structure_is_that_of_a_loop_over_windows():
 def test_faint_pictures_have_structure_too():
     faint = 128 + canvas(0) / 6
 
-    assert compared(faint, faint, EVERYWHERE).in_first.mean() > 0.2
+    assert compared(Windows(faint), Windows(faint), EVERYWHERE).in_first.mean() > 0.2
 
 
 def test_known_windows_lie_inside():
@@ -64,10 +71,11 @@ def test_sharper_canvas_is_blurred_like_the_other(sigma):
     soft = cv2.GaussianBlur(canvas(0), (0, 0), sigma)
 
     for one, two in (
-        equally_sharp(canvas(0), soft, EVERYWHERE),
-        equally_sharp(soft, canvas(0), EVERYWHERE),
+        equally_sharp(Windows(canvas(0)), Windows(soft), EVERYWHERE),
+        equally_sharp(Windows(soft), Windows(canvas(0)), EVERYWHERE),
     ):
-        assert sharpness(one, EVERYWHERE) == pytest.approx(sharpness(two, EVERYWHERE), rel=0.35)
+        left, right = (sharpness(each.canvas, EVERYWHERE) for each in (one, two))
+        assert left == pytest.approx(right, rel=0.35)
 
 
 def test_empty_mask_has_no_sharpness():

@@ -41,3 +41,12 @@ def test_plain_pictures_are_nowhere():
     plain = template_of(pyramid_of(np.full((60, 80, 3), 40, np.uint8)))
 
     assert template_candidates(plain, plain) == []
+
+
+@pytest.mark.parametrize("height", range(280, 300))
+def test_a_part_as_high_as_the_other_picture_is_compared(height):
+    sign, ground = made.symbol("✈"), np.full((height, 400, 3), 90, np.uint8)
+    host = template_of(pyramid_of(made.pasted(sign, ground, (20, 150), 0.9)))
+
+    assert template_candidates(template_of(pyramid_of(sign[:, :100])), host) is not None
+    assert template_candidates(template_of(pyramid_of(sign)), host)[0].likeness > 0.9
