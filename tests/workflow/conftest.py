@@ -16,17 +16,24 @@ def copied():
 
 @pytest.fixture(scope="session")
 def made_once(tmp_path_factory, worker_id):
-    """A function: a project that the first test worker makes and all of them read."""
+    """A function: a project that the first test worker makes and all of them read.
+
+    `start` is a finished project whose run is gone on with.
+    """
     shared = tmp_path_factory.getbasetemp()
     shared = shared if worker_id == "master" else shared.parent
 
-    def make(name, **options):
-        folder = shared / name
+    def make(name, start=None, **options):
+        folder, made = shared / name, shared / f"{name}.made"
         with (shared / f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if not (folder / "made").exists():
-                copy_project(folder).run(**options)
-                (folder / "made").touch()
+            if not made.exists():
+                if start is None:
+                    project = copy_project(folder)
+                else:
+                    project = Project(shutil.copytree(start.folder, folder, symlinks=True))
+                project.run(**options)
+                made.touch()
         return Project(folder)
 
     return make
@@ -59,10 +66,8 @@ def parroted(made_once):
 
 
 @pytest.fixture(scope="session")
-def parroted_whole(made_once):
+def parroted_whole(made_once, parroted):
     """A project whose tables and figures of the parrot audit are all made; for reading only."""
-    first = "results_micro/tables/parrot_table2.json"
-    project = made_once("parroted_whole", config=parrotworld.SETTINGS, target=first)
-    for target in ("all_tables", "all_tables all_figures"):  # one run alone would take too long
-        project.run(config=parrotworld.SETTINGS, target=target)
-    return project
+    settings = parrotworld.SETTINGS
+    tables = made_once("parroted_tables", start=parroted, config=settings, target="all_tables")
+    return made_once("parroted_whole", start=tables, config=settings)
