@@ -11,7 +11,7 @@ from clipaudit.config.loading import (
 from clipaudit.config.pictures import left_out
 from clipaudit.errors import ClipauditError
 from clipaudit.reports.wiring import CATALOG_FILES, REPORT_FILES, ReportFiles
-from clipaudit.runs.start import refuse_excess_of
+from clipaudit.runs.start import refuse_excess_of, refuse_shortages_of
 from clipaudit.steps.allowance import name_run
 from clipaudit.steps.workflow import code, stop_with
 from clipaudit.wiring.corpora import CorpusFiles
