@@ -78,7 +78,7 @@ class Audit(Generic[S]):
     deduplications: Callable[[S], Mapping[str, tuple["Deduplication", str]]] = _nothing
     # by which copies were looked for, so that `paths.calibration_thresholds` is there
     calibrated_encoders: Callable[[S], Iterable[str]] = _nothing
-    asks: Callable[["Settings", S], Iterable[Asked]] = _nothing  # of samples, as counts
+    asks: Callable[["Settings", S], Iterable[Asked]] = lambda *_: ()  # of samples
     draws_sets: bool = False  # whether its manifests are drawn sets, not prunings of corpora
     files: Callable[[S], Mapping[str, str]] = _nothing  # that the user brings, by setting
     folders: Callable[[S], Mapping[str, str]] = _nothing

@@ -76,7 +76,7 @@ def _trained(row: Row) -> str:
     """Return what a set and a model are called, and why there is none."""
     if not row["in_grid"]:
         return f"{row['title']}, not in this grid"
-    return row["title"] + ("" if row["samples"] else ", too small")
+    return f"{row['title']}{'' if row['samples'] else ', too small'}"
 
 
 def _beside(column: str, form: Callable[..., str] = _rounded) -> Cell:
