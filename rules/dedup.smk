@@ -21,7 +21,8 @@ rule centroids:
     params:
         code=code("centroids"),
         numeric=["faiss", "numpy"],
-        clusters=DEDUPLICATION.setting("clusters"),
+        clusters=DEDUPLICATION.clusters,
+        follow=DEDUPLICATION.follow,
         iterations=DEDUPLICATION.setting("iterations"),
         samples_per_cluster=DEDUPLICATION.setting("samples_per_cluster"),
         seed=DEDUPLICATION.setting("seed"),

@@ -7,6 +7,8 @@ from pydantic import Field
 from clipaudit.config.base import Section
 from clipaudit.corpora.parts import part_name, parts
 
+MOST_CLUSTERS = 50_000  # where the settings name no number: SemDeDup's
+
 
 class Deduplication(Section):
     """SemDeDup (Abbas et al., 2023): the large set without semantic duplicates.
@@ -24,7 +26,12 @@ class Deduplication(Section):
         "centroid first (SemDeDup's code) or in file order (clip-ood's code); or all but one of "
         "each group of duplicates (SemDeDup's text)",
     )
-    clusters: int = Field(50_000, ge=1, description="of the spherical k-means (SemDeDup)")
+    clusters: int | None = Field(
+        None,
+        ge=1,
+        description="of the spherical k-means; when absent 50,000 (SemDeDup), or one for 39 "
+        "samples where these are fewer",
+    )
     iterations: int = Field(100, ge=1, description="of k-means (SemDeDup)")
     seed: int = Field(1234, ge=0, lt=2**31, description="of k-means and of its sample (SemDeDup)")
     samples_per_cluster: int = Field(
@@ -37,6 +44,11 @@ class Deduplication(Section):
         [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.99],
         description="thresholds at which the table of kept samples is made",
     )
+
+    @property
+    def most_clusters(self) -> int:
+        """How many clusters there are, or may be where the settings name no number."""
+        return self.clusters or MOST_CLUSTERS
 
     def floor(self) -> float | None:
         """Return the lowest threshold of interest, which the rule `paper` is asked down to."""
@@ -51,4 +63,4 @@ class Deduplication(Section):
         return self._group_clusters()[int(group)]
 
     def _group_clusters(self) -> list[range]:
-        return parts(self.clusters, self.clusters_per_group)
+        return parts(self.most_clusters, self.clusters_per_group)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from clipaudit.corpora.captions import Captioning
-from clipaudit.errors import InputError, StepError, StoreError
+from clipaudit.errors import InputError, StoreError, TooSmall
 
 _MAGIC = b"clipseal"
 _VERSION = 1
@@ -150,12 +150,12 @@ class Sealed:
         return map(self.shard, range(self.shards))
 
     def require_samples(self) -> None:
-        """Raise StepError if nothing is kept: a trainer would wait for a first sample forever."""
+        """Raise TooSmall if nothing is kept: a trainer would wait for a first sample forever."""
         if self.kept == 0:
             names = ", ".join(corpus.name for corpus in self.corpora) or "no corpus"
-            raise StepError(
-                f"{self.path}: the manifest keeps none of the samples of {names} "
-                f"({self.shards} shards). Loosen what pruned them, or leave this set out."
+            raise TooSmall(
+                f"the manifest keeps none of the samples of {names} ({self.shards} shards). Loosen "
+                "what pruned them, or leave this set out."
             )
 
     def _open(self) -> BinaryIO:

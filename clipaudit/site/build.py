@@ -3,7 +3,7 @@
 import importlib.metadata
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import yaml
@@ -12,13 +12,14 @@ from clipaudit.catalog.views import CATALOG, open_catalog
 from clipaudit.config.settings import Settings
 from clipaudit.lineage.graph import table_graph
 from clipaudit.plaindata import Json
+from clipaudit.reports.leftout import LeftOut
 from clipaudit.site import assets
 from clipaudit.site.answers import answers
 from clipaudit.site.content import read_figure, read_table, reading_order
 from clipaudit.site.facts import drops, enabled, run_cost, run_facts
 from clipaudit.site.pages import Site, rendered
 from clipaudit.site.samples import pictures, sample_pages, shown_addresses
-from clipaudit.store.store import Store
+from clipaudit.store.store import Pointer, Store
 
 
 def write_report(
@@ -50,13 +51,28 @@ def _write(
     folder: Path, run: Settings, store: Store, tables: Sequence[Path], figures: Sequence[Path]
 ) -> None:
     results = Path(run.results)
+    left_out = _left_out(store, [*tables, *figures])
+    tables, figures = (
+        [pointer for pointer in pointers if pointer.stem not in left_out]
+        for pointers in (tables, figures)
+    )
     graph = table_graph(results, store, [*tables, *figures])
     assets.write_static(folder)
     assets.write_lineage(folder, graph)
-    site = _gathered(folder, run, store, graph, tables, figures)
+    site = _gathered(folder, run, store, graph, tables, figures, left_out)
     for path, page in rendered(site):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(page, "utf-8")
+
+
+def _left_out(store: Store, pointers: Iterable[Path]) -> dict[str, LeftOut]:
+    """Return the tables and figures that are left out themselves, by name, and why."""
+    found: dict[str, LeftOut] = {}
+    for path in pointers:
+        pointer = Pointer.read(path)
+        if pointer.is_left_out:
+            found[path.stem] = {store.reason(pointer): [f"{path.parent.name}/{path.stem}"]}
+    return found
 
 
 def _gathered(
@@ -66,6 +82,7 @@ def _gathered(
     graph: Json,
     tables: Sequence[Path],
     figures: Sequence[Path],
+    left_out: Mapping[str, LeftOut],
 ) -> Site:
     """Return what the pages show, after writing the files that they show it with."""
     results = Path(run.results)
@@ -78,19 +95,24 @@ def _gathered(
         forms[pointer] = assets.DATA_FILES if hidden else assets.FIGURE_FILES
     addresses = shown_addresses(drawn)
     pages = sample_pages(addresses, results / CATALOG, run, run.report.samples)
-    left_out = len(addresses) - len(pages)
+    samples_left_out = len(addresses) - len(pages)
+    made_without = {each.name: each.left_out for each in [*read, *(each.table for each in drawn)]}
     if shows_pictures:
         pages = assets.write_pictures(folder, pages, pictures(pages, run))
     with open_catalog(results) as connection:
         return Site(
             title=run.report.title,
             version=importlib.metadata.version("clipaudit"),
-            answers=answers({table.name: table.rows for table in read}, enabled(run)),
+            answers=answers(
+                {table.name: table.rows for table in read},
+                enabled(run),
+                {**made_without, **left_out},
+            ),
             facts=run_facts(run, connection, graph),
             tables=read,
             figures=drawn,
             samples=pages,
-            samples_left_out=left_out,
+            samples_left_out=samples_left_out,
             shows_pictures=shows_pictures,
             drops=drops(connection),
             settings=settings_text(run),

@@ -21,6 +21,14 @@ class DeduplicationFiles:
         assert name in Deduplication.model_fields, f"no field of Deduplication: {name}"
         return lambda wildcards: getattr(self._settings(wildcards), name)
 
+    def clusters(self, wildcards: Wildcards) -> int:
+        """Return how many clusters there are, or at most where they follow the data."""
+        return self._settings(wildcards).most_clusters
+
+    def follow(self, wildcards: Wildcards) -> bool:
+        """Return whether the number of clusters follows that of samples."""
+        return self._settings(wildcards).clusters is None
+
     def floor(self, wildcards: Wildcards) -> float | None:
         """Return the similarity below which nobody asks how similar samples are, if there is."""
         return self._settings(wildcards).floor()

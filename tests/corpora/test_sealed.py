@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from clipaudit.corpora.captions import Captioning
 from clipaudit.corpora.sealed import CorpusToSeal, Sealed, ShardToSeal, seal
-from clipaudit.errors import InputError, StepError, StoreError
+from clipaudit.errors import InputError, StoreError, TooSmall
 
 TEXT = Captioning("text")
 PHOTO = Captioning("class", "a photo of a {}", ("cat", "größe"))
@@ -81,7 +81,7 @@ def test_shard_numbers_are_checked(sealed, number):
 
 @pytest.mark.parametrize("corpora", [[], [CorpusToSeal("large", TEXT, [shard([0, 0])])]])
 def test_empty_manifests_stop_a_trainer(sealed, corpora):
-    with pytest.raises(StepError, match=r"keeps none of the samples of (large|no corpus)"):
+    with pytest.raises(TooSmall, match=r"^the manifest keeps none of .* (large|no corpus)"):
         sealed(corpora).require_samples()
 
 
