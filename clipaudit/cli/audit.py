@@ -139,6 +139,6 @@ def _answer(to: Path, form: str, seconds: float) -> None:
     )
     if told["manifests"]:
         click.echo(
-            f"To write what {' or '.join(told['manifests'])} keeps, in {to}: clipaudit export "
+            f"Manifests: {', '.join(told['manifests'])}. Export one: cd {to} && clipaudit export "
             f"{told['manifests'][0]} --format hf-parquet --output kept"
         )

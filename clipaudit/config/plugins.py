@@ -27,7 +27,7 @@ def offered(kind: Kind) -> list[EntryPoint]:
     Raise ConfigError where two distributions give one name: nobody could say which is meant.
     """
     found: dict[str, EntryPoint] = {}
-    for entry in registered(kind):
+    for entry in _look_up(kind):
         other = found.setdefault(entry.name, entry)
         if other != entry:
             raise ConfigError(
@@ -38,13 +38,19 @@ def offered(kind: Kind) -> list[EntryPoint]:
 
 
 def registered(kind: Kind) -> tuple[EntryPoint, ...]:
-    """Return the entry points of a kind, by name; two distributions may give one name."""
+    """Return the entry points of a kind, by name; two distributions may give one name.
+
+    They are looked up once, which takes ten milliseconds: what a process has begun with counts.
+    """
     return _registered(kind, tuple(sys.path))
 
 
 @cache
 def _registered(kind: Kind, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """Look up the entry points once: it takes ten milliseconds each time."""
+    return _look_up(kind)
+
+
+def _look_up(kind: Kind) -> tuple[EntryPoint, ...]:
     return tuple(sorted(entry_points(group=f"clipaudit.{kind}"), key=lambda each: each.name))
 
 

@@ -69,21 +69,23 @@ def choose_threshold(
     higher rate (`allowed_positives`), and `resolved` is False. None is chosen where even the
     strictest threshold has more, and where there is no negative pair or no threshold.
 
-    A threshold looser than the `advised` one is chosen only if the upper bound of its rate, too, is
-    within `per_million`; where nothing can be chosen, the advised one is.
+    A distance beyond the `advised` one is chosen only if the upper bound of its rate, too, is
+    within `per_million`. Where the pairs cannot measure the rate, it is at most the advised one.
     """
     choice = _by_rate(curve, per_million)
-    if advised is None or (choice.threshold is not None and choice.threshold <= advised):
+    if advised is None or (choice.threshold is None and choice.resolved):
+        return choice
+    if choice.threshold is not None and choice.threshold <= advised:
         return choice
     upper = _upper(curve.false_positives, np.full(len(curve.thresholds), curve.negative_pairs))
     certain = curve.thresholds[upper <= per_million]  # none without negative pairs: NaN
     if len(certain) and certain[-1] >= advised:
-        row = row_of(curve, certain[-1])
-        return Choice(row, float(certain[-1]), True, _reason(curve, per_million))
+        threshold = float(certain[-1])
+        return Choice(row_of(curve, threshold), threshold, True, _reason(curve, per_million))
     why = (
         f"{curve.negative_pairs:,} pairs of different images do not show for certain that a looser "
-        f"threshold lets {per_million:g} per million through: it is at most {advised:g}, as the "
-        "hash's authors advise."
+        f"threshold lets no more than {per_million:g} per million through: it is at most "
+        f"{advised:g}, as the hash's authors advise."
     )
     return Choice(row_of(curve, advised), advised, False, why)
 

@@ -176,8 +176,8 @@ class _Comparison:
             found += f"; {far.sum()} have rows of other images, or changed since"
         if far.any() or np.median(off) > SAME:
             logger.warning(
-                "%s. Small differences come from another precision or preparation of images: test "
-                "sets embedded here are a little off. To avoid it, give embeddings of both.",
+                "%s. Small differences may come from another precision or preparation of images: "
+                "test sets embedded here are a little off. To avoid it, give embeddings of both.",
                 found,
             )
         else:
@@ -219,4 +219,5 @@ def _next_step(pair: GivenPair) -> str:
 
 
 def _unit(rows: Float64[np.ndarray, "n d"]) -> Float64[np.ndarray, "n d"]:
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    unit: Float64[np.ndarray, "n d"] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit

@@ -138,19 +138,20 @@ def _corpus(shards: Sequence[str], earlier: Sequence[str]) -> dict[str, Any]:
     """
     there = set(shards)
     ordered = [*dict.fromkeys([*(each for each in earlier if each in there), *shards])]
-    size, mean = 1, _mean_bytes(ordered)
-    while len(ordered) > PARTS * size or (len(ordered) > FEW and mean * size < SMALL):
+    size, count = 1, len(ordered)
+    mean = sum(map(_bytes, ordered)) / count
+    while count > PARTS * size or (FEW < count and size < count and mean * size < SMALL):
         size *= 2
     return {"shards": file_patterns(ordered), "shards_per_part": size}
 
 
-def _mean_bytes(shards: Sequence[str]) -> float:
-    """Return the mean size of some files; what they are taken for where it is not known."""
-    if is_url(shards[0]):
+def _bytes(shard: str) -> int:
+    """Return the size of a file, or what it is taken for."""
+    if is_url(shard):
         return SMALL
-    if shards[0].endswith(LIST):
-        return SMALL / 8  # so that a part has some 8,000 images
-    return sum(Path(shard).stat().st_size for shard in shards) / len(shards)
+    if shard.endswith(LIST):
+        return SMALL // 8  # of 1,000 images: a part then has 8,000
+    return Path(shard).stat().st_size
 
 
 def _shards(argument: str, to: Path, say: Callable[[str], object]) -> list[str]:

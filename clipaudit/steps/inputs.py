@@ -17,7 +17,7 @@ from clipaudit.store.late_objects import awaited_path
 from clipaudit.store.placements import placement
 from clipaudit.store.store import Pointer, Store
 
-TARS = "tars"  # the input that holds shards
+SHARD_INPUTS = frozenset({"tars", "other_tars"})  # the inputs that hold shards
 
 
 class InputFiles:
@@ -39,7 +39,7 @@ class InputFiles:
         user's file or a remote shard that cannot be read, and StoreError for a pointer that cannot.
         """
         each = map(Path, spread(paths))
-        if name != TARS:
+        if name not in SHARD_INPUTS:
             return [self._described(path) for path in each]
         found = [ActionInput(self._remote.digest(url), url) for url in urls]
         for path in each:

@@ -52,7 +52,8 @@ def this_machine(profile: str, cores: str | None, gpus: int | None) -> Machine:
 
 
 def _number(cores: str) -> int:
-    return len(os.sched_getaffinity(0)) if cores == "all" else int(cores)
+    """Return how many cores are asked for; what is no number, Snakemake refuses."""
+    return int(cores) if cores.isdecimal() else len(os.sched_getaffinity(0))
 
 
 def _chosen_gpus(asked: int | None) -> list[str]:

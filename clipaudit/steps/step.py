@@ -391,7 +391,7 @@ def named(files: Iterable[tuple[str, Any]]) -> dict[str, list[str]]:
 
 def threads_of(job: Any) -> int:  # noqa: ANN401
     """Return how many threads each process of a job computes with."""
-    return 1 if job.params.get("by_processes") else int(job.threads)
+    return 1 if job.params.get("by_processes", False) else int(job.threads)
 
 
 def settings_of(params: Any) -> dict[str, Any]:  # noqa: ANN401

@@ -155,5 +155,26 @@ def test_where_the_rate_was_not_measured_no_looser_threshold_than_the_advised_on
     assert threshold_among(table, 1_000_000, advised=1) == 1
 
 
+@pytest.mark.parametrize(
+    ("counts", "pairs", "threshold"),
+    [
+        ([0, 0, 5, 900], 1_000_000, 2),  # 5 per million, 11.7 at most: certain
+        ([0, 0, 95, 900], 1_000_000, 1),  # 95, and up to 116
+        ([0, 0, 0, 0], 1_000, 1),  # nothing was measured
+        ([0, 50, 150, 900], 1_000_000, 1),  # the rate alone chooses the advised one
+    ],
+)
+def test_beyond_the_advised_threshold_the_rate_must_be_certain(counts, pairs, threshold):
+    choice = choose_threshold(curve_of(counts, pairs), per_million=100, advised=1)
+
+    assert choice.threshold == threshold
+
+
+def test_the_advised_threshold_is_not_chosen_where_even_the_strictest_lets_too_much_through():
+    choice = choose_threshold(curve_of([500, 600], 1_000_000), per_million=100, advised=1)
+
+    assert choice.threshold is None
+
+
 def test_where_none_was_chosen_none_is_taken():
     assert threshold_among(table_of([100], per_million=10), 5) is None

@@ -216,3 +216,26 @@ def test_no_samples_give_no_tables(shards, memory):
     table, drops = spotted(shards, index(shards).slice(0, 0), Mean(), memory)
 
     assert (table.num_rows, len(drops)) == (0, 0)
+
+
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a machine with one core
+def test_several_processes_read_the_same_as_one(tmp_path):
+    shards = text_shards(tmp_path, [70, 71])
+    samples, failing = index(shards), means(shards)[90]
+
+    tables = [
+        list(
+            spot_text(
+                shards,
+                samples,
+                Mean([failing]),
+                SpotMemory(tmp_path / f"memory{workers}"),
+                drops=Drops("spot"),
+                workers=workers,
+            )
+        )
+        for workers in (1, 2)
+    ]
+
+    assert tables[0] == tables[1]
+    assert sum(map(len, tables[1])) == 140

@@ -51,10 +51,11 @@ def test_remote_tars_make_the_key_that_local_ones_make(inputs, urls, tmp_path):
     assert key(remote) == key(local)
 
 
-def test_the_table_of_an_index_stands_for_the_tars_that_it_lists(inputs, urls, table):
+@pytest.mark.parametrize("name", ["tars", "other_tars"])
+def test_the_table_of_an_index_stands_for_the_tars_that_it_lists(inputs, urls, table, name):
     indexed = inputs.described([], urls, name="tars")
 
-    assert inputs.described([table], [], name="tars") == indexed
+    assert inputs.described([table], [], name=name) == indexed
 
 
 def test_a_remote_tar_is_found_as_a_stub_that_names_it(inputs, urls):

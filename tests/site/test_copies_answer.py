@@ -37,6 +37,15 @@ def test_without_a_copy_none_is_claimed():
     )
 
 
+def test_without_a_test_set_the_answer_is_about_repeats():
+    within = {"corpus_title": "Web", "images": 9, "repeats": 3, "largest": 2}
+    within |= {"share": 1 / 3, "share_low": 0.1, "share_high": 0.7}
+    found = copies_answer({"copies_within": [within]})
+
+    assert found.headline == "No test set is named, so only repeats were searched for."
+    assert found.sentences[0].text.startswith("3 of 9 images of Web repeat another one")
+
+
 def test_what_the_search_would_miss_stands_beside():
     rows = [{**MADE, "verified": 1, "verified_share": 0.1}]
     rows += [{**MADE, "transformation": "jpeg", "verified": 10, "verified_share": 1.0}]

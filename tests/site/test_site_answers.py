@@ -198,8 +198,7 @@ def test_parrots_are_counted_among_all_captions_and_those_of_images_with_text():
     found = answer("parrot", parrot_table1=rows)
 
     assert found.headline == (
-        "Captions that repeat a word of the text in their image: 3 of 10 in posters, 30.0 % "
-        "[6.7, 65.2]."
+        "3 of 10 captions of posters repeat a word of the text in their image, 30.0 % [6.7, 65.2]."
     )
     assert found.sentences[0].text == (
         "posters: text was read in 50.0 % of 10 images, and 60.0 % of their captions repeat a word "

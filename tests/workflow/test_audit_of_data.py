@@ -159,5 +159,5 @@ def test_an_encoder_adds_similar_images_and_nothing_is_trained(data):
     assert with_copy(told) == planted(data)
     (row,) = told["tables"]["similarity_table2"]
     assert planted(data) <= row["near_duplicates"] <= row["images"] == 24
-    assert "no model was trained" in told["audits"]["similarity"]["headline"]
+    assert "No model was trained" in told["audits"]["similarity"]["headline"]
     assert not (data / "audit/results/models").exists()

@@ -20,6 +20,6 @@ def test_captions_are_audited_without_an_encoder_or_training(copied, tmp_path):
     page = (project.results / "report/index.html").read_text()
     assert "Left out: parrot.encoder is not named" in said
     assert 0 < rates["parroting", "share"] < 1
-    assert "the caption repeats a word of it in" in page
+    assert "repeat a word of the text in their image" in page
     assert "Score:" not in page
     assert not (project.results / "models").exists()

@@ -12,7 +12,7 @@ def copies_answer(tables: Tables) -> Answer:
     """Return the answer of the copies audit; what its tables lack is left out."""
     rows = tables.get("copies_summary", ())
     return Answer(
-        _headline(rows),
+        _headline(rows) if rows or not tables.get("copies_within") else _ONLY_REPEATS,
         (*_of_tests(rows), *_repeats(tables), *_recall(tables)),
         ("Test set", "Images", "With a copy", "Of them, %"),
         tuple(
@@ -27,6 +27,9 @@ def copies_answer(tables: Tables) -> Answer:
         "A copy is the same image, re-encoded, resized or edited. Every candidate pair was checked "
         "by its pixels.",
     )
+
+
+_ONLY_REPEATS = "No test set is named, so only repeats were searched for."
 
 
 def _headline(rows: Sequence[Row]) -> str:

@@ -18,7 +18,7 @@ from clipaudit.remote.digests import RemoteDigests
 from clipaudit.remote.urls import is_url
 from clipaudit.steps.environment import environment_of
 from clipaudit.steps.filedigests import FileDigests
-from clipaudit.steps.inputs import TARS, is_pointer
+from clipaudit.steps.inputs import SHARD_INPUTS, is_pointer
 from clipaudit.steps.jobs import Job, Workflow
 from clipaudit.steps.step import settings_of, threads_of
 from clipaudit.store.actions import ActionCache, ActionInput, ActionOutput, Ingredients
@@ -174,11 +174,17 @@ class Forecast:
 
     def _with_urls(self, job: Job) -> Job:
         """Return a job that reads remote shards as one that reads their URLs, as its step will."""
-        tars = list(job.params.get("urls", ()))
-        for path in job.inputs.get(TARS, ()):
-            indexed = self._makers[path].params.get("urls") if path in self._makers else None
-            tars += indexed or [path]
-        return replace(job, inputs={**job.inputs, TARS: tars}) if tars else job
+        inputs = dict(job.inputs)
+        if urls := list(job.params.get("urls", ())):
+            inputs["tars"] = [*urls, *inputs.get("tars", ())]
+        for name in SHARD_INPUTS & inputs.keys():
+            inputs[name] = [url for path in inputs[name] for url in self._listed_urls(path)]
+        return replace(job, inputs=inputs)
+
+    def _listed_urls(self, path: str) -> Sequence[str]:
+        """Return the URLs that an index lists at a path; any other path stands for itself."""
+        indexed = self._makers[path].params.get("urls") if path in self._makers else None
+        return indexed or [path]
 
     def _content(self, path: str) -> ActionInput | None:
         """Return what a step will read at a path; None where that is not known before the run."""

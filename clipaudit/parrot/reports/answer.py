@@ -57,10 +57,11 @@ def _parrot_headline(corpora: Mapping[str, Measures]) -> str:
         if row and row["value"] is not None:
             repeats, captions = round(row["value"] * row["pictures"]), row["pictures"]
             share = measured(row, "value", unit=" %")
-            found.append(f"{count(repeats)} of {count(captions)} in {plain(corpus)}, {share}")
+            what = f"captions of {plain(corpus)} repeat a word of the text in their image, {share}"
+            found.append(f"{count(repeats)} of {count(captions)} {what}")
     if not found:
         return cannot("no image with a caption was found")
-    return f"Captions that repeat a word of the text in their image: {'; '.join(found)}."
+    return f"{'; '.join(found)}."
 
 
 def _spotted(corpus: str, measures: Measures) -> str:
