@@ -75,14 +75,15 @@ def pictured(audit: Parrot) -> Iterator[tuple[str, str]]:
 
 
 def asks(_: "Settings", audit: Parrot) -> Iterator[Asked]:
-    """Yield the samples that sets and clusters ask for."""
+    """Yield the samples that sets and clusters ask for, where the settings name their number."""
     settings, clusters = audit.curations, audit.clusters
     if settings is not None:
-        where = "parrot.curations"
-        for size in settings.sizes:
+        where, given = "parrot.curations", settings.model_fields_set
+        for size in settings.sizes if "sizes" in given else ():
             yield Asked(f"{where}.sizes", settings.corpus, size, f"sets of {size:,} samples")
-        held = settings.heldout
-        yield Asked(f"{where}.heldout", settings.corpus, held, f"{held:,} samples are held out")
+        if "heldout" in given:
+            held = settings.heldout
+            yield Asked(f"{where}.heldout", settings.corpus, held, f"{held:,} samples are held out")
     for name in ("components", "clusters"):
         count = getattr(clusters, name)
         if count is not None and audit.encoder is not None:

@@ -177,10 +177,10 @@ def _check_calibrated(run: "Settings", audit: Similarity) -> None:
 def asks(_: "Settings", audit: Similarity) -> Iterator[Asked]:
     """Yield the samples that prunings by a count leave out, and one more; and that the core keeps.
 
-    A fraction asks for none.
+    A fraction asks for none, nor does a count that the settings do not name.
     """
     removed: list[tuple[str, str, Size]] = []
-    if audit.near_far is not None:
+    if audit.near_far is not None and "removed" in audit.near_far.model_fields_set:
         removed += [("near_far", audit.large, size) for size in audit.near_far.removed]
     if audit.evidence is not None and audit.evidence.removed is not None:
         removed.append(("evidence", audit.large, audit.evidence.removed))
@@ -191,6 +191,6 @@ def asks(_: "Settings", audit: Similarity) -> Iterator[Asked]:
             what = f"{size:,} samples are removed and 1 or more must stay"
             yield Asked(f"similarity.{section}.removed", corpus, size + 1, what)
     core = audit.core_set
-    if core is not None and isinstance(core.kept, int):
+    if core is not None and "kept" in core.model_fields_set and isinstance(core.kept, int):
         what = f"{core.kept:,} samples are kept"
         yield Asked("similarity.core_set.kept", audit.large, core.kept, what)

@@ -20,7 +20,11 @@ from clipaudit.store.store import Pointer, Store
 
 
 def refuse_shortages(run: Settings) -> None:
-    """Raise ConfigError, with all of them, where settings ask for more samples than there are."""
+    """Raise ConfigError, with all of them, where settings ask for more samples than there are.
+
+    Only numbers that the settings name are refused. What a default asks for too much is left out
+    by the step that finds it.
+    """
     short = [told for asked in _asked(run) if (told := _shortage(run, asked))]
     if short:
         raise ConfigError("\n".join(short))
@@ -62,11 +66,11 @@ def _asked(run: Settings) -> Iterator[Asked]:
                 setting, count = f"{audit.name}.deduplication.clusters", deduplication.clusters
                 yield Asked(setting, corpus, count, f"{count:,} clusters")
     for name, encoder in run.encoders.items():
-        recipe, _, corpus = (encoder.model or "").partition("/")
-        if corpus in run.corpora:
-            size = run.recipes[recipe].batch_size
-            what = f"recipes.{recipe} takes {size:,} samples a step"
-            yield Asked(f"encoders.{name}.model", corpus, size, what)
+        recipe_name, _, corpus = (encoder.model or "").partition("/")
+        recipe = run.recipes.get(recipe_name)
+        if recipe is not None and corpus in run.corpora and "batch_size" in recipe.model_fields_set:
+            what = f"recipes.{recipe_name} takes {recipe.batch_size:,} samples a step"
+            yield Asked(f"encoders.{name}.model", corpus, recipe.batch_size, what)
 
 
 # --- what is known --------------------------------------------------------------------------------

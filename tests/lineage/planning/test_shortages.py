@@ -55,6 +55,28 @@ def test_a_set_that_is_larger_than_its_corpus_is_refused_with_both_numbers(table
         refuse_shortages(settings(tables, sizes=[20, 21]))
 
 
+def test_defaults_of_the_papers_refuse_no_small_corpus(tables):
+    run = settings(
+        tables,
+        corpora={"web": {"shards": tables}, "test": {"shards": tables}},
+        recipes={"brief": {"architecture": "atom"}},
+        parrot={
+            "corpora": ["web"],
+            "encoder": "own",
+            "curations": {"corpus": "web", "recipes": ["brief"]},
+        },
+        similarity={
+            "encoder": "own",
+            "large": "web",
+            "test_sets": ["test"],
+            "near_far": {"queries": ["test"]},
+            "core_set": {"semdedup": False},
+        },
+    )
+
+    refuse_shortages(run)
+
+
 def test_a_set_as_large_as_its_corpus_passes(tables):
     refuse_shortages(settings(tables, sizes=[20]))
 
