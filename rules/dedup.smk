@@ -53,6 +53,7 @@ rule duplicates:
     """How similar each sample of a group of clusters is to what makes it superfluous."""
     input:
         clustered=CORPORA.all_parts("clustered/{encoder}/{corpus}"),
+        centroids=f"{RESULTS}/centroids/{{encoder}}/{{corpus}}.json",
     output:
         duplicates=f"{RESULTS}/duplicates/{{encoder}}/{{corpus}}/{{group}}.json",
     log:
@@ -63,7 +64,7 @@ rule duplicates:
         mem_mb=memory(16),
     params:
         code=code("duplicates"),
-        clusters=DEDUPLICATION.group_clusters,
+        group=DEDUPLICATION.group,
         removal_rule=DEDUPLICATION.setting("rule"),
         floor=DEDUPLICATION.floor,
     script:
