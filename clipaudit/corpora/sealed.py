@@ -24,6 +24,7 @@ from typing import BinaryIO, NamedTuple
 
 from clipaudit.corpora.captions import Captioning
 from clipaudit.errors import InputError, StoreError, TooSmall
+from clipaudit.store.store import left_out_reason
 
 _MAGIC = b"clipseal"
 _VERSION = 1
@@ -115,6 +116,8 @@ class Sealed:
             found = os.fstat(file.fileno()).st_size
             start = file.read(_PREAMBLE.size)
             if len(start) < _PREAMBLE.size or not start.startswith(_MAGIC):
+                if (reason := left_out_reason(path)) is not None:
+                    raise TooSmall(f"this manifest was left out: {reason}")
                 raise StoreError(f"{path}: not a sealed manifest. Give the digest of one.")
             _, version, length, self.shards, self.kept, size = _PREAMBLE.unpack(start)
             if version != _VERSION:

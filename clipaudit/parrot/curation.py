@@ -7,6 +7,7 @@ by looking at its own samples alone. Both sets that Fig. 7 is measured on are ta
 out of all others.
 """
 
+import logging
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,6 +19,8 @@ from clipaudit.corpora.manifests import prune_manifest
 from clipaudit.corpora.places import places
 from clipaudit.errors import InputError, TooSmall
 from clipaudit.parrot.criteria import CuratedPart, Curation, criterion, refusals
+
+_log = logging.getLogger(__name__)
 
 HELD_OUT = "held out"
 NOT_DRAWN = "not drawn"
@@ -87,6 +90,13 @@ class Candidates:
                 "size: ask for fewer samples in each, move the bound, or audit more shards."
             )
         self._cut_back()
+        if not enough:
+            _log.warning(
+                "%s: %d eligible samples, and %s are asked for: none is taken",
+                name,
+                self._available,
+                asked,
+            )
         last = int(self._early[0].max()) if enough and asked != 0 else None
         row = (name, words, asked, self._available, last)
         return pa.Table.from_pylist([dict(zip(CUT.names, row, strict=True))], schema=CUT)

@@ -2,8 +2,11 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import pyarrow as pa
+
+from clipaudit.store.store import Pointer, Store
 
 LeftOut = Mapping[str, Sequence[str]]  # by reason: results that are left out, such as curves/a/b
 
@@ -21,6 +24,16 @@ def noted(table: pa.Table, left_out: LeftOut) -> pa.Table:
 def left_out_of(schema: pa.Schema) -> LeftOut:
     """Return what a stored table was made without."""
     found: LeftOut = json.loads((schema.metadata or {}).get(_KEY, b"{}"))
+    return found
+
+
+def left_out_whole(store: Store, pointers: Iterable[Path]) -> dict[str, LeftOut]:
+    """Return the tables and figures that are left out themselves, by name, and why."""
+    found: dict[str, LeftOut] = {}
+    for path in pointers:
+        pointer = Pointer.read(path)
+        if pointer.is_left_out:
+            found[path.stem] = {store.reason(pointer): [f"{path.parent.name}/{path.stem}"]}
     return found
 
 

@@ -12,14 +12,14 @@ from clipaudit.catalog.views import CATALOG, open_catalog
 from clipaudit.config.settings import Settings
 from clipaudit.lineage.graph import table_graph
 from clipaudit.plaindata import Json
-from clipaudit.reports.leftout import LeftOut
+from clipaudit.reports.leftout import LeftOut, left_out_whole
 from clipaudit.site import assets
 from clipaudit.site.answers import answers
 from clipaudit.site.content import read_figure, read_table, reading_order
 from clipaudit.site.facts import drops, enabled, run_cost, run_facts
 from clipaudit.site.pages import Site, rendered
 from clipaudit.site.samples import pictures, sample_pages, shown_addresses
-from clipaudit.store.store import Pointer, Store
+from clipaudit.store.store import Store
 
 
 def write_report(
@@ -51,7 +51,7 @@ def _write(
     folder: Path, run: Settings, store: Store, tables: Sequence[Path], figures: Sequence[Path]
 ) -> None:
     results = Path(run.results)
-    left_out = _left_out(store, [*tables, *figures])
+    left_out = left_out_whole(store, [*tables, *figures])
     tables, figures = (
         [pointer for pointer in pointers if pointer.stem not in left_out]
         for pointers in (tables, figures)
@@ -63,16 +63,6 @@ def _write(
     for path, page in rendered(site):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(page, "utf-8")
-
-
-def _left_out(store: Store, pointers: Iterable[Path]) -> dict[str, LeftOut]:
-    """Return the tables and figures that are left out themselves, by name, and why."""
-    found: dict[str, LeftOut] = {}
-    for path in pointers:
-        pointer = Pointer.read(path)
-        if pointer.is_left_out:
-            found[path.stem] = {store.reason(pointer): [f"{path.parent.name}/{path.stem}"]}
-    return found
 
 
 def _gathered(

@@ -108,7 +108,7 @@ class Store:
 
     def reason(self, pointer: Pointer) -> str:
         """Return why the result that a pointer stands for is left out."""
-        return self.path(pointer.digest).read_bytes().removeprefix(_REASON).decode()
+        return left_out_reason(self.path(pointer.digest)) or ""
 
     def fault(self, pointer: Pointer, *, rehash: bool = False) -> str | None:
         """Say what is wrong with the object of `pointer`, or None; `rehash` distrusts times."""
@@ -160,8 +160,8 @@ class Store:
 
     def has_reason(self, digest: str) -> bool:
         """Return whether the object of this name is there and says why a result is left out."""
-        with contextlib.suppress(OSError), self.path(digest).open("rb") as file:
-            return file.read(len(_REASON)) == _REASON
+        with contextlib.suppress(OSError):
+            return left_out_reason(self.path(digest)) is not None
         return False
 
     # --- writing -------------------------------------------------------------------------------
@@ -310,3 +310,11 @@ def flush(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def left_out_reason(path: Path) -> str | None:
+    """Return why a result is left out, of the object that stands in its place; None of others."""
+    with path.open("rb") as file:
+        if file.read(len(_REASON)) != _REASON:
+            return None
+        return file.read().decode()

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from clipaudit.corpora.captions import Captioning
 from clipaudit.corpora.sealed import CorpusToSeal, Sealed, ShardToSeal, seal
 from clipaudit.errors import InputError, StoreError, TooSmall
+from clipaudit.store.store import Store
 
 TEXT = Captioning("text")
 PHOTO = Captioning("class", "a photo of a {}", ("cat", "größe"))
@@ -118,3 +119,11 @@ def test_bitmaps_fit_their_rows():
         seal([CorpusToSeal("c", TEXT, [ShardToSeal("00" * 32, 9, b"\0")])])
     with pytest.raises(AssertionError, match="beyond the last"):
         seal([CorpusToSeal("c", TEXT, [ShardToSeal("00" * 32, 3, b"\x08")])])
+
+
+def test_a_manifest_that_was_left_out_says_why(tmp_path):
+    store = Store(tmp_path)
+    pointer = store.put_reason(TooSmall("3 samples, and 4 are asked for"))
+
+    with pytest.raises(TooSmall, match="was left out: 3 samples, and 4 are asked for"):
+        Sealed(store.path(pointer.digest))

@@ -318,7 +318,7 @@ def test_fewer_eligible_samples_than_asked_for_are_refused():
         cut_of(KINDS[1], parts)
 
 
-def test_a_held_out_set_that_would_be_too_small_takes_none():
+def test_a_held_out_set_that_would_be_too_small_takes_none(caplog):
     parts = split({(0, row): fact(spans=row % 2) for row in range(5)}, 2)
     candidates = Candidates(sized(KINDS[1], 4))
     for part in parts:
@@ -330,6 +330,7 @@ def test_a_held_out_set_that_would_be_too_small_takes_none():
     assert (row["asked"], row["available"], row["last"]) == (4, 3, None)
     manifests = [curate(sized(KINDS[1], 4), part, cut) for part in parts]
     assert not any(pa.concat_tables(manifests)["kept"].to_pylist())
+    assert "3 eligible samples, and 4 are asked for: none is taken" in caplog.text
 
 
 def test_a_held_out_set_by_scores_needs_them_in_every_part():

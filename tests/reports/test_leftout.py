@@ -1,8 +1,10 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clipaudit.reports.leftout import joined, left_out_of, noted, notes_of
+from clipaudit.errors import TooSmall
+from clipaudit.reports.leftout import joined, left_out_of, left_out_whole, noted, notes_of
 from clipaudit.store.parquet import write_tables
+from clipaudit.store.store import Store
 
 WHY = "the manifest keeps 0 samples."
 
@@ -31,3 +33,13 @@ def test_a_reason_of_several_tables_is_one_sentence():
 
     assert found == {"else": ["z"], WHY: ["a", "b", "c", "d"]}
     assert notes_of(found)[1].startswith("Left out, the data are too small (a, b, c and 1 more)")
+
+
+def test_tables_that_are_left_out_themselves_are_told_with_the_reason(tmp_path):
+    store, folder = Store(tmp_path / "store"), tmp_path / "tables"
+    folder.mkdir()
+    found = store.put_bytes(b"rows", schema="t")
+    (folder / "there.json").write_text(found.to_json())
+    (folder / "missing.json").write_text(store.put_reason(TooSmall(WHY)).to_json())
+
+    assert left_out_whole(store, sorted(folder.iterdir())) == {"missing": {WHY: ["tables/missing"]}}
