@@ -31,7 +31,7 @@ def test_the_row_of_a_set_that_is_too_small_says_so(project):
 
     assert rows.samples.to_dict() == {"cotr-0.2-100": 0}
     assert rows[["imagenet", "average", "sync", "final_loss"]].isna().all(axis=None)
-    assert "too small |" in printed
+    assert "CoTR ≥ 0.2 / atom, too small" in printed
     assert "eligible samples, and 100 are asked for" in printed
 
 
