@@ -55,6 +55,9 @@ class SupervisedRecipe(Section):
     precision: Literal["fp32", "amp", "amp_bf16"] = Field(
         "fp32", description="as for `recipes`: open_clip's names"
     )
+    shuffle: Literal["shards", "samples"] = Field(
+        "shards", description="as for `recipes`: what is put in a random order"
+    )
     shuffle_buffer: int = Field(
         5_000, ge=1, description="as for `recipes`: samples held for shuffling"
     )

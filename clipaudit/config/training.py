@@ -69,6 +69,12 @@ class Recipe(Section):
     )
     local_loss: bool = Field(False, description="several processes: loss over local rows only")
     gather_with_grad: bool = Field(False, description="several processes: gather with gradients")
+    shuffle: Literal["shards", "samples"] = Field(
+        "shards",
+        description="what is put in a random order: shards, which are then read one after another; "
+        "or single samples, each read from its place in a plain tar on a disk, for shards whose "
+        "samples are ordered by class",
+    )
     shuffle_buffer: int = Field(
         5_000, ge=1, description="samples held for shuffling, on top of the shuffled shards"
     )

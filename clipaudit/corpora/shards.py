@@ -75,6 +75,7 @@ class Group:
 
     row: int
     name: bytes
+    start: int = 0  # the byte of the tar at which it begins
     members: list[Member] = field(default_factory=list)
     size: int = 0
     fault: str | None = None
@@ -108,9 +109,7 @@ def raw_samples(path: Path, wanted: Callable[[int], bool] | None = None) -> Iter
     if read is not None:
         yield from read(path, wanted)
         return
-    for group in sample_groups(path, wanted):
-        members = {member.extension: member.data[: member.size] for member in group.members}
-        yield RawSample(group.row, shown(group.name), members, group.fault, group.detail)
+    yield from map(as_raw, sample_groups(path, wanted))
 
 
 def sample_groups(path: Path, wanted: Callable[[int], bool] | None = None) -> Iterator[Group]:
@@ -125,7 +124,7 @@ def sample_groups(path: Path, wanted: Callable[[int], bool] | None = None) -> It
     try:
         file, size = open_shard(path)
         with file:
-            yield from _groups(TarReader(file, size), path, wanted)
+            yield from tar_groups(TarReader(file, size), path, wanted)
     except OSError as error:
         raise InputError(f"{path}: reading failed: {error}. Check the disk, then rerun.") from error
 
@@ -151,6 +150,12 @@ def _reader(path: Path) -> Reader | None:
     from clipaudit.corpora.image_tables import table_samples
 
     return table_samples
+
+
+def as_raw(group: Group) -> RawSample:
+    """Return a sample without its blocks."""
+    members = {member.extension: member.data[: member.size] for member in group.members}
+    return RawSample(group.row, shown(group.name), members, group.fault, group.detail)
 
 
 def _as_group(raw: RawSample) -> Group:
@@ -207,7 +212,10 @@ def shown(name: bytes) -> str:
     return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda hit: f"\\x{ord(hit[0]):02x}", text)
 
 
-def _groups(tar: TarReader, path: Path, wanted: Callable[[int], bool] | None) -> Iterator[Group]:
+def tar_groups(
+    tar: TarReader, path: Path, wanted: Callable[[int], bool] | None, *, bare: bool = False
+) -> Iterator[Group]:
+    """Yield the samples of a tar; if `bare`, without their members' data."""
     rows: dict[bytes, int] = {}  # of each name, the first row that has it
     group: Group | None = None
     reading = False
@@ -220,14 +228,15 @@ def _groups(tar: TarReader, path: Path, wanted: Callable[[int], bool] | None) ->
             if group is None or name != group.name:
                 if group is not None and reading:
                     yield group
-                group = Group(0 if group is None else group.row + 1, name or head.name)
+                row = 0 if group is None else group.row + 1
+                group = Group(row, name or head.name, tar.began)
                 reading = wanted is None or wanted(group.row)
                 first = rows.setdefault(group.name, group.row)
                 if first != group.row:
                     group.fail(DUPLICATE_KEY, f"first in row {first}")
             if fault is not None:
                 group.fail(fault, shown(head.name[:200]))
-            if reading:
+            if reading and not bare:
                 group.take(head, extension, tar)
     except BrokenTar as broken:
         if group is None:

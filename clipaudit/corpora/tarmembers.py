@@ -47,17 +47,19 @@ class TarReader:
     known size, data that nobody asks for is skipped by seeking.
     """
 
-    def __init__(self, file: io.BufferedIOBase, size: int | None) -> None:
-        """Start at the first byte of `file`."""
+    def __init__(self, file: io.BufferedIOBase, size: int | None, at: int = 0) -> None:
+        """Start at byte `at`, where `file` stands."""
         self._file = file
         self._size = size
-        self._at = 0  # bytes consumed so far
+        self._at = at  # bytes consumed so far
         self._pending = 0  # data bytes of the current member that nobody read yet
+        self.began = at  # the byte at which the header blocks of the current member begin
 
     def head(self) -> Head | None:
         """Return the next member, or None at the end marker; raises BrokenTar."""
         if self._pending:
             self._skip()
+        self.began = self._at
         blocks = b""
         long_name: bytes | None = None
         pax: Mapping[bytes, bytes] = {}

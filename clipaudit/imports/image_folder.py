@@ -183,11 +183,14 @@ def _earlier(folder: Path, lists: Path) -> list[list[str]]:
 
 
 def _cut(images: Sequence[str], earlier: list[list[str]], per_list: int) -> list[list[str]]:
-    """Return which images each list names: what is left of the earlier ones, then the new ones."""
+    """Return which images each list names: what is left of the earlier ones, then the new ones.
+
+    New ones come in an order that looks random: classes mixed, as a training wants them.
+    """
     there = set(images)
     cut = [left for names in earlier if (left := [name for name in names if name in there])]
     known = {name for names in cut for name in names}
-    for name in images:
+    for name in sorted(images, key=lambda each: hashlib.sha256(os.fsencode(each)).digest()):
         if name not in known:
             if not cut or len(cut[-1]) >= per_list:
                 cut.append([])

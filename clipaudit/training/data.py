@@ -16,11 +16,13 @@ from typing import ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import torch
-from jaxtyping import Shaped, UInt8
+from jaxtyping import Int32, Shaped, UInt8
 from PIL import Image
 
 from clipaudit.corpora.images import open_picture
+from clipaudit.corpora.places import places
 from clipaudit.corpora.reasons import Unusable
+from clipaudit.corpora.scattered import Scattered
 from clipaudit.corpora.sealed import Sealed, SealedShard
 from clipaudit.corpora.shards import RawSample, first_image, raw_samples
 from clipaudit.errors import ClipauditError, InputError
@@ -64,21 +66,32 @@ def kept_samples(path: Path, shard: SealedShard, target: Target = "caption") -> 
     """
     read = 0
     for raw in raw_samples(path, shard.keeps):
-        try:
-            stated = _stated(raw, shard, target)
-        except Unusable as error:
-            raise _unusable(path, raw.row, error) from error
-        image = first_image(raw.members)
-        if image is None or stated is None:
-            missing = "image" if image is None else target
-            raise _unusable(path, raw.row, InputError(f"no {missing}"))
         read += 1
-        yield Sample(shard.number, raw.row, image, stated)
+        yield kept_sample(path, shard, raw, target)
     if read != shard.kept:
         raise InputError(
             f"{path}: the manifest keeps {shard.kept} of its samples, {read} of them are in "
             "the file. It is not the shard that the manifest was made from: put that one back."
         )
+
+
+def kept_rows(shard: SealedShard) -> Int32[np.ndarray, " n"]:
+    """Return the rows of a shard that the manifest keeps, ascending."""
+    bits = np.unpackbits(np.frombuffer(shard.bitmap, np.uint8), bitorder="little")
+    return np.flatnonzero(bits[: shard.rows]).astype(np.int32)
+
+
+def kept_sample(path: Path, shard: SealedShard, raw: RawSample, target: Target) -> Sample:
+    """Return a sample that the manifest keeps; InputError if it cannot be used."""
+    try:
+        stated = _stated(raw, shard, target)
+    except Unusable as error:
+        raise _unusable(path, raw.row, error) from error
+    image = first_image(raw.members)
+    if image is None or stated is None:
+        missing = "image" if image is None else target
+        raise _unusable(path, raw.row, InputError(f"no {missing}"))
+    return Sample(shard.number, raw.row, image, stated)
 
 
 def _stated(raw: RawSample, shard: SealedShard, target: Target) -> Stated | None:
@@ -205,6 +218,7 @@ class TrainingData:
     def __post_init__(self) -> None:
         """Begin with the first epoch."""
         self._epoch = multiprocessing.Value("q", 0)  # workers outlive an epoch and must see it
+        self._opened: dict[int, tuple[Scattered, SealedShard]] = {}  # of each worker, by shard
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the epoch that `batches` gives from now on, in all workers."""
@@ -213,22 +227,44 @@ class TrainingData:
     def batches(self, worker: int, workers: int) -> Iterator[Batch]:
         """Yield the full batches of one worker's stream; the plan knows how many workers it has."""
         epoch = self._epoch.value
-        numbers = self.plan.shards(epoch, self.process, worker)
-        samples = (
-            sample
-            for number in numbers
-            for sample in kept_samples(
-                self.paths[number], self.sealed.shard(number), self.maker.learns
-            )
-        )
-        seed = draw(self.plan.seed, "buffer", epoch, self.process, worker)
+        scattered = self.plan.shuffle == "samples"
+        ordered = self._scattered_samples if scattered else self._samples_of_shards
         made: list[tuple[Pixels, torch.Tensor]] = []
-        for sample in shuffled(samples, held=self.held, seed=seed):
+        for sample in ordered(epoch, worker):
             made.append(self._make(sample, epoch))
             if len(made) == self.plan.batch_size:
                 pixels, targets = zip(*made, strict=True)
                 yield Batch(torch.from_numpy(np.stack(pixels)), torch.stack(targets))
                 made = []
+
+    def _samples_of_shards(self, epoch: int, worker: int) -> Iterator[Sample]:
+        samples = (
+            sample
+            for number in self.plan.shards(epoch, self.process, worker)
+            for sample in kept_samples(
+                self.paths[number], self.sealed.shard(number), self.maker.learns
+            )
+        )
+        seed = draw(self.plan.seed, "buffer", epoch, self.process, worker)
+        return shuffled(samples, held=self.held, seed=seed)
+
+    def _scattered_samples(self, epoch: int, worker: int) -> Iterator[Sample]:
+        order = np.argsort(places(*self._kept, seed=draw(self.plan.seed, "samples", epoch)))
+        for place in order[self.plan.stream(self.process, worker)]:
+            number, row = (int(each[place]) for each in self._kept)
+            if number not in self._opened:
+                opened = Scattered(self.paths[number]), self.sealed.shard(number)
+                self._opened[number] = opened
+            tar, shard = self._opened[number]
+            yield kept_sample(self.paths[number], shard, tar.sample(row), self.maker.learns)
+
+    @functools.cached_property
+    def _kept(self) -> tuple[Int32[np.ndarray, " n"], Int32[np.ndarray, " n"]]:
+        """Return the shards and the rows of all samples that the manifest keeps."""
+        numbers = sorted(self.plan.kept)
+        rows = [kept_rows(self.sealed.shard(number)) for number in numbers]
+        shards = np.repeat(np.array(numbers, np.int32), [len(each) for each in rows])
+        return shards, np.concatenate(rows)
 
     def _make(self, sample: Sample, epoch: int) -> tuple[Pixels, torch.Tensor]:
         try:

@@ -4,12 +4,14 @@ Each epoch the shards that keep anything are put in a seeded order and dealt to 
 each decoding process of each training process; a stream is cut into batches and what is left at
 its end is not used in that epoch (open_clip_train repeats samples instead). So the number of steps
 follows from the manifest, and an epoch's order from (seed, epoch) alone, which makes resuming
-between epochs exact.
+between epochs exact. Instead of shards, single samples can be put in a seeded order: shards whose
+samples are ordered by class give batches of few classes otherwise.
 """
 
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from clipaudit.errors import TooSmall
 
@@ -40,14 +42,22 @@ class Plan:
     processes: int
     workers: int
     seed: int
+    shuffle: Literal["shards", "samples"] = "shards"  # what is put in a seeded order
 
     def shards(self, epoch: int, process: int, worker: int) -> list[int]:
         """Return the shards of one stream in the order of this epoch."""
         order = sorted(self.kept, key=lambda shard: (draw(self.seed, "shard", epoch, shard), shard))
-        return order[process + worker * self.processes :: self.processes * self.workers]
+        return order[self.stream(process, worker)]
+
+    def stream(self, process: int, worker: int) -> slice:
+        """Return which places of the order a stream takes."""
+        return slice(process + worker * self.processes, None, self.processes * self.workers)
 
     def batches(self, epoch: int, process: int, worker: int) -> int:
         """Return the number of full batches in one stream."""
+        if self.shuffle == "samples":
+            places = range(sum(self.kept.values()))[self.stream(process, worker)]
+            return len(places) // self.batch_size
         samples = sum(self.kept[shard] for shard in self.shards(epoch, process, worker))
         return samples // self.batch_size
 
@@ -60,7 +70,13 @@ class Plan:
 
 
 def make_plan(
-    kept: Mapping[int, int], *, batch_size: int, processes: int, workers: int, seed: int
+    kept: Mapping[int, int],
+    *,
+    batch_size: int,
+    processes: int,
+    workers: int,
+    seed: int,
+    shuffle: Literal["shards", "samples"] = "shards",
 ) -> Plan:
     """Return the plan, or say why there can be none.
 
@@ -74,12 +90,12 @@ def make_plan(
             f"a step needs {batch_size * processes} samples (batch_size {batch_size} x {processes} "
             f"processes), but the manifest keeps {total}: make batch_size smaller"
         )
-    if len(used) < streams:
+    if shuffle == "shards" and len(used) < streams:
         raise TooSmall(
             f"{len(used)} shards with kept samples, but {streams} streams (workers "
             f"{max(workers, 1)} x {processes} processes) that each need one: use fewer workers"
         )
-    return Plan(used, batch_size, processes, max(workers, 1), seed)
+    return Plan(used, batch_size, processes, max(workers, 1), seed, shuffle)
 
 
 def steps_of_epochs(plan: Plan, epochs: int) -> list[int]:

@@ -5,7 +5,7 @@ training was killed and resumed on the way.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,8 @@ from clipaudit.plaindata import Json
 from clipaudit.progress import Progress
 from clipaudit.store.store import file_sha256
 from clipaudit.training.curves import Curves
-from clipaudit.training.data import Batches, CaptionMaker, Crops, Maker, TrainingData
+from clipaudit.training.data import Batch, Batches, CaptionMaker, Crops, Maker, TrainingData
+from clipaudit.training.mixing import drawn_targets, refuse_unmixed
 from clipaudit.training.optimization import Optimization, prepare
 from clipaudit.training.order import draw, make_plan, steps_of_epochs
 from clipaudit.training.processes import Processes, joined
@@ -58,7 +59,8 @@ def train(
 
     The last, partial batch of each decoding process's stream is not used in that epoch.
     Guards, each an error of ours before the first step: an empty manifest, a batch larger than what
-    is kept, fewer shards than decoding processes, a missing shard, a corpus without captions.
+    is kept, fewer shards than decoding processes, a missing shard, a corpus without captions,
+    shards whose samples are in the order of what they show (see `training.mixing`).
     """
     sealed = Sealed(sealed_path)
     sealed.require_samples()
@@ -149,6 +151,7 @@ class TrainingRun:
             processes=self.processes.count,
             workers=self.recipe.workers,
             seed=self.recipe.seed,
+            shuffle=self.recipe.shuffle,
         )
         self.steps = steps_of_epochs(self._plan, self.recipe.epochs)  # of each epoch
 
@@ -168,10 +171,15 @@ class TrainingRun:
         total = sum(self.steps) * samples
         progress = Progress(_log, "training", total=total, unit="samples", before=before)
         batches = self._batches(maker)
+        pool = None
+        if done == 0 and self.recipe.shuffle == "shards" and self.processes.is_first:
+            pool = drawn_targets(self.sealed, self.paths, maker, seed=self.recipe.seed)
         for epoch in range(done, len(self.steps)):
             # no random state has to be stored: it is a function of the epoch
             torch.manual_seed(draw(self.recipe.seed, "epoch", epoch, self.processes.rank))
-            self._epoch(epoch, work, maker.crops.preparation, batches, curves, progress)
+            given = batches.epoch(epoch, self.steps[epoch])
+            given = given if pool is None or epoch else _mixed(given, pool)
+            self._epoch(epoch, work, maker.crops.preparation, given, curves, progress)
             if self.processes.is_first:
                 save_epoch(epoch, weights_bytes(work.model))
                 save_state(scratch, identity=known, epochs_done=epoch + 1, work=work, curves=curves)
@@ -197,12 +205,12 @@ class TrainingRun:
         epoch: int,
         work: Optimization,
         preparation: Preparation,
-        batches: Batches,
+        batches: Iterator[Batch],
         curves: Curves,
         progress: Progress,
     ) -> None:
         first, count = sum(self.steps[:epoch]), self.steps[epoch]
-        for done, (pixels, targets) in enumerate(batches.epoch(epoch, count), start=1):
+        for done, (pixels, targets) in enumerate(batches, start=1):
             step = first + done - 1
             images = preparation.tensor(pixels, self.device, layout=work.layout)
             loss, scale, rate = work.step(step, images, targets.to(self.device, non_blocking=True))
@@ -212,3 +220,12 @@ class TrainingRun:
                 newest = curves.settle()
                 if self.processes.is_first:
                     progress.note(seen, f"epoch {epoch + 1}, loss {newest:.4f}")
+
+
+def _mixed(batches: Iterator[Batch], pool: torch.Tensor) -> Iterator[Batch]:
+    """Yield batches; InputError if the first one is far from an even draw."""
+    for number, batch in enumerate(batches):
+        if number == 0:
+            found, even = refuse_unmixed(batch.targets, pool)
+            _log.info("a batch has %d different targets, an even draw %.1f", found, even)
+        yield batch

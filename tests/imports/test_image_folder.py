@@ -39,16 +39,30 @@ def dropped(lists, captioning=None):
     return dict(zip(drops["key"].to_pylist(), drops["reason"].to_pylist(), strict=True))
 
 
-def test_pictures_are_samples_in_the_order_of_their_paths(folder, tmp_path):
+def test_pictures_are_samples_whose_keys_are_their_paths(folder, tmp_path):
     imported = import_folder(folder, "photos", tmp_path / "lists", per_list=2)
 
     samples = indexed(tmp_path / "lists")
     paths = [json.loads(text)["path"] for text in samples["metadata"].to_pylist()]
-    assert paths == ["cats/a.png", "cats/old/c.PNG", "dogs/b.v2.png"]
+    assert sorted(paths) == sorted(PLACES)
+    assert samples["key"].to_pylist() == paths
     assert samples["shard"].to_pylist() == [0, 0, 1]
     shards = f"{tmp_path}/lists/{{00000..00001}}.images"
     block = {"shards": shards, "shards_per_part": 2, "captions": "none"}
     assert imported.blocks == {"corpora": {"photos": block}}
+
+
+def test_classes_are_mixed(tmp_path):
+    for number in range(40):
+        path = tmp_path / "photos" / ("cats" if number < 20 else "dogs") / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(picture(np.random.default_rng(number), side=8))
+
+    import_folder(tmp_path / "photos", "photos", tmp_path / "lists", classes=True)
+
+    labels = indexed(tmp_path / "lists")["label"].to_pylist()
+    assert sorted(labels) == [0] * 20 + [1] * 20
+    assert 5 <= sum(labels[:20]) <= 15
 
 
 def test_the_same_pictures_give_the_same_bytes(folder, tmp_path):
@@ -65,7 +79,9 @@ def test_uppermost_folders_become_classes(folder, tmp_path):
     imported = import_folder(folder, "photos", tmp_path / "lists", classes=True)
 
     assert (tmp_path / "lists/classes.txt").read_text() == "cats\ndogs\n"
-    assert indexed(tmp_path / "lists")["label"].to_pylist() == [0, 0, 1]
+    samples = indexed(tmp_path / "lists")
+    labels = dict(zip(samples["key"].to_pylist(), samples["label"].to_pylist(), strict=True))
+    assert labels == {"cats/a.png": 0, "cats/old/c.PNG": 0, "dogs/b.v2.png": 1}
     assert imported.blocks["label_sets"] == {"photos": {"classes": f"{tmp_path}/lists/classes.txt"}}
     assert imported.blocks["corpora"]["photos"]["captions"] == "class"
     assert imported.notes[0] == "3 images in 1 list, 0 with a caption, 2 classes"
@@ -124,7 +140,7 @@ def test_a_new_image_comes_last_and_one_that_is_gone_leaves(folder, tmp_path):
     import_folder(folder, "photos", tmp_path / "lists", per_list=2)
 
     samples = indexed(tmp_path / "lists")
-    assert samples["key"].to_pylist() == ["cats/old/c.PNG", "dogs/b.v2.png", "cats/b.png"]
+    assert samples["key"].to_pylist() == ["dogs/b.v2.png", "cats/old/c.PNG", "cats/b.png"]
     assert samples["shard"].to_pylist() == [0, 1, 1]
 
 
@@ -231,8 +247,10 @@ def test_tables_of_image_folders_give_captions_and_fields(folder, tmp_path):
     corpus = imported.blocks["corpora"]["photos"]
     assert (corpus["captions"], corpus["caption_field"]) == ("text", "text")
     samples = indexed(tmp_path / "lists", Captioning("text", field="text"))
-    assert samples["caption"].to_pylist() == ["a cat", None, "a dog"]
-    assert json.loads(samples["metadata"][0].as_py())["n"] == "1"
+    captions = dict(zip(samples["key"].to_pylist(), samples["caption"].to_pylist(), strict=True))
+    assert captions == {"cats/a.png": "a cat", "cats/old/c.PNG": None, "dogs/b.v2.png": "a dog"}
+    fields = [json.loads(each) for each in samples["metadata"].to_pylist()]
+    assert [each.get("n") for each in fields if each["path"] == "cats/a.png"] == ["1"]
 
 
 @pytest.mark.parametrize(

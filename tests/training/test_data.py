@@ -43,11 +43,23 @@ def make_maker(clip, masking=0.0, seed=0, room=DECODED_BYTES, **settings):
 
 
 def training_data(
-    corpus, clip, *, workers=0, batch=4, masking=0.0, held=6, seed=0, room=1 << 20, **settings
+    corpus,
+    clip,
+    *,
+    workers=0,
+    batch=4,
+    masking=0.0,
+    held=6,
+    seed=0,
+    room=1 << 20,
+    shuffle="shards",
+    **settings,
 ):
     manifest, paths = corpus
     kept = {shard.number: shard.kept for shard in manifest}
-    plan = make_plan(kept, batch_size=batch, processes=1, workers=workers, seed=seed)
+    plan = make_plan(
+        kept, batch_size=batch, processes=1, workers=workers, seed=seed, shuffle=shuffle
+    )
     maker = make_maker(clip, masking, seed, room=room, **settings)
     return TrainingData(plan, manifest, paths, maker, process=0, held=held)
 
@@ -97,6 +109,24 @@ def test_every_epoch_has_other_crops_in_another_order(corpus, clip):
     assert not torch.equal(first[0], second[0])
     assert sorted(first[1].tolist()) == sorted(second[1].tolist())  # the same captions
     assert first[1].tolist() != second[1].tolist()
+
+
+def test_single_samples_are_put_in_another_order_each_epoch(corpus, clip):
+    first, second = map(flat, epochs(training_data(corpus, clip, batch=1, shuffle="samples")))
+
+    assert len(first[1]) == sum(COUNTS) - len(DROPPED)
+    assert sorted(first[1].tolist()) == sorted(second[1].tolist())
+    assert first[1].tolist() != second[1].tolist()
+
+
+def test_shuffled_samples_are_the_same_pictures_and_tokens(corpus, clip):
+    by_shards, by_samples = (
+        flat(epochs(training_data(corpus, clip, batch=1, workers=2, shuffle=how), workers=2)[0])
+        for how in ("shards", "samples")
+    )
+
+    for one, two in zip(by_shards, by_samples, strict=True):
+        assert sorted(map(str, one.tolist())) == sorted(map(str, two.tolist()))
 
 
 def test_partial_batch_is_left_out(corpus, clip):

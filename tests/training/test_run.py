@@ -351,3 +351,34 @@ def test_gpu_trains_twice_to_the_same_bytes(tmp_path):
     assert curves[0] == curves[1]
     exact = Training(tmp_path / "cpu").run()["loss"].to_pylist()
     assert curves[0]["loss"].to_pylist() == pytest.approx(exact, rel=0.05)  # TF32 has ten bits
+
+
+def ordered_shards(folder, counts):
+    """Shards of which each shows one thing."""
+    rng = np.random.default_rng(0)
+    return [
+        (
+            number,
+            write_shard(
+                folder / f"{number:05d}.tar",
+                [{"png": picture(rng), "txt": word.encode()} for _ in range(count)],
+            ),
+        )
+        for number, (count, word) in enumerate(zip(counts, ("red", "cat", "of"), strict=True))
+    ]
+
+
+def test_shards_that_were_written_class_by_class_are_refused_before_the_first_step(tmp_path):
+    training = Training(tmp_path, shards=ordered_shards)
+
+    with pytest.raises(InputError, match=r"has 1 different captions .* an even draw has 3: .*samp"):
+        training.run(shuffle_buffer=1)
+    assert not training.saved
+
+
+def test_they_train_where_single_samples_are_shuffled(tmp_path):
+    training = Training(tmp_path, shards=ordered_shards)
+
+    training.run(shuffle="samples", epochs=1)
+
+    assert list(training.saved) == [0]

@@ -1,0 +1,62 @@
+"""Samples of tars in any order: what a training reads that shuffles samples one by one."""
+
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from clipaudit.corpora.shards import RawSample, as_raw, is_tar, tar_groups
+from clipaudit.corpora.tarmembers import TarReader
+from clipaudit.errors import InputError
+from clipaudit.remote.stubs import SUFFIX as STUB
+
+_BUFFER_BYTES = 1 << 16  # read from the disk at once: speed, never results
+_GZIP = b"\x1f\x8b"
+
+
+class Scattered:
+    """The samples of a tar in any order, each read from where it stands.
+
+    Where they stand is found once, from the headers. Raises InputError for a shard in which nothing
+    can be read but in order: one that is compressed, remote or no tar.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Find where the samples stand."""
+        self._path = path
+        with self._opened() as (file, size):
+            if path.suffix == STUB or not is_tar(path) or file.read(2) == _GZIP:
+                raise InputError(
+                    f"{path}: is no plain tar on a disk, so that its samples can be read in their "
+                    "order alone. Set the recipe's `shuffle: shards`, or write plain tars by "
+                    "`clipaudit stream --to`."
+                )
+            file.seek(0)
+            groups = tar_groups(TarReader(file, size), path, None, bare=True)
+            self._starts = np.fromiter((group.start for group in groups), np.int64)
+
+    def sample(self, row: int) -> RawSample:
+        """Return the sample of a row; InputError where the tar has none."""
+        if row >= len(self._starts):
+            raise InputError(
+                f"{self._path}: has {len(self._starts)} rows, and row {row} is asked for. Put back "
+                "the shard that was indexed."
+            )
+        start = int(self._starts[row])
+        with self._opened() as (file, size):
+            file.seek(start)
+            tar = TarReader(file, size, start)
+            return as_raw(next(tar_groups(tar, self._path, None)))._replace(row=row)
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[io.BufferedIOBase, int]]:
+        try:
+            with io.BufferedReader(io.FileIO(self._path), _BUFFER_BYTES) as file:
+                yield file, os.fstat(file.fileno()).st_size
+        except OSError as error:
+            raise InputError(
+                f"{self._path}: reading failed: {error}. Check the disk, then rerun."
+            ) from error
