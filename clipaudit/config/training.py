@@ -109,6 +109,11 @@ class Encoder(Section):
         {}, description="of `plugin`; the contents of files that they name enter the keys"
     )
     batch_size: int = Field(256, ge=1, description="images a forward pass")
+    precision: Literal["fp32", "amp_bf16"] = Field(
+        "fp32",
+        description="in which images and captions are embedded; amp_bf16 is some eight times as "
+        "fast on GPUs, and moves embeddings (docs/scale.md says how far)",
+    )
     title: str | None = Field(None, description="what tables call it")
 
     @model_validator(mode="after")
@@ -118,6 +123,8 @@ class Encoder(Section):
             raise ValueError("give exactly one of `model`, `pretrained`, `directory`, `plugin`")
         if self.options and self.plugin is None:
             raise ValueError("`options` belong to `plugin`; name one, or remove them")
+        if self.plugin is not None and self.precision != "fp32":
+            raise ValueError("`plugin` takes no `precision`; give what it needs as `options`")
         if self.plugin is not None and self.architecture is not None:
             raise ValueError("`plugin` takes no `architecture`; give what it needs as `options`")
         if self.pretrained is not None and self.architecture is None:

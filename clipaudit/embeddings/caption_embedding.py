@@ -93,7 +93,7 @@ def caption_features(
     The model, in its evaluation mode, is on `device`.
     """
     padded = [*captions, *[""] * (batch_size - len(captions))]
-    with torch.inference_mode():
+    with torch.inference_mode(), clip.autocast(device):
         tokens = clip.tokenizer(padded).to(device)
         features = clip.model.encode_text(tokens)  # type: ignore[operator]
         return np.asarray(features[: len(captions)].float().cpu().numpy())

@@ -1,7 +1,8 @@
 """Embeddings of images: unit rows in float16, by any CLIP model or a plug-in's encoder.
 
-The model computes in float32 and its output is scaled to unit length in float32, then rounded to
-float16: these stored numbers are what every later stage compares, exactly.
+The model computes in float32, or where its settings say so in bfloat16. Its output is scaled to
+unit length in float32, then rounded to float16: these stored numbers are what every later stage
+compares, exactly.
 """
 
 from collections.abc import Iterator, Sequence
@@ -113,7 +114,7 @@ def image_features(
 
     The model, in its evaluation mode, and `preparation` are those of `clip` on `device`.
     """
-    with torch.inference_mode():
+    with torch.inference_mode(), clip.autocast(device):
         images = preparation.tensor(batch.pixels, device)
         features = clip.model.encode_image(images)  # type: ignore[operator]
         return np.asarray(features[: len(batch.rows)].float().cpu().numpy())

@@ -13,7 +13,7 @@ import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import open_clip
 import torch
@@ -46,6 +46,8 @@ DIRECTORY_WEIGHTS = (  # in order of preference; the names that open_clip writes
 )
 DIFFERENCES_SHOWN = 5
 
+Precision = Literal["fp32", "amp_bf16"]
+
 
 @dataclass(frozen=True)
 class Clip:
@@ -55,6 +57,12 @@ class Clip:
     tokenizer: Tokenizer
     preprocessing: PreprocessCfg
     dimension: int
+    precision: Precision = "fp32"  # in which it embeds
+
+    def autocast(self, device: torch.device) -> torch.autocast:
+        """Return the context in which the model embeds on a device."""
+        enabled = self.precision == "amp_bf16"
+        return torch.autocast(device.type, torch.bfloat16, enabled=enabled)
 
 
 # --- devices --------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The model of a job: what the settings name, with the weights that the workflow hands over."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clipaudit.config.training import Architecture, Encoder
@@ -26,6 +26,10 @@ class ModelSettings:
 
     def load(self, weights: Sequence[Path]) -> Clip:
         """Return the model; `weights` of one trained here are one safetensors file."""
+        clip = self._loaded(weights)
+        return clip if self.encoder is None else replace(clip, precision=self.encoder.precision)
+
+    def _loaded(self, weights: Sequence[Path]) -> Clip:
         if self.encoder is not None and self.encoder.directory is not None:
             return from_directory(Path(self.encoder.directory))
         assert self.architecture is not None, "any other model has an architecture"

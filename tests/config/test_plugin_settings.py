@@ -35,6 +35,11 @@ def test_an_unknown_name_lists_what_there_is_and_how_to_install(micro):
         parse_settings(micro(plugin="clours"))
 
 
+def test_a_plugin_takes_no_precision(micro):
+    with pytest.raises(ConfigError, match=r"`plugin` takes no `precision`; give .* as `options`"):
+        parse_settings(micro(plugin="colours", precision="amp_bf16"))
+
+
 def test_an_encoder_of_images_is_refused_where_texts_are_embedded(micro):
     with pytest.raises(ConfigError, match=r"similarity\.pretrained: colours .* images alone"):
         parse_settings(micro({"pretrained": ["colours"]}))

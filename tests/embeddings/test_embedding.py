@@ -1,3 +1,4 @@
+import dataclasses
 import logging
 
 import numpy as np
@@ -67,6 +68,18 @@ def test_values_are_those_of_the_model(shards, clip):
 
     found = vectors(table)[np.array(table["shard"]) == 2]
     np.testing.assert_allclose(found, features, atol=1e-3)  # rounding to float16
+
+
+def test_bfloat16_moves_the_values_a_little(shards, clip):
+    samples = index(shards)
+    exact, rough = (
+        vectors(embedded(shards, samples, dataclasses.replace(clip, precision=each))[0])
+        for each in ("fp32", "amp_bf16")
+    )
+
+    assert not np.array_equal(exact, rough)
+    similar = (exact.astype(np.float64) * rough).sum(axis=1)
+    np.testing.assert_allclose(similar, 1, atol=5e-3)
 
 
 @pytest.mark.parametrize("workers", [1, 3])
