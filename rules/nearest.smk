@@ -45,6 +45,8 @@ rule merge_neighbors:
         "logs/merge_neighbors/{encoder}/{corpus}.log",
     conda:
         ENVIRONMENT
+    resources:
+        mem_mb=memory(8),
     params:
         code=code("merge_neighbors"),
         test_sets=SIMILARITY.audit.test_sets,

@@ -148,13 +148,19 @@ def merge_neighbors(tables: Iterable[pa.Table], k: int, testsets: Sequence[str])
 
     Associative and independent of the tables' order, so long as each was searched with at least k
     and no train sample lies in two of them; ties to the lowest (shard, row). `testsets` gives the
-    order of the test sets in the result and must name all that occur. Tables are read once, and
-    held two at a time. No table at all gives no rows.
+    order of the test sets in the result and must name all that occur. Tables are read once; held
+    are the merged one, a table, and as many waiting rows as both have at most. No table at all
+    gives no rows.
     """
-    merged = NEIGHBORS.empty_table()
+    names = tuple(testsets)
+    merged, waiting, held = NEIGHBORS.empty_table(), list[pa.Table](), 0
     for table in tables:
-        merged = _best(pa.concat_tables([_plain(merged), _plain(table)]), k, tuple(testsets))
-    return _best(_plain(merged), k, tuple(testsets))
+        waiting.append(_that_may_count(_plain(table), merged, k, names))
+        held += len(waiting[-1])
+        if held > len(merged):  # sorting is dear, and most rows of later tables do not count
+            merged = _best(pa.concat_tables([_plain(merged), *waiting]), k, names)
+            waiting, held = [], 0
+    return _best(pa.concat_tables([_plain(merged), *waiting]), k, names)
 
 
 def _align_gaps(
@@ -212,6 +218,25 @@ def _plain(neighbors: pa.Table) -> pa.Table:
     names = ["testset", "test_shard", "test_row", "similarity", "shard", "row"]
     table = neighbors.select(names).replace_schema_metadata(None)
     return table.set_column(0, "testset", table["testset"].cast(pa.string()))
+
+
+def _that_may_count(
+    candidates: pa.Table, merged: pa.Table, k: int, names: tuple[str, ...]
+) -> pa.Table:
+    """Return the candidates but those that k samples of `merged` come before."""
+    last = merged.filter(pc.equal(merged["rank"], k - 1))
+    bounds = np.full(len(candidates), -np.inf)
+    own = pc.index_in(candidates["testset"], pa.array(names, pa.string())).fill_null(-1).to_numpy()
+    test = sample_addresses(candidates, "test_shard", "test_row")
+    for number, name in enumerate(names):
+        known = last.filter(pc.equal(last["testset"], name))
+        if len(known):
+            tests = sample_addresses(known, "test_shard", "test_row")  # ascending
+            rows = np.flatnonzero(own == number)
+            at = np.minimum(np.searchsorted(tests, test[rows]), len(tests) - 1)
+            found = known["similarity"].to_numpy()[at]
+            bounds[rows] = np.where(tests[at] == test[rows], found, -np.inf)
+    return candidates.filter(pa.array(candidates["similarity"].to_numpy() >= bounds))
 
 
 def _best(candidates: pa.Table, k: int, names: tuple[str, ...]) -> pa.Table:

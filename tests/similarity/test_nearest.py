@@ -1,7 +1,10 @@
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clipaudit.errors import InputError
 from clipaudit.neighbors.backends import BLOCK_ROWS
@@ -166,6 +169,39 @@ def test_merged_parts_equal_the_whole(random_world):
     merged = merge_neighbors([merge_neighbors(parts[2:], 7, names), parts[1], parts[0]], 7, names)
 
     assert merged == search(queries, large, k=7)[1]
+
+
+@given(data=st.data())
+def test_merged_are_the_first_of_all_rows(data):
+    queries = [("a", 0, 0), ("a", 0, 7), ("b", 1, 0)]
+    tables, rows = [], []
+    for shard in range(data.draw(st.integers(1, 6))):
+        own = []
+        for query in queries:
+            similar = data.draw(st.lists(st.sampled_from([0.25, 0.5, 0.75]), max_size=3))
+            own += [
+                (*query, rank, each, shard, data.draw(st.integers(0, 3)) + 4 * rank)
+                for rank, each in enumerate(sorted(similar, reverse=True))
+            ]
+        tables.append(neighbors_of(own))
+        rows += own
+
+    merged = merge_neighbors(tables, 2, ["a", "b"])
+
+    expected = []
+    for query in queries:
+        best = sorted((-row[4], *row[5:]) for row in rows if row[:3] == query)[:2]
+        expected += [(*query, rank, -one[0], *one[1:]) for rank, one in enumerate(best)]
+    assert merged == neighbors_of(expected)
+
+
+def neighbors_of(rows):
+    """NEIGHBORS of rows, as tuples."""
+    table = [dict(zip(NEIGHBORS.names, row, strict=True)) for row in rows]
+    plain = pa.Table.from_pylist(table, NEIGHBORS.set(0, pa.field("testset", pa.string())))
+    codes = pc.index_in(plain["testset"], pa.array(["a", "b"])).combine_chunks()
+    names = pa.DictionaryArray.from_arrays(codes, pa.array(["a", "b"]))
+    return plain.set_column(0, NEIGHBORS.field(0), names)
 
 
 def test_merging_reads_tables_back_from_parquet(random_world, tmp_path):
