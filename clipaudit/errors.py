@@ -2,6 +2,7 @@
 
 * ClipauditError
   x InputError   a file that the user gave is missing, unreadable or inconsistent
+    + TooSmall   the data are too small for what is asked: a step leaves its results out
   x ConfigError  the configuration is wrong
   x StoreError   a file that clipaudit wrote is missing, partial or altered
   x StepError    a step of the workflow cannot run as it was asked to
@@ -17,6 +18,14 @@ class ClipauditError(Exception):
 
 class InputError(ClipauditError):
     """A file that the user gave is missing, unreadable or inconsistent."""
+
+
+class TooSmall(InputError):
+    """The data are too small for what is asked.
+
+    A step that raises it, or reads what was left out, leaves its own results out with the same
+    message; the run goes on.
+    """
 
 
 class ConfigError(ClipauditError):

@@ -77,6 +77,7 @@ if PARROT.audit.curations is not None:
         use rule duplicates as duplicates_of_candidates with:
             input:
                 clustered=CORPORA.all_parts("candidates/{encoder}/{corpus}"),
+                centroids=f"{RESULTS}/centroids/{{encoder}}/{{corpus}}.json",
             output:
                 duplicates=f"{RESULTS}/candidate_duplicates/{{encoder}}/{{corpus}}/{{group}}.json",
             log:
@@ -84,7 +85,7 @@ if PARROT.audit.curations is not None:
             params:
                 code=code("duplicates"),
                 script="duplicates",
-                clusters=DEDUPLICATION.group_clusters,
+                group=DEDUPLICATION.group,
                 removal_rule=DEDUPLICATION.setting("rule"),
                 floor=DEDUPLICATION.floor,
 

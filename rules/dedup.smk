@@ -21,7 +21,8 @@ rule centroids:
     params:
         code=code("centroids"),
         numeric=["faiss", "numpy"],
-        clusters=DEDUPLICATION.setting("clusters"),
+        clusters=DEDUPLICATION.clusters,
+        follow=DEDUPLICATION.follow,
         iterations=DEDUPLICATION.setting("iterations"),
         samples_per_cluster=DEDUPLICATION.setting("samples_per_cluster"),
         seed=DEDUPLICATION.setting("seed"),
@@ -52,6 +53,7 @@ rule duplicates:
     """How similar each sample of a group of clusters is to what makes it superfluous."""
     input:
         clustered=CORPORA.all_parts("clustered/{encoder}/{corpus}"),
+        centroids=f"{RESULTS}/centroids/{{encoder}}/{{corpus}}.json",
     output:
         duplicates=f"{RESULTS}/duplicates/{{encoder}}/{{corpus}}/{{group}}.json",
     log:
@@ -62,7 +64,7 @@ rule duplicates:
         mem_mb=memory(16),
     params:
         code=code("duplicates"),
-        clusters=DEDUPLICATION.group_clusters,
+        group=DEDUPLICATION.group,
         removal_rule=DEDUPLICATION.setting("rule"),
         floor=DEDUPLICATION.floor,
     script:

@@ -15,6 +15,7 @@ def compute(step: Step) -> None:
         seed=settings["seed"],
         sample=settings["clusters"] * settings["samples_per_cluster"],
         threads=step.threads,
+        follow=settings["follow"],
     )
     step.write_table("centroids", centroids, centroids.schema)
 

@@ -18,7 +18,8 @@ def compute(step: Step) -> None:
     repeated = None if threshold is None else above_threshold(step.tables("duplicates"), threshold)
     for part in read_parts(step.tables, aesthetics_field=field, duplicates=repeated):
         candidates.add(part)
-    step.write_table("cut", candidates.cut(), CUT)
+    # a set that leaves no other out is held out itself, and others can be drawn without it
+    step.write_table("cut", candidates.cut(or_none=not held_out), CUT)
 
 
 run_step(snakemake, compute)

@@ -7,10 +7,11 @@ def compute(step: Step) -> None:
     """Compare within clusters; resources say how, and never show in the table."""
     from clipaudit.deduplication.duplicates import DUPLICATES, find_duplicates
 
-    settings = step.settings
+    settings, clusters = step.settings, step.table("centroids").num_rows
+    group, groups = settings["group"]
     duplicates = find_duplicates(
         lambda clusters: step.ranges("clustered", "cluster", clusters[0], clusters[-1]),
-        range(*settings["clusters"]),
+        range(clusters * group // groups, clusters * (group + 1) // groups),
         rule=settings["removal_rule"],
         floor=settings["floor"],
         backend=step.resource("backend", None),

@@ -42,7 +42,7 @@ def catalog_files(results: Path, store: Store, actions: Mapping[str, Record]) ->
         if placement.action not in actions or not path.with_suffix(".parquet").is_symlink():
             continue
         pointer = Pointer.read(path)
-        if store.has(pointer.digest):
+        if store.has(pointer.digest) and not pointer.is_left_out:
             inside = path.relative_to(results)
             tables = inside.parts[0] == "tables"
             view = inside.stem if tables else _view(inside, placement.labels)

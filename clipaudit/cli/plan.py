@@ -116,6 +116,7 @@ def plan(
     if not estimate and (store or stated or samples):
         raise click.UsageError("--rates, --stated-rates, --samples-per-shard belong to --estimate.")
     from clipaudit.lineage.planning.forecasts import outlook
+    from clipaudit.lineage.planning.shortages import refuse_shortages
     from clipaudit.steps.command import profile_path
     from clipaudit.steps.jobs import read_workflow
 
@@ -123,6 +124,8 @@ def plan(
     arguments += ["--configfile", *files] if files else []
     arguments += ["--config", *pairs] if pairs else []
     workflow = read_workflow(targets, arguments)
+    if workflow.run is not None:
+        refuse_shortages(workflow.run)
     gc.freeze()  # its graph stays to the end, when Python would walk over it: a tenth of the time
     if estimate:
         _print_estimate(workflow, store, stated, samples, form)

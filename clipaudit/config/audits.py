@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from clipaudit.config.base import Section
 from clipaudit.config.plugins import (
@@ -40,6 +40,15 @@ Where = tuple[str, str]  # a setting, such as `parrot.corpora`, and what it name
 
 def _nothing(*_: object) -> dict[str, Any]:
     return {}
+
+
+class Asked(NamedTuple):
+    """Samples that a setting asks of a corpus: fewer cannot give what it says."""
+
+    setting: str  # such as `parrot.curations.sizes`
+    corpus: str
+    samples: int
+    what: str  # in words, such as `a set of 8 samples`
 
 
 @dataclass(frozen=True)
@@ -84,6 +93,7 @@ class Audit(Generic[S]):
     deduplications: Callable[[S], Mapping[str, tuple["Deduplication", str]]] = _nothing
     # by which copies were looked for, so that `paths.calibration_thresholds` is there
     calibrated_encoders: Callable[[S], Iterable[str]] = _nothing
+    asks: Callable[["Settings", S], Iterable[Asked]] = lambda *_: ()  # of samples
     draws_sets: bool = False  # whether its manifests are drawn sets, not prunings of corpora
     files: Callable[[S], Mapping[str, str]] = _nothing  # that the user brings, by setting
     folders: Callable[[S], Mapping[str, str]] = _nothing

@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from clipaudit.corpora.captions import Captioning
-from clipaudit.errors import InputError, StepError, StoreError
+from clipaudit.errors import InputError, StoreError, TooSmall
+from clipaudit.store.store import left_out_reason
 
 _MAGIC = b"clipseal"
 _VERSION = 1
@@ -115,6 +116,8 @@ class Sealed:
             found = os.fstat(file.fileno()).st_size
             start = file.read(_PREAMBLE.size)
             if len(start) < _PREAMBLE.size or not start.startswith(_MAGIC):
+                if (reason := left_out_reason(path)) is not None:
+                    raise TooSmall(f"this manifest was left out: {reason}")
                 raise StoreError(f"{path}: not a sealed manifest. Give the digest of one.")
             _, version, length, self.shards, self.kept, size = _PREAMBLE.unpack(start)
             if version != _VERSION:
@@ -150,12 +153,12 @@ class Sealed:
         return map(self.shard, range(self.shards))
 
     def require_samples(self) -> None:
-        """Raise StepError if nothing is kept: a trainer would wait for a first sample forever."""
+        """Raise TooSmall if nothing is kept: a trainer would wait for a first sample forever."""
         if self.kept == 0:
             names = ", ".join(corpus.name for corpus in self.corpora) or "no corpus"
-            raise StepError(
-                f"{self.path}: the manifest keeps none of the samples of {names} "
-                f"({self.shards} shards). Loosen what pruned them, or leave this set out."
+            raise TooSmall(
+                f"the manifest keeps none of the samples of {names} ({self.shards} shards). Loosen "
+                "what pruned them, or leave this set out."
             )
 
     def _open(self) -> BinaryIO:

@@ -16,11 +16,12 @@ from jaxtyping import Float16, Float32, Int64, UInt64
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.places import places
 from clipaudit.corpora.vectors import binary_rows, embedding_array
-from clipaudit.errors import ConfigError, InputError, StepError
+from clipaudit.errors import ConfigError, StepError, TooSmall
 from clipaudit.neighbors.interface import check_norms, vector_norms
 
 ROWS_PER_CLUSTER = 256  # sampled for each: more hardly move a centroid (faiss's own limit)
 STRIP_ROWS = 4_096  # rows widened to float32 at once
+LEAST_ROWS = 39  # of a cluster, where clusters follow the data (origin: faiss)
 SPARE_ROWS = 65_536  # gathered beyond the sample before it is cut back: memory, never results
 
 
@@ -43,6 +44,7 @@ def train_centroids(
     seed: int,
     sample: int,
     threads: int,
+    follow: bool = False,
 ) -> pa.Table:
     """Return the CENTROIDS of spherical k-means on `sample` of the EMBEDDINGS, or all if fewer.
 
@@ -52,7 +54,8 @@ def train_centroids(
 
     A cluster that loses its last sample takes over half of another, as faiss does it. A centroid
     whose samples cancel each other out stays zero: of similarity 0 to everything, it is merely
-    never better than a centroid on the right side. Fewer embeddings than clusters are refused.
+    never better than a centroid on the right side. Fewer embeddings than clusters are refused, but
+    with `follow` there are at most as many clusters as have LEAST_ROWS embeddings each.
     """
     if not 1 <= clusters <= sample:
         raise ConfigError(
@@ -62,8 +65,10 @@ def train_centroids(
     drawn = Drawn(sample, seed)
     for batch in batches:
         drawn.add(batch)
+    if follow:
+        clusters = max(1, min(clusters, drawn.seen // LEAST_ROWS))
     if drawn.seen < clusters:
-        raise InputError(
+        raise TooSmall(
             f"k-means: {clusters} clusters of {drawn.seen} embeddings. Ask for at most as many "
             "clusters as there are embeddings, or embed more shards."
         )

@@ -50,9 +50,11 @@ def read_clusters(read: Read, clusters: range, *, held_rows: int) -> Iterator[Cl
 
     Every part is read once, in step with the others, and a batch of each is held. Of a cluster with
     more than `held_rows` rows the vectors are not held: `blocks` reads that cluster's rows again.
-    Rows that are not sorted by (cluster, shard, row), parts included, are refused.
+    Rows that are not sorted by (cluster, shard, row), parts included, are refused. Of no clusters
+    nothing is read.
     """
-    streams = merge(*(_runs(part, clusters) for part in read(clusters)), key=attrgetter("cluster"))
+    parts = read(clusters) if clusters else []
+    streams = merge(*(_runs(part, clusters) for part in parts), key=attrgetter("cluster"))
     for number, runs in groupby(streams, key=attrgetter("cluster")):
         yield _gather(number, runs, read, held_rows)
 

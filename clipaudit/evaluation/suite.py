@@ -21,7 +21,7 @@ import pyarrow as pa
 import torch
 from clip_benchmark.metrics import zeroshot_classification, zeroshot_retrieval
 
-from clipaudit.errors import InputError
+from clipaudit.errors import TooSmall
 from clipaudit.evaluation.evaluation import all_usable, unit_rows
 from clipaudit.evaluation.suite_folders import (
     TaskSamples,
@@ -96,8 +96,8 @@ def _classify(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> Ma
 def _retrieve(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> Mapping[str, float]:
     samples, preparation = read_captions(folder), evaluation_preparation(clip.preprocessing)
     if len(samples.targets) < max(RECALLS_AT):
-        raise InputError(
-            f"{folder}: {len(samples.targets)} pictures, recall@{max(RECALLS_AT)} needs "
+        raise TooSmall(
+            f"{task.title}: {len(samples.targets)} pictures, recall@{max(RECALLS_AT)} needs "
             f"{max(RECALLS_AT)} or more. Fetch the whole set."
         )
     batches = _Batches(task.name, preparation, samples, list, [], running)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from jaxtyping import Bool, Int64
 
 from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
-from clipaudit.errors import ConfigError, InputError
+from clipaudit.errors import ConfigError, TooSmall
 
 SETS = ("a", "b", "public", "holdout")
 HELD_ROWS = 1 << 22  # members gathered before the highest leave, 24 bytes each: never results
@@ -56,7 +56,7 @@ def allot(
     of the mapping, of the tables and of their rows never shows, nor does `held_rows`.
 
     Memory grows with the sets and one table. Raises ConfigError for sizes that are none, and
-    InputError, which names the `place`, for an interval with fewer groups than are asked for, or
+    TooSmall, which names the `place`, for an interval with fewer groups than are asked for, or
     without any.
     """
     intervals = _intervals(sizes)
@@ -122,7 +122,7 @@ class _Lowest:
         groups = int(ranks[-1]) + 1 if len(ranks) else 0
         needed = self._groups or 1
         if groups < needed:
-            raise InputError(
+            raise TooSmall(
                 f"{place}: set {name} needs {needed} groups of samples and {groups} fall into its "
                 "share of the pool. Ask for smaller sets, or add shards."
             )

@@ -2,7 +2,7 @@
 
 from clipaudit.config.audits import Audit
 from clipaudit.config.deduplication import Deduplication
-from clipaudit.memorization.checks import check, pictured
+from clipaudit.memorization.checks import asks, check, pictured
 from clipaudit.memorization.points import (
     derived_corpora,
     derived_encoders,
@@ -33,5 +33,6 @@ AUDIT = Audit(
     derived_recipes=lambda run, audit: derived_recipes(audit, run.recipes),
     derived_encoders=lambda run, audit: derived_encoders(audit, run.recipes),
     deduplications=_deduplications,
+    asks=asks,
     draws_sets=True,
 )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from clipaudit.config.audits import Asked
 from clipaudit.config.checks import check_plugin, known, reads_text
 from clipaudit.memorization.points import points
 from clipaudit.memorization.settings import Memorization
@@ -54,3 +55,13 @@ def pictured(audit: Memorization) -> Iterator[tuple[str, str]]:
     yield from (("memorization.utility", name) for name in audit.utility)
     for name, selection in audit.selections.items():
         yield f"memorization.selections.{name}.corpus", selection.corpus
+
+
+def asks(_: "Settings", audit: Memorization) -> Iterator[Asked]:
+    """Yield the samples that the sets of each source ask for, together."""
+    for name, source in audit.sources.items():
+        drawn = source.drawn()
+        if all(isinstance(size, int) for size in drawn.values()):
+            sizes = ", ".join(f"{each} {size:,}" for each, size in drawn.items())
+            what = f"disjoint sets of {sizes} samples"
+            yield Asked(f"memorization.sources.{name}", name, int(sum(drawn.values())), what)

@@ -4,7 +4,7 @@ from typing import Any
 
 from clipaudit.config.audits import AskedData, Audit
 from clipaudit.config.deduplication import Deduplication
-from clipaudit.parrot.checks import check, left_out, pictured
+from clipaudit.parrot.checks import asks, check, left_out, pictured
 from clipaudit.parrot.curated import curated_manifests, derived_model_encoders
 from clipaudit.parrot.settings import Parrot
 
@@ -43,4 +43,5 @@ AUDIT = Audit(
     folders=_folders,
     of_data=_of_data,
     left_out=left_out,
+    asks=asks,
 )

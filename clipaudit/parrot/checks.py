@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from clipaudit.config.audits import Asked
 from clipaudit.config.checks import check_plugin, known, reads_text
 from clipaudit.parrot.curated import curated_sets
 from clipaudit.parrot.settings import Parrot
@@ -71,3 +72,19 @@ def pictured(audit: Parrot) -> Iterator[tuple[str, str]]:
     """Yield the settings whose corpora must have pictures, with each corpus."""
     named = {"corpora": audit.corpora, "test_sets": audit.test_sets, "retrieval": audit.retrieval}
     yield from ((f"parrot.{key}", name) for key, names in named.items() for name in names)
+
+
+def asks(_: "Settings", audit: Parrot) -> Iterator[Asked]:
+    """Yield the samples that sets and clusters ask for, where the settings name their number."""
+    settings, clusters = audit.curations, audit.clusters
+    if settings is not None:
+        where, given = "parrot.curations", settings.model_fields_set
+        for size in settings.sizes if "sizes" in given else ():
+            yield Asked(f"{where}.sizes", settings.corpus, size, f"sets of {size:,} samples")
+        if "heldout" in given:
+            held = settings.heldout
+            yield Asked(f"{where}.heldout", settings.corpus, held, f"{held:,} samples are held out")
+    for name in ("components", "clusters"):
+        count = getattr(clusters, name)
+        if count is not None and audit.encoder is not None:
+            yield Asked(f"parrot.clusters.{name}", audit.corpora[0], count, f"{count:,} {name}")

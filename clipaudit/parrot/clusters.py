@@ -16,7 +16,7 @@ from jaxtyping import Float16, Float32, Float64, Int32
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.vectors import embedding_array
 from clipaudit.deduplication.clustering import Drawn
-from clipaudit.errors import InputError, StepError, StoreError
+from clipaudit.errors import InputError, StepError, StoreError, TooSmall
 from clipaudit.neighbors.interface import check_norms, vector_norms
 from clipaudit.parrot.settings import MOST_CLUSTERS, Clusters
 
@@ -73,8 +73,8 @@ def fit_clusters(
     faiss does it. Numbers that are not asked for follow that of embeddings: 4,000 clusters or one
     for 39, 256 components or as many as there are dimensions or embeddings, 100 groups or as many
     as clusters. Of numbers that are asked for, fewer embeddings than components or clusters, and
-    fewer dimensions than components, are refused with InputError, as is an embedding that is not
-    finite.
+    fewer dimensions than components, are refused: by TooSmall where more data would do, else, as an
+    embedding that is not finite, by InputError.
     """
     # only libraries that are loaded can be held to their threads
     import faiss  # noqa: F401
@@ -85,7 +85,7 @@ def fit_clusters(
     for batch in batches:
         drawn.add(batch)
     if drawn.seen < max(asked.components or 1, asked.clusters or 1):
-        raise InputError(
+        raise TooSmall(
             f"clusters: {asked.components or 1} components and {asked.clusters or 1} clusters of "
             f"{drawn.seen} embeddings. Ask for at most as many as there are embeddings, or embed "
             "more shards."
@@ -146,7 +146,7 @@ def _sizes(asked: Clusters, drawn: int, dimensions: int) -> tuple[int, int, int]
     components = asked.components or min(MOST_COMPONENTS, dimensions, drawn)
     groups = asked.groups or min(MOST_GROUPS, clusters)
     if groups > clusters:
-        raise InputError(
+        raise TooSmall(
             f"clusters: {groups} groups of the {clusters} clusters that {drawn} pictures make. Ask "
             "for fewer groups, or for no number."
         )

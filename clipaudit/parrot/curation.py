@@ -7,6 +7,7 @@ by looking at its own samples alone. Both sets that Fig. 7 is measured on are ta
 out of all others.
 """
 
+import logging
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,8 +17,10 @@ from jaxtyping import Bool, UInt64
 
 from clipaudit.corpora.manifests import prune_manifest
 from clipaudit.corpora.places import places
-from clipaudit.errors import InputError
+from clipaudit.errors import InputError, TooSmall
 from clipaudit.parrot.criteria import CuratedPart, Curation, criterion, refusals
+
+_log = logging.getLogger(__name__)
 
 HELD_OUT = "held out"
 NOT_DRAWN = "not drawn"
@@ -67,8 +70,11 @@ class Candidates:
         if self._held > size + max(size // 4, SPARE_PLACES):
             self._cut_back()
 
-    def cut(self) -> pa.Table:
-        """Return the CUT; raise InputError when fewer samples are eligible than asked for."""
+    def cut(self, *, or_none: bool = False) -> pa.Table:
+        """Return the CUT; raise TooSmall when fewer samples are eligible than asked for.
+
+        With `or_none` no sample is taken then, and `available` and `asked` say why.
+        """
         name, asked = self._curation.name, self._curation.size
         if len(self._criteria) > 1:
             raise InputError(
@@ -76,14 +82,22 @@ class Candidates:
                 "another; give aesthetics and duplicates with every part or with none"
             )
         words = "".join(self._criteria) or "no part"
-        if self._available < (1 if asked is None else asked):
-            raise InputError(
+        enough = self._available >= (1 if asked is None else asked)
+        if not enough and not or_none:
+            raise TooSmall(
                 f"curation {name} ({words}): {self._available} eligible samples, and "
                 f"{'all' if asked is None else asked} are asked for. Sets are compared at equal "
                 "size: ask for fewer samples in each, move the bound, or audit more shards."
             )
         self._cut_back()
-        last = None if asked == 0 else int(self._early[0].max())
+        if not enough:
+            _log.warning(
+                "%s: %d eligible samples, and %s are asked for: none is taken",
+                name,
+                self._available,
+                asked,
+            )
+        last = int(self._early[0].max()) if enough and asked != 0 else None
         row = (name, words, asked, self._available, last)
         return pa.Table.from_pylist([dict(zip(CUT.names, row, strict=True))], schema=CUT)
 

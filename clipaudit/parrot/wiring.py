@@ -166,7 +166,7 @@ class ParrotFiles:
         if curated != DEBIASED or self.audit.deduplication is None:
             return {}
         folder = f"candidate_duplicates/{self.audit.scorer}/{corpus}"
-        groups = self.audit.deduplication.groups()
+        groups = self.audit.deduplication.groups(len(self.run.parts(corpus)))
         return {"duplicates": [self.corpora.result(f"{folder}/{each}.json") for each in groups]}
 
     # --- tasks ------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ Tables = Mapping[str, Sequence[Row]]  # the rows of report tables, by the tables
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence, and the report table that its numbers stand in.
+    """A sentence, and the report table that its numbers stand in; "" for none.
 
     Sentences with a `label` stand under it on a terminal, too; the others in the report alone.
     """

@@ -1,10 +1,13 @@
 """The start of a run: it is refused where it would take more than its limits allow."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clipaudit.errors import ClipauditError
 from clipaudit.steps.workflow import stop_with
+
+if TYPE_CHECKING:
+    from clipaudit.config.settings import Settings
 
 
 def refuse_excess_of(graph: Any, config: Mapping[str, Any]) -> None:  # noqa: ANN401
@@ -19,5 +22,15 @@ def refuse_excess_of(graph: Any, config: Mapping[str, Any]) -> None:  # noqa: AN
         workflow = workflow_of(graph, config)
         needed = needs(outlook(workflow), own_estimates(workflow))
         refuse_excess(needed, config["limits"], room_of(workflow.store))
+    except ClipauditError as error:
+        stop_with(error)
+
+
+def refuse_shortages_of(run: "Settings") -> None:
+    """Stop before a run whose settings ask for more samples than their corpora can have."""
+    from clipaudit.lineage.planning.shortages import refuse_shortages
+
+    try:
+        refuse_shortages(run)
     except ClipauditError as error:
         stop_with(error)

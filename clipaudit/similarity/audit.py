@@ -4,7 +4,7 @@ from typing import Any
 
 from clipaudit.config.audits import AskedData, Audit
 from clipaudit.config.deduplication import Deduplication
-from clipaudit.similarity.checks import check, left_out
+from clipaudit.similarity.checks import asks, check, left_out
 from clipaudit.similarity.prunings import similarity_manifests
 from clipaudit.similarity.settings import Similarity
 
@@ -40,4 +40,5 @@ AUDIT = Audit(
     takes=("large", "small", "test_sets", "control_sets"),
     deduplications=_deduplications,
     left_out=left_out,
+    asks=asks,
 )

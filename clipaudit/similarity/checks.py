@@ -1,10 +1,11 @@
 """What the similarity audit asks of the other sections, and leaves out where it is not there."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from clipaudit.config.audits import Asked
 from clipaudit.config.checks import known, reads_text
-from clipaudit.config.manifests import ALL, DEDUPLICATED
+from clipaudit.config.manifests import ALL, DEDUPLICATED, Size
 from clipaudit.config.pictures import can_train, has_pictures, pictured, without_pictures
 from clipaudit.similarity.prunings import bases, web
 from clipaudit.similarity.settings import Similarity
@@ -171,3 +172,25 @@ def _check_calibrated(run: "Settings", audit: Similarity) -> None:
             f"{audit.encoder}; calibrated are: {names}. Have an audit that calibrates encoders "
             "take it, or give a distance as a number"
         )
+
+
+def asks(_: "Settings", audit: Similarity) -> Iterator[Asked]:
+    """Yield the samples that prunings by a count leave out, and one more; and that the core keeps.
+
+    A fraction asks for none, nor does a count that the settings do not name.
+    """
+    removed: list[tuple[str, str, Size]] = []
+    if audit.near_far is not None and "removed" in audit.near_far.model_fields_set:
+        removed += [("near_far", audit.large, size) for size in audit.near_far.removed]
+    if audit.evidence is not None and audit.evidence.removed is not None:
+        removed.append(("evidence", audit.large, audit.evidence.removed))
+    if audit.supervised is not None and audit.small is not None:
+        removed += [("supervised", audit.small, size) for size in audit.supervised.removed]
+    for section, corpus, size in removed:
+        if isinstance(size, int):
+            what = f"{size:,} samples are removed and 1 or more must stay"
+            yield Asked(f"similarity.{section}.removed", corpus, size + 1, what)
+    core = audit.core_set
+    if core is not None and "kept" in core.model_fields_set and isinstance(core.kept, int):
+        what = f"{core.kept:,} samples are kept"
+        yield Asked("similarity.core_set.kept", audit.large, core.kept, what)

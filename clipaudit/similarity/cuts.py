@@ -16,7 +16,7 @@ from jaxtyping import Int64, UInt64
 
 from clipaudit.corpora.addresses import sample_address, shard_row
 from clipaudit.corpora.manifests import prune_manifest
-from clipaudit.errors import InputError
+from clipaudit.errors import TooSmall
 from clipaudit.similarity.orders import REPEATS_NONE, Order, Ordered, order_samples
 
 logger = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ def find_cut(
     count, half to even. `removed` is a fraction of the eligible samples, `kept` of `like` samples
     (of the eligible ones without `like`), and it is what leaves that is rounded; `like` alone keeps
     so many. A size that keeps none, or
-    removes or keeps more than there are, raises InputError.
+    removes or keeps more than there are, raises TooSmall.
     """
 
     def blocks() -> Iterator[Ordered]:
@@ -112,7 +112,7 @@ def _staying(
     """Return how many samples stay; see `find_cut`."""
     assert (removed is None) != (kept is None and like is None), f"{name}: give one size"
     if eligible == 0:
-        raise InputError(
+        raise TooSmall(
             f"{name}: 0 eligible samples: the base keeps none that was embedded, so there is "
             "nothing to prune; look into the drops of the corpus, and into its base's manifest"
         )
@@ -124,7 +124,7 @@ def _staying(
         stay = whole if kept is None else whole - _count_of(_complement(kept, whole), whole)
         size = f"kept is {stay} samples" if kept is None else f"kept is {kept}, {stay} samples"
     if not 0 < stay <= eligible:
-        raise InputError(
+        raise TooSmall(
             f"{name}: {size}, and {eligible} are eligible (kept by the base, and embedded), of "
             f"which 1 to {eligible} must stay; choose another size"
         )
@@ -142,7 +142,7 @@ def _count_of(size: int | float, whole: int) -> int:
 
 def _refuse_unrepeated(name: str, blocks: Blocks, eligible: int, stay: int) -> None:
     single = sum(int((block.keys == REPEATS_NONE).sum()) for block in blocks())
-    raise InputError(
+    raise TooSmall(
         f"{name}: {eligible - stay} of {eligible} eligible samples are to leave as duplicates, and "
         f"only {eligible - single} repeat another of their cluster; keep {single} or more, or "
         "deduplicate with fewer clusters"

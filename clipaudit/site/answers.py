@@ -1,11 +1,13 @@
 """Each audit's answer in plain sentences, every number read off a report table."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from clipaudit.config.audits import audits
-from clipaudit.reports.answers import Answer, Tables
+from clipaudit.config.audits import Audit, audits
+from clipaudit.reports.answers import Answer, Sentence, Tables
 from clipaudit.reports.contents import contents
+from clipaudit.reports.leftout import LeftOut, joined, notes_of
 
 _DID_NOT_RUN = Answer("Did not run: this run's settings do not ask for it.")
 
@@ -20,11 +22,33 @@ class Answered:
     answer: Answer
 
 
-def answers(tables: Tables, enabled: Sequence[str]) -> list[Answered]:
-    """Return the answers of all audits in order, those of ours not enabled too."""
+def answers(
+    tables: Tables, enabled: Sequence[str], left_out: Mapping[str, LeftOut]
+) -> list[Answered]:
+    """Return the answers of all audits in order, those of ours not enabled too.
+
+    `left_out` is what tables and figures were made without, by their names: an answer's last
+    sentences.
+    """
     return [
-        Answered(audit.name, audit.question, True, contents(audit).answer(tables))
+        Answered(audit.name, audit.question, True, _answer(audit, tables, left_out))
         if audit.name in enabled
         else Answered(audit.name, audit.question, False, _DID_NOT_RUN)
         for audit in audits(enabled)
     ]
+
+
+def _answer(audit: Audit[Any], tables: Tables, left_out: Mapping[str, LeftOut]) -> Answer:
+    """Return an audit's answer, which ends with what is left out."""
+    found = contents(audit).answer(tables)
+    own = {name: each for name, each in left_out.items() if name.startswith(f"{audit.name}_")}
+    sentences = [
+        Sentence(
+            note,
+            next((name for name in own if name in tables and reason in own[name]), ""),
+            "Left out",
+        )
+        for reason, names in joined(own.values()).items()
+        for note in notes_of({reason: names})
+    ]
+    return replace(found, sentences=(*found.sentences, *sentences))

@@ -3,7 +3,7 @@
 import importlib.metadata
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import yaml
@@ -12,6 +12,7 @@ from clipaudit.catalog.views import CATALOG, open_catalog
 from clipaudit.config.settings import Settings
 from clipaudit.lineage.graph import table_graph
 from clipaudit.plaindata import Json
+from clipaudit.reports.leftout import LeftOut, left_out_whole
 from clipaudit.site import assets
 from clipaudit.site.answers import answers
 from clipaudit.site.content import read_figure, read_table, reading_order
@@ -50,10 +51,15 @@ def _write(
     folder: Path, run: Settings, store: Store, tables: Sequence[Path], figures: Sequence[Path]
 ) -> None:
     results = Path(run.results)
+    left_out = left_out_whole(store, [*tables, *figures])
+    tables, figures = (
+        [pointer for pointer in pointers if pointer.stem not in left_out]
+        for pointers in (tables, figures)
+    )
     graph = table_graph(results, store, [*tables, *figures])
     assets.write_static(folder)
     assets.write_lineage(folder, graph)
-    site = _gathered(folder, run, store, graph, tables, figures)
+    site = _gathered(folder, run, store, graph, tables, figures, left_out)
     for path, page in rendered(site):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(page, "utf-8")
@@ -66,6 +72,7 @@ def _gathered(
     graph: Json,
     tables: Sequence[Path],
     figures: Sequence[Path],
+    left_out: Mapping[str, LeftOut],
 ) -> Site:
     """Return what the pages show, after writing the files that they show it with."""
     results = Path(run.results)
@@ -78,19 +85,24 @@ def _gathered(
         forms[pointer] = assets.DATA_FILES if hidden else assets.FIGURE_FILES
     addresses = shown_addresses(drawn)
     pages = sample_pages(addresses, results / CATALOG, run, run.report.samples)
-    left_out = len(addresses) - len(pages)
+    samples_left_out = len(addresses) - len(pages)
+    made_without = {each.name: each.left_out for each in [*read, *(each.table for each in drawn)]}
     if shows_pictures:
         pages = assets.write_pictures(folder, pages, pictures(pages, run))
     with open_catalog(results) as connection:
         return Site(
             title=run.report.title,
             version=importlib.metadata.version("clipaudit"),
-            answers=answers({table.name: table.rows for table in read}, enabled(run)),
+            answers=answers(
+                {table.name: table.rows for table in read},
+                enabled(run),
+                {**made_without, **left_out},
+            ),
             facts=run_facts(run, connection, graph),
             tables=read,
             figures=drawn,
             samples=pages,
-            samples_left_out=left_out,
+            samples_left_out=samples_left_out,
             shows_pictures=shows_pictures,
             drops=drops(connection),
             settings=settings_text(run),

@@ -14,6 +14,7 @@ from clipaudit.catalog.columns import column_comments, meaning
 from clipaudit.config.audits import audits
 from clipaudit.plaindata import Json, Row
 from clipaudit.plaintext import plain
+from clipaudit.reports.leftout import LeftOut, left_out_of, notes_of
 from clipaudit.reports.rendering import layouts
 from clipaudit.reports.tables import published_values
 from clipaudit.site.cells import Grid, plain_grid, printed_grid
@@ -41,6 +42,7 @@ class TableContent:
     rows: tuple[Row, ...]
     texts: Mapping[str, str]  # "csv", and "latex" where it has that form
     published: tuple[Row, ...]  # the paper's numbers, PUBLISHED_SCHEMA
+    left_out: LeftOut  # what it was made without
 
     def data(self) -> dict[str, Any]:
         """Return what the script of a page reads: the stored rows in full precision."""
@@ -71,7 +73,10 @@ def read_table(results: Path, store: Store, pointer: Path, graph: Json) -> Table
     """
     content = _content(results, store, pointer, graph)
     layout = layouts(content.name).get(content.name)
-    notes = _drawing(results, store, pointer).get("notes", ())
+    notes = [
+        *_drawing(results, store, pointer).get("notes", ()),
+        *notes_of(content.left_out),
+    ]
     return replace(
         content,
         caption=" ".join([layout.caption if layout else "", *map(plain, notes)]),
@@ -84,7 +89,8 @@ def read_table(results: Path, store: Store, pointer: Path, graph: Json) -> Table
 def read_figure(results: Path, store: Store, pointer: Path, graph: Json) -> FigureContent:
     """Return a figure by its pointer; as `read_table`."""
     content = _content(results, store, pointer, graph)
-    caption = plain(_drawing(results, store, pointer).get("caption", ""))
+    said = [_drawing(results, store, pointer).get("caption", ""), *notes_of(content.left_out)]
+    caption = plain(" ".join(said))
     step = graph["actions"][graph["tables"][content.pointer]]["step"]
     size = svg_size(_text(store, pointer, "svg"))
     return FigureContent(replace(content, caption=caption), step != "report_figure", *size)
@@ -110,6 +116,7 @@ def _content(results: Path, store: Store, pointer: Path, graph: Json) -> TableCo
         rows=rows,
         texts={"csv": _text(store, pointer, "csv")},
         published=(),
+        left_out=left_out_of(table.schema),
     )
 
 

@@ -12,9 +12,11 @@ from clipaudit.config.manifests import ALL
 from clipaudit.config.settings import Settings
 from clipaudit.plaindata import Json, Row
 from clipaudit.reports.layouts import count
+from clipaudit.reports.leftout import left_out_of, left_out_whole
 from clipaudit.site.answers import answers
 from clipaudit.site.content import json_value
 from clipaudit.site.facts import drops, enabled, samples_of
+from clipaudit.store.store import Store
 
 WIDTH = 100  # of a line
 
@@ -28,12 +30,16 @@ def read_told(run: Settings) -> dict[str, Any]:
     stage and reason.
     """
     results = Path(run.results)
-    tables = {
-        path.stem: pq.read_table(path).to_pylist()
-        for path in sorted((results / "tables").glob("*.parquet"))
+    stored = {
+        path.stem: pq.read_table(path) for path in sorted((results / "tables").glob("*.parquet"))
     }
-    found = [each for each in answers(tables, enabled(run)) if each.ran]
-    cited = {sentence.table for each in found for sentence in each.answer.sentences}
+    tables = {name: table.to_pylist() for name, table in stored.items()}
+    left_out = {
+        **{name: left_out_of(table.schema) for name, table in stored.items()},
+        **left_out_whole(Store(Path(run.store)), sorted((results / "tables").glob("*.json"))),
+    }
+    found = [each for each in answers(tables, enabled(run), left_out) if each.ran]
+    cited = {sentence.table for each in found for sentence in each.answer.sentences} - {""}
     with open_catalog(results) as connection:
         images, dropped = samples_of(connection), drops(connection)
     return {

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,11 +40,19 @@ class FileDigests:
                 f"{path}: the file cannot be read ({error.strerror}). Check the path."
             ) from error
 
-    def _digest(self, path: Path) -> str:
-        state = _state(path)
+    def known(self, path: Path) -> str | None:
+        """Return the SHA-256 of a file that has not changed since it was read; it is not read."""
+        path = Path(os.path.abspath(path))
         record = _read(self._record(path))
-        if record.get("state") == state and record.get("settled") is True:
-            return str(record["sha256"])
+        with suppress(OSError):
+            if record.get("settled") is True and record.get("state") == _state(path):
+                return str(record["sha256"])
+        return None
+
+    def _digest(self, path: Path) -> str:
+        if (known := self.known(path)) is not None:
+            return known
+        state = _state(path)
         now = time.time_ns()
         digest = file_sha256(path)
         if _state(path) != state:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clipaudit.config.loading import read_settings
 from clipaudit.config.usage import unused_corpora
@@ -23,6 +23,9 @@ from clipaudit.steps.command import workflow_arguments
 from clipaudit.steps.inputs import is_pointer
 from clipaudit.steps.step import named
 from clipaudit.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from clipaudit.config.settings import Settings
 
 METADATA = Path(".snakemake")
 _INVENTORY_SECONDS = 20  # Snakemake's own default
@@ -61,6 +64,7 @@ class Workflow:
     jobs: Sequence[Job]
     shared_store: Mapping[str, Any] | None = None  # the settings' section
     unused: Sequence[str] = ()  # corpora of the settings that no audit uses
+    run: "Settings | None" = None  # the settings, of a workflow read with its own rules
 
     def is_step(self, job: Job) -> bool:
         """Return whether a job gives pointers, and is recorded; others write other files."""
@@ -86,7 +90,7 @@ def read_workflow(targets: Sequence[str], arguments: Sequence[str] = ()) -> Work
             found = workflow_of(graph, workflow.globals["config"])
             # rules/common.smk's settings; a process has one set of globals for all its workflows
             run = workflow.globals.pop("RUN", None)
-            return found if run is None else replace(found, unused=unused_corpora(run))
+            return found if run is None else replace(found, unused=unused_corpora(run), run=run)
 
 
 def workflow_of(graph: Any, config: Mapping[str, Any]) -> Workflow:  # noqa: ANN401

@@ -6,6 +6,7 @@ all of them are written.
 """
 
 import fcntl
+import glob
 import json
 import logging
 import os
@@ -23,7 +24,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, unquote
 
 from clipaudit.ahead import one_ahead
-from clipaudit.errors import StepError
+from clipaudit.errors import StepError, TooSmall
 from clipaudit.remote.cache import use_cache
 from clipaudit.steps.allowance import Allowance
 from clipaudit.steps.codedigest import code_parts, is_module, rule_sources
@@ -64,6 +65,7 @@ class Step:
         self._job = job
         self._outputs: dict[str, ActionOutput] = {}
         self._written_at: dict[str, float] = {}
+        self.left_out: dict[str, list[str]] = {}  # by reason, what `made` found left out
         self.results = Path(job.config["results"])
         self.store = Store(Path(job.config["store"]))
         self._allowance = Allowance(job.config.get("limits"), self.results, self.store.root)
@@ -119,6 +121,17 @@ class Step:
             LabelledFile(self._inputs.path(file), file.labels)
             for file in self.ingredients.inputs.get(name, ())
         ]
+
+    def made(self, name: str) -> list[LabelledFile]:
+        """Return the files of input `name` but those that were left out, which `left_out` tells."""
+        found = []
+        for file in self.ingredients.inputs.get(name, ()):
+            try:
+                found.append(LabelledFile(self._inputs.path(file), file.labels))
+            except TooSmall as reason:
+                path = Path(file.path).relative_to(self.results).with_suffix("").as_posix()
+                self.left_out.setdefault(str(reason), []).append(path)
+        return found
 
     def digests(self, name: str) -> list[str]:
         """Return the SHA-256 of the files of input `name`, in order."""
@@ -214,9 +227,11 @@ class Step:
     def adopt(self, name: str, source: str, output: str, **labels: str) -> None:
         """Make another output of the action that gave input `source` the output `name` of this one.
 
-        StepError where that action gave no such output, or the store has lost it.
+        StepError where that action gave no such output, or the store has lost it; TooSmall where
+        that input was left out.
         """
         (given,) = self.ingredients.inputs[source]
+        self._inputs.path(given)
         outputs = ActionCache(self.store).find(given.action) if given.action else None
         if outputs is None or output not in outputs:
             raise StepError(
@@ -276,7 +291,10 @@ class Step:
         self._take_up()
         gpus = int(self._job.resources.get("gpu", 0))
         with self._allowance.spent(self.key, gpus), held_gpus(gpus):
-            compute(self)
+            try:
+                compute(self)
+            except TooSmall as reason:
+                self._leave_out(reason)
         missing = named(self._job.output.items()).keys() - self._outputs.keys()
         assert not missing, f"step {self._job.rule} wrote no {sorted(missing)}"
         labels = {label for output in self._outputs.values() for label in output.labels}
@@ -300,6 +318,14 @@ class Step:
         logger.info("computed in %.1f s: action %s", execution.seconds, self.key)
         return self._outputs
 
+    def _leave_out(self, reason: TooSmall) -> None:
+        """Give the reason in place of every output; the first step alone tells the terminal."""
+        files = [file for each in self.ingredients.inputs.values() for file in each]
+        is_told = any(self.store.has_reason(file.digest) for file in files)
+        logger.log(logging.INFO if is_told else logging.WARNING, "left out: %s", reason)
+        output = ActionOutput(self.store.put_reason(reason), ".txt")
+        self._outputs = dict.fromkeys(named(self._job.output.items()), output)
+
     def _record_code(self) -> None:
         name = self._job.params.get("script", self._job.rule)
         script, files = rule_sources(name, self._job.params.get("code_files", ()))
@@ -312,9 +338,19 @@ class Step:
         labels = {**self._wildcards, **output.labels}
         place(self.results, path, Placement(self.key, name, labels))
         stem = path.name.removesuffix(".json").removesuffix(output.extension)
+        self._unlink_replaced(path, output.pointer)
         target = self.store.path(output.pointer.digest)
         link_object(path.with_name(stem + output.extension), target)
         replace_text(path, output.pointer.to_json())
+
+    def _unlink_replaced(self, path: Path, new: Pointer) -> None:
+        """Remove the link to what lay at `path` if one of both is left out: it has another name."""
+        if not path.is_file() or Pointer.read(path).is_left_out == new.is_left_out:
+            return
+        old = self.store.path(Pointer.read(path).digest).absolute()
+        for link in (path.with_suffix(""), *path.parent.glob(f"{glob.escape(path.stem)}.*")):
+            if link.is_symlink() and Path(os.path.abspath(link.parent / link.readlink())) == old:
+                link.unlink()
 
     def _output_path(self, name: str) -> Path:
         """Return a declared output's path; `epochs/0000` lies beside the first of them."""

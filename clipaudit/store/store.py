@@ -22,12 +22,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from clipaudit.errors import StoreError
+from clipaudit.errors import StoreError, TooSmall
 from clipaudit.store.outputs import replaced
 
 Damage = Literal["missing", "wrong size", "corrupt", "unreadable"]
 
 CHUNK_BYTES = 1 << 20  # bytes hashed at once
+LEFT_OUT = "left_out"  # schema name of a reason that stands in place of a result
+_REASON = b"clipaudit left this out: "  # such an object begins with it
 
 
 @dataclass(frozen=True, order=True)
@@ -38,6 +40,11 @@ class Pointer:
     rows: int
     bytes: int
     schema: str
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether the object is no result, but a sentence that says why there is none."""
+        return self.schema == LEFT_OUT
 
     def to_json(self) -> str:
         """Return the canonical text: sorted keys, one line."""
@@ -86,7 +93,7 @@ class Store:
 
         An object whose time differs from when this machine last hashed it, or that this machine
         never hashed (a shared store, a copied one), is hashed first. Raise StoreError when it is
-        missing or altered.
+        missing or altered, and TooSmall, with the reason, when the result was left out.
         """
         path = self.path(pointer.digest)
         fault = self.fault(pointer)
@@ -95,7 +102,13 @@ class Store:
                 f"{path}: {fault}. Remove it and run the same command again: "
                 "what cannot be found in the store is computed."
             )
+        if self.has_reason(pointer.digest):
+            raise TooSmall(self.reason(pointer))
         return path
+
+    def reason(self, pointer: Pointer) -> str:
+        """Return why the result that a pointer stands for is left out."""
+        return left_out_reason(self.path(pointer.digest)) or ""
 
     def fault(self, pointer: Pointer, *, rehash: bool = False) -> str | None:
         """Say what is wrong with the object of `pointer`, or None; `rehash` distrusts times."""
@@ -145,6 +158,12 @@ class Store:
         """Return whether an object of this name exists, unchecked."""
         return self.path(digest).exists()
 
+    def has_reason(self, digest: str) -> bool:
+        """Return whether the object of this name is there and says why a result is left out."""
+        with contextlib.suppress(OSError):
+            return left_out_reason(self.path(digest)) is not None
+        return False
+
     # --- writing -------------------------------------------------------------------------------
 
     @contextlib.contextmanager
@@ -185,6 +204,10 @@ class Store:
         with self.temporary() as path:
             rows = write(path)
             return self.commit(path, rows=rows, schema=schema)
+
+    def put_reason(self, reason: TooSmall) -> Pointer:
+        """Store why a result is left out, in place of the result."""
+        return self.put_bytes(_REASON + str(reason).encode(), schema=LEFT_OUT)
 
     def put_bytes(self, content: bytes, *, schema: str) -> Pointer:
         """Store `content`, which has no rows."""
@@ -287,3 +310,11 @@ def flush(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def left_out_reason(path: Path) -> str | None:
+    """Return why a result is left out, of the object that stands in its place; None of others."""
+    with path.open("rb") as file:
+        if file.read(len(_REASON)) != _REASON:
+            return None
+        return file.read().decode()

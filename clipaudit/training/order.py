@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from clipaudit.errors import ConfigError, InputError
+from clipaudit.errors import TooSmall
 
 
 def draw(seed: int, *path: int | str) -> int:
@@ -70,12 +70,12 @@ def make_plan(
     used = {shard: count for shard, count in kept.items() if count > 0}
     total, streams = sum(used.values()), max(workers, 1) * processes
     if total < batch_size * processes:
-        raise InputError(
+        raise TooSmall(
             f"a step needs {batch_size * processes} samples (batch_size {batch_size} x {processes} "
             f"processes), but the manifest keeps {total}: make batch_size smaller"
         )
     if len(used) < streams:
-        raise InputError(
+        raise TooSmall(
             f"{len(used)} shards with kept samples, but {streams} streams (workers "
             f"{max(workers, 1)} x {processes} processes) that each need one: use fewer workers"
         )
@@ -83,10 +83,10 @@ def make_plan(
 
 
 def steps_of_epochs(plan: Plan, epochs: int) -> list[int]:
-    """Return the steps of each epoch; ConfigError if one would have none."""
+    """Return the steps of each epoch; TooSmall if one would have none."""
     steps = [plan.steps(epoch) for epoch in range(epochs)]
     if 0 in steps:
-        raise ConfigError(
+        raise TooSmall(
             f"epoch {steps.index(0)} has no full batch of {plan.batch_size} in one of the "
             f"{plan.processes} processes: their {plan.workers} workers each get too few of the "
             f"{sum(plan.kept.values())} kept samples. Use fewer workers or a smaller batch_size."

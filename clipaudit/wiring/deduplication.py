@@ -21,22 +21,34 @@ class DeduplicationFiles:
         assert name in Deduplication.model_fields, f"no field of Deduplication: {name}"
         return lambda wildcards: getattr(self._settings(wildcards), name)
 
+    def clusters(self, wildcards: Wildcards) -> int:
+        """Return how many clusters there are, or at most where they follow the data."""
+        return self._settings(wildcards).most_clusters
+
+    def follow(self, wildcards: Wildcards) -> bool:
+        """Return whether the number of clusters follows that of samples."""
+        return self._settings(wildcards).clusters is None
+
     def floor(self, wildcards: Wildcards) -> float | None:
         """Return the similarity below which nobody asks how similar samples are, if there is."""
         return self._settings(wildcards).floor()
 
-    def group_clusters(self, wildcards: Wildcards) -> list[int]:
-        """Return the clusters of a group: the first, and the one after the last."""
-        clusters = self._settings(wildcards).group_clusters(wildcards.group)
-        return [clusters.start, clusters.stop]
+    def group(self, wildcards: Wildcards) -> list[int]:
+        """Return a group's number, and how many groups there are."""
+        return [int(wildcards.group), len(self._groups(wildcards))]
 
     def duplicates(self, wildcards: Wildcards) -> Paths:
         """Return the duplicates of a corpus, by group of clusters."""
-        settings, encoder = self.asked[wildcards.corpus]
+        corpus = wildcards.corpus
+        encoder = self.asked[corpus][1]
         return [
-            self.corpora.result(paths.duplicates(encoder, wildcards.corpus, group))
-            for group in settings.groups()
+            self.corpora.result(paths.duplicates(encoder, corpus, group))
+            for group in self._groups(wildcards)
         ]
+
+    def _groups(self, wildcards: Wildcards) -> list[str]:
+        parts = self.corpora.run.parts(wildcards.corpus)
+        return self._settings(wildcards).groups(len(parts))
 
     def _settings(self, wildcards: Wildcards) -> Deduplication:
         return self.asked[wildcards.corpus][0]

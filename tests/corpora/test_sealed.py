@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from clipaudit.corpora.captions import Captioning
 from clipaudit.corpora.sealed import CorpusToSeal, Sealed, ShardToSeal, seal
-from clipaudit.errors import InputError, StepError, StoreError
+from clipaudit.errors import InputError, StoreError, TooSmall
+from clipaudit.store.store import Store
 
 TEXT = Captioning("text")
 PHOTO = Captioning("class", "a photo of a {}", ("cat", "größe"))
@@ -81,7 +82,7 @@ def test_shard_numbers_are_checked(sealed, number):
 
 @pytest.mark.parametrize("corpora", [[], [CorpusToSeal("large", TEXT, [shard([0, 0])])]])
 def test_empty_manifests_stop_a_trainer(sealed, corpora):
-    with pytest.raises(StepError, match=r"keeps none of the samples of (large|no corpus)"):
+    with pytest.raises(TooSmall, match=r"^the manifest keeps none of .* (large|no corpus)"):
         sealed(corpora).require_samples()
 
 
@@ -118,3 +119,11 @@ def test_bitmaps_fit_their_rows():
         seal([CorpusToSeal("c", TEXT, [ShardToSeal("00" * 32, 9, b"\0")])])
     with pytest.raises(AssertionError, match="beyond the last"):
         seal([CorpusToSeal("c", TEXT, [ShardToSeal("00" * 32, 3, b"\x08")])])
+
+
+def test_a_manifest_that_was_left_out_says_why(tmp_path):
+    store = Store(tmp_path)
+    pointer = store.put_reason(TooSmall("3 samples, and 4 are asked for"))
+
+    with pytest.raises(TooSmall, match="was left out: 3 samples, and 4 are asked for"):
+        Sealed(store.path(pointer.digest))

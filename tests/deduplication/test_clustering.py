@@ -7,7 +7,7 @@ from clipaudit.corpora.places import places
 from clipaudit.corpora.vectors import embedding_array
 from clipaudit.deduplication import clustering
 from clipaudit.deduplication.clustering import Drawn, centroids_schema, train_centroids
-from clipaudit.errors import ConfigError, InputError, StepError
+from clipaudit.errors import ConfigError, InputError, StepError, TooSmall
 
 
 def embeddings(vectors, shard=0):
@@ -22,9 +22,9 @@ def embeddings(vectors, shard=0):
     )
 
 
-def train(*tables, clusters, sample=1000):
+def train(*tables, clusters, sample=1000, **options):
     return train_centroids(
-        tables, clusters=clusters, iterations=5, seed=3, sample=sample, threads=1
+        tables, clusters=clusters, iterations=5, seed=3, sample=sample, threads=1, **options
     )
 
 
@@ -92,8 +92,17 @@ def test_a_centroid_whose_samples_cancel_out_stays_zero():
 
 
 def test_more_clusters_than_embeddings_are_refused():
-    with pytest.raises(InputError, match=r"5 clusters of 4 embeddings.* embed more shards"):
+    with pytest.raises(TooSmall, match=r"5 clusters of 4 embeddings.* embed more shards"):
         train(embeddings(np.eye(4)), clusters=5)
+
+
+@pytest.mark.parametrize(("given", "made"), [(1, 1), (5, 5), (200, 5)])
+def test_clusters_that_follow_the_data_have_39_samples_each(shards, given, made):
+    assert len(train(*shards, clusters=given, follow=True)) == made
+
+
+def test_a_few_samples_are_one_cluster():
+    assert len(train(embeddings(np.eye(4)), clusters=50, follow=True)) == 1
 
 
 @pytest.mark.parametrize("clusters", [0, 11])

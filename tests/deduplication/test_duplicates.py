@@ -190,3 +190,10 @@ def test_a_vector_too_long_for_exact_sums_is_named(rule):
 
     with pytest.raises(InputError, match=r"shard 3, row 1.*norm 5"):
         find(part, rule=rule)
+
+
+def test_of_no_clusters_nothing_is_read():
+    table = find_duplicates(reader(batch_rows=5), range(0))
+
+    assert table.num_rows == 0
+    assert table.schema == DUPLICATES

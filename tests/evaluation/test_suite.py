@@ -5,7 +5,7 @@ import pytest
 import torch
 from tinyclip import index, picture, write_shard
 
-from clipaudit.errors import InputError, StepError
+from clipaudit.errors import InputError, StepError, TooSmall
 from clipaudit.evaluation.evaluation import ZeroShotTask, evaluate
 from clipaudit.evaluation.pair_retrieval import IMAGE_TO_TEXT, TEXT_TO_IMAGE, retrieve_pairs
 from clipaudit.evaluation.suite import CLASSIFICATION_METRICS, METRICS, RETRIEVAL_METRICS, run_task
@@ -217,7 +217,7 @@ def test_main_metric_of_retrieval_is_the_mean_of_both_directions(clip, tmp_path)
 def test_retrieval_set_of_a_few_pictures_is_refused(clip, tmp_path):
     folder = paired_folder(tmp_path / "set", captions_of(9))
 
-    with pytest.raises(InputError, match=r"9 pictures, recall@10 needs 10 or more"):
+    with pytest.raises(TooSmall, match=r"9 pictures, recall@10 needs 10 or more"):
         run(clip, PAIRS, folder)
 
 

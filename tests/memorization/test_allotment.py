@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clipaudit.errors import ConfigError, InputError
+from clipaudit.errors import ConfigError, TooSmall
 from clipaudit.memorization.allotment import ALLOTMENT, SETS, allot, within_size
 from clipaudit.memorization.lots import LOTS
 
@@ -82,7 +82,7 @@ def test_allotting_equals_its_definition(sizes, values):
     expected = plain(values, sizes)
 
     if expected is None:
-        with pytest.raises(InputError, match="pool: set"):
+        with pytest.raises(TooSmall, match="pool: set"):
             allot([lots(values)], sizes, place="pool")
         return
     found = allot([lots(values)], sizes, place="pool")
@@ -163,12 +163,12 @@ def test_fractions_are_taken_as_they_are_written():
     ],
 )
 def test_a_pool_that_is_too_small_is_refused(sizes, message):
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(TooSmall, match=message):
         allot([lots([1, 2, 2, WHOLE - 1])], sizes, place="the pool")
 
 
 def test_no_tables_are_a_pool_without_groups():
-    with pytest.raises(InputError, match="needs 4 groups of samples and 0"):
+    with pytest.raises(TooSmall, match="needs 4 groups of samples and 0"):
         allot([], {"a": 4}, place="pool")
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from clipaudit.corpora.manifests import MANIFEST, keep_all, prune_manifest
 from clipaudit.corpora.places import places
-from clipaudit.errors import ConfigError, InputError
+from clipaudit.errors import ConfigError, InputError, TooSmall
 from clipaudit.parrot import curation as module
 from clipaudit.parrot.criteria import CuratedPart, Curation
 from clipaudit.parrot.curation import CUT, Candidates, curate, passing
@@ -312,10 +312,25 @@ def test_fewer_eligible_samples_than_asked_for_are_refused():
     parts = split({(0, row): fact(words_rate=row / 4) for row in range(5)}, 2)
 
     message = r"cotr>=0.3 \(text, CoTR \(words\) >= 0.3\): 3 eligible samples, and 4 are asked for"
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(TooSmall, match=message):
         cut_of(sized(KINDS[4], 4), parts)
-    with pytest.raises(InputError, match=r"none \(no text\): 0 eligible samples, and all are ask"):
+    with pytest.raises(TooSmall, match=r"none \(no text\): 0 eligible samples, and all are ask"):
         cut_of(KINDS[1], parts)
+
+
+def test_a_held_out_set_that_would_be_too_small_takes_none(caplog):
+    parts = split({(0, row): fact(spans=row % 2) for row in range(5)}, 2)
+    candidates = Candidates(sized(KINDS[1], 4))
+    for part in parts:
+        candidates.add(part)
+
+    cut = candidates.cut(or_none=True)
+
+    (row,) = cut.to_pylist()
+    assert (row["asked"], row["available"], row["last"]) == (4, 3, None)
+    manifests = [curate(sized(KINDS[1], 4), part, cut) for part in parts]
+    assert not any(pa.concat_tables(manifests)["kept"].to_pylist())
+    assert "3 eligible samples, and 4 are asked for: none is taken" in caplog.text
 
 
 def test_a_held_out_set_by_scores_needs_them_in_every_part():

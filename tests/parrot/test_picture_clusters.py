@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from clipaudit.corpora.vectors import embedding_array
-from clipaudit.errors import InputError, StoreError
+from clipaudit.errors import InputError, StoreError, TooSmall
 from clipaudit.parrot.clusters import CLUSTERING, PLACED, fit_clusters, place
 from clipaudit.parrot.settings import Clusters
 
@@ -59,7 +59,7 @@ def test_numbers_that_are_not_asked_for_follow_the_data(shards):
 
 
 def test_more_groups_than_the_data_makes_clusters_are_refused(shards):
-    with pytest.raises(InputError, match="6 groups of the 5 clusters that 200 pictures make"):
+    with pytest.raises(TooSmall, match="6 groups of the 5 clusters that 200 pictures make"):
         fit(*shards, clusters=None, groups=6)
 
 
@@ -209,7 +209,7 @@ def test_settings_that_do_not_fit_each_other_are_refused(asked, message):
     ],
 )
 def test_more_than_there_are_embeddings_is_refused(asked, message):
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(TooSmall, match=message):
         fit(embeddings(np.eye(4)), **asked)
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ordercases import SETS, addresses, base, duplicates, similarities
 
 from clipaudit.corpora.manifests import MANIFEST, NOT_EMBEDDED
-from clipaudit.errors import InputError
+from clipaudit.errors import TooSmall
 from clipaudit.similarity.cuts import CUT, find_cut, prune_at_cut
 from clipaudit.similarity.orders import DRAWN, DUPLICATE, FAR, NEAR, Order, places
 
@@ -263,13 +263,13 @@ def test_sizes_that_leave_none_or_ask_for_too_many_are_refused(size, said):
     parts = split(RAND, whole_shard(10), 4)
 
     message = f"large.rand-x: {said}, and 10 are eligible .*, of which 1 to 10 must stay; choose"
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(TooSmall, match=message):
         find_cut("large.rand-x", RAND, lambda: parts, **size)
 
 
 @pytest.mark.parametrize("corpus", [{}, {(0, 0): (1.0, 1.0, True, False)}])
 def test_pruning_where_nothing_is_eligible_is_refused(corpus):
-    with pytest.raises(InputError, match=r"all-far: 0 eligible samples: .* look into the drops"):
+    with pytest.raises(TooSmall, match=r"all-far: 0 eligible samples: .* look into the drops"):
         find_cut("all-far", ORDERS[3], lambda: split(ORDERS[3], corpus, 5), removed=0)
 
 
@@ -280,5 +280,5 @@ def test_removing_more_duplicates_than_there_are_is_refused():
 
     assert find_cut("x", order, lambda: parts, removed=2)["kept"].to_pylist() == [2]
     message = re.escape("x: 3 of 4 eligible samples are to leave as duplicates, and only 2 repeat")
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(TooSmall, match=message):
         find_cut("x", order, lambda: parts, removed=3)

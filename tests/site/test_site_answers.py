@@ -30,11 +30,11 @@ def text(measure, unit, value, tokenization=None, corpus="posters"):
 
 
 def answer(audit, **tables):
-    return next(each.answer for each in answers(tables, [audit]) if each.audit == audit)
+    return next(each.answer for each in answers(tables, [audit], {}) if each.audit == audit)
 
 
 def test_every_question_has_an_answer_in_order():
-    found = answers({}, [])
+    found = answers({}, [], {})
 
     assert [each.question for each in found] == [audit.question for audit in audits()]
     assert {each.answer.headline for each in found} == {
@@ -210,3 +210,21 @@ def test_names_from_data_are_made_harmless():
     rows = [text("parrots", "share", 0.5, "words", corpus="a\x1b[31m")]
 
     assert "a\\x1b[31m" in answer("parrot", parrot_table1=rows).headline
+
+
+def test_what_is_left_out_is_said_once_at_the_end_of_the_answer():
+    left_out = {
+        "parrot_table2": {"8 are asked for.": ["curves/a"]},
+        "parrot_table8": {"8 are asked for.": ["probes/a"]},
+        "similarity_table1": {"another": ["curves/b"]},
+    }
+
+    found = answers({"parrot_table2": []}, ["parrot"], left_out)
+
+    (parrot,) = (each.answer for each in found if each.ran)
+    assert [(each.text, each.table) for each in parrot.sentences] == [
+        (
+            "Left out, the data are too small (curves/a, probes/a): 8 are asked for.",
+            "parrot_table2",
+        )
+    ]

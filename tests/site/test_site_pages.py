@@ -5,6 +5,7 @@ import pytest
 from tinysite import UIDS, TinySite
 
 from clipaudit import site as package
+from clipaudit.errors import TooSmall
 from clipaudit.site import assets, pages
 
 PLACES = (
@@ -149,3 +150,14 @@ def test_the_code_digest_covers_every_template_and_asset():
     assert sorted(assets.READS) == [
         f"static/{path.name}" for path in sorted((folder / "static").iterdir())
     ]
+
+
+def test_a_gallery_that_was_left_out_has_no_page(site):
+    pointer = site.results / "figures/similarity_fig2.json"
+    why = site.made.store.put_reason(TooSmall("0 neighbours of 4 are there."))
+    pointer.write_text(why.to_json())
+
+    report = site.write()
+
+    assert not (report / "figures/similarity_fig2.html").exists()
+    assert "similarity_fig2" not in (report / "galleries.html").read_text()

@@ -20,7 +20,7 @@ def table(*rows):
     return TableContent(
         "similarity_table1", "similarity", "Table 1", "", "tables/similarity_table1.json",
         Grid(("Dataset", "Size", "Val", "Sketch"), tuple((line,) for line in lines)),
-        tuple(rows[0]), {}, rows, {}, (),
+        tuple(rows[0]), {}, rows, {}, (), {},
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clipaudit.errors import ConfigError, InputError
+from clipaudit.errors import TooSmall
 from clipaudit.training.order import draw, make_plan, steps_of_epochs
 
 KEPT = {0: 10, 1: 0, 2: 25, 3: 4, 5: 30, 8: 11}
@@ -45,17 +45,17 @@ def test_steps_are_full_batches_of_the_poorest_process():
 
 
 def test_batch_larger_than_what_is_kept_is_refused():
-    with pytest.raises(InputError, match=r"a step needs 82 samples .*keeps 80: make batch_size"):
+    with pytest.raises(TooSmall, match=r"a step needs 82 samples .*keeps 80: make batch_size"):
         make_plan(KEPT, batch_size=41, processes=2, workers=1, seed=0)
 
 
 def test_fewer_shards_than_streams_are_refused():
-    with pytest.raises(InputError, match=r"5 shards with kept samples, but 6 streams"):
+    with pytest.raises(TooSmall, match=r"5 shards with kept samples, but 6 streams"):
         make_plan(KEPT, batch_size=2, processes=2, workers=3, seed=0)
 
 
 def test_streams_too_short_for_a_batch_are_refused():
     plan = make_plan({0: 5, 1: 5}, batch_size=8, processes=1, workers=2, seed=0)
 
-    with pytest.raises(ConfigError, match="epoch 0 has no full batch of 8"):
+    with pytest.raises(TooSmall, match="epoch 0 has no full batch of 8"):
         steps_of_epochs(plan, 2)

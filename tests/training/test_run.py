@@ -11,7 +11,7 @@ from tinyclip import picture, sealed, text_shards, tiny, write_shard
 
 from clipaudit.config.training import Recipe
 from clipaudit.corpora.captions import Captioning
-from clipaudit.errors import ConfigError, InputError, StepError, StoreError
+from clipaudit.errors import ConfigError, InputError, StepError, StoreError, TooSmall
 from clipaudit.models.clip import build, weights_bytes
 from clipaudit.training.curves import CURVES
 from clipaudit.training.run import train
@@ -295,17 +295,17 @@ def test_progress_is_logged_with_rate_and_time_left(training, caplog):
 def test_empty_manifest_is_refused(training):
     training.drop = frozenset((n, r) for n, count in enumerate(COUNTS) for r in range(count))
 
-    with pytest.raises(StepError, match="the manifest keeps none of the samples"):
+    with pytest.raises(TooSmall, match="the manifest keeps none of the samples"):
         training.run()
 
 
 def test_batch_beyond_what_is_kept_is_refused(training):
-    with pytest.raises(InputError, match=r"a step needs 28 samples .* keeps 27"):
+    with pytest.raises(TooSmall, match=r"a step needs 28 samples .* keeps 27"):
         training.run(batch_size=28)
 
 
 def test_more_workers_than_shards_are_refused(training):
-    with pytest.raises(InputError, match="3 shards with kept samples, but 4 streams"):
+    with pytest.raises(TooSmall, match="3 shards with kept samples, but 4 streams"):
         training.run(workers=4)
 
 

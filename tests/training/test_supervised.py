@@ -12,7 +12,7 @@ from tinyclip import sealed, text_shards, write_shard
 from clipaudit.config.supervised import SupervisedRecipe
 from clipaudit.corpora.captions import Captioning
 from clipaudit.corpora.sealed import CorpusToSeal, Sealed, ShardToSeal, seal
-from clipaudit.errors import ConfigError, InputError, StepError
+from clipaudit.errors import ConfigError, InputError, StepError, TooSmall
 from clipaudit.models.classifiers import build, training_preparation
 from clipaudit.models.clip import use_device, weights_bytes
 from clipaudit.training.curves import CURVES
@@ -320,7 +320,7 @@ def test_several_processes_are_refused(training, monkeypatch):
 def test_empty_manifest_is_refused(training):
     training.drop = frozenset((n, r) for n, count in enumerate(COUNTS) for r in range(count))
 
-    with pytest.raises(StepError, match="the manifest keeps none of the samples"):
+    with pytest.raises(TooSmall, match="the manifest keeps none of the samples"):
         training.run()
 
 

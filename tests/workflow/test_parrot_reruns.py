@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from microproject import Project
-from parrotworld import MADE, SETTINGS, heldout_members, pictures, read, scored
+from parrotworld import MADE, SETTINGS, pictures, read
 from tinyclip import picture, write_shard
 
 
@@ -38,17 +38,19 @@ def suite(folder):
     write_shard(folder / "vtab/flowers/test/0.tar", samples)
 
 
-def test_a_set_that_is_too_large_is_one_clear_error(project):
+def test_a_set_that_is_larger_than_its_corpus_starts_no_job(project):
     project.edit(SETTINGS, "sizes: [8, 10]", "sizes: [8, 10, 10000]")
-    meets = set(scored(project).query("spans > 0").index)
-    available = len(meets - heldout_members(project))
+    before, target = project.computed(), "results_micro/curation_cuts/posters/with-text-10000.json"
 
-    target = "results_micro/curation_cuts/posters/with-text-10000.json"
     output = project.run(config=SETTINGS, target=target, ok=False)
+    config = ("--configfile", SETTINGS, "--profile", "profiles/demo")
+    planned = project.clipaudit("plan", *config, target, ok=False)
 
-    message = f"with-text-10000 (text): {available} eligible samples, and 10000 are asked for"
-    assert f"clipaudit: cut_curation: curation {message}" in output
-    assert "Traceback" not in output
+    message = "parrot.curations.sizes: sets of 10,000 samples, and corpora.posters has at most 120"
+    for told in (output, planned):
+        assert message in told
+        assert "Traceback" not in told
+    assert project.computed() == before
 
 
 def test_a_picture_that_was_spotted_in_another_corpus_is_not_read_again(project):

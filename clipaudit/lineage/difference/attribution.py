@@ -94,7 +94,9 @@ class _Recipe:
         """Ask the SQL; raise StoreError or StepError where it cannot be asked."""
         views: dict[str, pa.Table | Sequence[LabelledFile]] = {
             view: [
-                LabelledFile(_object(self.stores, path, file), file.labels) for path, file in each
+                LabelledFile(_object(self.stores, path, file), file.labels)
+                for path, file in each
+                if not any(store.has_reason(file.digest) for store in self.stores)
             ]
             for view, each in self.views.items()
         }

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clipaudit.errors import StoreError
+from clipaudit.errors import StoreError, TooSmall
 from clipaudit.lineage.recorded_sql import installed_sql
 from clipaudit.lineage.snapshots import Placed, RecordedRun
 from clipaudit.plaindata import Row
@@ -165,7 +165,7 @@ def changed_tables(
             tables = [
                 stored_table(run, each) for run, each in zip((before, after), placed, strict=True)
             ]
-        except StoreError as error:
+        except (StoreError, TooSmall) as error:
             found.append(ChangedTable(path, placed, None, str(error)))
         else:
             change = table_changes(tables[0], tables[1], grain=grain)
@@ -174,7 +174,10 @@ def changed_tables(
 
 
 def stored_table(run: RecordedRun, placed: Placed) -> "pa.Table":
-    """Return the rows of a table of a run; raise StoreError if its object is missing or altered."""
+    """Return the rows of a table of a run; raise StoreError if its object is missing or altered.
+
+    And TooSmall where the table was left out.
+    """
     import pyarrow.parquet as pq
 
     # not pq.read_table: it imports pyarrow.dataset

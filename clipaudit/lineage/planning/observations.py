@@ -64,7 +64,8 @@ def observations(store: Store, scripts: Mapping[str, str]) -> list[Observation]:
     latest = ask_records(store, _LATEST, sorted(scripts), most=MOST_RECORDS)
     records = read_records(store, (action for (action,) in latest))
     history = _Past(store, list(records.values()))
-    ordered = sorted(records.values(), key=lambda each: (each.ingredients.step, each.action))
+    made = [each for each in records.values() if not _is_left_out(each)]
+    ordered = sorted(made, key=lambda each: (each.ingredients.step, each.action))
     pairs = [(record, law_of(scripts[record.ingredients.step])) for record in ordered]
     read = [(record, law, history.reading(record, law)) for record, law in pairs]
     return [
@@ -72,6 +73,11 @@ def observations(store: Store, scripts: Mapping[str, str]) -> list[Observation]:
         for record, law, reading in read
         if reading.dimension or not (law.compares or law.wide)
     ]
+
+
+def _is_left_out(record: Record) -> bool:
+    """Return whether an action gave no result: its data were too small to tell a rate by."""
+    return any(output.pointer.is_left_out for output in record.outputs.values())
 
 
 def output_kind(name: str, law: Law) -> str:

@@ -64,8 +64,11 @@ class Views:
     """The files that the views of one action read, in a store."""
 
     def __init__(self, store: Store, inputs: Mapping[str, Sequence[ActionInput]]) -> None:
-        """Describe the views; nothing is opened before it is asked for."""
-        self.inputs = inputs
+        """Describe the views but for what was left out of them."""
+        self.inputs = {
+            view: [file for file in files if not store.has_reason(file.digest)]
+            for view, files in inputs.items()
+        }
         self._store = store
         self._tables: dict[str, pa.Table] = {}
         self._passing = cache(self._pass)

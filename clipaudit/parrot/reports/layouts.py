@@ -72,6 +72,13 @@ def _alarms(row: Row) -> str:
 _rounded = partial(number, digits=DIGITS)
 
 
+def _trained(row: Row) -> str:
+    """Return what a set and a model are called, and why there is none."""
+    if not row["in_grid"]:
+        return f"{row['title']}, not in this grid"
+    return f"{row['title']}{'' if row['samples'] else ', too small'}"
+
+
 def _beside(column: str, form: Callable[..., str] = _rounded) -> Cell:
     """Return what prints a number, and the paper's in brackets where it has one."""
 
@@ -126,7 +133,7 @@ def _ablation(what: str, *, score: bool = False) -> Listing:
     return Listing(
         caption=f"{what} {_ACCURACY}; {_RETRIEVAL}; {_AVERAGE}{text}. {_END}",
         corner="Data / model",
-        name=lambda row: row["title"] + ("" if row["in_grid"] else ", not in this grid"),
+        name=_trained,
         fields={**(_SCORE if score else {}), **_TASKS, **_SYNC, **_TRAINING},
     )
 

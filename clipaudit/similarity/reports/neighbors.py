@@ -134,14 +134,15 @@ def nearer(run: Settings, audit: Similarity) -> ReportTable:
     )
 
 
-def deduplication(audit: Similarity, settings: Deduplication) -> ReportTable:
+def deduplication(run: Settings, audit: Similarity, settings: Deduplication) -> ReportTable:
     """How many samples deduplication keeps, at the chosen threshold and at others."""
     thresholds = sorted({settings.threshold, *settings.sweep})
     return ReportTable(
         sql="similarity_deduplication",
         inputs={
             "duplicates": [
-                paths.duplicates(audit.encoder, audit.large, group) for group in settings.groups()
+                paths.duplicates(audit.encoder, audit.large, group)
+                for group in settings.groups(len(run.parts(audit.large)))
             ]
         },
         parameters={"thresholds": thresholds, "chosen": settings.threshold},

@@ -58,7 +58,7 @@ def _optional_tables(run: Settings, audit: Similarity) -> dict[str, ReportTable]
     if audit.second_encoder is not None:
         tables["similarity_table5"] = second_encoder(run, audit, audit.second_encoder)
     if audit.deduplication is not None:
-        tables["similarity_deduplication"] = deduplication(audit, audit.deduplication)
+        tables["similarity_deduplication"] = deduplication(run, audit, audit.deduplication)
     if audit.robustness is not None:
         tables["similarity_robustness"] = robustness(run, audit, audit.robustness)
     if audit.evidence is not None and can_show_evidence(run, audit):

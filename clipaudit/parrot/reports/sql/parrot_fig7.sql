@@ -47,7 +47,7 @@ select
     models.title as group_title,
     series.position as series_position,
     series.series, -- none: no text, as it is; raw: as it is; co, all: after such text is removed
-    series.title as series_title,
+    series.title || case when sizes.samples is null then ', too small' else '' end as series_title,
     series.curated, -- the held-out set
     coalesce(means.pictures, 0) as pictures, -- that the mean is over
     case series.series -- null: of no picture
@@ -57,6 +57,8 @@ select
     end as value,
 from models
 cross join series
+left join (select curated, count(*) as samples from members group by curated) as sizes
+    on sizes.curated = series.curated
 left join means
     on means.encoder = models.encoder and means.curated = series.curated
 order by models.position, series.position

@@ -1,0 +1,60 @@
+"""What a report table was made without, since the data are too small for it."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from clipaudit.store.store import Pointer, Store
+
+LeftOut = Mapping[str, Sequence[str]]  # by reason: results that are left out, such as curves/a/b
+
+_KEY = b"left_out"  # of a schema's metadata
+_NAMED = 3  # results in a sentence
+
+
+def noted(table: pa.Table, left_out: LeftOut) -> pa.Table:
+    """Return the table with what it was made without; as it is where that is nothing."""
+    if not left_out:
+        return table
+    return table.replace_schema_metadata({_KEY: json.dumps(joined([left_out]), sort_keys=True)})
+
+
+def left_out_of(schema: pa.Schema) -> LeftOut:
+    """Return what a stored table was made without."""
+    found: LeftOut = json.loads((schema.metadata or {}).get(_KEY, b"{}"))
+    return found
+
+
+def left_out_whole(store: Store, pointers: Iterable[Path]) -> dict[str, LeftOut]:
+    """Return the tables and figures that are left out themselves, by name, and why."""
+    found: dict[str, LeftOut] = {}
+    for path in pointers:
+        pointer = Pointer.read(path)
+        if pointer.is_left_out:
+            found[path.stem] = {store.reason(pointer): [f"{path.parent.name}/{path.stem}"]}
+    return found
+
+
+def joined(several: Iterable[LeftOut]) -> LeftOut:
+    """Return all that is left out, the results of one reason together, each once and sorted."""
+    found: dict[str, set[str]] = {}
+    for each in several:
+        for reason, names in each.items():
+            found.setdefault(reason, set()).update(names)
+    return {reason: sorted(names) for reason, names in sorted(found.items())}
+
+
+def notes_of(left_out: LeftOut) -> list[str]:
+    """Return a sentence for each reason.
+
+    >>> notes_of({"8 are asked for.": ["curves/a", "curves/b"]})
+    ['Left out, the data are too small (curves/a, curves/b): 8 are asked for.']
+    """
+    return [_sentence(reason, names) for reason, names in left_out.items()]
+
+
+def _sentence(reason: str, names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"Left out, the data are too small ({', '.join(names[:_NAMED])}{more}): {reason}"

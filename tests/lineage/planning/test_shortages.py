@@ -1,0 +1,135 @@
+"""Settings that ask for more samples than their corpora can have."""
+
+import json
+import os
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from handmaderun import HandmadeRun
+
+from clipaudit.config.loading import parse_settings
+from clipaudit.errors import ConfigError
+from clipaudit.lineage.planning.shortages import most_samples, refuse_shortages
+from clipaudit.steps.filedigests import FileDigests
+
+
+def settings(shards, sizes=(8,), **others):
+    return parse_settings(
+        {
+            "corpora": {"web": {"shards": shards}, "half": {"of": "web", "where": "row < 5"}},
+            "architectures": {"atom": {"open_clip": "RN50"}},
+            "recipes": {"brief": {"architecture": "atom", "batch_size": 4}},
+            "encoders": {"own": {"model": "brief/web"}},
+            "parrot": {
+                "corpora": ["web"],
+                "encoder": "own",
+                "curations": {
+                    "corpus": "web",
+                    "sizes": list(sizes),
+                    "heldout": 2,
+                    "recipes": ["brief"],
+                },
+            },
+            **others,
+        }
+    )
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """Two Parquet files of 10 rows each."""
+    files = [str(tmp_path / f"{number}.parquet") for number in range(2)]
+    for file in files:
+        pq.write_table(pa.table({"n": list(range(10))}), file)
+    return files
+
+
+def test_a_set_that_is_larger_than_its_corpus_is_refused_with_both_numbers(tables):
+    message = (
+        r"parrot.curations.sizes: sets of 21 samples, and corpora.web has at most 20 samples. "
+        r"Ask for less, or add shards until there are 21.$"
+    )
+
+    with pytest.raises(ConfigError, match=message):
+        refuse_shortages(settings(tables, sizes=[20, 21]))
+
+
+def test_defaults_of_the_papers_refuse_no_small_corpus(tables):
+    run = settings(
+        tables,
+        corpora={"web": {"shards": tables}, "test": {"shards": tables}},
+        recipes={"brief": {"architecture": "atom"}},
+        parrot={
+            "corpora": ["web"],
+            "encoder": "own",
+            "curations": {"corpus": "web", "recipes": ["brief"]},
+        },
+        similarity={
+            "encoder": "own",
+            "large": "web",
+            "test_sets": ["test"],
+            "near_far": {"queries": ["test"]},
+            "core_set": {"semdedup": False},
+        },
+    )
+
+    refuse_shortages(run)
+
+
+def test_a_set_as_large_as_its_corpus_passes(tables):
+    refuse_shortages(settings(tables, sizes=[20]))
+
+
+def test_all_shortages_are_told_at_once(tables):
+    recipe = {"architecture": "atom", "batch_size": 64}
+
+    with pytest.raises(ConfigError) as told:
+        refuse_shortages(settings(tables, sizes=[21, 22], recipes={"brief": recipe}))
+
+    assert [line.split(":")[0] for line in str(told.value).splitlines()] == [
+        "parrot.curations.sizes",
+        "parrot.curations.sizes",
+        "encoders.own.model",
+    ]
+
+
+def test_of_tars_nothing_is_known_but_by_their_statistics(tmp_path):
+    tars = [str(tmp_path / f"{number:05}.tar") for number in range(2)]
+    run = settings(tars, sizes=[1000])
+    refuse_shortages(run)
+
+    for number in range(2):
+        stated = {"count": 9, "successes": 7}
+        (tmp_path / f"{number:05}_stats.json").write_text(json.dumps(stated))
+
+    assert most_samples(run, "web", enough=15) == 14
+    assert most_samples(run, "half", enough=15) == 14
+    assert most_samples(run, "web", enough=14) is None
+
+
+def test_files_that_are_missing_or_damaged_are_not_counted(tmp_path):
+    (tmp_path / "0.parquet").write_text("no table")
+
+    assert most_samples(settings([str(tmp_path / "0.parquet")]), "web", enough=9) is None
+    assert most_samples(settings([str(tmp_path / "1.parquet")]), "web", enough=9) is None
+
+
+def test_what_was_indexed_counts_while_the_files_stay_as_they_were(tmp_path, monkeypatch):
+    made, tar = HandmadeRun(tmp_path, monkeypatch), tmp_path / "0.tar"
+    tar.write_text("a tar")
+    os.utime(tar, (1, 1))  # written long ago: its digest can be trusted
+    file = made.shard(str(tar))
+    digest = FileDigests(made.store.root / "files").digest(tar)
+    outputs = {
+        "samples/web/00000.json": ({}, [{"row": row} for row in range(5)]),
+        "drops/index/web/00000.json": ({}, [{"row": 5}]),
+    }
+    made.act("index", outputs, {"tars": [type(file)(digest, str(tar))]})
+    folders = {"results": str(made.results), "store": str(made.store.root)}
+    run = settings([str(tar)], **folders)
+
+    assert most_samples(run, "web", enough=7) == 6
+
+    tar.write_text("another tar")
+    assert most_samples(run, "web", enough=7) is None
