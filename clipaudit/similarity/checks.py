@@ -9,6 +9,7 @@ from clipaudit.config.manifests import ALL, DEDUPLICATED, Size
 from clipaudit.config.pictures import can_train, has_pictures, pictured, without_pictures
 from clipaudit.similarity.prunings import bases, web
 from clipaudit.similarity.settings import Similarity
+from clipaudit.steps.paths import CLASSIFIER
 
 if TYPE_CHECKING:
     from clipaudit.config.settings import Settings
@@ -86,6 +87,10 @@ def _check_test_sets(run: "Settings", audit: Similarity) -> None:
     for key, names in chosen.items():
         for name in names:
             known(name, audit.test_sets, f"similarity.{key}", "similarity.test_sets")
+    on_line = [name for _, name in models_of_small(run, audit)]
+    for name in (audit.robustness.models or []) if audit.robustness else []:
+        room = "classifiers and the manifests that supervised models are trained on"
+        known(name, on_line, "similarity.robustness.models", room)
 
 
 def _robustness_sets(audit: Similarity) -> list[str]:
@@ -93,6 +98,16 @@ def _robustness_sets(audit: Similarity) -> list[str]:
     if robustness is None:
         return []
     return [robustness.reference, *(name for point in robustness.points for name in point)]
+
+
+def models_of_small(run: "Settings", audit: Similarity) -> list[tuple[str, str]]:
+    """Return recipe and manifest of what knows the small set alone: classifiers, supervised."""
+    models = [(CLASSIFIER, name) for name in audit.classifiers]
+    if audit.supervised is not None:
+        recipe = audit.supervised.recipe
+        made_of = run.manifests().items()
+        models += [(recipe, name) for name, corpora in made_of if set(corpora) == {audit.small}]
+    return models
 
 
 def evaluated(run: "Settings", test_sets: Sequence[str]) -> list[str]:

@@ -82,6 +82,15 @@ def small_prunings(audit: Similarity) -> Prunings:
     return Prunings(cuts=_orders(ALL, near_far.queries, audit.supervised.removed, near_far.seed))
 
 
+def untargeted_of_small(audit: Similarity) -> list[str]:
+    """Return the manifests of the small set that no test set had a say in: whole, rand-pruned."""
+    if audit.small is None:
+        return []
+    cuts = small_prunings(audit).cuts.items()
+    whats = [name.partition(".")[2] for name, cut in cuts if not cut.test_sets]
+    return [audit.small, *(pruned(audit.small, what) for what in whats)]
+
+
 def prunings(audit: Similarity, corpus: str) -> Prunings:
     """Return all prunings of a corpus; none of one that is neither large nor small."""
     if corpus == audit.large:

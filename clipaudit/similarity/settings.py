@@ -69,14 +69,20 @@ class Robustness(Section):
     """Effective robustness (Fang et al., 2022): accuracy beyond what models of the small set have.
 
     The line of expected accuracies goes through models trained on the small set alone: the points
-    given here, and the supervised models of this run.
+    given here, and models of this run. Models of sets pruned towards a test set are left out by
+    default: that pruning changes the accuracies that the line relates.
     """
 
     reference: Name = Field(description="the test set of the horizontal axis (paper: ImageNet-Val)")
     points: list[dict[Name, Annotated[float, Field(gt=0, lt=1)]]] = Field(
         [], description="accuracies of one model each, by test set"
     )
-    supervised: bool = Field(True, description="take in this run's supervised models")
+    models: list[str] | None = Field(
+        None,
+        description="models of this run on the line: names under `classifiers`, and manifests of "
+        "the small set that supervised models are trained on; when absent, all classifiers, the "
+        "whole small set and its rand-pruned sets",
+    )
 
 
 class Pair(Section):

@@ -3,6 +3,7 @@
 import pytest
 
 from clipaudit.config.loading import parse_settings
+from clipaudit.errors import ConfigError
 from clipaudit.similarity.reports.accuracies import in_grid
 from clipaudit.similarity.reports.tables import similarity_tables
 
@@ -193,18 +194,37 @@ def test_robustness_compares_each_clip_model_once(tables):
     assert len(models) == len(set(models)) == 19
     assert "sketch-pruned of L-200M + IN-Train" in datasets(table)
     assert "sketch-pruned of L-200M" in datasets(table)
-    assert len(table.relations["line_models"]) == 16  # whole, and 3 sizes of 5 prunings
     assert table.relations["line_points"] == [
         {"model": "point 1", "testset": "val", "accuracy": 0.5},
         {"model": "point 1", "testset": "sketch", "accuracy": 0.1},
     ]
 
 
-def test_robustness_can_leave_the_supervised_models_out(tables):
-    table = tables(robustness={"reference": "val", "supervised": False})["similarity_robustness"]
+def test_the_robustness_line_avoids_models_of_sets_pruned_towards_a_test_set(tables):
+    table = tables()["similarity_robustness"]
 
-    assert table.relations["line_models"] == []
-    assert not any("resnet18" in path for path in table.inputs["predictions"])
+    on_line = [tuple(row.values()) for row in table.relations["line_models"]]
+    assert on_line == [
+        ("classifier", "resnet101"),
+        ("resnet18", "imagenet-train"),
+        *(("resnet18", f"imagenet-train.rand-{part}pct") for part in (25, 50, 75)),
+    ]
+    assert "predictions/classifier/resnet101/sketch.json" in table.inputs["predictions"]
+
+
+def test_the_robustness_line_goes_through_the_models_that_are_named(tables):
+    chosen = ["imagenet-train", "imagenet-train.sketch-near-50pct"]
+
+    table = tables(robustness={"reference": "val", "models": chosen})["similarity_robustness"]
+
+    assert [row["manifest"] for row in table.relations["line_models"]] == chosen
+    none = tables(robustness={"reference": "val", "models": []})["similarity_robustness"]
+    assert none.relations["line_models"] == []
+
+
+def test_a_robustness_line_through_an_unknown_model_is_refused(tables):
+    with pytest.raises(ConfigError, match=r"robustness\.models: 'laion' is not among classifiers"):
+        tables(robustness={"reference": "val", "models": ["laion"]})
 
 
 def test_sections_that_are_off_have_no_table(tables):

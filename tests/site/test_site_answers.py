@@ -64,6 +64,36 @@ def test_a_certain_loss_is_told_with_both_accuracies():
     assert found.lines[0][0] == "Sketch"
 
 
+def off_line(testset, robustness, manifest="both.sketch-pruned"):
+    return {
+        "manifest": manifest, "testset": testset, "testset_title": testset.title(),
+        "is_reference": testset == "val", "reference_accuracy": 0.6834, "accuracy": 0.4478,
+        "expected_accuracy": 0.4478 - (robustness or 0), "effective_robustness": robustness,
+        "points": 5, "published_accuracy": None, "published_expected_accuracy": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("robustness", "told"),
+    [
+        (0.3078, "+30.8 points. So similarity does not explain all of its accuracy. An"),
+        (-0.02, "−2.0 points. So nothing shows that more than similarity explains"),  # noqa: RUF001
+    ],
+)
+def test_a_pruned_model_is_told_with_its_distance_from_the_line(robustness, told):
+    pruned = accuracy("both.sketch-pruned", 0.4478, "both", (-0.1, -0.2, -0.05))
+    rows = [off_line("val", None), off_line("sketch", robustness), off_line("a", 0.1)]
+    rows.append(off_line("sketch", 0.2, "both.val-pruned"))
+
+    found = answer("similarity", similarity_table1=[pruned], similarity_robustness=rows)
+
+    (text,) = [each.text for each in found.sentences if each.table == "similarity_robustness"]
+    assert text.startswith("Sketch: the same model has 44.8 % where a model of the small set alone")
+    assert "with its 68.3 % on Val" in text
+    assert "through 5 models" in text
+    assert told in text
+
+
 def test_an_interval_over_zero_is_no_loss():
     row = accuracy("both.sketch-pruned", 0.5, "both", (-0.1, -0.2, 0.1))
 

@@ -19,7 +19,12 @@ from clipaudit.reports.specification import (
     numbered,
     prediction_files,
 )
-from clipaudit.similarity.checks import can_show_evidence, classified, evaluated
+from clipaudit.similarity.checks import (
+    can_show_evidence,
+    classified,
+    evaluated,
+    models_of_small,
+)
 from clipaudit.similarity.prunings import (
     CORE,
     base,
@@ -27,6 +32,7 @@ from clipaudit.similarity.prunings import (
     core_queries,
     large_prunings,
     pruned,
+    untargeted_of_small,
     web,
     with_small,
 )
@@ -269,7 +275,7 @@ def _order_arms(audit: Similarity, evidence: Evidence) -> list[RelationRow]:
 def robustness(run: Settings, audit: Similarity, settings: Robustness) -> ReportTable:
     """How far the CLIP models of Tables 1 and 4 lie above the line of the small set's models."""
     rows = _clip_rows(run, audit)
-    models = _models_of_small(run, audit) if settings.supervised else []
+    models = _on_line(run, audit, settings)
     return ReportTable(
         sql="similarity_robustness",
         inputs={
@@ -311,13 +317,10 @@ def _clip_rows(run: Settings, audit: Similarity) -> list[RelationRow]:
     return [{**row, "position": position} for position, row in enumerate(found.values())]
 
 
-def _models_of_small(run: Settings, audit: Similarity) -> list[Model]:
-    """Return the supervised models of the small set, whole and pruned, that are in the grid."""
-    if audit.supervised is None:
-        return []
-    recipe = audit.supervised.recipe
-    return [
-        (recipe, manifest)
-        for manifest, corpora in run.manifests().items()
-        if set(corpora) == {audit.small} and in_grid(run, audit, recipe, manifest)
-    ]
+def _on_line(run: Settings, audit: Similarity, settings: Robustness) -> list[Model]:
+    """Return the models that the line goes through, of those in the grid."""
+    chosen = settings.models
+    if chosen is None:
+        chosen = [*audit.classifiers, *untargeted_of_small(audit)]
+    models = models_of_small(run, audit)
+    return [model for model in models if model[1] in chosen and in_grid(run, audit, *model)]

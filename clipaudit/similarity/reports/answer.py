@@ -17,6 +17,7 @@ def similarity_answer(tables: Tables) -> Answer:
     pruned = [row for row in told if _is_own_pruning(row) and row["relative_change"] is not None]
     sentences = [Sentence(_nothing_told_apart(row), "similarity_encoders") for row in blind]
     sentences += [Sentence(_pruning(row, rows), name) for row in pruned]
+    sentences += _beyond_line(tables, pruned)
     sentences += [*_excess(tables, blind), *_nearer(tables, blind), *_near_duplicates(tables)]
     sentences += _gap_check(tables)
     headline = _similarity_headline(pruned, blind) if name in tables else _untrained(tables)
@@ -125,6 +126,41 @@ def _pruning(row: Row, rows: Sequence[Row]) -> str:
         f"{plain(row['testset_title'])}: the model trained without the samples more similar to "
         f"its images than the small set is{',' if less else ''}{less} {accuracy}{before}, "
         f"a relative change of {change}."
+    )
+
+
+def _beyond_line(tables: Tables, pruned: Sequence[Row]) -> Iterator[Sentence]:
+    """Yield how far the pruned models lie off the line of models of the small set alone."""
+    rows = tables.get("similarity_robustness", ())
+    reference = next((row["testset_title"] for row in rows if row["is_reference"]), None)
+    shown = [(row["manifest"], row["testset"]) for row in pruned]
+    for row in rows:
+        if (row["manifest"], row["testset"]) in shown and row["effective_robustness"] is not None:
+            yield Sentence(_off_line(row, plain(reference)), "similarity_robustness")
+
+
+def _off_line(row: Row, reference: str) -> str:
+    above = row["effective_robustness"] > 0
+    theirs = (
+        f" In the paper: {percent(row['published_accuracy'])} % instead of "
+        f"{percent(row['published_expected_accuracy'], digits=0)} %."
+        if row["published_accuracy"] is not None
+        else ""
+    )
+    conclusion = (
+        "So similarity does not explain all of its accuracy. An accuracy on the line or below it "
+        "would refute that."
+        if above
+        else "So nothing shows that more than similarity explains its accuracy. An accuracy above "
+        "the line would refute that."
+    )
+    return (
+        f"{plain(row['testset_title'])}: the same model has "
+        f"{percent(row['accuracy'], digits=1)} % where a model of the small set alone with its "
+        f"{percent(row['reference_accuracy'], digits=1)} % on {reference} is expected to have "
+        f"{percent(row['expected_accuracy'], digits=1)} %, by a line through {row['points']} "
+        f"models: {percent(row['effective_robustness'], digits=1, sign=True)} points.{theirs} "
+        f"{conclusion}"
     )
 
 

@@ -158,7 +158,8 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         "trained on the small set alone that is as accurate on the reference test set, and the "
         "difference in percentage points. What to expect is read off a line through such models, "
         "counted in parentheses, fitted to logits of accuracies; those with an accuracy of 0 or 1 "
-        "are left out.",
+        "are left out. Models of sets that were pruned towards a test set are not on the line, "
+        "unless `similarity.robustness.models` names them.",
         corner="Dataset",
         row="dataset",
         column="testset",
