@@ -55,9 +55,10 @@ def _check_models(run: "Settings", audit: Similarity) -> None:
     known(audit.recipe, run.recipes, "similarity.recipe", "recipes")
     for name in audit.evidence.recipes if audit.evidence else []:
         known(name, run.recipes, "similarity.evidence.recipes", "recipes")
-    for name in audit.pretrained:
-        known(name, run.encoders, "similarity.pretrained", "encoders")
-        reads_text(run, name, "similarity.pretrained")
+    for name in audit.released:
+        key = "pretrained" if name in audit.pretrained else "large_model"
+        known(name, run.encoders, f"similarity.{key}", "encoders")
+        reads_text(run, name, f"similarity.{key}")
     for name in audit.classifiers:
         known(name, run.classifiers, "similarity.classifiers", "classifiers")
     if audit.supervised is not None:
@@ -141,7 +142,7 @@ def left_out(run: "Settings", audit: Similarity) -> list[str]:
         *without_pictures(run, tests, "no model is evaluated on {them}."),
     ]
     bare = [name for name in pictured(run, tests) if run.corpora[name].labels is None]
-    if bare and (audit.recipe or audit.pretrained):
+    if bare and (audit.recipe or audit.released):
         titles = ", ".join(run.title(name) for name in dict.fromkeys(bare))
         found.append(f"{titles}: no labels, so no model is evaluated there.")
     if audit.recipe is None:

@@ -133,6 +133,11 @@ class Similarity(Section):
     pretrained: list[Name] = Field(
         [], description="encoders evaluated as rows of Tables 1, 3 and 4 (paper: OpenAI, ...)"
     )
+    large_model: Name | None = Field(
+        None,
+        description="an encoder that was trained on the whole large set (paper: OpenCLIP's of "
+        "LAION-400M): a row as those of `pretrained`, in place of a model trained here",
+    )
     classifiers: list[Name] = Field(
         [], description="names under `classifiers`: rows of Table 4 (paper: ResNet-101)"
     )
@@ -201,6 +206,12 @@ class Similarity(Section):
         """Return the distance of near duplicates; None where a calibration chooses it."""
         distance = self.near_duplicate_distance
         return None if distance == "calibrated" else distance
+
+    @property
+    def released(self) -> list[str]:
+        """Return the encoders that are rows of the tables: models that were not trained here."""
+        large = [] if self.large_model is None else [self.large_model]
+        return list(dict.fromkeys([*self.pretrained, *large]))
 
     def asks_for(self, manifest: str) -> bool:
         """Whether the report shows a model of this manifest."""

@@ -220,14 +220,15 @@ def test_a_pair_does_not_take_the_name_of_another_figure(figures):
         figures(pairs={"hats": pair, "hats_right": pair})
 
 
-def test_every_figure_is_drawn_from_its_table_even_without_data(figures, view):
+def test_every_figure_is_drawn_from_its_table_even_without_data(figures, view, published):
     for name, figure in figures(grid=[]).items():
         columns = {"first_neighbors": "neighbors", "second_neighbors": "neighbors"}
         views = {key: view(columns.get(key, key), []) for key in figure.table.inputs}
         relations = {
             key: pa.Table.from_pylist(rows) for key, rows in figure.table.relations.items()
         }
-        table = report_table(figure.table.sql, views | relations, figure.table.parameters)
+        views |= relations | {"published": published(name)}
+        table = report_table(figure.table.sql, views, figure.table.parameters)
 
         drawn = draw_figure(figure.form, table, figure.options)
 

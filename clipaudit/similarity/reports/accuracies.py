@@ -107,7 +107,7 @@ def _accuracy_rows(run: Settings, audit: Similarity, *, small_added: bool) -> li
     if audit.recipe is None:
         return numbered(rows + ([] if small_added else _classifier_rows(run, audit)))
     start, title = web(audit), web_title(run, audit)
-    if base(audit) != ALL:
+    if base(audit) != ALL and audit.large_model is None:
         rows.append(_row(run, audit, run.title(audit.large), audit.large))
     if small_added:
         if base(audit) != ALL or False in audit.with_small:
@@ -126,7 +126,11 @@ def _accuracy_rows(run: Settings, audit: Similarity, *, small_added: bool) -> li
 def _core_rows(run: Settings, audit: Similarity, core: CoreSet) -> list[RelationRow]:
     rows = _pretrained_rows(run, audit)
     titles = {audit.large: run.title(audit.large), web(audit): web_title(run, audit)}
-    rows += [_row(run, audit, title, manifest) for manifest, title in titles.items()]
+    rows += [
+        _row(run, audit, title, manifest)
+        for manifest, title in titles.items()
+        if manifest == web(audit) or audit.large_model is None
+    ]
     chosen = [(web(audit), name) for name in core_queries(audit)]
     if core.of_whole and base(audit) != ALL:
         chosen.insert(0, (audit.large, "all"))
@@ -142,7 +146,7 @@ def _core_rows(run: Settings, audit: Similarity, core: CoreSet) -> list[Relation
 def _pretrained_rows(run: Settings, audit: Similarity) -> list[RelationRow]:
     return [
         _row(run, audit, encoder_title(run, name), name, recipe=PRETRAINED)
-        for name in audit.pretrained
+        for name in audit.released
     ]
 
 
