@@ -81,6 +81,7 @@ def _check_test_sets(run: "Settings", audit: Similarity) -> None:
         for name in names:
             known(name, run.corpora, f"similarity.{key}", "corpora")
     chosen = {
+        "main_sets": audit.main_sets or [],
         "evidence": [audit.evidence.pruning, audit.evidence.reference] if audit.evidence else [],
         "near_far.queries": audit.near_far.queries if audit.near_far else [],
         "robustness": _robustness_sets(audit),
@@ -196,8 +197,9 @@ def asks(_: "Settings", audit: Similarity) -> Iterator[Asked]:
     A fraction asks for none, nor does a count that the settings do not name.
     """
     removed: list[tuple[str, str, Size]] = []
-    if audit.near_far is not None and "removed" in audit.near_far.model_fields_set:
-        removed += [("near_far", audit.large, size) for size in audit.near_far.removed]
+    near_far = audit.near_far
+    if near_far is not None:
+        removed += [("near_far", audit.large, size) for size in near_far.removed or []]
     if audit.evidence is not None and audit.evidence.removed is not None:
         removed.append(("evidence", audit.large, audit.evidence.removed))
     if audit.supervised is not None and audit.small is not None:
@@ -206,6 +208,10 @@ def asks(_: "Settings", audit: Similarity) -> Iterator[Asked]:
         if isinstance(size, int):
             what = f"{size:,} samples are removed and 1 or more must stay"
             yield Asked(f"similarity.{section}.removed", corpus, size + 1, what)
+    for size in (near_far.kept or []) if near_far is not None else []:
+        if isinstance(size, int):
+            what = f"{size:,} samples are kept"
+            yield Asked("similarity.near_far.kept", audit.large, size, what)
     core = audit.core_set
     if core is not None and "kept" in core.model_fields_set and isinstance(core.kept, int):
         what = f"{core.kept:,} samples are kept"
