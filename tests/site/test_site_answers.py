@@ -1,7 +1,9 @@
 import pytest
 
 from clipaudit.config.audits import audits
-from clipaudit.site.answers import answers
+from clipaudit.reports.answers import Answer, Sentence
+from clipaudit.reports.layouts import MINUS
+from clipaudit.site.answers import Answered, answers
 
 
 def accuracy(manifest, value, baseline=None, change=(None, None, None), testset="sketch"):
@@ -131,6 +133,41 @@ def test_a_kept_sample_above_the_gap_is_called_out():
     assert "not to be trusted" in sentence.text
 
 
+def nearer(corpus, share, testset):
+    return {"corpus_title": corpus, "testset": testset, "testset_title": testset, "share": share}
+
+
+@pytest.mark.parametrize(
+    ("deduplicated", "told"),
+    [
+        (0.9, "66.4 % (R) to 90.0 % (Sketch) in web and in web without copies."),
+        (0.8, "66.4 % (R) to 90.0 % (Sketch) in web; 66.4 % (R) to 80.0 % (Sketch) in web without"),
+    ],
+)
+def test_both_forms_of_the_large_set_are_told_in_one_sentence(deduplicated, told):
+    rows = [nearer("web", 0.9, "Sketch"), nearer("web", 0.664, "R")]
+    rows += [nearer("web without copies", deduplicated, "Sketch")]
+    rows += [nearer("web without copies", 0.664, "R")]
+
+    (sentence,) = answer("similarity", similarity_table7=rows).sentences
+
+    assert told in sentence.text
+
+
+@pytest.mark.parametrize(
+    ("text", "has_intervals"),
+    [
+        ("10.2 % [6.7, 14.5]", True),
+        (f"a change of {MINUS}0.2 [{MINUS}0.31, +0.05]", True),
+        ("Sketch [v2]: 3 of 5 images", False),
+        ("nothing", False),
+    ],
+)
+def test_an_answer_knows_whether_it_holds_intervals(text, has_intervals):
+    for said in (Answer(text), Answer("", (Sentence(text, ""),)), Answer("", lines=((text,),))):
+        assert Answered("a", "?", True, said).has_intervals == has_intervals
+
+
 def collapsed(testset="sketch", position=0):
     return {
         "position": position, "encoder_title": "B/16", "testset": testset,
@@ -141,12 +178,12 @@ def collapsed(testset="sketch", position=0):
 
 def test_an_encoder_that_tells_nothing_apart_stops_the_claims_of_its_test_sets():
     pruned = accuracy("both.sketch-pruned", 0.2, "both", (-0.6, -0.7, -0.5))
-    nearer = {"corpus_title": "web", "testset": "sketch", "testset_title": "Sketch", "share": 0.5}
+    rows = [nearer("web", 0.5, "sketch")]
 
     found = answer(
         "similarity",
         similarity_table1=[pruned],
-        similarity_table7=[nearer],
+        similarity_table7=rows,
         similarity_encoders=[collapsed()],
     )
 

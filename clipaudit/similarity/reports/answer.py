@@ -193,18 +193,27 @@ def _near_duplicates(tables: Tables) -> Iterator[Sentence]:
 def _nearer(tables: Tables, blind: Sequence[Row]) -> Iterator[Sentence]:
     found = [row for row in tables.get("similarity_table7", ()) if row["share"] is not None]
     rows = [row for row in found if not _is_blind(row, blind)]
-    corpora = dict.fromkeys(row["corpus_title"] for row in rows)
-    for corpus in corpora:
+    spans: dict[str, list[str]] = {}
+    for corpus in dict.fromkeys(row["corpus_title"] for row in rows):
         shares = [row for row in rows if row["corpus_title"] == corpus]
-        low, high = (end(shares, key=lambda row: row["share"]) for end in (min, max))
-        span = f"{percent(low['share'], digits=1)} % ({plain(low['testset_title'])})"
-        if low is not high:
-            most = f"{percent(high['share'], digits=1)} % ({plain(high['testset_title'])})"
-            span = f"between {span} and {most}"
-        text = f"{span} of the test images have their nearest sample in {plain(corpus)}"
+        spans.setdefault(_span(shares), []).append(plain(corpus))
+    if spans:
+        parts = [f"{span} in {' and in '.join(corpora)}" for span, corpora in spans.items()]
         yield Sentence(
-            f"{text[0].upper()}{text[1:]} rather than in the small set.", "similarity_table7"
+            "Test images whose nearest sample is in the large set rather than in the small set: "
+            f"{'; '.join(parts)}.",
+            "similarity_table7",
         )
+
+
+def _span(rows: Sequence[Row]) -> str:
+    """Return the lowest and the highest share of some test sets, with their names."""
+    low, high = (end(rows, key=lambda row: row["share"]) for end in (min, max))
+    least, most = (
+        f"{percent(row['share'], digits=1)} % ({plain(row['testset_title'])})"
+        for row in (low, high)
+    )
+    return least if low is high else f"{least} to {most}"
 
 
 def _gap_check(tables: Tables) -> Iterator[Sentence]:

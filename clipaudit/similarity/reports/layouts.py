@@ -48,7 +48,12 @@ def _line_note(row: Row) -> str:
 
 
 _ACCURACY = (
-    Line("", cell(percent, "accuracy", missing=MISSING), lambda row: _size(row) or MISSING),
+    Line(
+        "",
+        cell(percent, "accuracy", missing=MISSING),
+        lambda row: _size(row) or MISSING,
+        lead_sort="size",
+    ),
     Line("95 % interval", cell(interval, "accuracy_low", "accuracy_high")),
     Line("in the paper", cell(percent, "published_accuracy"), lambda row: _size(row, "published_")),
 )
