@@ -25,6 +25,7 @@ class Line:
     name: str  # "": the line that bears the row's own name
     body: Cell  # under each heading, from the row of that cell
     lead: Cell = lambda row: ""  # in the lead column, from the first of the row's cells
+    lead_sort: str = ""  # column that sorts the lead column where it prints another one
 
 
 @dataclass(frozen=True)

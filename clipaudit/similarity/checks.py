@@ -9,6 +9,7 @@ from clipaudit.config.manifests import ALL, DEDUPLICATED, Size
 from clipaudit.config.pictures import can_train, has_pictures, pictured, without_pictures
 from clipaudit.similarity.prunings import bases, web
 from clipaudit.similarity.settings import Similarity
+from clipaudit.steps.paths import CLASSIFIER
 
 if TYPE_CHECKING:
     from clipaudit.config.settings import Settings
@@ -54,9 +55,10 @@ def _check_models(run: "Settings", audit: Similarity) -> None:
     known(audit.recipe, run.recipes, "similarity.recipe", "recipes")
     for name in audit.evidence.recipes if audit.evidence else []:
         known(name, run.recipes, "similarity.evidence.recipes", "recipes")
-    for name in audit.pretrained:
-        known(name, run.encoders, "similarity.pretrained", "encoders")
-        reads_text(run, name, "similarity.pretrained")
+    for name in audit.released:
+        key = "pretrained" if name in audit.pretrained else "large_model"
+        known(name, run.encoders, f"similarity.{key}", "encoders")
+        reads_text(run, name, f"similarity.{key}")
     for name in audit.classifiers:
         known(name, run.classifiers, "similarity.classifiers", "classifiers")
     if audit.supervised is not None:
@@ -79,6 +81,7 @@ def _check_test_sets(run: "Settings", audit: Similarity) -> None:
         for name in names:
             known(name, run.corpora, f"similarity.{key}", "corpora")
     chosen = {
+        "main_sets": audit.main_sets or [],
         "evidence": [audit.evidence.pruning, audit.evidence.reference] if audit.evidence else [],
         "near_far.queries": audit.near_far.queries if audit.near_far else [],
         "robustness": _robustness_sets(audit),
@@ -86,6 +89,10 @@ def _check_test_sets(run: "Settings", audit: Similarity) -> None:
     for key, names in chosen.items():
         for name in names:
             known(name, audit.test_sets, f"similarity.{key}", "similarity.test_sets")
+    on_line = [name for _, name in models_of_small(run, audit)]
+    for name in (audit.robustness.models or []) if audit.robustness else []:
+        room = "classifiers and the manifests that supervised models are trained on"
+        known(name, on_line, "similarity.robustness.models", room)
 
 
 def _robustness_sets(audit: Similarity) -> list[str]:
@@ -93,6 +100,16 @@ def _robustness_sets(audit: Similarity) -> list[str]:
     if robustness is None:
         return []
     return [robustness.reference, *(name for point in robustness.points for name in point)]
+
+
+def models_of_small(run: "Settings", audit: Similarity) -> list[tuple[str, str]]:
+    """Return recipe and manifest of what knows the small set alone: classifiers, supervised."""
+    models = [(CLASSIFIER, name) for name in audit.classifiers]
+    if audit.supervised is not None:
+        recipe = audit.supervised.recipe
+        made_of = run.manifests().items()
+        models += [(recipe, name) for name, corpora in made_of if set(corpora) == {audit.small}]
+    return models
 
 
 def evaluated(run: "Settings", test_sets: Sequence[str]) -> list[str]:
@@ -126,7 +143,7 @@ def left_out(run: "Settings", audit: Similarity) -> list[str]:
         *without_pictures(run, tests, "no model is evaluated on {them}."),
     ]
     bare = [name for name in pictured(run, tests) if run.corpora[name].labels is None]
-    if bare and (audit.recipe or audit.pretrained):
+    if bare and (audit.recipe or audit.released):
         titles = ", ".join(run.title(name) for name in dict.fromkeys(bare))
         found.append(f"{titles}: no labels, so no model is evaluated there.")
     if audit.recipe is None:
@@ -180,8 +197,9 @@ def asks(_: "Settings", audit: Similarity) -> Iterator[Asked]:
     A fraction asks for none, nor does a count that the settings do not name.
     """
     removed: list[tuple[str, str, Size]] = []
-    if audit.near_far is not None and "removed" in audit.near_far.model_fields_set:
-        removed += [("near_far", audit.large, size) for size in audit.near_far.removed]
+    near_far = audit.near_far
+    if near_far is not None:
+        removed += [("near_far", audit.large, size) for size in near_far.removed or []]
     if audit.evidence is not None and audit.evidence.removed is not None:
         removed.append(("evidence", audit.large, audit.evidence.removed))
     if audit.supervised is not None and audit.small is not None:
@@ -190,6 +208,10 @@ def asks(_: "Settings", audit: Similarity) -> Iterator[Asked]:
         if isinstance(size, int):
             what = f"{size:,} samples are removed and 1 or more must stay"
             yield Asked(f"similarity.{section}.removed", corpus, size + 1, what)
+    for size in (near_far.kept or []) if near_far is not None else []:
+        if isinstance(size, int):
+            what = f"{size:,} samples are kept"
+            yield Asked("similarity.near_far.kept", audit.large, size, what)
     core = audit.core_set
     if core is not None and "kept" in core.model_fields_set and isinstance(core.kept, int):
         what = f"{core.kept:,} samples are kept"

@@ -1,10 +1,10 @@
 """The orders in which samples leave: nearest first, farthest first, drawn, most duplicated first.
 
 Near- and far-pruning: Mayilvahanan et al., ICLR 2024, Sec. 4.2; the core set ('all-far-pruned')
-and the SemDeDup row of Table 3: App. B.4: https://arxiv.org/abs/2310.09562. Without published
-code, ours to say: samples come by falling score, ties by rising (shard, row); near removes from
-the front, far from the back, so that what near takes first far takes last. The score is the
-similarity to the nearest sample of a test set; to several test sets, the highest of those.
+and the SemDeDup row of Table 3: App. B.4: https://arxiv.org/abs/2310.09562. Samples come by falling
+score; near removes from the front, far from the back, as in the published notebook get_paths.ipynb.
+The score is the similarity to the nearest sample of a test set. Without published code, ours to
+say: ties come by rising (shard, row), and to several test sets the score is the highest of those.
 """
 
 from collections.abc import Sequence

@@ -9,20 +9,21 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from clipaudit.config.manifests import ALL, DEDUPLICATED, Size, size_label
-from clipaudit.similarity.settings import Similarity
+from clipaudit.similarity.settings import Similarity, kept_label
 
 Order = Literal["near", "far", "rand", "semdedup"]
 
+_BY_SIMILARITY: tuple[Order, ...] = ("near", "far")
 COMBINED = "combined"  # pruned to the gaps of all test sets
 CORE = "core"
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Where an order of samples is cut: `removed`, or as many `kept` as another pruning keeps.
+    """Where an order of samples is cut: so many are `removed`, or `kept`, or as many as in `like`.
 
-    `removed` is a count or a fraction. `like` names the pruning whose size is taken; `kept` is a
-    count or a fraction of what `like` keeps.
+    `removed` and `kept` are counts or fractions, `kept` of what the pruning `like` keeps, if one is
+    named.
     """
 
     order: Order
@@ -56,7 +57,8 @@ def large_prunings(audit: Similarity) -> Prunings:
     cuts: dict[str, Cut] = {}
     near_far = audit.near_far
     if near_far is not None:
-        cuts |= _orders(start, near_far.queries, near_far.removed, near_far.seed)
+        cuts |= _orders(start, near_far.queries, near_far.all_removed, near_far.seed)
+        cuts |= _orders(start, near_far.queries, near_far.kept or [], near_far.seed, are_kept=True)
     core = audit.core_set
     if core is not None:
         for name, test_sets in core_queries(audit).items():
@@ -82,6 +84,15 @@ def small_prunings(audit: Similarity) -> Prunings:
     return Prunings(cuts=_orders(ALL, near_far.queries, audit.supervised.removed, near_far.seed))
 
 
+def untargeted_of_small(audit: Similarity) -> list[str]:
+    """Return the manifests of the small set that no test set had a say in: whole, rand-pruned."""
+    if audit.small is None:
+        return []
+    cuts = small_prunings(audit).cuts.items()
+    whats = [name.partition(".")[2] for name, cut in cuts if not cut.test_sets]
+    return [audit.small, *(pruned(audit.small, what) for what in whats)]
+
+
 def prunings(audit: Similarity, corpus: str) -> Prunings:
     """Return all prunings of a corpus; none of one that is neither large nor small."""
     if corpus == audit.large:
@@ -95,15 +106,19 @@ def core_queries(audit: Similarity) -> dict[str, tuple[str, ...]]:
     return {"all": tuple(audit.test_sets), **{name: (name,) for name in single}}
 
 
-def _orders(start: str, queries: list[str], sizes: list[Size], seed: int) -> dict[str, Cut]:
+def _orders(
+    start: str, queries: list[str], sizes: list[Size], seed: int, *, are_kept: bool = False
+) -> dict[str, Cut]:
     """Return near- and far-pruning to each query and rand-pruning, at each size."""
     cuts = {}
     for size in sizes:
-        label = size_label(size)
-        cuts[f"{start}.rand-{label}"] = Cut("rand", removed=size, seed=seed)
+        removed, kept = (None, size) if are_kept else (size, None)
+        label = kept_label(size) if are_kept else size_label(size)
+        cuts[f"{start}.rand-{label}"] = Cut("rand", removed=removed, kept=kept, seed=seed)
         for query in queries:
-            cuts[f"{start}.{query}-near-{label}"] = Cut("near", (query,), removed=size)
-            cuts[f"{start}.{query}-far-{label}"] = Cut("far", (query,), removed=size)
+            for order in _BY_SIMILARITY:
+                cut = Cut(order, (query,), removed=removed, kept=kept)
+                cuts[f"{start}.{query}-{order}-{label}"] = cut
     return cuts
 
 
@@ -177,7 +192,7 @@ def kept_searches(audit: Similarity) -> dict[str, KeptSearch]:
     """Return the searches among kept samples, by name.
 
     Of the base (Table 7), of each gap-pruned set (to see that pruning kept its
-    promise, and for the galleries after pruning), and of each pair of sets (App. D).
+    promise, and for the galleries after pruning), and of each pair of sets, whole (App. D).
     """
     start, large = base(audit), audit.large
     found = {}
@@ -186,5 +201,5 @@ def kept_searches(audit: Similarity) -> dict[str, KeptSearch]:
     for pruning, test_sets in large_prunings(audit).gaps.items():
         found[pruning.partition(".")[2]] = KeptSearch({large: pruning}, test_sets)
     for name, pair in audit.pairs.items():
-        found[f"pair-{name}"] = KeptSearch({large: start, pair.small: ALL}, (pair.test,))
+        found[f"pair-{name}"] = KeptSearch({large: ALL, pair.small: ALL}, (pair.test,))
     return found

@@ -6,7 +6,16 @@ from pydantic import Field, model_validator
 
 from clipaudit.config.base import Name, Section
 from clipaudit.config.deduplication import Deduplication
-from clipaudit.config.manifests import DEDUPLICATED, Size
+from clipaudit.config.manifests import DEDUPLICATED, Size, size_label
+
+
+def kept_label(size: Size) -> str:
+    """Return a size that is kept as a part of a name.
+
+    >>> kept_label(0.25), kept_label(50_000_000)
+    ('kept-25pct', 'kept-50000000')
+    """
+    return f"kept-{size_label(size)}"
 
 
 class Evidence(Section):
@@ -28,18 +37,47 @@ class Evidence(Section):
     )
 
 
+_PAPERS_SIZES: list[Size] = [50_000_000, 100_000_000, 150_000_000]
+
+
 class NearFar(Section):
-    """Near-, far- and rand-pruning by nearest-neighbour similarity (Sec. 4.2)."""
+    """Near-, far- and rand-pruning by nearest-neighbour similarity (Sec. 4.2).
+
+    Sizes are those of `removed` and of `kept`. The paper's figures count what is removed, its
+    published notebook what is kept: of 199.8 million samples these are not the same sets.
+    """
 
     queries: list[Name] = Field(
         min_length=1, description="test sets that samples are near or far to (paper: Sketch, Val)"
     )
-    removed: list[Size] = Field(
-        [50_000_000, 100_000_000, 150_000_000],
-        min_length=1,
-        description="samples to remove, as counts or as fractions",
+    removed: list[Size] | None = Field(
+        None,
+        description="samples to remove, as counts or as fractions; 50, 100 and 150 million when "
+        "`kept` is absent, too",
+    )
+    kept: list[Size] | None = Field(
+        None,
+        description="samples to keep, as counts or as fractions (the published notebook's: 50, 100 "
+        "and 150 million)",
     )
     seed: int = Field(0, ge=0, description="of the random order")
+
+    @model_validator(mode="after")
+    def _sized(self) -> "NearFar":
+        if not self.all_removed and not self.kept:
+            raise ValueError("no sizes; give `removed` or `kept`, or leave both out")
+        return self
+
+    @property
+    def all_removed(self) -> list[Size]:
+        """Return the sizes that are removed: those given, or the paper's where none are given."""
+        default = _PAPERS_SIZES if self.kept is None else []
+        return default if self.removed is None else self.removed
+
+    @property
+    def labels(self) -> list[str]:
+        """Return what names each size in names of prunings: the removed ones, then the kept."""
+        return [*map(size_label, self.all_removed), *map(kept_label, self.kept or [])]
 
 
 class CoreSet(Section):
@@ -69,14 +107,20 @@ class Robustness(Section):
     """Effective robustness (Fang et al., 2022): accuracy beyond what models of the small set have.
 
     The line of expected accuracies goes through models trained on the small set alone: the points
-    given here, and the supervised models of this run.
+    given here, and models of this run. Models of sets pruned towards a test set are left out by
+    default: that pruning changes the accuracies that the line relates.
     """
 
     reference: Name = Field(description="the test set of the horizontal axis (paper: ImageNet-Val)")
     points: list[dict[Name, Annotated[float, Field(gt=0, lt=1)]]] = Field(
         [], description="accuracies of one model each, by test set"
     )
-    supervised: bool = Field(True, description="take in this run's supervised models")
+    models: list[str] | None = Field(
+        None,
+        description="models of this run on the line: names under `classifiers`, and manifests of "
+        "the small set that supervised models are trained on; when absent, all classifiers, the "
+        "whole small set and its rand-pruned sets",
+    )
 
 
 class Pair(Section):
@@ -114,6 +158,12 @@ class Similarity(Section):
         "gaps when absent",
     )
     test_sets: list[Name] = Field(min_length=1, description="the test sets, in the tables' order")
+    main_sets: list[Name] | None = Field(
+        None,
+        min_length=1,
+        description="test sets of Figures 1, 3 (left) and 4 (paper: Sketch, R, Val); Figure 6 has "
+        "the others; the first three when absent",
+    )
     control_sets: list[Name] = Field(
         [], description="test sets unlike the others (Figure 8; paper: MNIST, SVHN)"
     )
@@ -126,6 +176,12 @@ class Similarity(Section):
     )
     pretrained: list[Name] = Field(
         [], description="encoders evaluated as rows of Tables 1, 3 and 4 (paper: OpenAI, ...)"
+    )
+    large_model: Name | None = Field(
+        None,
+        description="an encoder that was trained on the whole large set (paper: OpenCLIP's of "
+        "LAION-400M): a row as those of `pretrained`, and the model of Figures 6, 11 and 12, in "
+        "place of one trained here",
     )
     classifiers: list[Name] = Field(
         [], description="names under `classifiers`: rows of Table 4 (paper: ResNet-101)"
@@ -195,6 +251,17 @@ class Similarity(Section):
         """Return the distance of near duplicates; None where a calibration chooses it."""
         distance = self.near_duplicate_distance
         return None if distance == "calibrated" else distance
+
+    @property
+    def shown_first(self) -> list[str]:
+        """Return the test sets of the main figures; the others are Figure 6's."""
+        return self.test_sets[:3] if self.main_sets is None else self.main_sets
+
+    @property
+    def released(self) -> list[str]:
+        """Return the encoders that are rows of the tables: models that were not trained here."""
+        large = [] if self.large_model is None else [self.large_model]
+        return list(dict.fromkeys([*self.pretrained, *large]))
 
     def asks_for(self, manifest: str) -> bool:
         """Whether the report shows a model of this manifest."""

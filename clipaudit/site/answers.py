@@ -1,5 +1,6 @@
 """Each audit's answer in plain sentences, every number read off a report table."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,7 +8,11 @@ from typing import Any
 from clipaudit.config.audits import Audit, audits
 from clipaudit.reports.answers import Answer, Sentence, Tables
 from clipaudit.reports.contents import contents
+from clipaudit.reports.layouts import MINUS
 from clipaudit.reports.leftout import LeftOut, joined, notes_of
+
+# as `reports.layouts.interval` writes one; a title may hold brackets, too
+_INTERVAL = re.compile(rf"\[[+{MINUS}]?[\d.]+, [+{MINUS}]?[\d.]+\]")
 
 _DID_NOT_RUN = Answer("Did not run: this run's settings do not ask for it.")
 
@@ -20,6 +25,14 @@ class Answered:
     question: str
     ran: bool
     answer: Answer
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether some text of the answer holds an interval in brackets."""
+        answer = self.answer
+        sentences = [sentence.text for sentence in answer.sentences]
+        cells = [cell for line in answer.lines for cell in line]
+        return any(map(_INTERVAL.search, [answer.headline, *sentences, *cells]))
 
 
 def answers(

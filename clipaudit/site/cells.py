@@ -6,12 +6,12 @@ prints it, so that a page can sort by true values and say where a number comes f
 
 from collections import UserDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
-from clipaudit.reports.layouts import DASH, MINUS, MISSING, Cell, Layout, Listing
+from clipaudit.reports.layouts import DASH, MINUS, MISSING, Cell, Layout, Line, Listing
 
 Value = float | int | str | None
 DIGITS = 6  # significant ones of a number that no layout prints
@@ -87,7 +87,7 @@ def _lines(
     """Yield the lines of a printed row; a named one only where it has something to say."""
     number, first = next(iter(cells.values()))
     for line in layout.lines:
-        body = [_cell(line.lead, first, number)] if layout.lead else []
+        body = [_lead(line, first, number)] if layout.lead else []
         nothing = PrintedCell("" if line.name else MISSING, None, (), None)
         for key in columns:
             place, row = cells.get(key, (0, None))
@@ -98,6 +98,11 @@ def _lines(
             yield PrintedLine(name, tuple(body))
         elif any(cell.text for cell in body):
             yield PrintedLine(line.name, tuple(body), _is_published(body))
+
+
+def _lead(line: Line, row: Row, number: int) -> PrintedCell:
+    found = _cell(line.lead, row, number)
+    return replace(found, value=row[line.lead_sort]) if line.lead_sort else found
 
 
 def _cell(print_cell: Cell, row: Row, number: int) -> PrintedCell:

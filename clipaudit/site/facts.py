@@ -41,22 +41,26 @@ def run_facts(run: Settings, connection: duckdb.DuckDBPyConnection, graph: Graph
     """Return what a run is about: a summary by name, lines of corpora and models, versions.
 
     `left_out` are sentences: what the audits do not say, and why. Samples are those that could be
-    indexed.
+    indexed. A split has a line and is not counted: its samples are those of another corpus. A
+    corpus that nothing has read has no number.
     """
     actions = graph["actions"].values()
     samples = samples_of(connection)
+    named = [name for name in run.corpora if "." not in name or name in samples]
     corpora = tuple(
-        (run.title(name), name, len(run.shards(name)), samples[name])
-        for name in run.corpora
-        if name in samples
+        (run.title(name), name, _split_of(run, name), len(run.shards(name)), samples.get(name))
+        for name in named
     )
+    whole = [name for name in named if not run.corpora[name].is_split]
+    splits = len(named) - len(whole)
+    further = f", and splits of them: {count(splits)}" if splits else ""
     trained = [action for action in actions if action["step"] in _TRAINING_STEPS]
     hosts = sorted({plain(action["host"]) for action in actions})
     dates = sorted(action["started"][:10] for action in actions)
     summary = {
         "Audits": ", ".join(enabled(run)) or "none",
-        "Corpora": count(len(corpora)),
-        "Samples": count(sum(line[3] for line in corpora)),
+        "Corpora": f"{count(len(whole))}{further}",
+        "Samples": count(sum(samples.get(name, 0) for name in whole)),
         "Models trained": count(len(trained)),
         "Jobs": count(len(graph["actions"])),
     }
@@ -70,6 +74,10 @@ def run_facts(run: Settings, connection: duckdb.DuckDBPyConnection, graph: Graph
         "models": sorted(map(_model, trained)),
         "versions": _versions(graph),
     }
+
+
+def _split_of(run: Settings, name: str) -> str:
+    return run.title(run.source(name)) if run.corpora[name].is_split else ""
 
 
 def enabled(run: Settings) -> list[str]:

@@ -89,7 +89,8 @@ class GridView:
 def rendered(site: Site) -> Iterator[tuple[str, str]]:
     """Yield the path of each page, relative to the report, and its HTML."""
     render = _Renderer(site)
-    yield render("index", answers=site.answers, facts=site.facts)
+    has_intervals = any(each.has_intervals for each in site.answers)
+    yield render("index", answers=site.answers, facts=site.facts, has_intervals=has_intervals)
     yield render("tables", heading="Tables", contents=site.tables)
     for content in site.tables:
         yield render.table(content)

@@ -38,6 +38,7 @@ def test_what_an_example_names_comes_with_it(init):
 
     assert sorted(map(str, Path().rglob("*.*"))) == [
         "celeba.yaml",
+        "config/labels/digits.txt",
         "config/labels/gender.txt",
         "config/laion400m.yaml",
     ]

@@ -30,7 +30,8 @@ def test_without_deduplication_prunings_start_from_the_whole_set(settings):
 
     manifests = parse_settings(settings).manifests()
 
-    assert manifests["laion.sketch-near-50000000"] == {"laion": "all.sketch-near-50000000"}
+    name = "sketch-near-kept-50000000"
+    assert manifests[f"laion.{name}"] == {"laion": f"all.{name}"}
     assert not any("deduplicated" in name for name in manifests)
 
 
@@ -51,6 +52,31 @@ def test_the_core_set_looks_at_all_test_sets_at_once(settings):
 
     assert cut.test_sets == ("val", "sketch", "a", "r", "v2", "objectnet")
     assert (cut.kept, cut.like) == (100_000_000, "deduplicated")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ({}, {"50000000": (50_000_000, None), "150000000": (150_000_000, None)}),
+        ({"kept": [0.5]}, {"kept-50pct": (None, 0.5)}),
+        ({"removed": [7], "kept": [8]}, {"7": (7, None), "kept-8": (None, 8)}),
+    ],
+)
+def test_near_and_far_pruning_have_sizes_that_are_removed_or_kept(settings, sizes, expected):
+    settings["similarity"]["near_far"] = {"queries": ["sketch"], **sizes}
+
+    cuts = prunings(parse_settings(settings).section(Similarity), "laion").cuts
+
+    for order in ("sketch-near", "sketch-far", "rand"):
+        found = {label: cuts[f"deduplicated.{order}-{label}"] for label in expected}
+        assert {label: (cut.removed, cut.kept) for label, cut in found.items()} == expected
+
+
+def test_near_and_far_pruning_without_a_size_is_refused(settings):
+    settings["similarity"]["near_far"] = {"queries": ["sketch"], "kept": []}
+
+    with pytest.raises(ConfigError, match="no sizes; give `removed` or `kept`, or leave both out"):
+        parse_settings(settings)
 
 
 def test_a_grid_names_manifests_of_the_run(settings):

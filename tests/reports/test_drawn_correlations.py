@@ -23,7 +23,14 @@ def answers(position, accuracies, start=0.6, fit=(-2.0, 4.0), rho=0.5):
         for n, accuracy in enumerate(accuracies)
     ]
     names = ("bin_low", "bin_high", "accuracy", "accuracy_low", "accuracy_high")
+    same |= dict.fromkeys(("published_similarity", "published_accuracy"))
     return [{**same, **each} for each in bins or [dict.fromkeys(names)]]
+
+
+def of_paper(position, similarity, accuracy):
+    """The row of a bin that holds a point of the paper's and no image."""
+    (row,) = answers(position, [])
+    return [{**row, "published_similarity": similarity, "published_accuracy": accuracy}]
 
 
 def draw(*rows, **options):
@@ -90,6 +97,25 @@ def test_the_legend_names_every_test_set_with_its_correlation():
     handles = figure.legends[0].legend_handles
     assert len({handle.get_marker() for handle in handles}) == 3
     assert len({handle.get_linestyle() for handle in handles}) == 3
+
+
+def test_the_papers_points_are_hollow_and_named_in_the_legend():
+    figure = draw(answers(0, [0.4]) + of_paper(0, 0.38, 0.35), answers(1, [0.5]))
+
+    (axes,) = figure.axes
+    hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+    assert [tuple(line.get_xydata()[0]) for line in hollow] == [(0.38, 35)]
+    assert len(points(axes)[0]) == 1
+    assert legend(figure)[-1] == "in the paper"
+
+
+def test_the_papers_points_alone_are_no_figure():
+    figure = draw(of_paper(0, 0.38, 0.35), empty="not in this grid")
+
+    (axes,) = figure.axes
+    assert [text.get_text() for text in axes.texts] == ["not in this grid"]
+    assert len(axes.lines) == 1  # the test set's markers, of which there are none
+    assert "in the paper" not in legend(figure)
 
 
 def test_with_nothing_to_show_it_says_why():

@@ -105,7 +105,7 @@ def any_table(titles=("Small", "Large")):
     numbers |= {"collapsed": True}
     published = {"images": 50_000, "near_duplicates": None, "near_gap": 131_087, "share": 0.9794}
     published |= {"size": 1, "removed": None, "accuracy": 0.4478, "relative_change": None}
-    published |= {"expected_accuracy": 0.14}
+    published |= {"expected_accuracy": 0.14, "correlation": 0.87}
     published = {f"published_{key}": value for key, value in published.items()}
     cells = [
         {"position": position, "testset_title": testset, "dataset": testset, "search": testset}

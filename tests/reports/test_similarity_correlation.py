@@ -7,8 +7,8 @@ from clipaudit.reports.tables import report_table
 
 
 @pytest.fixture
-def correlation(view):
-    def build(similarities, ranks, testsets=((0, "sketch", "Sketch"),), order=None):
+def correlation(view, published):
+    def build(similarities, ranks, testsets=((0, "sketch", "Sketch"),), order=None, paper=None):
         """Similarity, or None, and `right_rank` by test row of `sketch`."""
         neighbors = [
             ("", "sketch", 0, row, rank, similarity - 0.1 * rank)
@@ -23,6 +23,7 @@ def correlation(view):
             "testsets": view("testsets", list(testsets)),
             "neighbors": view("neighbors", neighbors).drop_columns("corpus"),
             "predictions": view("predictions", [answers[n] for n in order]),
+            "published": published(paper),
         }
         return report_table("similarity_correlation", views, {"bins": 20})
 
@@ -70,6 +71,19 @@ def test_an_image_that_was_not_embedded_is_counted_and_left_out(correlation):
     assert table["images"].to_pylist() == [1, 1]
     assert table["all_images"].to_pylist() == [2, 2]
     assert table["without_similarity"].to_pylist() == [1, 1]
+
+
+def test_the_papers_points_stand_in_their_bins_also_where_no_image_does(correlation):
+    testsets = [(0, "sketch", "ImageNet-Sketch")]
+
+    table = correlation([0.6, 0.97], [0, 0], testsets, paper="similarity_fig3_left")
+
+    columns = ["bin_low", "images", "accuracy", "published_similarity", "published_accuracy"]
+    assert [tuple(row.values()) for row in table.select(columns).to_pylist()] == [
+        (0.35, 0, None, 0.38, 0.35),
+        (0.6, 1, 1.0, None, None),
+        (0.95, 1, 1.0, 1.0, 0.69),
+    ]
 
 
 def test_a_test_set_without_predictions_keeps_its_row(correlation):

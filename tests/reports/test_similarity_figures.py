@@ -47,7 +47,7 @@ def curve(figure, **wanted):
 
 def test_figures_are_those_whose_sections_are_on(figures):
     names = [name.removeprefix("similarity_") for name in figures()]
-    assert names == "fig3_left fig3 fig4 fig6 fig6_right fig7 fig9 fig10 fig13 fig14".split()
+    assert names == "fig3_left fig3 fig4 fig6 fig6_right fig7 fig8 fig9 fig10 fig13 fig14".split()
 
     names = [name.removeprefix("similarity_") for name in figures(**SECTIONS)]
     assert names == "fig3_left fig4 fig6 fig6_right fig14".split()
@@ -59,26 +59,56 @@ def test_without_the_audit_there_is_no_figure(settings):
     assert similarity_figures(parse_settings(settings)) == {}
 
 
-def test_the_first_three_test_sets_are_apart_from_the_rest(figures):
-    made = figures()
+@pytest.mark.parametrize(
+    ("chosen", "first", "rest"),
+    [
+        (["sketch", "r", "val"], ["Sketch", "R", "Val"], ["A", "V2", "ObjectNet"]),
+        (None, ["Val", "Sketch", "A"], ["R", "V2", "ObjectNet"]),
+    ],
+)
+def test_the_main_test_sets_are_apart_from_the_rest(figures, chosen, first, rest):
+    made = figures(main_sets=chosen)
 
-    first = ["ImageNet-Val", "ImageNet-Sketch", "ImageNet-A"]
-    rest = ["ImageNet-R", "ImageNet-V2", "ObjectNet"]
-    assert titles(made["similarity_fig3_left"]) == titles(made["similarity_fig4"]) == first
-    assert titles(made["similarity_fig6"]) == titles(made["similarity_fig6_right"]) == rest
-    assert "similarity_fig6" not in figures(test_sets=["val", "sketch"], robustness=None)
+    shown = {
+        name: [title.removeprefix("ImageNet-") for title in titles(made[f"similarity_{name}"])]
+        for name in ("fig3_left", "fig4", "fig6", "fig6_right")
+    }
+    assert shown == {"fig3_left": first, "fig4": first, "fig6": rest, "fig6_right": rest}
+
+
+def test_without_further_test_sets_there_is_no_figure_6(figures):
+    assert "similarity_fig6" not in figures(test_sets=["val", "sketch", "r"])
+
+
+def test_a_main_test_set_is_one_of_the_test_sets(figures):
+    with pytest.raises(ConfigError, match=r"main_sets: 'mnist' is not among similarity\.test_sets"):
+        figures(main_sets=["mnist"])
+
+
+def test_accuracy_by_similarity_to_the_whole_large_set_is_of_a_released_model(figures):
+    figure = figures(recipe=None)["similarity_fig6_right"]
+
+    assert figure.table.inputs["neighbors"] == ["neighbors/b16-plus/laion.json"]
+    assert figure.table.inputs["predictions"][0] == "predictions/pretrained/laion-b32/a.json"
+    assert "of the released model L-400M, open_clip's, by the similarity" in figure.caption
+
+
+def test_without_a_released_model_the_whole_large_set_is_trained_on(figures):
+    figure = figures(large_model=None)["similarity_fig6_right"]
+
+    assert figure.table.inputs["predictions"][0] == "predictions/paper/laion/a.json"
 
 
 def test_accuracy_by_similarity_is_of_the_unpruned_model_and_its_own_train_set(figures):
     inputs = figures()["similarity_fig3_left"].table.inputs
 
     assert inputs["neighbors"] == ["kept_neighbors/b16-plus/deduplicated/laion.json"]
-    assert inputs["predictions"][1] == f"predictions/paper/{WEB}/sketch.json"
+    assert inputs["predictions"][0] == f"predictions/paper/{WEB}/sketch.json"
 
     inputs = figures(deduplication=None, core_set=None)["similarity_fig3_left"].table.inputs
 
     assert inputs["neighbors"] == ["neighbors/b16-plus/laion.json"]
-    assert inputs["predictions"][1] == "predictions/paper/laion/sketch.json"
+    assert inputs["predictions"][0] == "predictions/paper/laion/sketch.json"
 
 
 def test_histograms_are_of_the_whole_large_set_and_the_small_one(figures):
@@ -98,7 +128,7 @@ def test_figure_3_has_a_panel_a_query_on_that_query(figures):
         ("ImageNet-Sketch", "sketch"),
         ("ImageNet-Val", "val"),
     }
-    sizes = ("50000000", "100000000", "150000000")
+    sizes = [f"kept-{million}000000" for million in (150, 100, 50)]
     assert curve(figure, testset="sketch", pruning="near") == [
         WEB,
         *(f"sketch-near-{size}" for size in sizes),
@@ -119,12 +149,10 @@ def test_figure_7_has_both_queries_on_every_test_set_and_one_random_curve(figure
     assert {row["testset"] for row in rows} == {"objectnet"}
 
 
-def test_figure_8_shows_control_sets(figures, settings):
-    settings["corpora"]["mnist"] = {"shards": "mnist.tar", "labels": "imagenet", "title": "MNIST"}
+def test_figure_8_shows_control_sets(figures):
+    figure = figures()["similarity_fig8"]
 
-    figure = figures(control_sets=["mnist"])["similarity_fig8"]
-
-    assert {row["panel_title"] for row in points(figure)} == {"MNIST"}
+    assert {row["panel_title"] for row in points(figure)} == {"MNIST", "SVHN"}
     assert f"predictions/paper/{WEB}/mnist.json" in figure.table.inputs["predictions"]
 
 
@@ -152,16 +180,16 @@ def test_classifiers_answer_for_test_sets_of_their_classes_only(figures, setting
 
 
 def test_models_outside_the_grid_are_listed_and_not_asked_for(figures):
-    figure = figures(grid=[WEB, f"{WEB}.sketch-near-50000000"])["similarity_fig3"]
+    figure = figures(grid=[WEB, f"{WEB}.sketch-near-kept-50000000"])["similarity_fig3"]
 
     assert curve(figure, testset="sketch", in_grid=True, pruning="near") == [
         WEB,
-        "sketch-near-50000000",
+        "sketch-near-kept-50000000",
     ]
     assert len(points(figure)) == 24
     assert figure.table.inputs["predictions"] == [
         f"predictions/paper/{WEB}/sketch.json",
-        f"predictions/paper/{WEB}.sketch-near-50000000/sketch.json",
+        f"predictions/paper/{WEB}.sketch-near-kept-50000000/sketch.json",
         f"predictions/paper/{WEB}/val.json",
     ]
 
@@ -169,7 +197,8 @@ def test_models_outside_the_grid_are_listed_and_not_asked_for(figures):
 def test_with_an_empty_grid_figures_ask_for_no_model(figures):
     made = figures(grid=[])
 
-    assert not any(figure.table.inputs.get("predictions") for figure in made.values())
+    asked = [path for each in made.values() for path in each.table.inputs.get("predictions", [])]
+    assert all(path.startswith("predictions/pretrained/") for path in asked)
     assert made["similarity_fig3_left"].options["empty"] == "not in this grid"
     # the sizes of the unpruned sets are known
     assert made["similarity_fig3"].table.inputs["manifest_rows"][0].startswith("manifests/laion/")
@@ -209,7 +238,7 @@ def test_a_pair_has_the_figure_that_it_asks_for(figures):
     }
     correlation = made["similarity_fig12_hats_right"].table.inputs
     assert correlation["neighbors"] == histograms["first_neighbors"]
-    assert correlation["predictions"] == [f"predictions/paper/{WEB}/hat.json"]
+    assert correlation["predictions"] == ["predictions/pretrained/laion-b32/hat.json"]
 
 
 @pytest.mark.usefixtures("with_pair")
@@ -220,14 +249,15 @@ def test_a_pair_does_not_take_the_name_of_another_figure(figures):
         figures(pairs={"hats": pair, "hats_right": pair})
 
 
-def test_every_figure_is_drawn_from_its_table_even_without_data(figures, view):
-    for name, figure in figures(grid=[]).items():
+def test_every_figure_is_drawn_from_its_table_even_without_data(figures, view, published):
+    for name, figure in figures(grid=[], large_model=None).items():
         columns = {"first_neighbors": "neighbors", "second_neighbors": "neighbors"}
         views = {key: view(columns.get(key, key), []) for key in figure.table.inputs}
         relations = {
             key: pa.Table.from_pylist(rows) for key, rows in figure.table.relations.items()
         }
-        table = report_table(figure.table.sql, views | relations, figure.table.parameters)
+        views |= relations | {"published": published(name)}
+        table = report_table(figure.table.sql, views, figure.table.parameters)
 
         drawn = draw_figure(figure.form, table, figure.options)
 

@@ -24,6 +24,14 @@ def test_every_test_set_has_a_gallery_before_and_after_pruning(settings):
     assert names[2:] == [f"similarity_fig{n}_{name}" for n in (15, 21) for name in sets]
 
 
+def test_figure_1_shows_the_main_test_sets(settings):
+    settings["similarity"]["main_sets"] = ["sketch", "r"]
+
+    gallery = similarity_galleries(parse_settings(settings))["similarity_fig1"]
+
+    assert [shown.corpus for shown in gallery.options.testsets] == ["sketch", "r"]
+
+
 def test_without_the_section_there_are_none(settings):
     settings["similarity"]["galleries"] = None
 

@@ -85,7 +85,7 @@ def test_four_rows_by_hand(table1):
 
 def paper_table(table1, name, baseline):
     """The table over the paper's own rows, nothing measured: only its published columns."""
-    titles = ["OpenAI", "L-400M", "L-200M", baseline]
+    titles = ["OpenAI", "L-400M, open_clip's", "L-200M", baseline]
     pruned = [f"{short}-pruned" for short in ("val", "sketch", "a", "r", "v2", "objectnet")]
     titles = list(dict.fromkeys(titles))
     rows = [(place, title, "b32", title, None, False, True) for place, title in enumerate(titles)]

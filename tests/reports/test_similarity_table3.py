@@ -6,7 +6,7 @@ from clipaudit.reports.tables import report_table
 
 TESTSETS = [(0, "val", "ImageNet-Val"), (1, "sketch", "ImageNet-Sketch")]
 ROWS = [
-    (0, "LAION-400M", "b32", "large", None, False, True),
+    (0, "LAION-200M", "b32", "large", None, False, True),
     (1, "all-far-pruned (L-200M)", "b32", "core", None, False, True),
     (2, "SemDeDup (L-400M)", "b32", "semdedup", None, False, False),
 ]
@@ -48,9 +48,9 @@ def test_four_rows_by_hand(by_hand):
     columns = ["dataset", "testset", "size", "images", "correct", "accuracy"]
 
     assert [tuple(row.values()) for row in by_hand.select(columns).to_pylist()] == [
-        ("LAION-400M", "val", 4, 2, 1, 0.5),
-        ("LAION-400M", "sketch", 4, 4, 3, 0.75),
-        ("LAION-400M", None, 4, 6, 4, 0.625),  # over test sets: images would give 2/3
+        ("LAION-200M", "val", 4, 2, 1, 0.5),
+        ("LAION-200M", "sketch", 4, 4, 3, 0.75),
+        ("LAION-200M", None, 4, 6, 4, 0.625),  # over test sets: images would give 2/3
         ("all-far-pruned (L-200M)", "val", 2, 2, 2, 1.0),
         ("all-far-pruned (L-200M)", "sketch", 2, 0, 0, None),
         ("all-far-pruned (L-200M)", None, 2, 2, 2, None),
@@ -64,11 +64,11 @@ def test_the_papers_values_stand_beside(by_hand):
     published = by_hand.select(["published_size", "published_accuracy"]).to_pylist()
 
     assert [row["published_accuracy"] for row in published] == [
-        *(0.6294, 0.4939, 0.5109),
+        *(0.6212, 0.4861, 0.5067),
         *(0.628, 0.4923, 0.5071),
         *(0.5219, 0.417, 0.437),
     ]
-    assert {row["published_size"] for row in published} == {400_000_000, 100_000_000}
+    assert {row["published_size"] for row in published} == {199_800_000, 100_000_000}
 
 
 def test_it_prints_the_average_last(by_hand):
@@ -76,8 +76,8 @@ def test_it_prints_the_average_last(by_hand):
 
     cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
     assert cells[0] == ["Dataset", "Size", "ImageNet-Val", "ImageNet-Sketch", "Avg."]
-    assert cells[2] == ["LAION-400M", "4", "50.00", "75.00", "62.50"]
-    assert cells[4] == ["*in the paper*", "400\u202f000\u202f000", "62.94", "49.39", "51.09"]
+    assert cells[2] == ["LAION-200M", "4", "50.00", "75.00", "62.50"]
+    assert cells[4] == ["*in the paper*", "199\u202f800\u202f000", "62.12", "48.61", "50.67"]
     assert ["SemDeDup (L-400M), not in this grid", "1", *["\u2013"] * 3] in cells
 
 

@@ -9,15 +9,17 @@ from clipaudit.reports.tables import report_table
 
 COLUMNS = ["encoder", "testset", "test_shard", "test_row", "rank", "similarity"]
 PARAMETERS = {"encoder": "b16", "second_encoder": "l14", "encoders_title": "B/16+ and L/14"}
+PARAMETERS |= {"small_title": "ImageNet-Train"}
 
 
 @pytest.fixture
-def table5(view):
-    def build(neighbors):
+def table5(view, published):
+    def build(neighbors, titles=("Val", "R")):
         columns = dict(zip(COLUMNS, zip(*neighbors, strict=True), strict=True))
         views = {
-            "testsets": view("testsets", [(0, "val", "Val"), (1, "r", "R")]),
+            "testsets": view("testsets", [(0, "val", titles[0]), (1, "r", titles[1])]),
             "neighbors": pa.table(columns),
+            "published": published("similarity_table5"),
         }
         return report_table("similarity_table5", views, PARAMETERS)
 
@@ -38,6 +40,15 @@ def test_four_rows_by_hand(table5):
     assert table["correlation"].to_pylist() == [0.8, None]
     assert table["images"].to_pylist() == [4, 0]
     assert "| Val      |      4 |           0.80 |" in to_markdown("similarity_table5", table)
+
+
+def test_the_papers_correlation_stands_beside_that_of_its_test_set(table5):
+    neighbors = rows("b16", [0.1, 0.2, 0.3]) + rows("l14", [0.1, 0.2, 0.3])
+
+    table = table5(neighbors, titles=("ImageNet-Sketch", "Strangers"))
+
+    assert table["published_correlation"].to_pylist() == [0.87, None]
+    assert "in the paper" in to_markdown("similarity_table5", table)
 
 
 def test_the_same_ranking_is_one_whatever_the_values(table5):

@@ -3,6 +3,7 @@
 import pytest
 
 from clipaudit.config.loading import parse_settings
+from clipaudit.errors import ConfigError
 from clipaudit.similarity.reports.accuracies import in_grid
 from clipaudit.similarity.reports.tables import similarity_tables
 
@@ -26,7 +27,7 @@ def test_table_1_has_the_papers_rows_in_its_order(tables):
     pruned = ["val", "sketch", "a", "r", "v2", "objectnet", "combined"]
 
     assert datasets(tables()["similarity_table1"]) == [
-        *("OpenAI", "L-400M, open_clip's", "L-400M", "L-200M", "L-200M + IN-Train"),
+        *("OpenAI", "L-400M, open_clip's", "L-200M", "L-200M + IN-Train"),
         *(f"{name}-pruned" for name in pruned),
     ]
 
@@ -34,7 +35,7 @@ def test_table_1_has_the_papers_rows_in_its_order(tables):
 def test_table_4_ends_with_classifiers(tables):
     rows = tables()["similarity_table4"].relations["rows"]
 
-    assert [row["dataset"] for row in rows[2:4]] == ["L-400M", "L-200M"]
+    assert [row["dataset"] for row in rows[1:3]] == ["L-400M, open_clip's", "L-200M"]
     assert [(row["dataset"], row["recipe"], row["manifest"]) for row in rows[-2:]] == [
         ("ResNet-101", "classifier", "resnet101"),
         ("IN-Train (resnet18)", "resnet18", "imagenet-train"),
@@ -55,9 +56,19 @@ def test_without_deduplication_a_row_is_there_as_it_was(tables):
     assert "similarity_table4" not in alone
 
 
+def test_a_model_of_the_whole_large_set_is_trained_where_no_released_one_is_named(tables):
+    found = tables(large_model=None)
+
+    for name in ("similarity_table1", "similarity_table3", "similarity_table4"):
+        assert datasets(found[name])[:3] == ["OpenAI", "L-400M", "L-200M"]
+    assert "predictions/paper/laion/v2.json" in found["similarity_table1"].inputs["predictions"]
+    asked = tables(large_model="laion-b32")["similarity_table1"].inputs["predictions"]
+    assert not any(path.startswith("predictions/paper/laion/") for path in asked)
+
+
 def test_table_3_meets_the_papers_rows(tables):
-    assert datasets(tables()["similarity_table3"])[2:] == [
-        *("L-400M", "L-200M", "all-far-pruned (L-400M)", "all-far-pruned (L-200M)"),
+    assert datasets(tables()["similarity_table3"])[1:] == [
+        *("L-400M, open_clip's", "L-200M", "all-far-pruned (L-400M)", "all-far-pruned (L-200M)"),
         *("sketch-far-pruned (L-200M)", "val-far-pruned (L-200M)", "SemDeDup (L-400M)"),
     ]
 
@@ -79,7 +90,7 @@ def test_what_the_grid_leaves_out_is_shown_and_not_asked_for(tables):
 
 
 def test_an_empty_grid_asks_for_no_predictions(tables):
-    found = tables(grid=[], pretrained=[], classifiers=[])
+    found = tables(grid=[], pretrained=[], large_model=None, classifiers=[])
 
     assert found["similarity_table1"].inputs["predictions"] == []
     assert found["similarity_table3"].inputs["predictions"] == []
@@ -114,7 +125,7 @@ def test_classifiers_are_asked_about_test_sets_with_their_classes_alone(settings
     asked = [path.split("/")[1:] for path in table.inputs["predictions"]]
     assert ["classifier", "resnet101", "val.json"] in asked
     assert ["classifier", "resnet101", "v2.json"] not in asked
-    assert ["paper", "laion", "v2.json"] in asked
+    assert ["paper", "laion-deduplicated", "v2.json"] in asked
 
 
 def test_evidence_compares_manifests_of_the_run(settings):
@@ -190,21 +201,40 @@ def test_robustness_compares_each_clip_model_once(tables):
 
     rows = table.relations["rows"]
     models = [(row["recipe"], row["manifest"]) for row in rows]
-    assert len(models) == len(set(models)) == 19
+    assert len(models) == len(set(models)) == 18
     assert "sketch-pruned of L-200M + IN-Train" in datasets(table)
     assert "sketch-pruned of L-200M" in datasets(table)
-    assert len(table.relations["line_models"]) == 16  # whole, and 3 sizes of 5 prunings
     assert table.relations["line_points"] == [
         {"model": "point 1", "testset": "val", "accuracy": 0.5},
         {"model": "point 1", "testset": "sketch", "accuracy": 0.1},
     ]
 
 
-def test_robustness_can_leave_the_supervised_models_out(tables):
-    table = tables(robustness={"reference": "val", "supervised": False})["similarity_robustness"]
+def test_the_robustness_line_avoids_models_of_sets_pruned_towards_a_test_set(tables):
+    table = tables()["similarity_robustness"]
 
-    assert table.relations["line_models"] == []
-    assert not any("resnet18" in path for path in table.inputs["predictions"])
+    on_line = [tuple(row.values()) for row in table.relations["line_models"]]
+    assert on_line == [
+        ("classifier", "resnet101"),
+        ("resnet18", "imagenet-train"),
+        *(("resnet18", f"imagenet-train.rand-{part}pct") for part in (25, 50, 75)),
+    ]
+    assert "predictions/classifier/resnet101/sketch.json" in table.inputs["predictions"]
+
+
+def test_the_robustness_line_goes_through_the_models_that_are_named(tables):
+    chosen = ["imagenet-train", "imagenet-train.sketch-near-50pct"]
+
+    table = tables(robustness={"reference": "val", "models": chosen})["similarity_robustness"]
+
+    assert [row["manifest"] for row in table.relations["line_models"]] == chosen
+    none = tables(robustness={"reference": "val", "models": []})["similarity_robustness"]
+    assert none.relations["line_models"] == []
+
+
+def test_a_robustness_line_through_an_unknown_model_is_refused(tables):
+    with pytest.raises(ConfigError, match=r"robustness\.models: 'laion' is not among classifiers"):
+        tables(robustness={"reference": "val", "models": ["laion"]})
 
 
 def test_sections_that_are_off_have_no_table(tables):

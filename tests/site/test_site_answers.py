@@ -1,7 +1,9 @@
 import pytest
 
 from clipaudit.config.audits import audits
-from clipaudit.site.answers import answers
+from clipaudit.reports.answers import Answer, Sentence
+from clipaudit.reports.layouts import MINUS
+from clipaudit.site.answers import Answered, answers
 
 
 def accuracy(manifest, value, baseline=None, change=(None, None, None), testset="sketch"):
@@ -64,6 +66,36 @@ def test_a_certain_loss_is_told_with_both_accuracies():
     assert found.lines[0][0] == "Sketch"
 
 
+def off_line(testset, robustness, manifest="both.sketch-pruned"):
+    return {
+        "manifest": manifest, "testset": testset, "testset_title": testset.title(),
+        "is_reference": testset == "val", "reference_accuracy": 0.6834, "accuracy": 0.4478,
+        "expected_accuracy": 0.4478 - (robustness or 0), "effective_robustness": robustness,
+        "points": 5, "published_accuracy": None, "published_expected_accuracy": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("robustness", "told"),
+    [
+        (0.3078, "+30.8 points. So similarity does not explain all of its accuracy. An"),
+        (-0.02, "−2.0 points. So nothing shows that more than similarity explains"),  # noqa: RUF001
+    ],
+)
+def test_a_pruned_model_is_told_with_its_distance_from_the_line(robustness, told):
+    pruned = accuracy("both.sketch-pruned", 0.4478, "both", (-0.1, -0.2, -0.05))
+    rows = [off_line("val", None), off_line("sketch", robustness), off_line("a", 0.1)]
+    rows.append(off_line("sketch", 0.2, "both.val-pruned"))
+
+    found = answer("similarity", similarity_table1=[pruned], similarity_robustness=rows)
+
+    (text,) = [each.text for each in found.sentences if each.table == "similarity_robustness"]
+    assert text.startswith("Sketch: the same model has 44.8 % where a model of the small set alone")
+    assert "with its 68.3 % on Val" in text
+    assert "through 5 models" in text
+    assert told in text
+
+
 def test_an_interval_over_zero_is_no_loss():
     row = accuracy("both.sketch-pruned", 0.5, "both", (-0.1, -0.2, 0.1))
 
@@ -101,6 +133,41 @@ def test_a_kept_sample_above_the_gap_is_called_out():
     assert "not to be trusted" in sentence.text
 
 
+def nearer(corpus, share, testset):
+    return {"corpus_title": corpus, "testset": testset, "testset_title": testset, "share": share}
+
+
+@pytest.mark.parametrize(
+    ("deduplicated", "told"),
+    [
+        (0.9, "66.4 % (R) to 90.0 % (Sketch) in web and in web without copies."),
+        (0.8, "66.4 % (R) to 90.0 % (Sketch) in web; 66.4 % (R) to 80.0 % (Sketch) in web without"),
+    ],
+)
+def test_both_forms_of_the_large_set_are_told_in_one_sentence(deduplicated, told):
+    rows = [nearer("web", 0.9, "Sketch"), nearer("web", 0.664, "R")]
+    rows += [nearer("web without copies", deduplicated, "Sketch")]
+    rows += [nearer("web without copies", 0.664, "R")]
+
+    (sentence,) = answer("similarity", similarity_table7=rows).sentences
+
+    assert told in sentence.text
+
+
+@pytest.mark.parametrize(
+    ("text", "has_intervals"),
+    [
+        ("10.2 % [6.7, 14.5]", True),
+        (f"a change of {MINUS}0.2 [{MINUS}0.31, +0.05]", True),
+        ("Sketch [v2]: 3 of 5 images", False),
+        ("nothing", False),
+    ],
+)
+def test_an_answer_knows_whether_it_holds_intervals(text, has_intervals):
+    for said in (Answer(text), Answer("", (Sentence(text, ""),)), Answer("", lines=((text,),))):
+        assert Answered("a", "?", True, said).has_intervals == has_intervals
+
+
 def collapsed(testset="sketch", position=0):
     return {
         "position": position, "encoder_title": "B/16", "testset": testset,
@@ -111,12 +178,12 @@ def collapsed(testset="sketch", position=0):
 
 def test_an_encoder_that_tells_nothing_apart_stops_the_claims_of_its_test_sets():
     pruned = accuracy("both.sketch-pruned", 0.2, "both", (-0.6, -0.7, -0.5))
-    nearer = {"corpus_title": "web", "testset": "sketch", "testset_title": "Sketch", "share": 0.5}
+    rows = [nearer("web", 0.5, "sketch")]
 
     found = answer(
         "similarity",
         similarity_table1=[pruned],
-        similarity_table7=[nearer],
+        similarity_table7=rows,
         similarity_encoders=[collapsed()],
     )
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -5,6 +7,7 @@ from hypothesis import strategies as st
 
 from clipaudit.reports.layouts import MINUS, Layout, Line, Listing, count, percent
 from clipaudit.reports.rendering import to_markdown
+from clipaudit.similarity.reports.layouts import LAYOUTS
 from clipaudit.site.cells import plain_grid, printed_grid
 
 LISTING = Listing(
@@ -45,6 +48,21 @@ def test_a_count_that_is_printed_as_a_loss_sorts_as_one():
     ((line,),) = printed_grid([row(removed=3)], LISTING).rows
 
     assert (line.cells[0].text, line.cells[0].value) == (f"{MINUS}3", -3)
+
+
+def test_a_size_that_is_printed_as_a_loss_sorts_among_sizes():
+    lead = {"lead": lambda row: count(-row["removed"]), "lead_sort": "size"}
+    layout = replace(LAYOUT, lead="Size", lines=(Line("", LAYOUT.lines[0].body, **lead),))
+
+    ((line,),) = printed_grid([row(size=1997)], layout).rows
+
+    assert (line.cells[0].text, line.cells[0].value) == (f"{MINUS}3", 1997)
+    assert line.cells[0].columns == ("removed",)
+
+
+@pytest.mark.parametrize("name", ["similarity_table1", "similarity_table3", "similarity_table4"])
+def test_sizes_of_tables_of_accuracies_sort_as_sizes(name):
+    assert LAYOUTS[name].lines[0].lead_sort == "size"
 
 
 def test_cells_of_one_printed_row_come_from_several_rows():

@@ -121,6 +121,23 @@ def test_a_cell_leads_to_the_shard_that_it_comes_from_by_keys_alone(reader):
     expect(page.locator("td[data-r]:focus")).to_have_count(1)
 
 
+def test_a_cell_names_the_command_that_tells_which_files_it_needs(reader):
+    page = reader.open(TABLE)
+    cells = [page.locator("tbody").nth(number).locator("td[data-r]").nth(1) for number in (0, 1)]
+    asked = []
+
+    for cell in cells:
+        cell.click()
+        asked.append(page.locator("dialog pre").first.inner_text())
+        summary = page.locator("dialog .branch summary").first.inner_text()
+        page.keyboard.press("Escape")
+
+    assert summary == "samples: at most 1 of 1 files"
+    command = "clipaudit why similarity_gap_check --column images --where"
+    # the first row's `search` is hostile, so its test set stands for it
+    assert asked == [f"{command} \"testset_title = 'Val'\"", f"{command} \"search = 'b-pruned'\""]
+
+
 def test_the_samples_that_galleries_show_have_pages_with_their_pictures(reader):
     page = reader.open("samples.html")
 

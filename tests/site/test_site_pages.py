@@ -36,6 +36,10 @@ def test_every_part_has_a_page(site):
     assert {f"{place}.html" for place in PLACES} <= {str(path) for path in html(folder)}
 
 
+def test_brackets_are_explained_only_where_there_are_some(site):
+    assert "Brackets hold" not in site.page("index.html")
+
+
 def test_no_text_of_the_data_becomes_markup(site):
     found = html(site.write())
 

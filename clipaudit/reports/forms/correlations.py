@@ -21,6 +21,7 @@ _LINES: tuple[Any, ...] = (
 _SPREAD = 0.5  # of a bin: over so much of it the test sets' intervals stand beside each other
 _CURVE_POINTS = 101
 _HEIGHT = 2.3  # inches, of the panel
+_HOLLOW: dict[str, Any] = {"linestyle": "none", "markerfacecolor": "white", "markersize": 6}
 
 
 @style()
@@ -28,9 +29,10 @@ def draw_correlations(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the accuracies of a table of `similarity_correlation.sql`, all test sets in a panel.
 
     A point stands near the middle of its bin, test sets beside each other in their order. A curve
-    is the logistic fit over the range of its test set's bins. Options: `x_label`, and `empty`, what
-    is said when there is nothing to show. Test sets differ in marker and line, too, not in colour
-    alone.
+    is the logistic fit over the range of its test set's bins. Points of the paper are hollow, at
+    the similarity that it prints, and shown beside points of ours alone. Options: `x_label`, and
+    `empty`, what is said when there is nothing to show. Test sets differ in marker and line, too,
+    not in colour alone.
     """
     rows = table.to_pylist()
     figure, (axes,) = new_panels(1, height=_HEIGHT)
@@ -39,9 +41,11 @@ def draw_correlations(table: pa.Table, options: Mapping[str, str]) -> Figure:
     for place, bins in enumerate(sets.values()):
         shift = _SPREAD * (place - (len(sets) - 1) / 2) / len(sets)
         handles.append(_draw_set(axes, place, shift, bins))
-    is_empty = all(row["bin_low"] is None for row in rows)
+    is_empty = not any(map(_is_filled, rows))
     if is_empty:
         write_note(axes, options["empty"])
+    elif any(row["published_accuracy"] is not None for row in rows):
+        handles.append(Line2D([], [], label="in the paper", **_HOLLOW, marker="o", color="black"))
     axes.set_ylim(0, 100)
     finish(figure, [axes], (options["x_label"], "top-1 accuracy (%)"), handles, bare=is_empty)
     return figure
@@ -56,7 +60,7 @@ def _draw_set(axes: Axes, place: int, shift: float, bins: Rows) -> Line2D:
     }
     marker = SERIES_MARKERS[place % len(SERIES_MARKERS)]
     line = _LINES[place % len(_LINES)]
-    filled = [row for row in bins if row["bin_low"] is not None]
+    filled = list(filter(_is_filled, bins))
     accuracy, low, high = (
         np.array([100 * row[name] for row in filled])
         for name in ("accuracy", "accuracy_low", "accuracy_high")
@@ -72,12 +76,20 @@ def _draw_set(axes: Axes, place: int, shift: float, bins: Rows) -> Line2D:
         elinewidth=0.7,
         **look | {"linestyle": "none"},
     )
+    papers = [row for row in bins if filled and row["published_accuracy"] is not None]
+    for row in papers:
+        x, y = row["published_similarity"], 100 * row["published_accuracy"]
+        axes.plot([x], [y], marker=marker, **look | _HOLLOW)
     if filled and filled[0]["slope"] is not None:
         x = np.linspace(filled[0]["bin_low"], filled[-1]["bin_high"], _CURVE_POINTS)
         logits = filled[0]["intercept"] + filled[0]["slope"] * x
         chance = 0.5 * (1 + np.tanh(0.5 * logits))  # the logistic function, without overflow
         axes.plot(x, 100 * chance, linestyle=line, **look)
     return Line2D([], [], marker=marker, linestyle=line, label=_label(bins[0]), **look)
+
+
+def _is_filled(row: Row) -> bool:
+    return row["accuracy"] is not None
 
 
 def _label(row: Row) -> str:

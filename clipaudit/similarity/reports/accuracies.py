@@ -19,7 +19,12 @@ from clipaudit.reports.specification import (
     numbered,
     prediction_files,
 )
-from clipaudit.similarity.checks import can_show_evidence, classified, evaluated
+from clipaudit.similarity.checks import (
+    can_show_evidence,
+    classified,
+    evaluated,
+    models_of_small,
+)
 from clipaudit.similarity.prunings import (
     CORE,
     base,
@@ -27,6 +32,7 @@ from clipaudit.similarity.prunings import (
     core_queries,
     large_prunings,
     pruned,
+    untargeted_of_small,
     web,
     with_small,
 )
@@ -101,7 +107,7 @@ def _accuracy_rows(run: Settings, audit: Similarity, *, small_added: bool) -> li
     if audit.recipe is None:
         return numbered(rows + ([] if small_added else _classifier_rows(run, audit)))
     start, title = web(audit), web_title(run, audit)
-    if base(audit) != ALL:
+    if base(audit) != ALL and audit.large_model is None:
         rows.append(_row(run, audit, run.title(audit.large), audit.large))
     if small_added:
         if base(audit) != ALL or False in audit.with_small:
@@ -120,7 +126,11 @@ def _accuracy_rows(run: Settings, audit: Similarity, *, small_added: bool) -> li
 def _core_rows(run: Settings, audit: Similarity, core: CoreSet) -> list[RelationRow]:
     rows = _pretrained_rows(run, audit)
     titles = {audit.large: run.title(audit.large), web(audit): web_title(run, audit)}
-    rows += [_row(run, audit, title, manifest) for manifest, title in titles.items()]
+    rows += [
+        _row(run, audit, title, manifest)
+        for manifest, title in titles.items()
+        if manifest == web(audit) or audit.large_model is None
+    ]
     chosen = [(web(audit), name) for name in core_queries(audit)]
     if core.of_whole and base(audit) != ALL:
         chosen.insert(0, (audit.large, "all"))
@@ -136,7 +146,7 @@ def _core_rows(run: Settings, audit: Similarity, core: CoreSet) -> list[Relation
 def _pretrained_rows(run: Settings, audit: Similarity) -> list[RelationRow]:
     return [
         _row(run, audit, encoder_title(run, name), name, recipe=PRETRAINED)
-        for name in audit.pretrained
+        for name in audit.released
     ]
 
 
@@ -269,7 +279,7 @@ def _order_arms(audit: Similarity, evidence: Evidence) -> list[RelationRow]:
 def robustness(run: Settings, audit: Similarity, settings: Robustness) -> ReportTable:
     """How far the CLIP models of Tables 1 and 4 lie above the line of the small set's models."""
     rows = _clip_rows(run, audit)
-    models = _models_of_small(run, audit) if settings.supervised else []
+    models = _on_line(run, audit, settings)
     return ReportTable(
         sql="similarity_robustness",
         inputs={
@@ -311,13 +321,10 @@ def _clip_rows(run: Settings, audit: Similarity) -> list[RelationRow]:
     return [{**row, "position": position} for position, row in enumerate(found.values())]
 
 
-def _models_of_small(run: Settings, audit: Similarity) -> list[Model]:
-    """Return the supervised models of the small set, whole and pruned, that are in the grid."""
-    if audit.supervised is None:
-        return []
-    recipe = audit.supervised.recipe
-    return [
-        (recipe, manifest)
-        for manifest, corpora in run.manifests().items()
-        if set(corpora) == {audit.small} and in_grid(run, audit, recipe, manifest)
-    ]
+def _on_line(run: Settings, audit: Similarity, settings: Robustness) -> list[Model]:
+    """Return the models that the line goes through, of those in the grid."""
+    chosen = settings.models
+    if chosen is None:
+        chosen = [*audit.classifiers, *untargeted_of_small(audit)]
+    models = models_of_small(run, audit)
+    return [model for model in models if model[1] in chosen and in_grid(run, audit, *model)]

@@ -17,6 +17,7 @@ def similarity_answer(tables: Tables) -> Answer:
     pruned = [row for row in told if _is_own_pruning(row) and row["relative_change"] is not None]
     sentences = [Sentence(_nothing_told_apart(row), "similarity_encoders") for row in blind]
     sentences += [Sentence(_pruning(row, rows), name) for row in pruned]
+    sentences += _beyond_line(tables, pruned)
     sentences += [*_excess(tables, blind), *_nearer(tables, blind), *_near_duplicates(tables)]
     sentences += _gap_check(tables)
     headline = _similarity_headline(pruned, blind) if name in tables else _untrained(tables)
@@ -128,6 +129,41 @@ def _pruning(row: Row, rows: Sequence[Row]) -> str:
     )
 
 
+def _beyond_line(tables: Tables, pruned: Sequence[Row]) -> Iterator[Sentence]:
+    """Yield how far the pruned models lie off the line of models of the small set alone."""
+    rows = tables.get("similarity_robustness", ())
+    reference = next((row["testset_title"] for row in rows if row["is_reference"]), None)
+    shown = [(row["manifest"], row["testset"]) for row in pruned]
+    for row in rows:
+        if (row["manifest"], row["testset"]) in shown and row["effective_robustness"] is not None:
+            yield Sentence(_off_line(row, plain(reference)), "similarity_robustness")
+
+
+def _off_line(row: Row, reference: str) -> str:
+    above = row["effective_robustness"] > 0
+    theirs = (
+        f" In the paper: {percent(row['published_accuracy'])} % instead of "
+        f"{percent(row['published_expected_accuracy'], digits=0)} %."
+        if row["published_accuracy"] is not None
+        else ""
+    )
+    conclusion = (
+        "So similarity does not explain all of its accuracy. An accuracy on the line or below it "
+        "would refute that."
+        if above
+        else "So nothing shows that more than similarity explains its accuracy. An accuracy above "
+        "the line would refute that."
+    )
+    return (
+        f"{plain(row['testset_title'])}: the same model has "
+        f"{percent(row['accuracy'], digits=1)} % where a model of the small set alone with its "
+        f"{percent(row['reference_accuracy'], digits=1)} % on {reference} is expected to have "
+        f"{percent(row['expected_accuracy'], digits=1)} %, by a line through {row['points']} "
+        f"models: {percent(row['effective_robustness'], digits=1, sign=True)} points.{theirs} "
+        f"{conclusion}"
+    )
+
+
 def _excess(tables: Tables, blind: Sequence[Row]) -> Iterator[Sentence]:
     """Yield, over seeds, what pruning costs beyond what a random set of the same size does."""
     for row in tables.get("similarity_evidence", ()):
@@ -157,18 +193,27 @@ def _near_duplicates(tables: Tables) -> Iterator[Sentence]:
 def _nearer(tables: Tables, blind: Sequence[Row]) -> Iterator[Sentence]:
     found = [row for row in tables.get("similarity_table7", ()) if row["share"] is not None]
     rows = [row for row in found if not _is_blind(row, blind)]
-    corpora = dict.fromkeys(row["corpus_title"] for row in rows)
-    for corpus in corpora:
+    spans: dict[str, list[str]] = {}
+    for corpus in dict.fromkeys(row["corpus_title"] for row in rows):
         shares = [row for row in rows if row["corpus_title"] == corpus]
-        low, high = (end(shares, key=lambda row: row["share"]) for end in (min, max))
-        span = f"{percent(low['share'], digits=1)} % ({plain(low['testset_title'])})"
-        if low is not high:
-            most = f"{percent(high['share'], digits=1)} % ({plain(high['testset_title'])})"
-            span = f"between {span} and {most}"
-        text = f"{span} of the test images have their nearest sample in {plain(corpus)}"
+        spans.setdefault(_span(shares), []).append(plain(corpus))
+    if spans:
+        parts = [f"{span} in {' and in '.join(corpora)}" for span, corpora in spans.items()]
         yield Sentence(
-            f"{text[0].upper()}{text[1:]} rather than in the small set.", "similarity_table7"
+            "Test images whose nearest sample is in the large set rather than in the small set: "
+            f"{'; '.join(parts)}.",
+            "similarity_table7",
         )
+
+
+def _span(rows: Sequence[Row]) -> str:
+    """Return the lowest and the highest share of some test sets, with their names."""
+    low, high = (end(rows, key=lambda row: row["share"]) for end in (min, max))
+    least, most = (
+        f"{percent(row['share'], digits=1)} % ({plain(row['testset_title'])})"
+        for row in (low, high)
+    )
+    return least if low is high else f"{least} to {most}"
 
 
 def _gap_check(tables: Tables) -> Iterator[Sentence]:

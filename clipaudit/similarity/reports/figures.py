@@ -4,8 +4,10 @@ One `ReportFigure` a figure of the paper, or a part of one where its panels show
 `similarity_fig3_left` beside `similarity_fig3`, `similarity_fig6_right` beside `similarity_fig6`.
 What a figure would say of models that are not in the grid it leaves out, and says so.
 
-Differences: the paper has Sketch, R and Val in its Figures 3 (left) and 4 and the others in Figure
-6; here these are the first three test sets of the settings and the rest. A bin takes its lower edge
+Figure 3 (left) is of the set that prunings start from, LAION-200M, and of a model trained on it.
+Figures 6, 11 and 12 (right) are of the whole large set, LAION-400M, and of `large_model`, or of a
+model trained on that set. Differences: the paper's Figure 3 (left) is of LAION-200M in its text and
+of LAION-400M in its caption; here it follows the text. A bin takes its lower edge
 and not its upper one, the last one all that is 1 or more. Histograms have bins of 0.01, accuracies
 the paper's of 0.05. The gaps of Figure 14 are those to the small set, as for Table 6.
 """
@@ -26,7 +28,7 @@ from clipaudit.reports.specification import (
 )
 from clipaudit.similarity.checks import evaluated
 from clipaudit.similarity.prunings import web
-from clipaudit.similarity.reports.accuracies import in_grid
+from clipaudit.similarity.reports.accuracies import Model, in_grid
 from clipaudit.similarity.reports.neighbors import (
     around_gap,
     neighbors_in_web,
@@ -42,7 +44,6 @@ from clipaudit.similarity.reports.pruning_figures import (
 from clipaudit.similarity.settings import Pair, Similarity
 from clipaudit.steps import paths
 
-FIRST = 3  # test sets of Figures 3 (left) and 4; the rest are Figure 6's
 ACCURACY_BINS = 20  # per unit of similarity: bins of 0.05, the paper's
 HISTOGRAM_BINS = 100  # finer: nothing but a count is asked of a bin
 
@@ -57,16 +58,18 @@ def similarity_figures(run: Settings) -> dict[str, ReportFigure]:
     audit = run.section(Similarity)
     if audit is None:
         return {}
-    first, rest = audit.test_sets[:FIRST], audit.test_sets[FIRST:]
+    first = audit.shown_first
+    rest = [name for name in audit.test_sets if name not in first]
     trains = audit.recipe is not None
-    found = {"fig3_left": _correlations(run, audit, first)} if trains else {}
+    found = {"fig3_left": _of_web(run, audit, first)} if trains else {}
     if audit.near_far is not None and trains:
         found["fig3"] = curves_of_queries(run, audit, audit.near_far)
     found["fig4"] = _histograms(run, audit, first)
     if rest:
         found["fig6"] = _histograms(run, audit, rest)
-        if trains:
-            found["fig6_right"] = _correlations(run, audit, rest)
+        if trains or audit.large_model is not None:
+            whole = paths.neighbors(audit.encoder, audit.large)
+            found["fig6_right"] = _of_whole(run, audit, rest, whole)
     if audit.near_far is not None and trains:
         found["fig7"] = curves_of_sets(run, audit, audit.near_far, audit.test_sets)
         if audit.control_sets:
@@ -145,18 +148,43 @@ def _two_histograms(
     return ReportFigure(table, "histograms", f"{caption} Bins of {1 / HISTOGRAM_BINS}.", options)
 
 
-def _correlations(
-    run: Settings, audit: Similarity, test_sets: Sequence[str], neighbors: str | None = None
-) -> ReportFigure:
-    """Figures 3 (left) and 6, 11, 12 (right): the accuracy of the unpruned model by similarity."""
+def _of_web(run: Settings, audit: Similarity, test_sets: Sequence[str]) -> ReportFigure:
+    """Figure 3 (left): a model of the set that prunings start from, by similarity to that set."""
     assert audit.recipe is not None, "figures of accuracies are left out without a recipe"
-    model = (audit.recipe, web(audit))
+    model, title = (audit.recipe, web(audit)), web_title(run, audit)
+    who = f"a model trained on {title}"
+    return _correlations(run, audit, test_sets, model, neighbors_in_web(audit), who, title)
+
+
+def _of_whole(
+    run: Settings, audit: Similarity, test_sets: Sequence[str], neighbors: str
+) -> ReportFigure:
+    """Figures 6, 11, 12 (right): a model of the whole large set, by similarity to that set."""
+    title = run.title(audit.large)
+    if audit.large_model is not None:
+        model = (paths.PRETRAINED, audit.large_model)
+        who = f"the released model {encoder_title(run, audit.large_model)}"
+    else:
+        assert audit.recipe is not None, "these figures are left out without a model"
+        model, who = (audit.recipe, audit.large), f"a model trained on {title}"
+    return _correlations(run, audit, test_sets, model, neighbors, who, title)
+
+
+def _correlations(
+    run: Settings,
+    audit: Similarity,
+    test_sets: Sequence[str],
+    model: Model,
+    neighbors: str,
+    who: str,
+    title: str,
+) -> ReportFigure:
+    """Return the accuracy of a model by the similarity of test images to a train set."""
     models = [model] if in_grid(run, audit, *model) else []
-    title = web_title(run, audit)
     table = ReportTable(
         sql="similarity_correlation",
         inputs={
-            "neighbors": [neighbors or neighbors_in_web(audit)],
+            "neighbors": [neighbors],
             "predictions": prediction_files(models, evaluated(run, test_sets)),
         },
         relations={"testsets": corpus_rows(run, "testset", test_sets)},
@@ -165,7 +193,7 @@ def _correlations(
     return ReportFigure(
         table,
         "correlations",
-        f"Zero-shot accuracy of a model trained on {title}, by the similarity of test images to "
+        f"Zero-shot accuracy of {who}, by the similarity of test images to "
         f"their nearest image in {title}: in bins of {1 / ACCURACY_BINS} with exact 95 % "
         "intervals, and as a logistic curve through all single images. \N{GREEK SMALL LETTER RHO} "
         "is Spearman's rank correlation of similarity and right answer over single images.",
@@ -179,18 +207,18 @@ def _correlations(
 def _pair(run: Settings, audit: Similarity, name: str, pair: Pair) -> dict[str, ReportFigure]:
     """Figures 11 and 12: another small set and test set compared with the large set."""
     search = f"pair-{name}"
-    in_web = paths.kept_neighbors(audit.encoder, search, audit.large)
-    test, large, small = run.title(pair.test), web_title(run, audit), run.title(pair.small)
+    in_large = paths.kept_neighbors(audit.encoder, search, audit.large)
+    test, large, small = run.title(pair.test), run.title(audit.large), run.title(pair.small)
     histograms = _two_histograms(
         run,
         [pair.test],
-        [in_web, paths.kept_neighbors(audit.encoder, search, pair.small)],
+        [in_large, paths.kept_neighbors(audit.encoder, search, pair.small)],
         [("large", large), ("small", small)],
         f"Similarity of {test} to the nearest images in {large} and in {small}.",
     )
     found = {f"fig{pair.figure}_{name}": histograms}
-    if audit.recipe is not None:
-        right = _correlations(run, audit, [pair.test], in_web)
+    if audit.recipe is not None or audit.large_model is not None:
+        right = _of_whole(run, audit, [pair.test], in_large)
         found[f"fig{pair.figure}_{name}_right"] = right
     return found
 

@@ -21,7 +21,7 @@ from clipaudit.similarity.reports.neighbors import (
 from clipaudit.similarity.settings import Similarity
 from clipaudit.steps import paths
 
-OVERVIEW_SETS, OVERVIEW_QUERIES = 3, 2  # Figure 1: test sets, and pictures of each
+OVERVIEW_QUERIES = 2  # Figure 1: pictures of each of its test sets
 LADDER = 8  # test pictures of Figure 2
 
 
@@ -39,7 +39,7 @@ def similarity_galleries(run: Settings) -> dict[str, Gallery]:
         return {}
     queries = audit.galleries.queries
     found = {
-        "fig1": _before(run, audit, audit.test_sets[:OVERVIEW_SETS], OVERVIEW_QUERIES),
+        "fig1": _before(run, audit, audit.shown_first, OVERVIEW_QUERIES),
         "fig2": _ladder(run, audit),
         **{f"fig15_{name}": _before(run, audit, [name], queries) for name in audit.test_sets},
     }

@@ -78,6 +78,7 @@ def second_encoder(run: Settings, audit: Similarity, second: str) -> ReportTable
             "encoder": audit.encoder,
             "second_encoder": second,
             "encoders_title": " and ".join(titles),
+            "small_title": run.title(small_of(audit)),
         },
     )
 

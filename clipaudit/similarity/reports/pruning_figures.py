@@ -7,7 +7,7 @@ series of which panel. Models that are not in the grid stay in the list, without
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from clipaudit.config.manifests import Size, size_label
+from clipaudit.config.manifests import size_label
 from clipaudit.config.pictures import has_pictures
 from clipaudit.config.settings import Settings
 from clipaudit.reports.specification import ReportFigure, ReportTable, manifest_files, members, once
@@ -26,7 +26,7 @@ class _Family:
     title: str
     recipe: str
     baseline: str  # the manifest that the prunings start from
-    removed: Sequence[Size]
+    sizes: Sequence[str]  # as their names have them
 
 
 def curves_of_queries(run: Settings, audit: Similarity, near_far: NearFar) -> ReportFigure:
@@ -78,7 +78,8 @@ def curves_beside(
     """Figures 9 and 10: CLIP beside classifiers trained on prunings of the small set."""
     clip = _clip(run, audit, near_far)
     small = run.title(small_of(audit))
-    others = _Family("supervised", supervised.recipe, small_of(audit), supervised.removed)
+    sizes = list(map(size_label, supervised.removed))
+    others = _Family("supervised", supervised.recipe, small_of(audit), sizes)
     points = []
     for panel, query in enumerate(near_far.queries):
         families = [clip, others] if query in classified(run, audit) else [clip]
@@ -102,7 +103,7 @@ def curves_beside(
 
 def _clip(run: Settings, audit: Similarity, near_far: NearFar) -> _Family:
     assert audit.recipe is not None, "figures of accuracies are left out without a recipe"
-    return _Family("CLIP", audit.recipe, web(audit), near_far.removed)
+    return _Family("CLIP", audit.recipe, web(audit), near_far.labels)
 
 
 def _panel(
@@ -128,7 +129,7 @@ def _panel(
     for series, (order, family, query, group_position, group_title) in enumerate(orders):
         group = "" if shared_rand and order == "rand" else group_title
         start = "rand" if order == "rand" else f"{query}-{order}"
-        manifests = [pruned(family.baseline, f"{start}-{size_label(n)}") for n in family.removed]
+        manifests = [pruned(family.baseline, f"{start}-{size}") for size in family.sizes]
         points += [
             {
                 "panel_position": panel,

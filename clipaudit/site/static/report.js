@@ -7,6 +7,7 @@ const home = document.currentScript.getAttribute("src").replace("static/report.j
 const THEMES = ["auto", "light", "dark"];
 const AT_ONCE = 50; // entries of a list that are shown before asking
 const MOST_OPENED = 400; // nodes that one press opens
+const PLAIN = /^[\w .,+()%-]*$/; // texts that mean nothing to a shell in double quotes
 
 root.classList.add("js");
 setTheme(remembered());
@@ -227,13 +228,28 @@ async function why(table, cell) {
     waiting.replaceWith(
       ...(sql ? [make("h3", {}, "The SQL that made it"), ...text] : []),
       make("h3", {}, "What it was made from"),
-      make("p", { class: "muted" }, "Of what the table reads, files about another model, test set or corpus than this row are left out."),
+      make("p", { class: "muted" }, "Files whose labels name another model, test set or corpus than this row are left out. The value may need fewer of the others. This command recomputes it and tells which:"),
+      make("pre", { tabindex: "0" }, whyCommand(id, data, row, columns[0])),
       openAll(body),
       node(graph, action, row),
     );
   } catch (error) {
     waiting.textContent = `The lineage cannot be shown: ${error.message}.`;
   }
+}
+
+/** The command that tells which rows a cell needs; texts that a shell could read are not in it. */
+function whyCommand(id, data, row, column) {
+  const conditions = [];
+  let left = data.rows;
+  data.columns.forEach((name, i) => {
+    const fits = left.filter((each) => each[i] === row[name]);
+    if (fits.length === left.length || typeof row[name] !== "string" || !PLAIN.test(row[name])) return;
+    conditions.push(`${name} = '${row[name]}'`);
+    left = fits;
+  });
+  const chosen = conditions.length ? ` --where "${conditions.join(" and ")}"` : "";
+  return `clipaudit why ${id}${column ? ` --column ${column}` : ""}${chosen}`;
 }
 
 function where(table, cell) {
@@ -311,7 +327,7 @@ function node(graph, key, row) {
   list.append(named("settings", action.settings), named("environment", action.environment));
   for (const [view, files] of Object.entries(action.inputs).filter(([, files]) => files.length)) {
     const used = files.filter((file) => concerns(file.labels, row));
-    const item = make("li", {}, folded(`${view}: ${used.length} of ${files.length} files`, () => inputs(graph, used)));
+    const item = make("li", {}, folded(`${view}: at most ${used.length} of ${files.length} files`, () => inputs(graph, used)));
     item.firstChild.classList.add("branch");
     list.append(item);
   }

@@ -81,6 +81,18 @@ def test_a_set_as_large_as_its_corpus_passes(tables):
     refuse_shortages(settings(tables, sizes=[20]))
 
 
+def test_a_pruning_that_keeps_more_than_there_are_is_refused(tables):
+    similarity = {
+        "encoder": "own",
+        "large": "web",
+        "test_sets": ["half"],
+        "near_far": {"queries": ["half"], "kept": [20, 21]},
+    }
+
+    with pytest.raises(ConfigError, match=r"near_far\.kept: 21 samples are kept, and corpora\.web"):
+        refuse_shortages(settings(tables, similarity=similarity))
+
+
 def test_all_shortages_are_told_at_once(tables):
     recipe = {"architecture": "atom", "batch_size": 64}
 

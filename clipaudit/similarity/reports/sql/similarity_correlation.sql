@@ -1,12 +1,13 @@
 -- How a model's accuracy on test images depends on their similarity to the nearest image of its
 -- train set: Figures 3 (left), 6, 11 and 12 (right) of the similarity paper.
--- One row per (test set, bin that holds an image), in the order of the view `testsets`, bins
--- ascending; a test set without images has one row, without a bin. Rank correlation and fit are
--- over the single images of the test set, the same in all its rows.
+-- One row per (test set, bin that holds an image or a point of the paper's), in the order of the
+-- view `testsets`, bins ascending; a test set without either has one row, without a bin. Rank
+-- correlation and fit are over the single images of the test set, the same in all its rows.
 --
 -- testsets     position, testset, title
 -- neighbors    testset, test_shard, test_row, rank, similarity: in the train set of the model
 -- predictions  testset, shard, row, right_rank: of one model
+-- published    row, testset, measure, value: row is the similarity at which the paper has an accuracy
 -- $bins        bins per unit of similarity, 100 or less: bin i is [i/bins, (i+1)/bins), exactly
 with answers as (
     select
@@ -74,14 +75,32 @@ bins as (
         exact_interval(correct, images) as accuracy_interval,
     from binned
     group by testset, bin
+),
+
+papers as (
+    select
+        testsets.testset,
+        published.row::double as similarity,
+        round(published.value / 100, 6) as accuracy,
+        least(floor(published.row::double * $bins), $bins - 1)::bigint as bin,
+    from published
+    inner join testsets
+        on testsets.title = published.testset
+    where published.measure = 'accuracy_percent'
+),
+
+places as (
+    select testset, bin from bins
+    union
+    select testset, bin from papers
 )
 
 select
     testsets.position,
     testsets.testset,
     testsets.title as testset_title,
-    bins.bin / $bins as bin_low,
-    (bins.bin + 1) / $bins as bin_high,
+    places.bin / $bins as bin_low,
+    (places.bin + 1) / $bins as bin_high,
     coalesce(bins.images, 0) as images,
     coalesce(bins.correct, 0) as correct,
     bins.correct / bins.images as accuracy,
@@ -92,11 +111,17 @@ select
     relations.rank_correlation,
     relations.fit.intercept,
     relations.fit.slope,
+    papers.similarity as published_similarity,
+    papers.accuracy as published_accuracy,
 from testsets
 left join relations
     on relations.testset = testsets.testset
 left join unknown
     on unknown.testset = testsets.testset
+left join places
+    on places.testset = testsets.testset
 left join bins
-    on bins.testset = testsets.testset
-order by testsets.position, bins.bin
+    on bins.testset = testsets.testset and bins.bin = places.bin
+left join papers
+    on papers.testset = testsets.testset and papers.bin = places.bin
+order by testsets.position, places.bin

@@ -5,7 +5,9 @@
 -- testsets   position, testset, title
 -- neighbors  encoder, testset, test_shard, test_row, rank, similarity; of the small corpus alone
 -- $encoder, $second_encoder  encoders, as `neighbors` names them
+-- published  row, testset, measure, value
 -- $encoders_title            the two, as people name them
+-- $small_title               the small corpus, as people name it
 with pairs as (
     select
         first.testset,
@@ -41,7 +43,13 @@ select
     $encoders_title as encoders_title,
     coalesce(correlations.images, 0) as images,
     correlations.correlation,
+    published.value as published_correlation,
 from testsets
 left join correlations
     on correlations.testset = testsets.testset
+left join published
+    on
+        paper_name(published.row) = paper_name($small_title)
+        and published.testset = testsets.title
+        and published.measure = 'spearman'
 order by testsets.position
