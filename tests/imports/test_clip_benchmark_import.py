@@ -1,3 +1,9 @@
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import yaml
@@ -74,6 +80,26 @@ def test_a_set_of_some_classes_is_written_with_the_map_to_all(tmp_path):
     written = yaml.safe_load(path.read_text())["corpora"]["a"]
     assert (written["labels"], written["label_map"]) == ("a", {"to": "val", "classes": [2, 3, 5]})
     assert "classes: [2, 3, 5]" in path.read_text()
+
+
+def test_the_lines_of_the_docs_write_objectnets_map(tmp_path):
+    """Labels go by the folders' names: alarm (two ImageNet classes), then bench."""
+    mappings, made = tmp_path / "data/objectnet-1.0/mappings", tmp_path / "data/objectnet"
+    for folder in (mappings, made):
+        folder.mkdir(parents=True)
+    for name, content in {
+        "folder_to_objectnet_label": {"bench": "Bench", "alarm": "Alarm clock", "pen": "Pen"},
+        "objectnet_to_imagenet_1k": {"Bench": "park bench", "Alarm clock": "digital; analog"},
+        "pytorch_to_imagenet_2012_id": {"409": 0, "530": 1, "703": 2},
+    }.items():
+        (mappings / f"{name}.json").write_text(json.dumps(content))
+    (mappings / "imagenet_to_label_2012_v2").write_text("analog\ndigital\npark bench\n")
+    text = (Path(__file__).parents[2] / "docs/imports.md").read_text()
+    lines = text[text.index("from pathlib import Path") :].partition("\n\n  Images")[0]
+
+    subprocess.run([sys.executable, "-c", re.sub("\n +", "\n", lines)], cwd=tmp_path, check=True)
+
+    assert (made / "imagenet_classes.txt").read_text() == "530; 409\n703"
 
 
 def test_a_retrieval_set_has_captions_and_no_classes(tmp_path):
