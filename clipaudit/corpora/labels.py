@@ -19,17 +19,23 @@ from clipaudit.suggestions import did_you_mean
 
 _log = logging.getLogger(__name__)
 
+_NEXT_STEP = (
+    "name that list as its `labels`, and say by a `label_map` which classes each label stands for."
+)
+
 
 @dataclass(frozen=True)
 class LabelSettings:
     """Which labels a corpus may have: `used` of them, all when None; and its label map.
 
-    The label map is lines, or True where these are in a file.
+    The label map is lines, or True where these are in a file. With `whole`, the samples that are
+    checked are all of a test set, and the settings do not say which labels it uses.
     """
 
     corpus: str
     used: Sequence[int] | None
     label_map: Sequence[int | str] | bool | None
+    whole: bool = False
 
     def check(
         self,
@@ -42,7 +48,8 @@ class LabelSettings:
 
         `classes` is the file of its class names. `mapped` are, with a label map, the class names
         that it leads to, and its file; a map that is none is an InputError, too. Of `drops`, those
-        for the reason UNKNOWN_CLASS count.
+        for the reason UNKNOWN_CLASS count. Of a `whole` test set the labels may not be just the
+        first few of many, each found twice or so: those of another list look like that.
         """
         count = len(read_classes(classes))
         labels = usable_labels(self.corpus, self.used, count)
@@ -55,6 +62,13 @@ class LabelSettings:
             shard, row, detail = (unknown[c][0] for c in ("shard", "row", "detail"))
             raise _unknown(self.corpus, len(unknown), f"{shard}, row {row} ({detail})", labels)
         found = np.unique(require_labels(self.corpus, samples, labels))
+        if self.whole and 1 < len(found) < count and found[-1] < len(found) <= len(samples) / 2:
+            raise InputError(
+                f"{self.corpus}: its labels are 0 to {found[-1]}, and none of its {len(samples)} "
+                f"images has another of the {count} classes. If they number another list, as "
+                f"ObjectNet's 0 to 112 do, {_NEXT_STEP} If they are these classes, list them as "
+                "`classes` of the corpus."
+            )
         if len(found):
             _log.info(
                 f"{self.corpus}: {len(found):,} of {count:,} classes occur, labels {found[0]} to "
@@ -94,8 +108,8 @@ def _unknown(corpus: str, wrong: int, first: str, labels: Int32[np.ndarray, " c"
     return InputError(
         f"{corpus}: {wrong} samples have a label that is none of its {len(labels)} classes, "
         f"{labels[0]} to {labels[-1]}; the first is shard {first}. Correct `labels` or `classes` "
-        "of the corpus. If its labels number another list, as ImageNet-A's 0 to 199 do, name that "
-        "list as its `labels` and say by a `label_map` which classes each label stands for."
+        "of the corpus. If its labels number another list, as ImageNet-A's 0 to 199 do, "
+        f"{_NEXT_STEP}"
     )
 
 

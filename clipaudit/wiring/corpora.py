@@ -188,7 +188,13 @@ class CorpusFiles:
         if corpus.labels is None:
             return None
         lines = corpus.label_map.lines if corpus.label_map else None
-        return {"corpus": wildcards.corpus, "used": corpus.classes, "label_map": lines}
+        whole = corpus.captions == "none" and not corpus.is_split and corpus.classes is None
+        return {
+            "corpus": wildcards.corpus,
+            "used": corpus.classes,
+            "label_map": lines,
+            "whole": whole and len(self.run.parts(wildcards.corpus)) == 1,
+        }
 
     def captioning(self, wildcards: Wildcards) -> dict[str, object]:
         """Return how the captions and labels of a job's corpus are read."""

@@ -50,13 +50,13 @@ def test_a_map_in_a_file_that_is_not_there_is_one_message(tmp_path):
 # --- labels against classes -----------------------------------------------------------------------
 
 
-def check(folder, labels, *, used=None, label_map=None, drops=None):
+def check(folder, labels, *, used=None, label_map=None, drops=None, whole=False):
     """Check a corpus of three classes; its map leads to five."""
     (folder / "own.txt").write_text("a\nb\nc\n")
     (folder / "learned.txt").write_text("\n".join(LEARNED))
     rows = pa.table({"shard": [0] * len(labels), "row": range(len(labels)),
                      "label": pa.array(labels, pa.int32())})  # fmt: skip
-    settings = LabelSettings("own", used, label_map)
+    settings = LabelSettings("own", used, label_map, whole)
     settings.check(rows, folder / "own.txt", [folder / "learned.txt"], drops)
 
 
@@ -92,3 +92,22 @@ def test_names_that_two_classes_share_are_told_by_their_order():
     assert map_by_names(["apple", "crane"], LEARNED) == [2, 4]
     assert map_by_names(["crane"], LEARNED) is None
     assert map_by_names(["apple", "chair"], LEARNED) is None
+
+
+def test_labels_that_are_just_the_first_few_classes_number_another_list(tmp_path):
+    """ObjectNet's 0 to 112, taken for ImageNet's first classes."""
+    with pytest.raises(InputError, match=r"own: its labels are 0 to 1, .* 4 images .* 3 classes"):
+        check(tmp_path, [0, 1, 1, 0], whole=True)
+
+
+@pytest.mark.parametrize(
+    ("labels", "settings"),
+    [
+        ([0, 1, 1, 0], {"whole": False}),  # a part of a test set, sorted by class
+        ([0, 1, 2, 0, 1, 2], {"whole": True}),
+        ([0, 2, 2, 0], {"whole": True}),
+        ([0, 1, 1], {"whole": True}),  # too few images to tell
+    ],
+)
+def test_other_labels_are_taken_as_they_are(tmp_path, labels, settings):
+    check(tmp_path, labels, **settings)

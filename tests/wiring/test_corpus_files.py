@@ -96,5 +96,6 @@ def test_the_index_of_a_mapped_test_set_reads_its_map(corpora):
 
     assert files.classes(sketch) == ["mine/names.txt"]
     assert files.mapped_classes(sketch) == ["data/micro/classes.txt", "mine/map.txt"]
-    assert files.labels(sketch) == {"corpus": "sketch", "used": None, "label_map": True}
+    stated = {"corpus": "sketch", "used": None, "label_map": True, "whole": True}
+    assert files.labels(sketch) == stated
     assert files.labels(job(corpus="large", part="00000")) is None
