@@ -13,6 +13,7 @@ rule index:
     input:
         tars=CORPORA.indexed_tars,
         classes=CORPORA.classes,
+        mapped=CORPORA.mapped_classes,
     output:
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
         drops=f"{RESULTS}/drops/index/{{corpus}}/{{part}}.json",
@@ -21,6 +22,7 @@ rule index:
         "logs/index/{corpus}/{part}.log",
     wildcard_constraints:
         corpus=one_of(CORPORA.indexed),
+    priority: 1  # a label that is none stops a run before it trains
     conda:
         ENVIRONMENT
     params:
@@ -28,6 +30,7 @@ rule index:
         shards=CORPORA.shard_numbers,
         urls=CORPORA.indexed_urls,
         captioning=CORPORA.captioning,
+        labels=CORPORA.labels,
     script:
         "../workflow_scripts/index.py"
 
@@ -37,6 +40,7 @@ rule list_samples:
     input:
         files=CORPORA.listed_files,
         classes=CORPORA.classes,
+        mapped=CORPORA.mapped_classes,
     output:
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
         drops=f"{RESULTS}/drops/index/{{corpus}}/{{part}}.json",
@@ -45,6 +49,7 @@ rule list_samples:
         "logs/list_samples/{corpus}/{part}.log",
     wildcard_constraints:
         corpus=one_of(CORPORA.listed),
+    priority: 1  # a label that is none stops a run before it trains
     conda:
         ENVIRONMENT
     params:
@@ -52,6 +57,7 @@ rule list_samples:
         shards=CORPORA.shard_numbers,
         columns=CORPORA.listed_columns,
         captioning=CORPORA.captioning,
+        labels=CORPORA.labels,
     script:
         "../workflow_scripts/list_samples.py"
 
@@ -60,12 +66,15 @@ rule split:
     """The samples of a split: those of another corpus that its predicate chooses."""
     input:
         samples=CORPORA.of_source("samples"),
+        classes=CORPORA.classes,
+        mapped=CORPORA.mapped_classes,
     output:
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
     log:
         "logs/split/{corpus}/{part}.log",
     wildcard_constraints:
         corpus=one_of(CORPORA.splits),
+    priority: 1  # a label that is none stops a run before it trains
     conda:
         ENVIRONMENT
     params:
@@ -73,6 +82,7 @@ rule split:
         name="{corpus}",
         where=setting_of(RUN.corpora, "corpus", "where"),
         label=setting_of(RUN.corpora, "corpus", "label"),
+        labels=CORPORA.labels,
     script:
         "../workflow_scripts/split.py"
 

@@ -60,9 +60,10 @@ if SIMILARITY.pair_test_sets:
 if SIMILARITY.classified:
 
     rule classify:
-        """What a classifier predicts for every image of every test set that has its classes."""
+        """What a classifier predicts for every image of every test set of its classes."""
         input:
             **MODELS.test_set_inputs(SIMILARITY.classified),
+            **SIMILARITY.classes_of_classifiers(),
             weights=SIMILARITY.classifier_weights,
         output:
             **SIMILARITY.predictions(SIMILARITY.classified),
@@ -81,6 +82,7 @@ if SIMILARITY.classified:
             batch_size=SIMILARITY.classified_batch_size,
             tasks=MODELS.zero_shot_tasks(SIMILARITY.classified),
             class_files=MODELS.label_sets(SIMILARITY.classified),
+            label_maps=SIMILARITY.label_maps(),
         script:
             "../workflow_scripts/classify.py"
 

@@ -1,10 +1,12 @@
-"""What a classifier predicts for every image of every test set that has its classes."""
+"""What a classifier predicts for every image of every test set of its classes."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
     """Predict the classes, one model load for all test sets."""
+    from clipaudit.corpora.classes import read_classes
+    from clipaudit.corpora.labels import read_label_maps
     from clipaudit.evaluation.evaluation import PREDICTIONS, evaluate_classifier, read_tasks
     from clipaudit.models.classifiers import ClassifierSettings
     from clipaudit.models.clip import use_device
@@ -17,10 +19,17 @@ def compute(step: Step) -> None:
         step.files("tars"),
         lambda name: step.table("samples", corpus=name),
     )
+    learned = read_classes(step.file("learned"))
+    maps = read_label_maps(
+        step.settings["label_maps"],
+        step.files("label_maps"),
+        labels={task.name: len(task.classes) for task in tasks},
+        learned=learned,
+    )
     asked = step.settings_as(ClassifierSettings, "model")
-    classifier = asked.load(step.files("weights"), classes=len(tasks[0].classes))
+    classifier = asked.load(step.files("weights"), classes=len(learned))
     running = Running(step.settings["batch_size"], step.decoders, device)
-    for name, predictions in evaluate_classifier(classifier, tasks, running):
+    for name, predictions in evaluate_classifier(classifier, tasks, running, maps):
         step.write_table(name, predictions, PREDICTIONS, testset=name)
 
 

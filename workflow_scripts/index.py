@@ -7,6 +7,7 @@ def compute(step: Step) -> None:
     """Index the shards."""
     from clipaudit.corpora.classes import CaptionSettings
     from clipaudit.corpora.drops import DROPS
+    from clipaudit.corpora.labels import LabelSettings
     from clipaudit.corpora.manifests import rows_in_tars
     from clipaudit.corpora.samples import SAMPLES, index_shards
     from clipaudit.corpora.shardlist import SHARDS, list_shards
@@ -18,6 +19,9 @@ def compute(step: Step) -> None:
         needs_caption=asked.needs_caption,
         needs_label=asked.needs_label,
     )
+    if step.settings["labels"]:
+        labels = step.settings_as(LabelSettings, "labels")
+        labels.check(samples, step.file("classes"), step.files("mapped"), drops)
     rows = rows_in_tars(samples, drops)
     step.write_table("samples", samples, SAMPLES)
     step.write_table("drops", drops, DROPS)

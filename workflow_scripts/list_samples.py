@@ -7,6 +7,7 @@ def compute(step: Step) -> None:
     """List the rows of the files."""
     from clipaudit.corpora.classes import CaptionSettings
     from clipaudit.corpora.drops import DROPS, Drops
+    from clipaudit.corpora.labels import LabelSettings
     from clipaudit.corpora.listing import LISTED, list_samples, rows_in_file
     from clipaudit.corpora.shardlist import SHARDS, list_shards
 
@@ -22,6 +23,10 @@ def compute(step: Step) -> None:
         drops=drops,
     )
     step.write_tables("samples", samples, LISTED)
+    if step.settings["labels"]:
+        labels = step.settings_as(LabelSettings, "labels")
+        listed = LISTED.empty_table()  # `classes` is for test sets, which have pictures
+        labels.check(listed, step.file("classes"), step.files("mapped"), drops.table())
     step.write_table("drops", drops.table(), DROPS)
     rows = {number: rows_in_file(path) for number, path in files}
     step.write_table("shards", list_shards(numbers, step.digests("files"), rows), SHARDS)

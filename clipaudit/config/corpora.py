@@ -31,6 +31,22 @@ class LabelSet(Section):
         return self
 
 
+class LabelMap(Section):
+    """What each label of a test set stands for in the label set that classifiers learned."""
+
+    to: Name = Field(description="a name under `label_sets`: that of the classifiers' classes")
+    classes: str | list[int | str] = Field(
+        description="a list, or a text file with one line a label, in the order of the labels: "
+        "numbers or names of the classes that it stands for, separated by `;`; a number where two "
+        "classes share a name"
+    )
+
+    @property
+    def lines(self) -> list[int | str] | bool:
+        """The list; True where a file has it."""
+        return True if isinstance(self.classes, str) else self.classes
+
+
 class Blurred(Section):
     """Which corpus's faces a corpus lacks, and how they are found."""
 
@@ -145,6 +161,11 @@ class Corpus(Section):
     classes: list[int] | None = Field(
         None, description="the labels that this test set uses; all when absent (ImageNet-A: 200)"
     )
+    label_map: LabelMap | None = Field(
+        None,
+        description="a test set with a label set of its own: which classes of another one its "
+        "labels stand for, so that classifiers can be tested on it (ObjectNet, ImageNet-A, -R)",
+    )
     title: str | None = Field(
         None, description="what tables call it; a published value is shown beside an equal title"
     )
@@ -204,4 +225,9 @@ class Corpus(Section):
             raise ValueError("`labels` needs `metadata.label`")
         if self.captions == "class" and self.labels is None:
             raise ValueError("`captions: class` needs `labels`")
+        if self.label_map is not None and self.labels in (None, self.label_map.to):
+            raise ValueError(
+                f"`label_map` leads to {self.label_map.to}, so `labels` must name another label "
+                "set: that of the test set's own names, by which models are prompted"
+            )
         return self

@@ -133,6 +133,8 @@ def _files_brought(run: Settings) -> Iterator[tuple[str, str]]:
     for name, corpus in run.corpora.items():
         if corpus.blurred is not None:
             named[f"corpora.{name}.blurred.detector"] = corpus.blurred.detector
+        if corpus.label_map is not None and isinstance(corpus.label_map.classes, str):
+            named[f"corpora.{name}.label_map.classes"] = corpus.label_map.classes
     for audit, section in run.audits():
         named |= audit.files(section)
     made = tuple(f"data/{world}/" for world in run.worlds)

@@ -73,6 +73,9 @@ class Settings(Section):
         differ_beyond_case([*self.encoders, *self.classifiers], "encoders and classifiers")
         for name, corpus in self.corpora.items():
             known(corpus.labels, self.label_sets, f"corpora.{name}.labels", "label_sets")
+            if corpus.label_map is not None:
+                where = f"corpora.{name}.label_map.to"
+                known(corpus.label_map.to, self.label_sets, where, "label_sets")
             known(corpus.world, self.worlds, f"corpora.{name}.world", "worlds")
             self._check_split(name, corpus)
             check_shards(self, name, corpus)

@@ -12,7 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from clipaudit.corpora.reasons import BAD_CAPTION, BAD_JSON, BAD_LABEL, Unusable
+from clipaudit.corpora.reasons import (
+    BAD_CAPTION,
+    BAD_JSON,
+    BAD_LABEL,
+    UNKNOWN_CLASS,
+    Unusable,
+)
 from clipaudit.errors import ConfigError
 
 Source = Literal["text", "texts", "class", "none"]
@@ -103,7 +109,8 @@ class Captioning:
         limit = len(self.classes) if self.classes else _MAX_LABEL + 1
         label = _integer(stated)
         if not 0 <= label < limit:
-            raise Unusable(BAD_LABEL, f"{label} is outside 0 to {limit - 1}")
+            reason = UNKNOWN_CLASS if self.classes and label > 0 else BAD_LABEL
+            raise Unusable(reason, f"{label} is outside 0 to {limit - 1}")
         return label
 
 

@@ -29,7 +29,8 @@ ABSURD_SIZE = "absurd image size"
 NO_CAPTION = "no caption"
 BAD_CAPTION = "bad caption"  # not UTF-8, or not a text
 NO_LABEL = "no label"
-BAD_LABEL = "bad label"  # not an integer, or not the number of a class
+BAD_LABEL = "bad label"  # not an integer, or below 0
+UNKNOWN_CLASS = "unknown class"  # a label beyond the classes of the label set
 BAD_JSON = "bad json"  # not UTF-8, not JSON, or not an object
 TEXT_TOO_LONG = "text too long"
 

@@ -18,6 +18,7 @@ from clipaudit.corpora.reasons import (
     NO_IMAGE,
     NO_LABEL,
     TEXT_TOO_LONG,
+    UNKNOWN_CLASS,
     Unusable,
 )
 from clipaudit.corpora.shards import IMAGE_EXTENSIONS, RawSample, first_image, raw_samples
@@ -149,7 +150,7 @@ def _label(members: Mapping[str, bytes], captioning: Captioning, needed: bool) -
     try:
         label = captioning.label(members)
     except Unusable as unusable:
-        if needed or unusable.reason != BAD_LABEL:
+        if needed or unusable.reason not in (BAD_LABEL, UNKNOWN_CLASS):
             raise
         return None  # `label` in the JSON of a text corpus may mean anything
     if label is None and needed:

@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Float32, Int32, Int64
 
 from clipaudit.corpora.classes import read_classes
+from clipaudit.corpora.labels import require_labels, usable_labels
 from clipaudit.embeddings.embedding import image_features
 from clipaudit.errors import InputError, StepError
 from clipaudit.models.clip import Clip
@@ -34,7 +35,8 @@ PREDICTIONS = pa.schema(
         pa.field("label", pa.int32(), nullable=False),  # the right one
         # the classes of highest similarity, highest first; fewer than TOP when there are fewer
         pa.field("top", pa.list_(pa.field("item", pa.int32(), nullable=False)), nullable=False),
-        # of the right class: its cosine; of a classifier, which has no embedding of it, its logit
+        # of the right class: its cosine; of a classifier, which has no embedding of it, its logit,
+        # the highest where the label stands for several of its classes
         pa.field("right_similarity", pa.float32(), nullable=False),
         pa.field("right_rank", pa.int32(), nullable=False),  # 0: the right class is the first
     ]
@@ -115,15 +117,22 @@ def evaluate(
 
 
 def evaluate_classifier(
-    classifier: ImageClassifier, tasks: Sequence[ZeroShotTask], running: Running
+    classifier: ImageClassifier,
+    tasks: Sequence[ZeroShotTask],
+    running: Running,
+    label_maps: Mapping[str, Sequence[Sequence[int]]] | None = None,
 ) -> Iterator[tuple[str, pa.Table]]:
-    """Yield what `evaluate` does, by a classifier whose outputs are the classes of every task.
+    """Yield what `evaluate` does, by a classifier.
 
-    Where a task has `labels`, only their outputs are compared. Besides the errors of `evaluate`,
-    InputError for a task with another number of classes.
+    Its outputs are the classes of a task, or `label_maps` has for the task the outputs that each
+    label stands for: the logit of a label is the highest of these, so the label that is predicted
+    is that of the highest output of all of them. Where a task has `labels`, only their outputs are
+    compared. Besides the errors of `evaluate`, InputError for a task without a label map that has
+    another number of classes.
     """
+    maps = label_maps or {}
     for task in tasks:
-        if len(task.classes) != classifier.classes:
+        if task.name not in maps and len(task.classes) != classifier.classes:
             raise InputError(
                 f"{task.name}: its label set has {len(task.classes)} classes, the classifier has "
                 f"{classifier.classes} outputs. Test it on the classes that it has learned."
@@ -132,13 +141,17 @@ def evaluate_classifier(
     model, preparation = classifier.model.to(device).eval(), classifier.preparation
 
     def scoring(task: ZeroShotTask, labels: Int32[np.ndarray, " c"]) -> Score:
+        outputs_of = [maps[task.name][label] if task.name in maps else [label] for label in labels]
+        flat = [output for outputs in outputs_of for output in outputs]
+        starts = np.cumsum([0, *map(len, outputs_of[:-1])])
+
         def score(batch: PictureBatch) -> Float32[np.ndarray, "n c"]:
             with torch.inference_mode():
                 outputs = model(preparation.tensor(batch.pixels, device))[: len(batch.rows)]
-            logits = outputs.float().cpu().numpy()[:, labels]
+            logits = outputs.float().cpu().numpy()[:, flat]
             if not np.isfinite(logits).all():
                 raise _diverged(task.name, "logits that are")
-            return np.asarray(logits)
+            return np.asarray(np.maximum.reduceat(logits, starts, axis=1))
 
         return score
 
@@ -171,8 +184,8 @@ def _predict(
     preparation: Preparation,
     running: Running,
 ) -> pa.Table:
-    labels = _task_labels(task)
-    right = _right_labels(task, labels)
+    labels = usable_labels(task.name, task.labels, len(task.classes))
+    right = require_labels(task.name, task.samples, labels)
     score = scoring(task, labels)
     tables = [PREDICTIONS.empty_table()]
     what = f"evaluating on {task.name}"
@@ -180,32 +193,6 @@ def _predict(
     for own, batch in all_usable(batches, task.name):
         tables.append(_prediction_rows(batch, score(batch), labels, right[own]))
     return pa.concat_tables(tables)
-
-
-def _task_labels(task: ZeroShotTask) -> Int32[np.ndarray, " c"]:
-    """Return the labels that can be predicted, ascending."""
-    labels = sorted(set(range(len(task.classes)) if task.labels is None else task.labels))
-    if not labels or labels[0] < 0 or labels[-1] >= len(task.classes):
-        raise InputError(
-            f"{task.name}: its labels go from {labels[:1]} to {labels[-1:]}, its label set has "
-            f"{len(task.classes)} classes, numbered from 0"
-        )
-    return np.array(labels, np.int32)
-
-
-def _right_labels(task: ZeroShotTask, labels: Int32[np.ndarray, " c"]) -> Int32[np.ndarray, " n"]:
-    """Return each sample's label; all must be among `labels`."""
-    right: Int32[np.ndarray, " n"]
-    right = task.samples["label"].fill_null(-1).to_numpy().astype(np.int32)
-    strange = np.flatnonzero(~np.isin(right, labels))
-    if len(strange):
-        shard, row, label = (task.samples[c][strange[0]].as_py() for c in ("shard", "row", "label"))
-        raise InputError(
-            f"{task.name}: {len(strange)} images have a label outside of the {len(labels)} of this "
-            f"test set, the first is shard {shard}, row {row} with label {label}. Correct the "
-            "labels in the shard, or `classes` of the test set."
-        )
-    return right
 
 
 def all_usable(batches: Iterable[PictureBatch], name: str) -> Iterator[tuple[slice, PictureBatch]]:

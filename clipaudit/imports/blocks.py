@@ -48,6 +48,18 @@ class Imported:
                 raise ConfigError(f"{where}: {message}. Give another name or value.") from error
 
 
+class _Dumper(yaml.SafeDumper):
+    """Writes lists of numbers within lines, since a label map has hundreds of them."""
+
+
+def _list_node(dumper: _Dumper, items: list[object]) -> yaml.SequenceNode:
+    within = all(isinstance(each, int) for each in items) or None
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=within)
+
+
+_Dumper.add_representer(list, _list_node)
+
+
 def block_text(content: Json, *, indent: int = 0) -> str:
     """Return settings by name as YAML, each line indented by so many spaces.
 
@@ -56,7 +68,9 @@ def block_text(content: Json, *, indent: int = 0) -> str:
       web:
         shards: '{0..1}.tar'
     """
-    text: str = yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True, width=100)
+    text: str = yaml.dump(
+        dict(content), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
+    )
     return "".join(" " * indent + line for line in text.splitlines(keepends=True))
 
 

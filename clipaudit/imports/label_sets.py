@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from clipaudit.config.corpora import LabelSet
 from clipaudit.corpora.classes import read_classes
+from clipaudit.corpora.labels import map_by_names
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.imports.blocks import Blocks
 from clipaudit.plaindata import Json
@@ -19,9 +20,10 @@ _Content = tuple[list[str], list[str]]  # class names in their order, prompts
 def share_label_sets(blocks: Blocks, settings: Json, *, force: bool) -> tuple[Blocks, list[str]]:
     """Return the blocks without label sets whose content the settings have, and lines that say so.
 
-    A corpus of such a label set gets the name of the one that is there. Raise ConfigError where the
-    name is that of a label set with other content, unless `force` replaces it for the corpus of the
-    import, which no other corpus shares it with.
+    A corpus of such a label set gets the name of the one that is there. Where the classes are some
+    of another label set's, as ImageNet-A's are, it gets the label map to that. Raise ConfigError
+    where the name is that of a label set with other content, unless `force` replaces it for the
+    corpus of the import, which no other corpus shares it with.
     """
     there: Mapping[str, Any] = settings.get("label_sets") or {}
     notes, found = [], {section: dict(named) for section, named in blocks.items()}
@@ -38,7 +40,25 @@ def share_label_sets(blocks: Blocks, settings: Json, *, force: bool) -> tuple[Bl
             users = _users(settings, name) - found["corpora"].keys()
             if name in there and (users or not force):
                 raise ConfigError(_conflict(name, there[name], (classes, prompts), block, users))
+        if (to := _label_map(classes, there)) is not None:
+            for corpus, own in found["corpora"].items():
+                found["corpora"][corpus] = {**own, "label_map": to}
+            notes.append(
+                f"the {len(classes):,} classes are among those of label_sets.{to['to']}: "
+                "label_map says which"
+            )
     return {section: named for section, named in found.items() if named}, notes
+
+
+def _label_map(classes: list[str], there: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the label map to the first larger label set that has all of the classes, in order."""
+    for name, block in there.items():
+        known = _known(block)
+        if not isinstance(known, str) and len(known[0]) > len(classes):
+            places = map_by_names(classes, known[0])
+            if places is not None:
+                return {"to": name, "classes": places}
+    return None
 
 
 def _content(block: Json) -> _Content:

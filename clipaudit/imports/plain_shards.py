@@ -11,7 +11,7 @@ from typing import Any
 from clipaudit.corpora.captions import Captioning, json_object
 from clipaudit.corpora.classes import read_classes
 from clipaudit.corpora.parts import expand_shards
-from clipaudit.corpora.reasons import BAD_LABEL, NO_LABEL, Unusable
+from clipaudit.corpora.reasons import BAD_LABEL, NO_LABEL, UNKNOWN_CLASS, Unusable
 from clipaudit.corpora.shards import IMAGE_EXTENSIONS, TABLE, RawSample, first_image, raw_samples
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
@@ -158,7 +158,7 @@ def _look(tar: Path, seen: _Seen, reader: Captioning) -> None:
             seen.has["fault"] += 1
             sentence = f"{tar}: row {raw.row}, {raw.key}: {unusable}"
             seen.fault = seen.fault or sentence
-            if unusable.reason in (BAD_LABEL, NO_LABEL):
+            if unusable.reason in (BAD_LABEL, NO_LABEL, UNKNOWN_CLASS):
                 seen.bad_label = seen.bad_label or sentence
     seen.samples += rows
 

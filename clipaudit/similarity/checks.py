@@ -118,11 +118,16 @@ def evaluated(run: "Settings", test_sets: Sequence[str]) -> list[str]:
 
 
 def classified(run: "Settings", audit: Similarity) -> list[str]:
-    """Return the test sets with the classes of the small set: those that classifiers know."""
+    """Return the test sets whose labels are classes of the small set, or are mapped to these."""
     if audit.small is None:
         return []
-    labels = run.corpora[audit.small].labels
-    return [name for name in evaluated(run, audit.test_sets) if run.corpora[name].labels == labels]
+    learned = run.corpora[audit.small].labels
+    tests = {name: run.corpora[name] for name in evaluated(run, audit.test_sets)}
+    return [
+        name
+        for name, test in tests.items()
+        if learned in (test.labels, test.label_map and test.label_map.to)
+    ]
 
 
 def can_show_evidence(run: "Settings", audit: Similarity) -> bool:
@@ -146,6 +151,13 @@ def left_out(run: "Settings", audit: Similarity) -> list[str]:
     if bare and (audit.recipe or audit.released):
         titles = ", ".join(run.title(name) for name in dict.fromkeys(bare))
         found.append(f"{titles}: no labels, so no model is evaluated there.")
+    other = set(evaluated(run, audit.test_sets)) - set(classified(run, audit))
+    if other and audit.small is not None and (audit.classifiers or audit.supervised):
+        titles = ", ".join(run.title(name) for name in audit.test_sets if name in other)
+        found.append(
+            f"{titles}: classifiers learned the labels of {run.title(audit.small)}, and no "
+            "label_map leads to these, so none is tested there."
+        )
     if audit.recipe is None:
         found.append("No recipe is named (similarity.recipe), so no model is trained.")
     if audit.small is None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from clipaudit.config.corpora import LabelMap
 from clipaudit.config.training import Encoder
 from clipaudit.similarity.checks import classified, evaluated
 from clipaudit.similarity.prunings import Cut, kept_searches, prunings
@@ -139,6 +140,31 @@ class SimilarityFiles:
         return {
             name: self.corpora.result(paths.predictions("{recipe}", "{manifest}", name))
             for name in test_sets
+        }
+
+    def label_maps(self) -> dict[str, list[int | str] | bool]:
+        """Return the label maps that classifiers are tested by; True for one in a file."""
+        return {name: each.lines for name, each in self._label_maps().items()}
+
+    def classes_of_classifiers(self) -> dict[str, Paths]:
+        """Return the names of the classes that classifiers learned, and files of label maps."""
+        assert self.audit.small is not None, "classifiers learn from the small set"
+        labels = self.run.corpora[self.audit.small].labels
+        assert labels is not None, "the settings' checks ask for labels"
+        maps = [each.classes for each in self._label_maps().values()]
+        return {
+            "learned": self.corpora.brought(self.run.label_sets[labels].classes),
+            "label_maps": self.corpora.brought(*(each for each in maps if isinstance(each, str))),
+        }
+
+    def _label_maps(self) -> dict[str, LabelMap]:
+        assert self.audit.small is not None, "classifiers learn from the small set"
+        learned = self.run.corpora[self.audit.small].labels
+        tests = {name: self.run.corpora[name] for name in self.classified}
+        return {
+            name: test.label_map
+            for name, test in tests.items()
+            if test.label_map is not None and test.labels != learned
         }
 
     def classifier_weights(self, wildcards: Wildcards) -> Paths:

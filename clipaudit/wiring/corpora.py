@@ -174,6 +174,28 @@ class CorpusFiles:
         labels = self.run.corpora[corpus].labels
         return self.brought(self.run.label_sets[labels].classes) if labels else []
 
+    def mapped_classes(self, wildcards: Wildcards) -> Paths:
+        """Return the class names that a corpus's label map leads to, and its file if it has one."""
+        to = self.run.corpora[wildcards.corpus].label_map
+        if to is None:
+            return []
+        lines = to.classes if isinstance(to.classes, str) else None
+        return self.brought(self.run.label_sets[to.to].classes, lines)
+
+    def labels(self, wildcards: Wildcards) -> dict[str, object] | None:
+        """Return which labels a job's corpus may have, and its label map; None without labels."""
+        corpus = self.run.corpora[wildcards.corpus]
+        if corpus.labels is None:
+            return None
+        lines = corpus.label_map.lines if corpus.label_map else None
+        whole = corpus.captions == "none" and not corpus.is_split and corpus.classes is None
+        return {
+            "corpus": wildcards.corpus,
+            "used": corpus.classes,
+            "label_map": lines,
+            "whole": whole and len(self.run.parts(wildcards.corpus)) == 1,
+        }
+
     def captioning(self, wildcards: Wildcards) -> dict[str, object]:
         """Return how the captions and labels of a job's corpus are read."""
         return self._captioning_of(wildcards.corpus)

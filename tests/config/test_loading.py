@@ -78,6 +78,10 @@ def put(settings, value, *place):
         (["corpora", "large", "shards"], "else/{0..3}.tar", "is not data/glyph/large/<number>.tar"),
         (["corpora", "val", "labels"], None, "corpora.val.labels: a test set needs labels"),
         (["corpora", "small", "labels"], "x", "corpora.small.labels: 'x' is not among label_sets"),
+        (["corpora", "a", "label_map"], {"to": "x", "classes": [0]},
+         "corpora.a.label_map.to: 'x' is not among label_sets"),
+        (["corpora", "a", "label_map"], {"to": "symbols", "classes": [0]},
+         "`label_map` leads to symbols, so `labels` must name another label set"),
         (["recipes", "base", "epochs"], 0, "should be greater than or equal to 1 (given: 0)"),
         (["recipes", "base", "architecture"], "x", "'x' is not among architectures (tiny)"),
         (["encoders", "own"], {"model": "base/x"}, "own.model: 'x' is not among the manifests"),
@@ -127,3 +131,13 @@ def test_files_that_do_not_exist_are_listed_before_anything_runs(tmp_path, setti
 
 def test_what_a_world_makes_need_not_exist(tmp_path, settings):
     check_files(parse_settings(settings), root=tmp_path)
+
+
+def test_a_label_map_that_is_not_there_is_a_missing_file(settings, tmp_path):
+    settings["label_sets"]["own"] = {"classes": "own.txt"}
+    settings["corpora"]["a"] |= {"labels": "own"}
+    settings["corpora"]["a"]["label_map"] = {"to": "symbols", "classes": "map.txt"}
+    (tmp_path / "own.txt").touch()
+
+    with pytest.raises(ConfigError, match=r"corpora\.a\.label_map\.classes.*map\.txt"):
+        check_files(parse_settings(settings), root=tmp_path)

@@ -123,7 +123,7 @@ def test_rows_that_are_no_samples_say_why(folder):
         (2, "a", "duplicate key", "first in row 0"),
         (3, "b", "no caption", ""),
         (4, "c", "no label", ""),
-        (5, "d", "bad label", "9 is outside 0 to 1"),
+        (5, "d", "unknown class", "9 is outside 0 to 1"),
     ]
 
 

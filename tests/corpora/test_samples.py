@@ -121,7 +121,7 @@ def test_labelled_samples_get_label_and_caption(shard):
 
     assert samples["label"].to_pylist() == [0, 1]
     assert samples["caption"].to_pylist() == ["a photo of a cat", "a photo of a dog"]
-    assert drops["reason"].to_pylist() == ["bad label", "bad label", "no label"]
+    assert drops["reason"].to_pylist() == ["bad label", "unknown class", "no label"]
 
 
 def test_what_is_not_needed_may_lack(shard):

@@ -1,12 +1,16 @@
 import dataclasses
+import io
 
 import numpy as np
 import open_clip
 import pyarrow as pa
 import pytest
 import torch
+from open_clip.transform import image_transform_v2
+from PIL import Image
 from tinyclip import index, text_shards
 
+from clipaudit.corpora.shards import raw_samples
 from clipaudit.errors import InputError, StepError
 from clipaudit.evaluation.evaluation import (
     PREDICTIONS,
@@ -101,7 +105,7 @@ def test_label_outside_of_the_set_is_refused(clip, task):
 
     with pytest.raises(
         InputError,
-        match=r"val: 2 images have a label outside of the 2 .*shard 0, row 2 with label 2",
+        match=r"val: 2 samples .* none of its 2 classes, .* shard 0, row 2 \(label 2\)",
     ):
         predicted(clip, part)
 
@@ -110,7 +114,7 @@ def test_missing_label_is_refused(clip, task):
     column = task.samples.schema.get_field_index("label")
     bare = task.samples.set_column(column, "label", pa.nulls(9, pa.int32()))
 
-    with pytest.raises(InputError, match=r"9 images have a label outside .*label None"):
+    with pytest.raises(InputError, match=r"9 samples .* shard 0, row 0 \(no label\)"):
         predicted(clip, dataclasses.replace(task, samples=bare))
 
 
@@ -154,13 +158,15 @@ class Brightness(torch.nn.Module):
         return images.mean(dim=(1, 2, 3))[:, None] * self.weights
 
 
-def classified(task, weights, *tasks, workers=0, size=4):
-    preparation = Preparation(
-        (lambda picture: picture.resize((8, 8)),), (0.0,) * 3, (1.0,) * 3, (8, 8)
-    )
-    classifier = ImageClassifier(Brightness(weights), preparation, len(weights))
+EIGHT_BY_EIGHT = Preparation(
+    (lambda picture: picture.resize((8, 8)),), (0.0,) * 3, (1.0,) * 3, (8, 8)
+)
+
+
+def classified(task, weights, *tasks, workers=0, size=4, label_maps=None):
+    classifier = ImageClassifier(Brightness(weights), EIGHT_BY_EIGHT, len(weights))
     running = Running(size, workers, torch.device("cpu"))
-    return dict(evaluate_classifier(classifier, [task, *tasks], running))
+    return dict(evaluate_classifier(classifier, [task, *tasks], running, label_maps))
 
 
 def test_classifier_ranks_by_its_logits(task):
@@ -220,3 +226,89 @@ def test_classifier_of_another_number_of_classes_is_refused(task):
 def test_classifier_that_diverged_is_refused(task):
     with pytest.raises(StepError, match=r"val: the model gives logits that are not finite"):
         classified(task, [1.0, 2.0, float("inf"), 3.0])
+
+
+# --- a label set of a test set's own --------------------------------------------------------------
+
+# as ObjectNet's: its labels 0 to 2 stand for some of the seven classes that a classifier learned
+OWN_NAMES = ["blue cat", "red dog", "green photo"]
+STANDS_FOR = [[4], [0, 3], [1, 2, 6]]
+
+
+@pytest.fixture
+def own(task):
+    return dataclasses.replace(task, classes=OWN_NAMES)
+
+
+def pictures(task):
+    members = [sample.members for _, path in task.shards for sample in raw_samples(path)]
+    return [Image.open(io.BytesIO(each["png"])).convert("RGB") for each in members]
+
+
+def test_a_model_is_prompted_by_the_own_names(clip, cpu, own):
+    table = predicted(clip, own)["val"]
+
+    prompts = [class_embedding(clip.model, clip.tokenizer, each, TEMPLATES, device=cpu)
+               for each in OWN_NAMES]  # fmt: skip
+    prepare = image_transform_v2(clip.preprocessing, is_train=False)
+    with torch.inference_mode():
+        images = clip.model.encode_image(torch.stack([*map(prepare, pictures(own))])).numpy()
+    scores = images / np.linalg.norm(images, axis=1, keepdims=True) @ np.array(prompts).T
+    order = np.argsort(-scores, axis=1)
+    right = own.samples["label"].to_numpy()
+    assert table["top"].to_pylist() == order.tolist()
+    assert table["right_rank"].to_pylist() == np.nonzero(order == right[:, None])[1].tolist()
+
+
+class Linear(torch.nn.Module):
+    """Logits of seven classes: a product of the pixels."""
+
+    weights = np.random.default_rng(0).normal(size=(192, 7)).astype(np.float32)
+
+    def forward(self, images):
+        return images.flatten(1) @ torch.tensor(self.weights)
+
+
+def classified_by_map(task):
+    classifier = ImageClassifier(Linear(), EIGHT_BY_EIGHT, 7)
+    running = Running(4, 0, torch.device("cpu"))
+    return dict(evaluate_classifier(classifier, [task], running, {"val": STANDS_FOR}))["val"]
+
+
+def test_a_label_is_right_if_the_best_mapped_class_is_one_of_those_it_stands_for(own):
+    table = classified_by_map(own)
+
+    pixels = [np.asarray(each.resize((8, 8)), np.float32).transpose(2, 0, 1) / 255
+              for each in pictures(own)]  # fmt: skip
+    logits = np.array(pixels).reshape(9, 192) @ Linear.weights
+    logits[:, 5] = -np.inf  # no label stands for it
+    right = own.samples["label"].to_pylist()
+    is_right = [
+        best in STANDS_FOR[label] for best, label in zip(logits.argmax(1), right, strict=True)
+    ]
+    assert [rank == 0 for rank in table["right_rank"].to_pylist()] == is_right
+    assert 0 < sum(is_right) < 9
+    best = [row[STANDS_FOR[label]].max() for row, label in zip(logits, right, strict=True)]
+    np.testing.assert_allclose(table["right_similarity"].to_numpy(), best, rtol=1e-4)
+
+
+def test_a_subset_numbered_anew_is_predicted_as_its_classes_were(clip, task):
+    """ImageNet-A with labels 0 to 199 gives what it gives with 0 to 999 and `classes`."""
+    keep = pa.compute.not_equal(task.samples["label"], 1)
+    there = dataclasses.replace(task, samples=task.samples.filter(keep), labels=[0, 2])
+    place = task.samples.schema.get_field_index("label")
+    renumbered = pa.compute.divide(there.samples["label"], 2).cast(pa.int32())
+    anew = dataclasses.replace(
+        there,
+        samples=there.samples.set_column(place, "label", renumbered),
+        classes=[CLASSES[0], CLASSES[2]],
+        labels=None,
+    )
+
+    by_number, by_map = predicted(clip, there)["val"], predicted(clip, anew)["val"]
+
+    assert by_map["right_rank"] == by_number["right_rank"]
+    assert by_map["right_similarity"] == by_number["right_similarity"]
+    weights = [0.5, 3.0, 2.0, 1.0]
+    mapped = classified(anew, weights, label_maps={"val": [[0], [2]]})["val"]
+    assert mapped["right_rank"] == classified(there, weights)["val"]["right_rank"]

@@ -229,7 +229,7 @@ def test_retrieval_set_of_a_few_pictures_is_refused(clip, tmp_path):
     [
         ("classnames.txt", None, r"classnames.txt: the class names cannot be read"),
         ("classnames.txt", "a\n\nb", r"classnames.txt: line 2 is empty"),
-        ("classnames.txt", "red cat", r"0.tar: row 1, 00001: bad label: 5 is outside 0 to 0"),
+        ("classnames.txt", "red cat", r"0.tar: row 1, 00001: unknown class: 5 is outside 0 to 0"),
         (
             "zeroshot_classification_templates.txt",
             None,

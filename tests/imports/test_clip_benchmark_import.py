@@ -1,9 +1,17 @@
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
+import yaml
 from tinyclip import picture, write_shard
 
 from clipaudit.errors import InputError
 from clipaudit.imports.clip_benchmark import import_clip_benchmark
+from clipaudit.imports.settings_file import add_blocks
 
 
 def wds(folder, texts, **members):
@@ -18,8 +26,13 @@ def wds(folder, texts, **members):
     return folder
 
 
-def classified(folder, templates="a photo of a {c}.\na {c}", labels=(b"0", b"2")):
-    texts = {"classnames.txt": "cat\ndog\nfish", "zeroshot_classification_templates.txt": templates}
+def classified(
+    folder,
+    templates="a photo of a {c}.\na {c}",
+    labels=(b"0", b"2"),
+    names=("cat", "dog", "fish"),
+):
+    texts = {"classnames.txt": "\n".join(names), "zeroshot_classification_templates.txt": templates}
     return wds(folder, texts, cls=labels)
 
 
@@ -54,6 +67,41 @@ def test_sets_of_equal_classes_may_share_a_label_set(tmp_path):
     assert blocks["corpora"]["v2"]["labels"] == "imagenet"
 
 
+def test_a_set_of_some_classes_is_written_with_the_map_to_all(tmp_path):
+    """ImageNet-A and -R after ImageNet: labels 0 to 2 are three of six classes."""
+    names = ["crane", "cat", "dog", "crane", "cow", "fish"]
+    imagenet = classified(tmp_path / "imagenet", names=names)
+    some = classified(tmp_path / "a", names=["dog", "crane", "fish"])
+    path = tmp_path / "my.yaml"
+
+    for folder, name in ((imagenet, "val"), (some, "a")):
+        add_blocks(path, import_clip_benchmark(folder, name).blocks, force=False)
+
+    written = yaml.safe_load(path.read_text())["corpora"]["a"]
+    assert (written["labels"], written["label_map"]) == ("a", {"to": "val", "classes": [2, 3, 5]})
+    assert "classes: [2, 3, 5]" in path.read_text()
+
+
+def test_the_lines_of_the_docs_write_objectnets_map(tmp_path):
+    """Labels go by the folders' names: alarm (two ImageNet classes), then bench."""
+    mappings, made = tmp_path / "data/objectnet-1.0/mappings", tmp_path / "data/objectnet"
+    for folder in (mappings, made):
+        folder.mkdir(parents=True)
+    for name, content in {
+        "folder_to_objectnet_label": {"bench": "Bench", "alarm": "Alarm clock", "pen": "Pen"},
+        "objectnet_to_imagenet_1k": {"Bench": "park bench", "Alarm clock": "digital; analog"},
+        "pytorch_to_imagenet_2012_id": {"409": 0, "530": 1, "703": 2},
+    }.items():
+        (mappings / f"{name}.json").write_text(json.dumps(content))
+    (mappings / "imagenet_to_label_2012_v2").write_text("analog\ndigital\npark bench\n")
+    text = (Path(__file__).parents[2] / "docs/imports.md").read_text()
+    lines = text[text.index("from pathlib import Path") :].partition("\n\n  Images")[0]
+
+    subprocess.run([sys.executable, "-c", re.sub("\n +", "\n", lines)], cwd=tmp_path, check=True)
+
+    assert (made / "imagenet_classes.txt").read_text() == "530; 409\n703"
+
+
 def test_a_retrieval_set_has_captions_and_no_classes(tmp_path):
     texts = {"dataset_type.txt": "retrieval\n"}
     folder = wds(tmp_path / "coco", texts, txt=(b"a cat\na red cat", b"a dog"))
@@ -68,7 +116,9 @@ def test_a_retrieval_set_has_captions_and_no_classes(tmp_path):
 def test_a_label_outside_of_the_classes_is_refused(tmp_path):
     folder = classified(tmp_path / "pets", labels=(b"0", b"3"))
 
-    with pytest.raises(InputError, match=r"1\.tar: row 0, 00000: bad label: 3 is outside 0 to 2"):
+    with pytest.raises(
+        InputError, match=r"1\.tar: row 0, 00000: unknown class: 3 is outside 0 to 2"
+    ):
         import_clip_benchmark(folder, "pets")
 
 

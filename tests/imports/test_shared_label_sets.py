@@ -35,7 +35,7 @@ def test_an_import_without_prompts_takes_those_that_are_there(tmp_path, settings
     assert "label_sets" not in share_label_sets(blocks(new), settings, force=False)[0]
 
 
-@pytest.mark.parametrize("text", ["dog\ncat\nfish", "cat\ndog", "cat\ndog\nfish\nbird"])
+@pytest.mark.parametrize("text", ["dog\ncat\nfish", "cat\ncow", "cat\ndog\nfish\nbird"])
 def test_another_order_or_number_is_another_label_set(tmp_path, settings, text):
     new = blocks(classes(tmp_path, "new", text, templates=["a {}"]))
 
@@ -75,3 +75,14 @@ def test_a_label_set_that_cannot_be_read_is_not_taken(tmp_path, settings):
     assert share_label_sets(blocks(new), settings, force=False) == (blocks(new), [])
     with pytest.raises(ConfigError, match=r"cannot be compared with .*new: .*cannot be read"):
         share_label_sets(blocks(new, name="pets"), settings, force=True)
+
+
+def test_classes_that_are_some_of_another_label_sets_get_a_map_to_it(tmp_path, settings):
+    new = blocks(classes(tmp_path, "new", "cat\nfish", templates=["a {}"]))
+
+    found, notes = share_label_sets(new, settings, force=False)
+
+    to = {"to": "pets", "classes": [0, 2]}
+    assert found["corpora"] == {"v2": {"labels": "v2", "label_map": to}}
+    assert found["label_sets"] == new["label_sets"]
+    assert notes == ["the 2 classes are among those of label_sets.pets: label_map says which"]

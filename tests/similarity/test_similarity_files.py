@@ -4,6 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.config.pictures import left_out
 from clipaudit.similarity.prunings import prunings
 from clipaudit.similarity.wiring import SimilarityFiles
 from clipaudit.wiring.corpora import CorpusFiles
@@ -15,7 +16,11 @@ MICRO = Path(__file__).parents[2] / "config/micro.yaml"
 
 @pytest.fixture
 def files():
-    run = parse_settings(read_settings(MICRO))
+    return files_of(read_settings(MICRO))
+
+
+def files_of(settings):
+    run = parse_settings(settings)
     corpora = CorpusFiles(run)
     return SimilarityFiles(run.similarity, ModelFiles(corpora), DeduplicationFiles(corpora))
 
@@ -24,6 +29,36 @@ def test_pairs_are_evaluated_beside_the_test_sets(files):
     assert files.evaluated == ["val", "sketch"]
     assert files.pair_test_sets == ["framed"]
     assert files.classified == ["val", "sketch"]
+
+
+@pytest.mark.parametrize(("lines", "files"), [([0, "1; 2"], []), ("mine/map", ["mine/map"])])
+def test_a_test_set_of_own_labels_is_classified_by_its_map(lines, files):
+    settings = read_settings(MICRO)
+    settings["label_sets"]["own"] = {"classes": "mine/names"}
+    own = {"labels": "own", "label_map": {"to": "symbols", "classes": lines}}
+    settings["corpora"]["sketch"] |= own
+
+    found = files_of(settings)
+
+    assert found.classified == ["val", "sketch"]
+    assert found.label_maps() == {"sketch": lines if isinstance(lines, list) else True}
+    assert found.classes_of_classifiers() == {
+        "learned": ["data/micro/classes.txt"],
+        "label_maps": files,
+    }
+
+
+def test_a_test_set_of_own_labels_without_a_map_is_said_to_be_left_out():
+    settings = read_settings(MICRO)
+    settings["label_sets"]["own"] = {"classes": "mine/names"}
+    settings["corpora"]["sketch"]["labels"] = "own"
+
+    found = files_of(settings)
+
+    assert found.classified == ["val"]
+    assert any(
+        "sketch: classifiers learned the labels of small" in each for each in left_out(found.run)
+    )
 
 
 def test_a_cut_by_duplicates_reads_their_groups_and_others_similarities(files):

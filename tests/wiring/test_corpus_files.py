@@ -86,3 +86,16 @@ def test_a_corpus_without_pictures_ends_a_run_that_needs_them(corpora, capsys):
         files.part_tars(job(corpus="rows", part="00000"))
 
     assert "clipaudit: settings: rows" in capsys.readouterr().err
+
+
+def test_the_index_of_a_mapped_test_set_reads_its_map(corpora):
+    to = {"to": "symbols", "classes": "mine/map.txt"}
+    own = {"classes": "mine/names.txt"}
+    files = corpora(label_sets={"own": own}, sketch={"labels": "own", "label_map": to})
+    sketch = job(corpus="sketch", part="00000")
+
+    assert files.classes(sketch) == ["mine/names.txt"]
+    assert files.mapped_classes(sketch) == ["data/micro/classes.txt", "mine/map.txt"]
+    stated = {"corpus": "sketch", "used": None, "label_map": True, "whole": True}
+    assert files.labels(sketch) == stated
+    assert files.labels(job(corpus="large", part="00000")) is None
