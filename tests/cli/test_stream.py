@@ -238,7 +238,7 @@ def test_a_kept_row_without_its_class_is_reported(store, tmp_path, capsysbinary)
 
     _, err = error_of(capsysbinary, [digest, "0"])
 
-    assert "0.tar, row 0: bad label: 7 is outside 0 to 1" in err
+    assert "0.tar, row 0: unknown class: 7 is outside 0 to 1" in err
 
 
 def test_only_the_standard_library_is_imported(store, tmp_path):

@@ -293,7 +293,7 @@ def test_corpora_of_different_label_sets_are_refused(training):
     ("members", "message"),
     [
         ({}, "no label"),
-        ({"cls": b"3"}, "bad label: 3 is outside 0 to 2"),
+        ({"cls": b"3"}, "unknown class: 3 is outside 0 to 2"),
         ({"json": b'{"cls": "red"}'}, "bad label: b'red' is not an integer"),
     ],
 )
