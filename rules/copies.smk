@@ -171,7 +171,7 @@ rule verify_copies:
         corpus=one_of([COPIES.audit.train]),
     conda:
         ENVIRONMENT
-    threads: CORPORA.processes
+    threads: CORPORA.uneven_processes  # later parts repeat more of what lies before them
     params:
         code=code("verify_copies"),
         by_processes=True,

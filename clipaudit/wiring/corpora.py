@@ -61,6 +61,14 @@ class CorpusFiles:
             return 1
         return max(1, self.cores // len(self.run.parts(wildcards.corpus)))
 
+    def uneven_processes(self, wildcards: Wildcards) -> int:
+        """Return the threads of a job of a part where one part has far more to do than another.
+
+        Twice a part's share, so that the last one does not keep one core alone.
+        """
+        parts = len(self.run.parts(wildcards.corpus))
+        return min(self.cores, max(1, 2 * self.cores // parts))
+
     def shard_numbers(self, wildcards: Wildcards) -> list[int]:
         """Return the numbers of the shards of a part."""
         return self.numbers_of_part(wildcards.corpus, wildcards.part)

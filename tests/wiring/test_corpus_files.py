@@ -20,6 +20,15 @@ def test_a_part_has_the_shards_of_its_numbers(corpora):
     assert files.indexed_tars(second) == files.part_tars(second) == LARGE[2:]
 
 
+@pytest.mark.parametrize(("cores", "even", "uneven"), [(1, 1, 1), (2, 1, 2), (8, 4, 8)])
+def test_cores_are_shared_out_among_parts(corpora, cores, even, uneven):
+    files = corpora()
+    files.cores = cores
+
+    assert files.processes(job(corpus="large")) == even  # of two parts
+    assert files.uneven_processes(job(corpus="large")) == uneven
+
+
 def test_every_corpus_is_of_one_kind(corpora):
     files = corpora()
 
