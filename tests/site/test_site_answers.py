@@ -66,6 +66,22 @@ def test_a_certain_loss_is_told_with_both_accuracies():
     assert found.lines[0][0] == "Sketch"
 
 
+def test_the_change_on_other_test_sets_is_the_control():
+    rows = [
+        accuracy("both", 0.5),
+        accuracy("both.sketch-pruned", 0.2, "both", (-0.6, -0.7, -0.5)),
+        accuracy("both.sketch-pruned", 0.4, "both", (-0.15, -0.2, -0.1), "v2"),
+        accuracy("both.sketch-pruned", 0.5, "both", (0.03, -0.1, 0.1), "val"),
+        accuracy("both.v2-pruned", 0.5, "both", (0.3, -0.1, 0.4), "val"),
+    ]
+
+    found = answer("similarity", similarity_table1=rows)
+
+    assert found.headline.startswith("In part, in one training: ")
+    told = "Control: on the other 2 test sets it changes by −15.0 to +3.0 %."  # noqa: RUF001
+    assert told in found.sentences[0].text
+
+
 def off_line(testset, robustness, manifest="both.sketch-pruned"):
     return {
         "manifest": manifest, "testset": testset, "testset_title": testset.title(),

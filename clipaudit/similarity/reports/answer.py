@@ -91,8 +91,9 @@ def _similarity_headline(pruned: Sequence[Row], blind: Sequence[Row]) -> str:
         )
     rest = f"; on {listed(others)} no loss is certain" if others else ""
     return (
-        f"In part: without the most similar samples the accuracy on {listed(fell)} is lower, "
-        f"beyond chance{rest}."
+        "In part, in one training: without the most similar samples the accuracy on "
+        f"{listed(fell)} is lower than chance among its images explains{rest}. Another training "
+        "may differ, too. The control is the change on test sets that were not pruned towards."
     )
 
 
@@ -125,8 +126,25 @@ def _pruning(row: Row, rows: Sequence[Row]) -> str:
     return (
         f"{plain(row['testset_title'])}: the model trained without the samples more similar to "
         f"its images than the small set is{',' if less else ''}{less} {accuracy}{before}, "
-        f"a relative change of {change}."
+        f"a relative change of {change}.{_on_others(row, rows)}"
     )
+
+
+def _on_others(row: Row, rows: Sequence[Row]) -> str:
+    """Return how the same model does on the other test sets: what one training moves anyway."""
+    changes = sorted(
+        other["relative_change"]
+        for other in rows
+        if (other["recipe"], other["manifest"]) == (row["recipe"], row["manifest"])
+        and other["testset"] != row["testset"]
+        and other["relative_change"] is not None
+    )
+    if not changes:
+        return ""
+    low, high = (percent(changes[at], digits=1, sign=True) for at in (0, -1))
+    if len(changes) == 1:
+        return f" Control: on the other test set it changes by {low} %."
+    return f" Control: on the other {len(changes)} test sets it changes by {low} to {high} %."
 
 
 def _beyond_line(tables: Tables, pruned: Sequence[Row]) -> Iterator[Sentence]:
