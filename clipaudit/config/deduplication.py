@@ -8,6 +8,7 @@ from clipaudit.config.base import Section
 from clipaudit.corpora.parts import part_name
 
 MOST_CLUSTERS = 50_000  # where the settings name no number: SemDeDup's
+LEAST_ROWS = 39  # of a cluster, where clusters follow the data (origin: faiss)
 
 
 class Deduplication(Section):

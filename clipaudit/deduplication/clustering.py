@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float16, Float32, Int64, UInt64
 
+from clipaudit.config.deduplication import LEAST_ROWS
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.places import places
 from clipaudit.corpora.vectors import binary_rows, embedding_array
@@ -21,7 +22,6 @@ from clipaudit.neighbors.interface import check_norms, vector_norms
 
 ROWS_PER_CLUSTER = 256  # sampled for each: more hardly move a centroid (faiss's own limit)
 STRIP_ROWS = 4_096  # rows widened to float32 at once
-LEAST_ROWS = 39  # of a cluster, where clusters follow the data (origin: faiss)
 SPARE_ROWS = 65_536  # gathered beyond the sample before it is cut back: memory, never results
 
 

@@ -13,6 +13,15 @@ from clipaudit.lineage.planning.scaling import (
     one,
     rows,
 )
+from clipaudit.parrot.settings import MOST_CLUSTERS
+from clipaudit.plaindata import Json
+
+
+def _sized(clusters: Json) -> Json:
+    """Return the settings of clusters with how many there are, or may be where that is not said."""
+    given = clusters["clusters"]
+    return {**clusters, "clusters": given or MOST_CLUSTERS, "follow": given is None}
+
 
 LAWS: Mapping[str, Law] = {
     "retrieve_pairs": Law(
@@ -26,7 +35,7 @@ LAWS: Mapping[str, Law] = {
     "compare_spotted": Law(rows("matches"), "samples", "each sample by itself"),
     "score_captions": EACH_SAMPLE,
     "fit_clusters": Law(
-        lambda reading: lloyd(reading.settings["clusters"], all_rows(reading)),
+        lambda reading: lloyd(_sized(reading.settings["clusters"]), all_rows(reading)),
         "distances",
         "k-means on a sample, after a PCA of it: as centroids",
         gives_else=one,

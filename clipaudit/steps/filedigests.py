@@ -43,16 +43,20 @@ class FileDigests:
     def known(self, path: Path) -> str | None:
         """Return the SHA-256 of a file that has not changed since it was read; it is not read."""
         path = Path(os.path.abspath(path))
-        record = _read(self._record(path))
         with suppress(OSError):
-            if record.get("settled") is True and record.get("state") == _state(path):
-                return str(record["sha256"])
+            return self._memoized(path, _state(path))
+        return None
+
+    def _memoized(self, path: Path, state: list[int]) -> str | None:
+        record = _read(self._record(path))
+        if record.get("state") == state and record.get("settled") is True:
+            return str(record["sha256"])
         return None
 
     def _digest(self, path: Path) -> str:
-        if (known := self.known(path)) is not None:
-            return known
         state = _state(path)
+        if (known := self._memoized(path, state)) is not None:
+            return known
         now = time.time_ns()
         digest = file_sha256(path)
         if _state(path) != state:

@@ -43,7 +43,7 @@ def test_a_set_that_is_larger_than_its_corpus_starts_no_job(project):
     before, target = project.computed(), "results_micro/curation_cuts/posters/with-text-10000.json"
 
     output = project.run(config=SETTINGS, target=target, ok=False)
-    config = ("--configfile", SETTINGS, "--profile", "profiles/demo")
+    config = ("--configfile", SETTINGS, "--profile", "profiles/local")
     planned = project.clipaudit("plan", *config, target, ok=False)
 
     message = "parrot.curations.sizes: sets of 10,000 samples, and corpora.posters has at most 120"

@@ -11,6 +11,7 @@ from functools import cache
 from math import prod
 
 from clipaudit.config.audits import audits, plugged_among, said_by
+from clipaudit.config.deduplication import LEAST_ROWS
 from clipaudit.plaindata import Json
 
 EMBEDDING_INPUTS = ("embeddings", "train", "captions", "clustered")  # that hold embeddings
@@ -111,17 +112,23 @@ def _own_share(reading: Reading) -> float:
 
 
 def _pairs_within_clusters(reading: Reading) -> float:
-    first, stop = reading.settings["clusters"]
-    return float(_own_share(reading) ** 2 / max(1, stop - first))
+    clusters = reading.rows.get("centroids", 0.0) / reading.settings["group"][1]
+    return float(_own_share(reading) ** 2 / max(1.0, clusters))
 
 
 def _seen(reading: Reading) -> float:
     return reading.rows.get("sealed", 0.0) * float(reading.settings["recipe"]["epochs"])
 
 
+def kmeans_clusters(settings: Json, read: float) -> float:
+    """Return how many clusters a k-means over the rows that are read has."""
+    most = float(settings["clusters"])
+    return min(most, max(1.0, read // LEAST_ROWS)) if settings.get("follow") else most
+
+
 def lloyd(settings: Json, read: float) -> float:
     """Return the products of a k-means over a sample of the rows that are read."""
-    clusters = float(settings["clusters"])
+    clusters = kmeans_clusters(settings, read)
     sample = min(read, clusters * float(settings["samples_per_cluster"]))
     repeated = float(settings["iterations"]) * float(settings.get("redo", 1))
     return sample * clusters * repeated
@@ -172,7 +179,7 @@ _LAWS: Mapping[str, Law] = {
         lambda reading: lloyd(reading.settings, all_rows(reading)),
         "products",
         "k-means: sample times clusters times iterations; the reading of all rows is small to it",
-        gives_else=lambda reading: float(reading.settings["clusters"]),
+        gives_else=lambda reading: kmeans_clusters(reading.settings, all_rows(reading)),
         compares=True,
         wide=("centroids",),
     ),

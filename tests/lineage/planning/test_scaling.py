@@ -41,9 +41,27 @@ def test_work_grows_as_the_law_says(script, rows, settings, expected):
 def test_pairs_within_clusters_are_those_of_equal_clusters():
     rows, groups, clusters = 1200, 3, 4  # in each group: so 12 clusters of 100
 
-    found = work("duplicates", {"clustered": rows}, {"clusters": [4, 8]}, sharers=groups)
+    read = {"clustered": rows, "centroids": groups * clusters}
+    found = work("duplicates", read, {"group": [1, groups]}, sharers=groups)
 
     assert found == clusters * 100**2 * 2  # numbers of an embedding
+
+
+def test_clusters_that_follow_the_data_are_as_many_as_its_rows_make():
+    settings = {"clusters": 50, "follow": True}
+    few, many = (Reading({"embeddings": n}, {"embeddings": 1}, settings) for n in (100, 5_000))
+
+    centroids = law_of("centroids")
+    assert [centroids.rows("centroids", reading) for reading in (few, many)] == [2, 50]
+
+
+def test_clusters_of_pictures_need_no_number():
+    settings = {"samples_per_cluster": 10, "iterations": 2, "redo": 1}
+    read = {"embeddings": 390}
+
+    found = work("fit_clusters", read, {"clusters": {**settings, "clusters": None}})
+
+    assert found == work("fit_clusters", read, {"clusters": {**settings, "clusters": 10}})
 
 
 def test_a_merge_gives_as_many_rows_as_one_of_its_parts():

@@ -96,8 +96,8 @@ select
     rows.recipe,
     rows.curated,
     rows.encoder,
-    -- that the set has; 0: too few were eligible, so there is neither set nor model
-    case when rows.in_grid then coalesce(sizes.samples, 0) end as samples,
+    -- 0: too few were eligible, so there is neither set nor model
+    case when rows.in_grid then coalesce(sizes.samples, 0) end as samples, -- that the set has
     mean_scores.avg_score, -- mean cosine of picture and caption over the set, by the audit's encoder
     tracks.imagenet, -- of the test set that stands for ImageNet, or the mean with the suite's
     tracks.retrieval, -- mean over retrieval sets of R@1, the mean of both directions
