@@ -17,6 +17,8 @@ rule gap:
         manifest=f"{RESULTS}/manifests/{{corpus}}/{{base}}.{{pruning}}-pruned/{{part}}.json",
     log:
         "logs/gap/{corpus}/{base}.{pruning}/{part}.log",
+    wildcard_constraints:
+        corpus=one_of(SIMILARITY.pruned),
     conda:
         ENVIRONMENT
     params:
@@ -36,6 +38,8 @@ rule cut:
         cut=f"{RESULTS}/cuts/{{corpus}}/{{base}}.{{pruning}}.json",
     log:
         "logs/cut/{corpus}/{base}.{pruning}.log",
+    wildcard_constraints:
+        corpus=one_of(SIMILARITY.pruned),
     conda:
         ENVIRONMENT
     resources:
@@ -61,6 +65,7 @@ rule prune_at_cut:
     log:
         "logs/prune_at_cut/{corpus}/{base}.{pruning}/{part}.log",
     wildcard_constraints:
+        corpus=one_of(SIMILARITY.pruned),
         pruning=r"(?![^/.]*-pruned[/.])[^/.]+",
     conda:
         ENVIRONMENT

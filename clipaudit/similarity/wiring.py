@@ -24,6 +24,7 @@ class SimilarityFiles:
         self.run = self.corpora.run
         self._deduplication = deduplication
         self.searches = kept_searches(audit)
+        self.pruned = [name for name in (audit.large, audit.small) if name is not None]
         pair_tests = evaluated(self.run, [pair.test for pair in audit.pairs.values()])
         tests = evaluated(self.run, [*audit.test_sets, *audit.control_sets])
         self.evaluated = tests or pair_tests

@@ -19,7 +19,7 @@ from clipaudit.errors import InputError
 from clipaudit.training.data import Maker, kept_rows, kept_sample
 from clipaudit.training.order import draw
 
-SHARDS, SAMPLES = 32, 2_048  # read for the even draw: fewer shards make it less strict
+SHARDS, SAMPLES = 32, 1_024  # read for the even draw: fewer shards make it less strict
 FAR = 0.5  # of the targets of an even draw: with as few or fewer, a batch is not mixed
 
 Targets = Shaped[torch.Tensor, "_ ..."]  # two of a function may differ in length

@@ -30,6 +30,13 @@ def test_a_run_without_data_computes_nothing(absent):
     assert not absent.computed()
 
 
+def test_the_demo_is_planned_without_a_complaint(fresh):
+    output = fresh.run("--dry-run", "--quiet", "rules", config="config/demo.yaml")
+
+    assert "report_table" in output
+    assert "Exception" not in output
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", ["config/laion400m.yaml", "config/dejavu.yaml"])
 def test_a_papers_run_is_planned_within_two_gigabytes(fresh, settings):
