@@ -111,8 +111,8 @@ class Encoder(Section):
     batch_size: int = Field(256, ge=1, description="images a forward pass")
     precision: Literal["fp32", "amp_bf16"] = Field(
         "fp32",
-        description="in which images and captions are embedded; amp_bf16 is some eight times as "
-        "fast on GPUs, and moves embeddings (docs/scale.md says how far)",
+        description="in which images and captions are embedded; amp_bf16 spares GPUs' time and "
+        "moves embeddings (docs/scale.md says how far)",
     )
     title: str | None = Field(None, description="what tables call it")
 

@@ -100,7 +100,8 @@ def evaluate(
 
     @functools.cache
     def embed_class(name: str, templates: tuple[str, ...]) -> Float32[np.ndarray, " d"]:
-        return class_embedding(clip.model, clip.tokenizer, name, templates, device=device)
+        with clip.autocast(device):
+            return class_embedding(clip.model, clip.tokenizer, name, templates, device=device)
 
     def scoring(task: ZeroShotTask, labels: Int32[np.ndarray, " c"]) -> Score:
         templates = tuple(task.templates)

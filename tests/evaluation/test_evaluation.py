@@ -52,6 +52,20 @@ def test_class_embeddings_are_open_clips(clip, cpu):
     np.testing.assert_allclose(found, stock.T.numpy(), atol=1e-6)
 
 
+def test_prompts_are_embedded_in_the_precision_of_the_images(clip, task, monkeypatch):
+    autocast, encode = [], clip.model.encode_text
+
+    def noted(*arguments, **options):
+        autocast.append(torch.is_autocast_enabled("cpu"))
+        return encode(*arguments, **options)
+
+    monkeypatch.setattr(clip.model, "encode_text", noted)
+    for precision in ("fp32", "amp_bf16"):
+        predicted(dataclasses.replace(clip, precision=precision), task)
+
+    assert autocast == [False] * 3 + [True] * 3  # three names of classes
+
+
 def test_one_row_a_sample_in_the_order_of_samples(clip, task):
     table = predicted(clip, task)["val"]
 

@@ -55,15 +55,16 @@ def test_a_set_that_is_larger_than_its_corpus_is_refused_with_both_numbers(table
         refuse_shortages(settings(tables, sizes=[20, 21]))
 
 
-def test_defaults_of_the_papers_refuse_no_small_corpus(tables):
-    run = settings(
+def by_default(tables, **curations):
+    """Settings that name no number of samples but those of `curations`."""
+    return settings(
         tables,
         corpora={"web": {"shards": tables}, "test": {"shards": tables}},
         recipes={"brief": {"architecture": "atom"}},
         parrot={
             "corpora": ["web"],
             "encoder": "own",
-            "curations": {"corpus": "web", "recipes": ["brief"]},
+            "curations": {"corpus": "web", "recipes": ["brief"], **curations},
         },
         similarity={
             "encoder": "own",
@@ -74,11 +75,27 @@ def test_defaults_of_the_papers_refuse_no_small_corpus(tables):
         },
     )
 
-    refuse_shortages(run)
+
+def refusals(run):
+    """The lines of what is refused; none where nothing is."""
+    try:
+        refuse_shortages(run)
+    except ConfigError as error:
+        return str(error).splitlines()
+    return []
 
 
-def test_a_set_as_large_as_its_corpus_passes(tables):
-    refuse_shortages(settings(tables, sizes=[20]))
+def test_defaults_of_the_papers_refuse_no_small_corpus_and_the_same_numbers_named_do(tables):
+    run = by_default(tables)
+    sizes = run.parrot.curations.sizes
+
+    assert refusals(run) == []
+    assert len(refusals(by_default(tables, sizes=sizes))) == len(sizes)
+
+
+def test_a_set_as_large_as_its_corpus_passes_and_one_more_does_not(tables):
+    assert refusals(settings(tables, sizes=[20])) == []
+    assert len(refusals(settings(tables, sizes=[21]))) == 1
 
 
 def test_a_pruning_that_keeps_more_than_there_are_is_refused(tables):
