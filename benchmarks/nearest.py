@@ -27,6 +27,7 @@ import torch
 from peers import FAISS, Answer, list_peers
 
 from clipaudit.neighbors.backends import BLOCK_QUERIES, BLOCK_ROWS
+from clipaudit.neighbors.cosines import cosines
 from clipaudit.neighbors.interface import Queries, Resources, Search
 from clipaudit.neighbors.native.library import kernels
 from clipaudit.neighbors.native.search import Native
@@ -192,9 +193,9 @@ def wrong(answer: Answer | None, rows: np.ndarray, queries: np.ndarray) -> str:
     best, top = answer
     some_rows = rng.choice(len(rows), min(len(rows), 2_000), replace=False)
     some_queries = rng.choice(len(queries), min(len(queries), 200), replace=False)
-    similarity = rows[some_rows].astype(np.float64) @ queries.astype(np.float64).T
+    similarity = cosines(rows[some_rows], queries)
     differing = int((similarity.argmax(axis=1) != best[some_rows]).sum())
-    similarity = queries[some_queries].astype(np.float64) @ rows.astype(np.float64).T
+    similarity = cosines(queries[some_queries], rows)
     order = np.argsort(-similarity, axis=1, kind="stable")[:, : top.shape[1]]
     differing += int((order != top[some_queries][:, : order.shape[1]]).sum())
     return f"{differing} / {len(some_rows) + order.size}"

@@ -38,6 +38,7 @@ from clipaudit.copies.views import Rgb, reduced, test_views, train_views
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.places import places
 from clipaudit.models.spread import spread
+from clipaudit.neighbors.cosines import cosines
 from clipaudit.progress import Progress
 
 WORTH_A_PROCESS = 400  # copies: some five seconds
@@ -130,11 +131,9 @@ def calibrate_encoder(
     `embed` gives the stored form of embeddings, of unit length in float16, a row an image.
     """
     copies = plan_copies(len(originals))
-    known = embed([each.rgb for each in originals]).astype(np.float64)
-    found = [
-        embed(block).astype(np.float64) @ known.T
-        for block in _in_blocks(make_copies(originals, copies), 256)
-    ]
+    known = embed([each.rgb for each in originals])
+    blocks = _in_blocks(make_copies(originals, copies), 256)
+    found = [cosines(embed(block), known) for block in blocks]
     repeats = _repeats(originals)
     measured = measure_similarities(
         copies, repeats, lambda: found, originals=len(originals), per_million=per_million

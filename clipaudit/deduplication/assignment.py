@@ -55,8 +55,8 @@ def assign_clusters(
 ) -> Iterator[pa.Table]:
     """Yield the CLUSTERED of a part's EMBEDDINGS: every row with its most similar centroid.
 
-    Similarity is the exact dot product of float16 centroid and float16 embedding, ties go to the
-    lowest cluster. Sorted by (cluster, shard, row), so that a range of clusters is a range of rows:
+    Similarity is the cosine of float16 centroid and float16 embedding, ties go to the lowest
+    cluster. Sorted by (cluster, shard, row), so that a range of clusters is a range of rows:
     the part's embeddings are held once for that, as they are stored. No rows give no table.
     `backend` and `resources` never show, see `backends.search`.
     """

@@ -16,6 +16,7 @@ from jaxtyping import Float16, Float64, Int64
 
 from clipaudit.deduplication.pairs import Engine, Ranked, Removals, tiles
 from clipaudit.neighbors.backends import quicker_backend, runs_natively, search
+from clipaudit.neighbors.cosines import cosines
 from clipaudit.neighbors.interface import Queries
 
 BLOCK_ROWS = 1_024  # rows whose pairs are multiplied in float64: speed, never results
@@ -81,11 +82,10 @@ class NearestEarlier:
         self, first: int, earlier: Float16[np.ndarray, "m d"], later: Iterable[Ranked]
     ) -> None:
         for (left, left_vectors), (right, right_vectors) in tiles(first, earlier, later):
-            product = right_vectors.astype(np.float64) @ left_vectors.astype(np.float64).T
-            product += 0.0  # -0.0 becomes 0.0
-            product[left >= right[:, None]] = -np.inf
-            nearest = product.argmax(axis=1)  # the first of equals
-            self._offer(right, product[np.arange(len(right)), nearest], left[nearest])
+            similarity = cosines(right_vectors, left_vectors)
+            similarity[left >= right[:, None]] = -np.inf
+            nearest = similarity.argmax(axis=1)  # the first of equals
+            self._offer(right, similarity[np.arange(len(right)), nearest], left[nearest])
 
     def _offer(
         self,

@@ -17,6 +17,7 @@ from jaxtyping import Float16, Float64, Int, Int64
 
 from clipaudit.deduplication.pairs import Engine, Ranked, Removals, tiles
 from clipaudit.neighbors.backends import SMALL_FOR_TORCH
+from clipaudit.neighbors.cosines import cosines
 
 WAITING_PAIRS = 1 << 18  # pairs that wait for the next reduction: speed and memory, never results
 LEVELS = 8  # similarities at which a forest's groups are remembered: speed, never results
@@ -118,9 +119,9 @@ class SpanningForest:
         return self._floor
 
     def _multiply(self, left: Ranked, right: Ranked) -> None:
-        product = left[1].astype(np.float64) @ right[1].astype(np.float64).T + 0.0
-        rows, columns = np.nonzero(product > self._floor_among(left[0], right[0]))
-        self._keep(left[0][rows], right[0][columns], product[rows, columns])
+        similarity = cosines(left[1], right[1])
+        rows, columns = np.nonzero(similarity > self._floor_among(left[0], right[0]))
+        self._keep(left[0][rows], right[0][columns], similarity[rows, columns])
 
     def _keep(
         self,

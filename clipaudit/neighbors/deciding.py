@@ -22,8 +22,9 @@ from clipaudit.neighbors.interface import (
     TopK,
     check_norms,
     check_vectors,
+    vector_norms,
 )
-from clipaudit.neighbors.panels import Block, Group, Operands, Panel, dot_products, load
+from clipaudit.neighbors.panels import Block, Group, Operands, Panel, cosines, pair_cosines
 
 DENSE_ROWS = 1_024  # rows of a float64 tile; with 1,024 queries 8 MB
 EXCESS_ROUNDING = 2.0**-17  # three roundings to float32 of numbers up to 32
@@ -55,25 +56,17 @@ class Deciding(ABC):
         """Return the block's nearest queries, and remember the block for `top`."""
         check_vectors(block, "train block", self._dimension)
         with screening.strict_products(self._threads):
-            norms = self._norms(block)
-            check_norms(norms.numpy(), addresses, "train")
+            check_norms(vector_norms(block), addresses, "train")
             found = []
             for start in range(0, len(block), self._block_rows):
                 part = slice(start, start + self._block_rows)
-                rows = self._queries.block(addresses[part], block[part], norms[part])
+                rows = self._queries.block(addresses[part], block[part])
                 found.append([self._search_set(rows, group) for group in self._queries.groups])
         return _row_best(found, len(block), len(self._queries.groups))
 
     def top(self) -> TopK:
         """Return each query's nearest train samples among all blocks so far."""
         return self._columns.top()
-
-    def _norms(self, block: Float16[np.ndarray, "n d"]) -> Tensor:
-        norms = torch.empty(len(block))
-        for start in range(0, len(block), screening.STRIP_ROWS):
-            part = slice(start, start + screening.STRIP_ROWS)
-            norms[part] = screening.row_norms(load(block[part], self._device))
-        return norms
 
     def _search_set(self, block: Block, group: Group) -> Tensor:
         """Return the set's four columns of a `RowBest`, in float64; query numbers fit."""
@@ -121,14 +114,13 @@ class Deciding(ABC):
         excess: BestQueries,
     ) -> None:
         """Do without screening, some rows at a time."""
-        queries = self._queries.vectors[panel.start : panel.stop].double()
+        queries = self._queries.stored[panel.start : panel.stop]
         for some in torch.split(rows, DENSE_ROWS):
-            similarity = block.vectors[some].double() @ queries.T
-            similarity += 0.0  # -0.0 becomes 0.0
+            similarity = cosines(block.stored[some], queries)
             highest, column = similarity.max(1)  # the first of equals
             nearest.offer(some, column + panel.start, highest)
             if panel.gaps is not None:
-                highest, column = (similarity - panel.gaps[: len(queries)]).max(1)
+                highest, column = (similarity - panel.gaps[: similarity.shape[1]]).max(1)
                 excess.offer(some, column + panel.start, highest)
             kth = self._columns.kth(panel.start, panel.stop)
             row, column = (similarity >= kth).nonzero(as_tuple=True)
@@ -138,7 +130,7 @@ class Deciding(ABC):
     def _exact(
         self, block: Block, rows: Int64[Tensor, " m"], queries: Int64[Tensor, " m"]
     ) -> Float64[Tensor, " m"]:
-        return dot_products(block.vectors, self._queries.vectors, rows, queries)
+        return pair_cosines(block.stored, self._queries.stored, rows, queries)
 
     def _excess(
         self, block: Block, rows: Int64[Tensor, " m"], queries: Int64[Tensor, " m"]

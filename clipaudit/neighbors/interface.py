@@ -1,10 +1,12 @@
 """What goes into a search and what comes out of it, the same for every backend.
 
-The similarity of two stored float16 vectors x and y is the exact sum of their products. A product
-of two float16 numbers is a multiple of 2^-48, so while ||x|| ||y|| < 32 float64 holds every
-partial sum exactly, in any order: the similarity is one well-defined number on every machine,
-block size, thread count and backend, and equal similarities are true ties. `Queries` and
-`check_norms` refuse vectors for which that does not hold.
+The similarity of two stored float16 vectors x and y is their cosine, x.y / sqrt(|x|^2 |y|^2): a
+stored vector has length 1 but for its rounding to float16, which would show in the fourth decimal.
+A product of two float16 numbers is a multiple of 2^-48, so while ||x|| ||y|| < 32 float64 holds
+every partial sum exactly, in any order. What follows is a product, a root and a quotient, each
+rounded as IEEE 754 has it. So the similarity is one well-defined number on every machine, block
+size, thread count and backend, it is 1 for equal vectors, and pairs with equal sums are ties.
+`Queries` and `check_norms` refuse vectors for which that does not hold.
 """
 
 from collections.abc import Iterator
@@ -18,6 +20,8 @@ from clipaudit.corpora.addresses import shard_row
 from clipaudit.errors import InputError
 
 NORM_LIMIT = 4.0  # 4 * 4 < 32, see above; stored embeddings have norm 1
+_MOST = 1 + 2.0**-51  # a similarity, see `cosines`
+_STRIP_ROWS = 4_096  # rows widened at once
 
 
 class Resources(TypedDict, total=False):
@@ -133,19 +137,21 @@ def check_vectors(vectors: np.ndarray, place: str, dimension: int | None = None)
 
 def _check_gaps(gaps: Float64[np.ndarray, " q"]) -> None:
     """Refuse gaps that are no similarities; -inf stands for a query without a gap."""
-    wrong = ~((np.abs(gaps) <= NORM_LIMIT**2) | (gaps == -np.inf))
+    wrong = ~((np.abs(gaps) <= _MOST) | (gaps == -np.inf))
     if wrong.any():
         query = int(wrong.argmax())
         raise InputError(
-            f"query {query}: its gap {gaps[query]} is no similarity (at most {NORM_LIMIT**2:g} in "
-            "magnitude); a query without a gap has -inf"
+            f"query {query}: its gap {gaps[query]} is no similarity, which is at most 1 in "
+            "magnitude; a query without a gap has -inf"
         )
 
 
 def vector_norms(vectors: Float16[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
     """Return each row's Euclidean length; inf or NaN when an element is not finite."""
-    wide = vectors.astype(np.float32)
-    norms: np.ndarray = np.linalg.norm(wide, axis=1)
+    norms = np.empty(len(vectors), dtype=np.float32)
+    for start in range(0, len(vectors), _STRIP_ROWS):
+        part = slice(start, start + _STRIP_ROWS)
+        norms[part] = np.linalg.norm(vectors[part].astype(np.float32), axis=1)
     return norms
 
 

@@ -4,12 +4,25 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float16, Float32, Float64, Int64
+from jaxtyping import Float, Float16, Float64, Int64
 from torch import Tensor
 
+from clipaudit.neighbors.cosines import LEAST
 from clipaudit.neighbors.interface import Queries
-from clipaudit.neighbors.screening import Precision, error_bound, rounded, row_norms
+from clipaudit.neighbors.screening import STRIP_ROWS, Precision, error_bound, rounded
 from clipaudit.neighbors.tiles import LANES, ROW_MULTIPLE
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Vectors as they are stored, and their exact squared lengths."""
+
+    vectors: Float16[Tensor, "n d"]
+    squares: Float64[Tensor, " n"]
+
+    def __getitem__(self, which: slice | Int64[Tensor, " m"]) -> "Stored":
+        """Return some of them."""
+        return Stored(self.vectors[which], self.squares[which])
 
 
 @dataclass(frozen=True)
@@ -34,7 +47,7 @@ class Group:
 class Block:
     """Train rows, filled up with copies of the last of the n real ones."""
 
-    vectors: Float16[Tensor, "b d"]
+    stored: Stored
     low: Float[Tensor, "b d"]  # in screening precision
     addresses: Int64[Tensor, " n"]
     bound: float  # how far a screened similarity can be from the exact one
@@ -52,9 +65,9 @@ class Operands:
         self, queries: Queries, precision: Precision, device: str, block_queries: int
     ) -> None:
         """Copy the queries to the device."""
-        self.vectors = load(queries.vectors, device)
+        self.stored = stored(load(queries.vectors, device))
         self.gaps = None if queries.gaps is None else torch.from_numpy(queries.gaps).to(device)
-        self._rounded = rounded(self.vectors, row_norms(self.vectors), precision)
+        self._rounded = rounded(self.stored.vectors, self.stored.squares, precision)
         self._precision = precision
         self.groups = [self._group(start, stop, block_queries) for start, stop in queries.sets()]
 
@@ -62,15 +75,20 @@ class Operands:
         self,
         addresses: Int64[np.ndarray, " n"],
         vectors: Float16[np.ndarray, "n d"],
-        norms: Float32[Tensor, " n"],
     ) -> Block:
-        """Return one or more train rows of these norms, ready to be multiplied."""
-        exact = load(vectors, str(self.vectors.device), ROW_MULTIPLE)
-        low = rounded(exact, norms, self._precision)
-        on_device = torch.from_numpy(addresses.copy()).to(self.vectors.device)
+        """Return one or more train rows, ready to be multiplied."""
+        device = self.stored.vectors.device
+        exact = stored(load(vectors, str(device), ROW_MULTIPLE))
+        low = rounded(exact.vectors, exact.squares, self._precision)
+        on_device = torch.from_numpy(addresses.copy()).to(device)
         return Block(
             exact, low.vectors, on_device, error_bound(low, self._rounded, self._precision)
         )
+
+    @property
+    def low(self) -> Float[Tensor, "q d"]:
+        """All queries in screening precision."""
+        return self._rounded.vectors
 
     def _group(self, start: int, stop: int, block_queries: int) -> Group:
         free = None
@@ -85,10 +103,8 @@ class Operands:
 
     def _panel(self, start: int, stop: int, gaps: Float64[Tensor, " q"] | None) -> Panel:
         width = -(-(stop - start) // LANES) * LANES
-        index = torch.arange(start, start + width, device=self.vectors.device).clamp_(max=stop - 1)
-        return Panel(
-            start, stop, self._rounded.vectors[index], None if gaps is None else gaps[index]
-        )
+        index = torch.arange(start, start + width, device=self.low.device).clamp_(max=stop - 1)
+        return Panel(start, stop, self.low[index], None if gaps is None else gaps[index])
 
 
 def load(
@@ -103,19 +119,50 @@ def load(
     return loaded.to(device)
 
 
-def dot_products(
-    left: Float16[Tensor, "n d"],
-    right: Float16[Tensor, "q d"],
-    rows: Int64[Tensor, " m"],
-    columns: Int64[Tensor, " m"],
+def stored(vectors: Float16[Tensor, "n d"]) -> Stored:
+    """Return vectors with their squared lengths."""
+    squares = torch.empty(len(vectors), dtype=torch.float64, device=vectors.device)
+    for start in range(0, len(vectors), STRIP_ROWS):
+        part = slice(start, start + STRIP_ROWS)
+        squares[part] = vectors[part].float().square().double().sum(1)
+    return Stored(vectors, squares)
+
+
+def cosines(left: Stored, right: Stored) -> Float64[Tensor, "n m"]:
+    """Return the similarities of all pairs."""
+    product = left.vectors.double() @ right.vectors.double().T
+    return _over_lengths(product, left.squares[:, None], right.squares)
+
+
+def pair_cosines(
+    left: Stored, right: Stored, rows: Int64[Tensor, " m"], columns: Int64[Tensor, " m"]
 ) -> Float64[Tensor, " m"]:
-    """Return the exact similarities of pairs; products fit float32, and their sums float64."""
-    at_once = 64 if left.device.type == "cpu" else 65_536  # 64 pairs stay in the cache
-    ones = torch.ones(left.shape[1], dtype=torch.float64, device=left.device)
-    out = torch.empty(len(rows), dtype=torch.float64, device=left.device)
+    """Return the similarities of pairs; products fit float32, and their sums float64."""
+    device, dimension = left.vectors.device, left.vectors.shape[1]
+    at_once = 64 if device.type == "cpu" else 65_536  # 64 pairs stay in the cache
+    ones = torch.ones(dimension, dtype=torch.float64, device=device)
+    out = torch.empty(len(rows), dtype=torch.float64, device=device)
     for start in range(0, len(rows), at_once):
         part = slice(start, start + at_once)
-        product = left.index_select(0, rows[part]).float()
-        product *= right.index_select(0, columns[part]).float()
+        product = left.vectors.index_select(0, rows[part]).float()
+        product *= right.vectors.index_select(0, columns[part]).float()
         torch.mv(product.double(), ones, out=out[part])
-    return out.add_(0.0)  # -0.0 becomes 0.0
+    return _over_lengths(out, left.squares[rows], right.squares[columns])
+
+
+def _over_lengths(
+    products: Float64[Tensor, "*shape"],
+    left: Float64[Tensor, "*#shape"],
+    right: Float64[Tensor, "*#shape"],
+) -> Float64[Tensor, "*shape"]:
+    """Divide exact products by the lengths, in place; the squares of these are given."""
+    lengths = _roots(left * right).clamp_(min=LEAST)
+    return products.div_(lengths).add_(0.0)  # -0.0 becomes 0.0
+
+
+def _roots(squares: Float64[Tensor, "*shape"]) -> Float64[Tensor, "*shape"]:
+    """Take square roots in place, rounded as IEEE 754 has it; MKL's, torch's on CPUs, are not."""
+    if squares.device.type == "cpu":
+        np.sqrt(squares.numpy(), out=squares.numpy())
+        return squares
+    return squares.sqrt_()

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float16, Float64, Int64
-from torch import Tensor
 
-from clipaudit.neighbors.panels import dot_products, load
+from clipaudit.neighbors.panels import Stored, cosines, load, pair_cosines, stored
 from clipaudit.neighbors.screening import (
     Precision,
     Rounded,
@@ -15,7 +14,6 @@ from clipaudit.neighbors.screening import (
     error_bound,
     fastest,
     rounded,
-    row_norms,
     strict_products,
 )
 
@@ -33,7 +31,7 @@ class _Side:
     """Up to TILE_ROWS vectors on the device, exactly and in screening precision."""
 
     numbers: slice
-    exact: Float16[Tensor, "n d"]
+    exact: Stored
     low: Rounded
 
 
@@ -76,8 +74,9 @@ class RangeSearch:
     def _sides(self, vectors: Float16[np.ndarray, "n d"]) -> Iterator[_Side]:
         for start in range(0, len(vectors), TILE_ROWS):
             numbers = slice(start, min(start + TILE_ROWS, len(vectors)))
-            exact = load(vectors[numbers], self._device)
-            yield _Side(numbers, exact, rounded(exact, row_norms(exact), self._precision))
+            exact = stored(load(vectors[numbers], self._device))
+            low = rounded(exact.vectors, exact.squares, self._precision)
+            yield _Side(numbers, exact, low)
 
     def _tile(self, left: _Side, right: _Side, floor: float) -> Pairs:
         bound = error_bound(left.low, right.low, self._precision)
@@ -85,12 +84,12 @@ class RangeSearch:
             scores = left.low.vectors @ right.low.vectors.T
             reaching = scores >= _at_most(floor - bound, self._precision)
             if int(reaching.count_nonzero()) > CROWDED * reaching.numel():
-                exact = left.exact.double() @ right.exact.double().T + 0.0  # -0.0 becomes 0.0
+                exact = cosines(left.exact, right.exact)
                 rows, columns = (exact > floor).nonzero(as_tuple=True)
                 similarity = exact[rows, columns]
             else:
                 rows, columns = reaching.nonzero(as_tuple=True)
-                similarity = dot_products(left.exact, right.exact, rows, columns)
+                similarity = pair_cosines(left.exact, right.exact, rows, columns)
                 check_bound(scores[rows, columns].double(), similarity, bound)
                 above = similarity > floor
                 rows, columns, similarity = rows[above], columns[above], similarity[above]

@@ -1,10 +1,11 @@
-"""The plain search: blocked float64 products in NumPy. What every other backend must equal."""
+"""The plain search: blocked float64 cosines in NumPy. What every other backend must equal."""
 
 from collections.abc import Iterator
 
 import numpy as np
 from jaxtyping import Float16, Float64, Int64
 
+from clipaudit.neighbors.cosines import cosines
 from clipaudit.neighbors.interface import (
     Queries,
     RowBest,
@@ -38,10 +39,8 @@ class Reference:
         excess = np.zeros(shape)  # strictly above 0 counts
         for start in range(0, len(block), self._block_rows):
             part = slice(start, start + self._block_rows)
-            vectors = block[part].astype(np.float64)
             for group, panel in self._panels():
-                similarity = vectors @ self._queries.vectors[panel].astype(np.float64).T
-                similarity += 0.0  # (b, w); -0.0 becomes 0.0
+                similarity = cosines(block[part], self._queries.vectors[panel])  # (b, w)
                 self._fold(panel, similarity, addresses[part])
                 value, query = best.similarity[part, group], best.query[part, group]
                 _improve(value, query, similarity, similarity, panel.start)

@@ -1,6 +1,7 @@
 """Low-precision similarities: how they are computed, ordered, and how wrong they can be.
 
-With xhat the low-precision copy of x, and r_x = x - xhat, a computed similarity s~ obeys
+Vectors are scaled to length 1 first: x. With xhat the low-precision copy of x, and r_x = x - xhat,
+a computed similarity s~ obeys
 
     |s~ - x.y| <= ||r_x|| ||y|| + ||xhat|| ||r_y||
                   + (accumulation + result) ||xhat|| ||yhat|| + floor
@@ -22,6 +23,7 @@ from clipaudit.errors import StepError
 
 STRIP_ROWS = 4_096  # rows converted at once, so that they stay in the cache
 _SLACK = 1.001  # norms are computed in float32
+_SCALING = 2.0**-22  # scaling to length 1 in float32 rounds twice, by 2^-24 each time
 
 
 @dataclass(frozen=True)
@@ -59,25 +61,25 @@ def fastest(device: str) -> Precision:
 
 @dataclass(frozen=True)
 class Rounded:
-    """Vectors in screening precision, with the largest norms among them and their residuals."""
+    """Vectors scaled to length 1, in screening precision, and the most that one of them lost."""
 
     vectors: Float[Tensor, "n d"]
-    norm: float
     residual: float
 
 
 def rounded(
-    vectors: Float16[Tensor, "n d"], norms: Float[Tensor, " m"], precision: Precision
+    vectors: Float16[Tensor, "n d"], squares: Float64[Tensor, " n"], precision: Precision
 ) -> Rounded:
-    """Round vectors with these norms (of all, or of all different ones) to the precision."""
-    low = vectors.to(precision.floating)
-    if len(norms) == 0:
-        return Rounded(low, 0.0, 0.0)
-    residual = 0.0  # float16 and float32 hold every float16 number
-    if precision.floating is torch.bfloat16:
-        strips = zip(torch.split(vectors, STRIP_ROWS), torch.split(low, STRIP_ROWS), strict=True)
-        residual = max(float(row_norms(x.float() - y.float()).max()) for x, y in strips) * _SLACK
-    return Rounded(low, float(norms.max()) * _SLACK + residual, residual)
+    """Round vectors of these squared lengths, scaled to length 1; zeros stay zeros."""
+    scales = torch.where(squares > 0, squares.rsqrt(), 0).float()[:, None]
+    low = torch.empty(vectors.shape, dtype=precision.floating, device=vectors.device)
+    lost = 0.0
+    for start in range(0, len(vectors), STRIP_ROWS):
+        part = slice(start, start + STRIP_ROWS)
+        unit = vectors[part].float() * scales[part]
+        low[part] = unit
+        lost = max(lost, float(row_norms(unit - low[part].float()).max()))
+    return Rounded(low, lost * _SLACK + _SCALING)
 
 
 def row_norms(vectors: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
@@ -89,8 +91,8 @@ def row_norms(vectors: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
 def error_bound(rows: Rounded, queries: Rounded, precision: Precision) -> float:
     """Return how far a screening similarity can be from the exact one; see the module."""
     accumulation = 4 * rows.vectors.shape[1] * 2.0**-24
-    product = rows.norm * queries.norm
-    conversion = rows.residual * (queries.norm + queries.residual) + rows.norm * queries.residual
+    product = (1 + rows.residual) * (1 + queries.residual)
+    conversion = rows.residual + (1 + rows.residual) * queries.residual
     return conversion + (accumulation + precision.result) * 1.01 * product + precision.floor
 
 

@@ -19,6 +19,7 @@ from clipaudit.corpora.addresses import sample_addresses, shard_row, shards_and_
 from clipaudit.corpora.places import places
 from clipaudit.corpora.vectors import embedding_array
 from clipaudit.errors import InputError
+from clipaudit.neighbors.cosines import cosines
 from clipaudit.plaindata import Row
 from clipaudit.reports.gallery_options import NeighborOptions
 
@@ -172,18 +173,17 @@ def pick_neighbors(
 
     `neighbors` are its NEIGHBORS by rank, and what is returned are rows of it, with their `place`
     and `omitted_before` as in GALLERY. One is left out if 1 - its similarity to one that is
-    shown lies below `near_duplicate_distance`; similarities are exact dot products of `vectors`,
-    by address.
+    shown lies below `near_duplicate_distance`; similarities are those of `vectors`, by address.
     """
     shown: list[Row] = []
-    kept: list[Float64[np.ndarray, " d"]] = []
+    kept: list[Float16[np.ndarray, " d"]] = []
     omitted = 0
     addresses = sample_addresses(neighbors).tolist()
     for row, address in zip(neighbors.to_pylist(), addresses, strict=True):
         if len(shown) == columns:
             break
-        vector = vectors[address].astype(np.float64)
-        if any(1 - float(vector @ other) < near_duplicate_distance for other in kept):
+        vector = vectors[address]
+        if kept and (1 - cosines(vector[None], np.array(kept)) < near_duplicate_distance).any():
             omitted += 1
             continue
         shown.append({**row, "place": len(shown), "omitted_before": omitted})

@@ -42,7 +42,7 @@ def _largest_crossing(similarities: pa.Table, test_sets: Sequence[str]) -> pa.Ta
     """Return, for each sample that crosses a gap, the pair that crosses it by most."""
     names = similarities["testset"].cast(pa.string())
     rows = similarities.set_column(similarities.column_names.index("testset"), "testset", names)
-    excess = pc.subtract(rows["gap_similarity"], rows["gap"])  # exact: multiples of 2^-48 below 2
+    excess = pc.subtract(rows["gap_similarity"], rows["gap"])  # rounded once, as in the search
     rows = rows.append_column("excess", excess).append_column(
         "order", pc.index_in(rows["testset"], pa.array(list(test_sets), pa.string()))
     )

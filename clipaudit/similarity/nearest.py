@@ -1,8 +1,9 @@
 """Each train sample's nearest test sample, each test sample's nearest train samples, as tables.
 
 Mayilvahanan et al., ICLR 2024: https://arxiv.org/abs/2310.09562 (Sections 3 and 4.4, Appendix F).
-Differences: similarity is the exact dot product of the stored float16 embeddings, and every pair
-is tested against the gap, where the published code looks at the nearest thousands of each query.
+Differences: similarity is the cosine of the stored float16 embeddings, the same number on every
+machine, and every pair is tested against the gap, where the published code looks at the nearest
+thousands of each query.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
+from plaincosines import plain_cosines
 
 from clipaudit.deduplication.assignment import clustered_schema
 
@@ -37,8 +38,7 @@ def reader(*parts, batch_rows=1000):
 
 
 def similarities(vectors):
-    wide = vectors.astype(np.float64)
-    return wide @ wide.T
+    return plain_cosines(vectors, vectors)
 
 
 def nearest_earlier(similarity):

@@ -87,7 +87,7 @@ def test_pairs_that_wait_are_bounded():
     forest.within(0, vectors)
 
     assert forest._held <= 10_000
-    assert set(found(forest)[1:]) == {(0.5, 0)}
+    assert set(found(forest)[1:]) == {(1.0, 0)}
 
 
 def test_negative_and_zero_similarities_connect_too():

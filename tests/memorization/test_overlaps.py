@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plaincosines import plain_cosines
 
 from clipaudit.memorization.allotment import SETS
 from clipaudit.memorization.overlaps import (
@@ -163,8 +164,8 @@ def plain_near(own, tables, distance):
         for corpus, table in tables.items():
             for row in table.to_pylist():
                 number = SETS.index(row["set"])
-                pair = [np.frombuffer(one["embedding"], "<f2").astype(float) for one in (mine, row)]
-                similarity = float(pair[0] @ pair[1])
+                pair = [np.frombuffer(one["embedding"], "<f2")[None] for one in (mine, row)]
+                similarity = float(plain_cosines(*pair)[0, 0])
                 if number < SETS.index(mine["set"]) and 1 - similarity < distance:
                     near.append((-similarity, row["shard"], row["row"], number, corpus))
         if near:
@@ -198,8 +199,8 @@ def test_backend_blocks_and_order_never_show(pool, engine):
 
 
 def test_at_the_distance_is_not_near():
-    own = embeddings([[0.5, 0.5, 0.5, 0.5], [0.5, 0.5, 0.5, 0.0]], ["b", "b"])
-    others = [("pool", "a", [embeddings([[0.5, 0.5, 0.5, 0.5]], shard=1)])]
+    own = embeddings([[0.25] * 16, [0.25] * 14 + [-0.25] * 2], ["b", "b"])
+    others = [("pool", "a", [embeddings([[0.25] * 16], shard=1)])]
 
     found = near_duplicates(own, others, distance=0.25, start=NUMPY)
 

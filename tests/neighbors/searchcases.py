@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 from hypothesis import strategies as st
+from plaincosines import plain_cosines
 
 from clipaudit.neighbors.interface import Queries
 
@@ -58,7 +59,7 @@ def _gaps(rng, kind, vectors, pool):
     if kind == "none":
         return None
     some = pool[rng.integers(0, len(pool), 20)]
-    gaps = (vectors.astype(np.float64) @ some.astype(np.float64).T).max(axis=1)  # ties with these
+    gaps = plain_cosines(vectors, some).max(axis=1)  # ties with these
     if kind == "low":
         gaps = gaps / 2 - 0.25
     if kind == "free":
@@ -68,7 +69,7 @@ def _gaps(rng, kind, vectors, pool):
 
 def brute_force(queries, k, addresses, train):
     """Return a `RowBest`'s four arrays and a `TopK`'s two, by loops over all pairs."""
-    similarity = train.astype(np.float64) @ queries.vectors.astype(np.float64).T + 0.0
+    similarity = plain_cosines(train, queries.vectors)
     rows = [_row(queries, row) for row in similarity]
     shape = (len(train), len(queries.starts) - 1)
     best = [np.reshape([row[field] for row in rows], shape) for field in range(4)]

@@ -11,6 +11,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plaincosines import plain_cosines
 from searchcases import assert_same_bytes, brute_force, build, run, searches
 
 pytest.importorskip("triton", reason="there is no Triton for this platform")
@@ -92,7 +93,7 @@ def made(rows, queries):
     rng = np.random.default_rng(0)
     vectors, train = unit_rows(rng, queries, 70), unit_rows(rng, rows, 70)
     train[17] = train[911] = vectors[3]
-    gaps = (vectors.astype(np.float64) @ train[: rows // 3].astype(np.float64).T).max(axis=1)
+    gaps = plain_cosines(vectors, train[: rows // 3]).max(axis=1)
     starts = (0, int(0.44 * queries), queries)
     return Queries(vectors, starts, np.arange(queries), gaps), np.arange(rows), train
 
@@ -144,7 +145,7 @@ def test_gaps_that_every_row_crosses_are_exact(large):
 def test_gaps_that_are_hardly_crossed_are_exact(large):
     """By less than float32 sums resolve, and by rows that no other decision asks for."""
     queries, addresses, train = large[0], large[1][:500], large[2][:500]
-    similarity = train.astype(np.float64) @ queries.vectors.astype(np.float64).T
+    similarity = plain_cosines(train, queries.vectors)
     second = np.sort(similarity, axis=0)[-2] - 2.0**-30
     barely = Queries(queries.vectors, queries.starts, queries.addresses, second)
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plaincosines import plain_cosines
 from searchcases import assert_same_bytes, brute_force, build, run, searches
 
 from clipaudit.errors import ConfigError, InputError
@@ -55,7 +56,7 @@ def large():
     rng = np.random.default_rng(0)
     queries, train = unit_rows(rng, 700), unit_rows(rng, 5000)
     train[17] = train[4711] = queries[3]
-    gaps = (queries.astype(np.float64) @ train[:2000].astype(np.float64).T).max(axis=1)
+    gaps = plain_cosines(queries, train[:2000]).max(axis=1)
     return Queries(queries, (0, 301, 700), np.arange(700), gaps), np.arange(5000), train
 
 

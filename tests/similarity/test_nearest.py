@@ -64,14 +64,14 @@ def random_world():
 
 
 def test_one_row_for_each_train_sample_and_test_set(two_sets):
-    train = embeddings([[0.5, 0.25], [0, 1]], shard=7, rows=[2, 4])
+    train = embeddings([[0.5, 0.375], [0, 1]], shard=7, rows=[2, 4])  # 4 : 3
 
     found, _ = search(query_sets(two_sets), train)
 
     assert found.schema == SIMILARITIES
     assert [tuple(row.values())[:6] for row in found.to_pylist()] == [
-        (7, 2, "val", 0.5, 3, 0),
-        (7, 2, "sketch", 0.5, 0, 5),  # the lower of two equals
+        (7, 2, "val", 0.8, 3, 0),
+        (7, 2, "sketch", 0.8, 0, 5),  # the lower of two equals
         (7, 4, "val", 1.0, 3, 1),
         (7, 4, "sketch", 0.0, 0, 5),
     ]
@@ -88,34 +88,34 @@ def test_neighbors_are_ranked_by_similarity_then_address(two_sets):
 
     assert found.schema == NEIGHBORS
     assert [tuple(row.values()) for row in found.to_pylist()][:4] == [
-        ("val", 3, 0, 0, 0.5, 0, 2),
-        ("val", 3, 0, 1, 0.5, 0, 8),
-        ("val", 3, 1, 0, 0.5, 0, 1),
+        ("val", 3, 0, 0, 1.0, 0, 2),
+        ("val", 3, 0, 1, 1.0, 0, 8),
+        ("val", 3, 1, 0, 1.0, 0, 1),
         ("val", 3, 1, 1, 0.0, 0, 2),
     ]
 
 
 def test_gaps_come_from_rank_0_against_the_small_set(two_sets):
-    _, small = search(query_sets(two_sets), embeddings([[0.5, 0.75], [0.25, 0]]))
+    _, small = search(query_sets(two_sets), embeddings([[0.375, 0.5], [-0.25, 0]]))
 
     queries = query_sets(two_sets, small).queries
 
-    assert queries.gaps.tolist() == [0.5, 0.75, 0.5, 0.5]
+    assert queries.gaps.tolist() == [0.6, 0.8, 0.6, 0.6]
 
 
 def test_a_test_sample_without_neighbours_has_no_gap(two_sets):
     sets = query_sets(two_sets, NEIGHBORS.empty_table())
 
-    found, _ = search(sets, embeddings([[0.5, 0.75]]))
+    found, _ = search(sets, embeddings([[0.375, 0.5]]))
 
     assert sets.queries.gaps.tolist() == [-np.inf] * 4
     assert found["gap"].to_pylist() == [-np.inf, -np.inf]  # everything crosses: the lowest sample
-    assert found["gap_similarity"].to_pylist() == [0.5, 0.5]
+    assert found["gap_similarity"].to_pylist() == [0.6, 0.6]
 
 
 def test_a_gap_is_crossed_strictly_and_by_the_largest_excess(two_sets):
-    _, small = search(query_sets(two_sets), embeddings([[0.5, 0.25]]))
-    train = embeddings([[0.5, 0.25], [0.75, 0.75]])
+    _, small = search(query_sets(two_sets), embeddings([[0.5, -0.375]]))
+    train = embeddings([[0.5, -0.375], [0.75, 0.3125]])  # 12 : 5
 
     found, _ = search(query_sets(two_sets, small), train)
 
@@ -123,8 +123,8 @@ def test_a_gap_is_crossed_strictly_and_by_the_largest_excess(two_sets):
     assert [tuple(row.values()) for row in found.select(columns).to_pylist()] == [
         ("val", None, None, None, None),  # a tie stays
         ("sketch", None, None, None, None),
-        ("val", 0.75, 0.25, 3, 1),
-        ("sketch", 0.75, 0.5, 0, 5),
+        ("val", 5 / 13, -0.6, 3, 1),
+        ("sketch", 12 / 13, 0.8, 0, 5),
     ]
 
 

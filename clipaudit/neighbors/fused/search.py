@@ -23,7 +23,7 @@ from clipaudit.neighbors.best_queries import BestQueries
 from clipaudit.neighbors.deciding import DENSE_ROWS, EXCESS_ROUNDING, Deciding
 from clipaudit.neighbors.fused.launch import Tiling, find
 from clipaudit.neighbors.interface import Queries, Resources
-from clipaudit.neighbors.panels import Block, Group
+from clipaudit.neighbors.panels import Block, Group, cosines
 from clipaudit.neighbors.screening import Precision
 from clipaudit.neighbors.tiles import Found
 
@@ -52,7 +52,7 @@ class Fused(Deciding):
         super().__init__(queries, k, _PRECISION, **resources)
         device, block_rows = resources["device"], resources["block_rows"]
         self._tiling = tiling
-        self._low = self._padded(self._queries.vectors)
+        self._low = self._padded(self._queries.low)
         self._at_once = block_rows  # fewer after an overflow, and more again
         capacity = min(max(1, block_rows * resources["block_queries"] // _PLACES), _MOST_PLACES)
         self._buffer = torch.empty((3, capacity), dtype=torch.int32, device=device)
@@ -89,10 +89,10 @@ class Fused(Deciding):
         if block.n < self._k or not bool(kth.isneginf().any()):
             return kth
         size = max(_SAMPLE_ROWS, 4 * self._k)
-        sample = block.vectors[: block.n : max(1, block.n // size)].double()
+        sample = block.stored[: block.n : max(1, block.n // size)]
         reached = []
         for panel in group.panels:
-            similarity = sample @ self._queries.vectors[panel.start : panel.stop].double().T
+            similarity = cosines(sample, self._queries.stored[panel.start : panel.stop])
             reached.append(similarity.topk(self._k, dim=0, sorted=False).values.amin(0))
         return torch.cat(reached)
 

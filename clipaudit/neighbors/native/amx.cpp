@@ -7,10 +7,17 @@ namespace {
 
 struct Float16 {
     static constexpr int BYTES = 2;
-    static ALWAYS_INLINE void convert(const half *x, void *line) {
-        _mm512_store_si512(line, _mm512_loadu_si512(x));
+    static ALWAYS_INLINE __m256i rounded(__m512 x) {
+        return _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     }
-    static ALWAYS_INLINE __m512 lost(__m512) { return _mm512_setzero_ps(); }
+    static ALWAYS_INLINE void convert(const half *x, float scale, uint8_t *line) {
+        auto out = reinterpret_cast<__m256i *>(line);
+        _mm256_store_si256(out, rounded(scaled<Lanes>(x, scale)));
+        _mm256_store_si256(out + 1, rounded(scaled<Lanes>(x + 16, scale)));
+    }
+    static ALWAYS_INLINE __m512 lost(__m512 x) {
+        return _mm512_sub_ps(x, _mm512_cvtph_ps(rounded(x)));
+    }
 
     static ALWAYS_INLINE void multiply() {  // GCC 12 has no intrinsic for it
         __asm__ volatile(
@@ -95,10 +102,10 @@ size_t sweep(const Rows &rows, const Queries &queries, Slack slack, int steps, H
 }  // namespace
 
 extern const Kernel amx_fp16 = {
-    "amx_fp16", 2, begin, end, measure<Lanes, Float16>, pack<Float16>, sweep<Float16>,
-    exact<Lanes>};
+    "amx_fp16", 2, begin, end, lost<Lanes, Float16>, pack<Float16>, sweep<Float16>,
+    dot<Lanes>};
 extern const Kernel amx_bf16 = {
-    "amx_bf16", 2, begin, end, measure<Lanes, Bfloat16>, pack<Bfloat16>,
-    sweep<Bfloat16Tiles>, exact<Lanes>};
+    "amx_bf16", 2, begin, end, lost<Lanes, Bfloat16>, pack<Bfloat16>,
+    sweep<Bfloat16Tiles>, dot<Lanes>};
 
 }  // namespace neighbors

@@ -54,10 +54,10 @@ struct Lanes {
 
 struct Float32 {
     static constexpr int BYTES = 4;
-    static ALWAYS_INLINE void convert(const half *x, uint8_t *line) {
+    static ALWAYS_INLINE void convert(const half *x, float scale, uint8_t *line) {
         auto out = reinterpret_cast<float *>(line);
-        _mm256_store_ps(out, Lanes::widen(x));
-        _mm256_store_ps(out + 8, Lanes::widen(x + 8));
+        _mm256_store_ps(out, scaled<Lanes>(x, scale));
+        _mm256_store_ps(out + 8, scaled<Lanes>(x + 8, scale));
     }
     static ALWAYS_INLINE __m256 lost(__m256) { return _mm256_setzero_ps(); }
 };
@@ -105,7 +105,7 @@ void multiply(const uint8_t *rows, const uint8_t *queries, int steps, float *sco
 }  // namespace
 
 extern const Kernel avx2 = {
-    "avx2", 4, nothing, nothing, measure<Lanes, Float32>, pack<Float32>,
-    sweep_blocks<Lanes, multiply>, exact<Lanes>};
+    "avx2", 4, nothing, nothing, lost<Lanes, Float32>, pack<Float32>,
+    sweep_blocks<Lanes, multiply>, dot<Lanes>};
 
 }  // namespace neighbors

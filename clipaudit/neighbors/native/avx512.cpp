@@ -15,8 +15,8 @@ ALWAYS_INLINE __m512 add_products(__m512 sum, __m512 a, __m512 b) {
 #else
 struct Number {
     static constexpr int BYTES = 4;
-    static ALWAYS_INLINE void convert(const half *x, void *line) {
-        _mm512_store_ps(line, Lanes::widen(x));
+    static ALWAYS_INLINE void convert(const half *x, float scale, void *line) {
+        _mm512_store_ps(line, scaled<Lanes>(x, scale));
     }
     static ALWAYS_INLINE __m512 lost(__m512) { return _mm512_setzero_ps(); }
 };
@@ -69,7 +69,7 @@ extern const Kernel avx512_bf16 = {"avx512_bf16", 2,
 #else
 extern const Kernel avx512 = {"avx512", 4,
 #endif
-    nothing, nothing, measure<Lanes, Number>, pack<Number>,
-    sweep_blocks<Lanes, multiply>, exact<Lanes>};
+    nothing, nothing, lost<Lanes, Number>, pack<Number>,
+    sweep_blocks<Lanes, multiply>, dot<Lanes>};
 
 }  // namespace neighbors

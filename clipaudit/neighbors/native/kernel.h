@@ -50,21 +50,18 @@ struct Slack {
     float nearest, excess;
 };
 
-// The largest squares of lengths, and of what low precision loses of a vector.
-struct Norms {
-    float length, residual;
-};
-
 struct Kernel {
     const char *name;
     int bytes;        // of a packed number
     void (*begin)();  // in each thread before its first sweep
     void (*end)();
-    Norms (*measure)(const half *vector, int d);
-    void (*pack)(const half *vector, int d, uint8_t *line);  // `line`: of the first step
+    // Both of a vector times `scale`: the square of what low precision loses of it, and the packed
+    // numbers, from the `line` of the first step on.
+    float (*lost)(const half *vector, int d, float scale);
+    void (*pack)(const half *vector, int d, float scale, uint8_t *line);
     // Writes the hits, at most all pairs, row by row, and returns how many.
     size_t (*sweep)(const Rows &, const Queries &, Slack, int steps, Hit *);
-    double (*exact)(const half *row, const half *query, int d);
+    double (*dot)(const half *row, const half *query, int d);  // exact
 };
 
 extern const Kernel amx_fp16, amx_bf16, avx512_bf16, avx512, avx2;

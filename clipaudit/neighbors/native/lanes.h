@@ -12,6 +12,11 @@
 
 namespace neighbors {
 
+template <class Lanes>
+ALWAYS_INLINE typename Lanes::Register scaled(const half *x, float scale) {
+    return Lanes::multiply(Lanes::widen(x), Lanes::all(scale));
+}
+
 // Looks for pairs that matter, one line of 32 scores at a time.
 //
 // Nearly no line has any, so the usual path is one minimum and one comparison a register for both
@@ -111,26 +116,26 @@ size_t sweep_blocks(const Rows &rows, const Queries &queries, Slack slack, int s
                         : sweep_blocks<Lanes, false, multiply>(rows, queries, slack, steps, hits);
 }
 
-// Lengths are exact enough in float32: the bounds made of them are widened.
+// The square is exact enough in float32: the bound made of it is widened.
 template <class Lanes, class Number>
-Norms measure(const half *vector, int d) {
-    auto length = Lanes::all(0), residual = Lanes::all(0);
+float lost(const half *vector, int d, float scale) {
+    auto sum = Lanes::all(0);
     for (int i = 0; i < d; i += Lanes::WIDTH) {
-        auto x = Lanes::widen(vector + i), lost = Number::lost(x);
-        length = Lanes::fma(x, x, length);
-        residual = Lanes::fma(lost, lost, residual);
+        auto lost = Number::lost(scaled<Lanes>(vector + i, scale));
+        sum = Lanes::fma(lost, lost, sum);
     }
-    return {Lanes::sum(length), Lanes::sum(residual)};
+    return Lanes::sum(sum);
 }
 
 template <class Number>
-void pack(const half *vector, int d, uint8_t *line) {
-    for (int i = 0; i < d; i += 64 / Number::BYTES, line += STEP) Number::convert(vector + i, line);
+void pack(const half *vector, int d, float scale, uint8_t *line) {
+    for (int i = 0; i < d; i += 64 / Number::BYTES, line += STEP)
+        Number::convert(vector + i, scale, line);
 }
 
 // A product of two float16 numbers fits float32, and their sum float64 (see interface.py).
 template <class Lanes>
-double exact(const half *row, const half *query, int d) {
+double dot(const half *row, const half *query, int d) {
     auto low = Lanes::zeros(), high = low;
     for (int i = 0; i < d; i += Lanes::WIDTH) {
         auto product = Lanes::multiply(Lanes::widen(row + i), Lanes::widen(query + i));

@@ -51,8 +51,8 @@ struct Lanes {
 #ifdef __AVX512BF16__
 struct Bfloat16 {
     static constexpr int BYTES = 2;
-    static ALWAYS_INLINE void convert(const half *x, void *line) {
-        auto both = _mm512_cvtne2ps_pbh(Lanes::widen(x + 16), Lanes::widen(x));
+    static ALWAYS_INLINE void convert(const half *x, float scale, void *line) {
+        auto both = _mm512_cvtne2ps_pbh(scaled<Lanes>(x + 16, scale), scaled<Lanes>(x, scale));
         _mm512_store_si512(line, reinterpret_cast<__m512i &>(both));
     }
     static ALWAYS_INLINE __m512 lost(__m512 x) {

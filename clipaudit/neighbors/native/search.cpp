@@ -15,22 +15,23 @@ constexpr float INFINITE = std::numeric_limits<float>::infinity();
 constexpr float EXCESS_ROUNDING = 0x1p-17f;  // three roundings to float32 of numbers up to 32
 constexpr int TILE = LANE * LANE;            // units
 constexpr int64_t STRIP = 1024;              // rows measured at once
+constexpr double LEAST = 0x1p-60;            // below the length of every vector but that of zeros
 
-// Says how far a screened value can be from the exact one, for vectors of these norms.
-float error_bound(const Norms &rows, const Norms &queries, int dimension) {
-    auto norm = [](float square) { return std::sqrt(double(square)) * 1.001; };
-    const double lost = norm(rows.residual), lost_query = norm(queries.residual);
-    const double length = norm(rows.length) + lost, query = norm(queries.length) + lost_query;
+// Says how far a screened value can be from the exact one, where low precision loses at most so
+// much, as squares, of vectors of length 1.
+float error_bound(float lost_of_rows, float lost_of_queries, int dimension) {
+    // Scaling to length 1 rounds twice, by 2^-24 each time.
+    auto norm = [](float square) { return std::sqrt(double(square)) * 1.001 + 0x1p-22; };
+    const double lost = norm(lost_of_rows), lost_query = norm(lost_of_queries);
+    const double length = 1 + lost, query = 1 + lost_query;
     // Sums of float32 may be truncated where this counts rounding: twice. The 16 are for
     // thresholds, which are sums and differences of floats themselves.
     const double rounding = (2.0 * dimension + 16) * 0x1p-24 * length * query;
     return float((lost * query + length * lost_query + rounding) * 1.01 + 0x1p-100);
 }
 
-void join(Norms &all, const Norms &one) {
-    all.length = std::max(all.length, one.length);
-    all.residual = std::max(all.residual, one.residual);
-}
+// Scales a vector to length 1; zeros stay zeros.
+float scale(double square) { return square > 0 ? float(1 / std::sqrt(square)) : 0; }
 
 }  // namespace
 
@@ -39,12 +40,18 @@ class Search::Call : public Scorer {
 public:
     Call(Search &search, const half *rows, int64_t n, bool earlier, const Panels &panels,
          const Answers &answers)
-        : n(n), earlier(earlier), panels(panels), answers(answers), search_(search), rows_(rows) {}
+        : n(n),
+          earlier(earlier),
+          panels(panels),
+          answers(answers),
+          squares(n),
+          search_(search),
+          rows_(rows) {}
 
     const half *row(int64_t number) const { return rows_ + number * search_.tests_.dimension; }
 
     double exact(int32_t number, int32_t query, float score) const override {
-        return search_.checked(row(number), query, score);
+        return search_.checked(*this, number, query, score);
     }
 
     void prefetch(int32_t number) const override { search_.prefetch(row(number)); }
@@ -53,6 +60,7 @@ public:
     const bool earlier;  // rows are the queries, and meet those before them
     const Panels panels;
     const Answers answers;
+    std::vector<double> squares;  // of the rows' lengths, exact
 
 private:
     Search &search_;
@@ -78,6 +86,7 @@ Search::Search(const Kernel &kernel, const TestSets &tests, int64_t k)
     : kernel_(kernel),
       tests_(tests),
       steps_(tests.dimension * kernel.bytes / 64),
+      squares_(tests.count),
       columns_(tests.count, k) {
     for (int64_t i = 0; i < tests.sets; i++) add_set(tests.starts[i], tests.starts[i + 1]);
     locks_.reset(new Spin[blocks_.size()]);
@@ -86,11 +95,15 @@ Search::Search(const Kernel &kernel, const TestSets &tests, int64_t k)
     for (size_t block = 0; block < blocks_.size(); block++) {
         auto [first, count] = blocks_[block];
         const half *vectors[BLOCK] = {};
+        float scales[BLOCK] = {};
         for (int i = 0; i < count; i++) {
             vectors[i] = tests.vectors + (first + i) * tests.dimension;
-            join(queries_, kernel.measure(vectors[i], tests.dimension));
+            squares_[first + i] = kernel.dot(vectors[i], vectors[i], tests.dimension);
+            scales[i] = scale(squares_[first + i]);
+            lost_of_queries_ =
+                std::max(lost_of_queries_, kernel.lost(vectors[i], tests.dimension, scales[i]));
         }
-        pack(vectors, count, lines.at(0));
+        pack(vectors, scales, count, lines.at(0));
         auto line = reinterpret_cast<const uint32_t *>(lines.at(0));
         auto column = reinterpret_cast<uint32_t *>(packed_->at(block * steps_ * STEP));
         for (int tile = 0; tile < 2 * steps_; tile++, line += TILE, column += TILE)
@@ -111,10 +124,12 @@ void Search::add_set(int64_t start, int64_t stop) {
 }
 
 // Vectors that are missing from a block become zeros.
-void Search::pack(const half *const *vectors, int count, uint8_t *block) const {
+void Search::pack(const half *const *vectors, const float *scales, int count,
+                  uint8_t *block) const {
     if (count < BLOCK) memset(block, 0, size_t(steps_) * STEP);
     for (int i = 0; i < count; i++)
-        kernel_.pack(vectors[i], tests_.dimension, block + i / LANE * STEP / 2 + i % LANE * 64);
+        kernel_.pack(vectors[i], tests_.dimension, scales[i],
+                     block + i / LANE * STEP / 2 + i % LANE * 64);
 }
 
 Outcome Search::rows(int threads, const int64_t *addresses, const half *rows, int64_t n,
@@ -131,7 +146,7 @@ Outcome Search::earlier(int threads, float limit, const Answers &answers) {
 
 Outcome Search::search(int threads, Call &call, const int64_t *addresses, float limit) {
     if (!measure(threads, call, limit)) return Outcome::TOO_LONG;
-    bound_ = error_bound(rows_, queries_, tests_.dimension);
+    bound_ = error_bound(lost_of_rows_, lost_of_queries_, tests_.dimension);
     columns_.begin(bound_, addresses);
     sampled_.assign(blocks_.size(), 0);
     std::vector<int64_t> all(blocks_.size());
@@ -202,20 +217,22 @@ void Search::settle_columns(int threads, Call &call, const std::vector<int64_t> 
     });
 }
 
-bool Search::measure(int threads, const Call &call, float limit) {
+bool Search::measure(int threads, Call &call, float limit) {
     std::atomic<bool> fine{true};
     Spin lock;
-    rows_ = {0, 0};
+    lost_of_rows_ = 0;
     share(threads, (call.n + STRIP - 1) / STRIP, [&](int, auto next) {
-        Norms all{0, 0};
+        float most = 0;
         for (int64_t strip; (strip = next()) >= 0;)
             for (int64_t row = strip * STRIP; row < std::min(call.n, (strip + 1) * STRIP); row++) {
-                Norms one = kernel_.measure(call.row(row), tests_.dimension);
-                if (!(one.length < limit * limit)) fine = false;  // NaN too
-                join(all, one);
+                const half *vector = call.row(row);
+                const double square = kernel_.dot(vector, vector, tests_.dimension);
+                if (!(square < double(limit) * limit)) fine = false;  // NaN too
+                call.squares[row] = square;
+                most = std::max(most, kernel_.lost(vector, tests_.dimension, scale(square)));
             }
         std::lock_guard<Spin> guard(lock);
-        join(rows_, all);
+        lost_of_rows_ = std::max(lost_of_rows_, most);
     });
     return fine;
 }
@@ -226,11 +243,15 @@ void Search::load(Call &call, Worker &worker, int64_t first, int count) {
     worker.count = count;
     for (int start = 0; start < count; start += BLOCK) {
         const half *vectors[BLOCK];
+        float scales[BLOCK];
         const int some = std::min(BLOCK, count - start);
-        for (int i = 0; i < some; i++) vectors[i] = call.row(worker.part[start + i]);
+        for (int i = 0; i < some; i++) {
+            vectors[i] = call.row(worker.part[start + i]);
+            scales[i] = scale(call.squares[worker.part[start + i]]);
+        }
         for (int i = start + BLOCK; i < std::min(count, start + 2 * BLOCK); i++)
             prefetch(call.row(worker.part[i]));  // those of the sample lie far from each other
-        pack(vectors, some, worker.packed.at(size_t(start / BLOCK) * steps_ * STEP));
+        pack(vectors, scales, some, worker.packed.at(size_t(start / BLOCK) * steps_ * STEP));
     }
 }
 
@@ -287,7 +308,7 @@ void Search::settle(Call &call, Worker &worker) {
         prefetch(tests_.vectors + query * int64_t(tests_.dimension));
     };
     auto similarity = [&](int row, int32_t query, float score) {
-        return checked(call.row(worker.part[row]), query, score);
+        return checked(call, worker.part[row], query, score);
     };
     worker.nearest.settle(similarity, soon);
     worker.excess.settle(
@@ -305,7 +326,7 @@ void Search::answer(Call &call, Worker &worker, int64_t set) {
         call.answers.similarity[place] = worker.nearest.value(i);
         call.answers.query[place] = worker.nearest.query(i);
         call.answers.crossed[place] = crossed;
-        call.answers.beyond[place] = crossed >= 0 ? exact(call.row(row), crossed) : -INFINITE;
+        call.answers.beyond[place] = crossed >= 0 ? exact(call, row, crossed) : -INFINITE;
     }
 }
 
@@ -314,12 +335,15 @@ void Search::prefetch(const half *vector) const {
     for (int i = 0; i < tests_.dimension; i += line) __builtin_prefetch(vector + i);
 }
 
-double Search::exact(const half *row, int64_t query) const {
-    return kernel_.exact(row, tests_.vectors + query * tests_.dimension, tests_.dimension);
+// Multiplying, the root and dividing are rounded once each, as on every machine.
+double Search::exact(const Call &call, int64_t row, int64_t query) const {
+    const half *vector = tests_.vectors + query * tests_.dimension;
+    const double dot = kernel_.dot(call.row(row), vector, tests_.dimension);
+    return dot / std::max(std::sqrt(call.squares[row] * squares_[query]), LEAST);
 }
 
-double Search::checked(const half *row, int64_t query, float score) {
-    const double similarity = exact(row, query), error = std::fabs(score - similarity);
+double Search::checked(const Call &call, int64_t row, int64_t query, float score) {
+    const double similarity = exact(call, row, query), error = std::fabs(score - similarity);
     if (error > bound_) worst_.store(error);
     return similarity;
 }

@@ -67,10 +67,10 @@ private:
     class Call;
     struct Worker;
 
-    void pack(const half *const *vectors, int count, uint8_t *block) const;
+    void pack(const half *const *vectors, const float *scales, int count, uint8_t *block) const;
     void add_set(int64_t start, int64_t stop);
     Outcome search(int threads, Call &call, const int64_t *addresses, float limit);
-    bool measure(int threads, const Call &call, float limit);
+    bool measure(int threads, Call &call, float limit);
     void sweep_panels(int threads, Call &call, int64_t first, int64_t stop);
     void repeat_guesses(int threads, Call &call);
     void settle_columns(int threads, Call &call, const std::vector<int64_t> &blocks);
@@ -82,8 +82,8 @@ private:
     void settle(Call &call, Worker &worker);
     void answer(Call &call, Worker &worker, int64_t set);
     void prefetch(const half *vector) const;
-    double exact(const half *row, int64_t query) const;
-    double checked(const half *row, int64_t query, float score);
+    double exact(const Call &call, int64_t row, int64_t query) const;
+    double checked(const Call &call, int64_t row, int64_t query, float score);
 
     const Kernel &kernel_;
     TestSets tests_;
@@ -92,7 +92,8 @@ private:
     std::vector<Block> blocks_;
     std::unique_ptr<Memory> packed_;  // all blocks of queries
     std::unique_ptr<Spin[]> locks_;   // one a block
-    Norms queries_{0, 0}, rows_{0, 0};
+    std::vector<double> squares_;  // of the queries' lengths, exact
+    float lost_of_queries_ = 0, lost_of_rows_ = 0;  // the most, as squares
     Columns columns_;
     std::vector<int64_t> sampled_;  // rows of the call's sample that each block has met
     float bound_ = 0;

@@ -8,7 +8,7 @@
 -- neighbors    testset, test_shard, test_row, rank, similarity: in the train set of the model
 -- predictions  testset, shard, row, right_rank: of one model
 -- published    row, testset, measure, value: row is the similarity at which the paper has an accuracy
--- $bins        bins per unit of similarity, 100 or less: bin i is [i/bins, (i+1)/bins), exactly
+-- $bins        bins per unit of similarity, 100 or less: bin i is [i/bins, (i+1)/bins)
 with answers as (
     select
         predictions.testset,
@@ -55,9 +55,8 @@ relations as (
     group by testset
 ),
 
--- Similarities are multiples of 2^-48 near 1 or below, so the product with 100 or less is exact:
--- no image crosses an edge by rounding. Rows rounded to float16 may be a little longer than 1;
--- similarities of 1 and above stand with those just below it, so that copies share a bin.
+-- The product is rounded once, the same on every machine: a similarity within 2^-52 of an edge may
+-- stand on its other side. Equal vectors have similarity 1, and stand with those just below it.
 binned as (
     select
         testset,

@@ -7,7 +7,7 @@
 -- series            position, series, title: 0 is what `first_neighbors` says, 1 `second_neighbors`
 -- first_neighbors   testset, test_shard, test_row, rank, similarity
 -- second_neighbors  the same columns
--- $bins             bins per unit of similarity, 100 or less: bin i is [i/bins, (i+1)/bins), exactly
+-- $bins             bins per unit of similarity, 100 or less: bin i is [i/bins, (i+1)/bins)
 with nearest as (
     select
         0 as position,
@@ -24,9 +24,8 @@ with nearest as (
     where rank = 0
 ),
 
--- Similarities are multiples of 2^-48 near 1 or below, so the product with 100 or less is exact:
--- no image crosses an edge by rounding. Rows rounded to float16 may be a little longer than 1;
--- similarities of 1 and above stand with those just below it, so that copies share a bin.
+-- The product is rounded once, the same on every machine: a similarity within 2^-52 of an edge may
+-- stand on its other side. Equal vectors have similarity 1, and stand with those just below it.
 binned as (
     select
         position,
