@@ -157,7 +157,7 @@ def _unit(sums: Float64[np.ndarray, "k d"]) -> Float16[np.ndarray, "k d"]:
 
 def _identity(vectors: Float16[np.ndarray, "n d"], settings: list[int]) -> str:
     digest = hashlib.sha256(json.dumps([*settings, *vectors.shape]).encode())
-    digest.update(np.ascontiguousarray(vectors).reshape(-1).view(np.uint8))
+    digest.update(np.ascontiguousarray(vectors).reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
 
 
