@@ -16,11 +16,11 @@ rule centroids:
         "logs/centroids/{encoder}/{corpus}.log",
     conda:
         ENVIRONMENT
+    threads: CORPORA.cores  # one job, for which all deduplication waits
     resources:
         mem_mb=memory(96),
     params:
         code=code("centroids"),
-        numeric=["faiss", "numpy"],
         clusters=DEDUPLICATION.clusters,
         follow=DEDUPLICATION.follow,
         iterations=DEDUPLICATION.setting("iterations"),

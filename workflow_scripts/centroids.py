@@ -14,8 +14,12 @@ def compute(step: Step) -> None:
         iterations=settings["iterations"],
         seed=settings["seed"],
         sample=settings["clusters"] * settings["samples_per_cluster"],
-        threads=step.threads,
         follow=settings["follow"],
+        scratch=step.scratch,
+        backend=step.resource("backend", None),
+        device=step.device,
+        block_rows=step.resource("block_rows", 32_768),
+        threads=step.threads,
     )
     step.write_table("centroids", centroids, centroids.schema)
 

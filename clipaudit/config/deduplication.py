@@ -33,7 +33,9 @@ class Deduplication(Section):
         description="of the spherical k-means; when absent 50,000 (SemDeDup), or one for 39 "
         "samples where these are fewer",
     )
-    iterations: int = Field(100, ge=1, description="of k-means (SemDeDup)")
+    iterations: int = Field(
+        100, ge=1, description="of k-means (SemDeDup); fewer if no centroid moves before"
+    )
     seed: int = Field(1234, ge=0, lt=2**31, description="of k-means and of its sample (SemDeDup)")
     samples_per_cluster: int = Field(
         256, ge=1, description="k-means learns from so many samples a cluster (origin: faiss)"

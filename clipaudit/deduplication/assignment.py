@@ -1,7 +1,6 @@
 """Each sample's cluster: its most similar centroid, in the order in which clusters are read.
 
-Every pair of a sample and a centroid is compared by the nearest engine, so this step is exact,
-though the centroids come from a numeric one.
+Every pair of a sample and a centroid is compared by the nearest engine, so this step is exact.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -2,23 +2,25 @@
 
 Abbas et al., 2023 (SemDeDup): https://arxiv.org/abs/2303.09540, as Mayilvahanan et al., ICLR 2024,
 use it (https://arxiv.org/abs/2310.09562, Sec. 3). Differences: the sample is the head of one seeded
-order of all addresses, and centroids are stored as float16, so that which of them a sample is most
-similar to is exact.
+order of all addresses, and centroids are float16, so that which of them a sample is most similar to
+is exact.
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float16, Float32, Int64, UInt64
+from jaxtyping import Float16, Int64, UInt64
 
 from clipaudit.config.deduplication import LEAST_ROWS
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.places import places
 from clipaudit.corpora.vectors import binary_rows, embedding_array
-from clipaudit.errors import ConfigError, StepError, TooSmall
-from clipaudit.neighbors.interface import check_norms, vector_norms
+from clipaudit.deduplication.kmeans import MOST_ROWS, spherical_kmeans
+from clipaudit.errors import ConfigError, TooSmall
+from clipaudit.neighbors.interface import Resources, check_norms, vector_norms
 
 ROWS_PER_CLUSTER = 256  # sampled for each: more hardly move a centroid (faiss's own limit)
 STRIP_ROWS = 4_096  # rows widened to float32 at once
@@ -43,24 +45,32 @@ def train_centroids(
     iterations: int,
     seed: int,
     sample: int,
-    threads: int,
+    scratch: Path,
     follow: bool = False,
+    backend: str | None = None,
+    **resources: Unpack[Resources],
 ) -> pa.Table:
     """Return the CENTROIDS of spherical k-means on `sample` of the EMBEDDINGS, or all if fewer.
 
     `batches` are gone through once, in any order and cut in any way; the sample in memory is all
     that is held: float16, twice at the end. Which samples are drawn depends on addresses and `seed`
-    alone. A numeric step: the values depend on faiss, its BLAS and `threads`.
+    alone. A killed one goes on from the folder `scratch`; the sample is gathered again. `backend`
+    and `resources` never show: see `kmeans.spherical_kmeans`.
 
-    A cluster that loses its last sample takes over half of another, as faiss does it. A centroid
-    whose samples cancel each other out stays zero: of similarity 0 to everything, it is merely
-    never better than a centroid on the right side. Fewer embeddings than clusters are refused, but
-    with `follow` there are at most as many clusters as have LEAST_ROWS embeddings each.
+    A cluster that loses its last sample takes over half of another. A centroid whose samples
+    cancel each other out stays zero: of similarity 0 to everything, it is merely never better than
+    a centroid on the right side. Fewer embeddings than clusters are refused, but with `follow`
+    there are at most as many clusters as have LEAST_ROWS embeddings each.
     """
     if not 1 <= clusters <= sample:
         raise ConfigError(
             f"k-means: {clusters} clusters from a sample of {sample}. Ask for 1 cluster or more "
             f"and for a sample as large; {ROWS_PER_CLUSTER} times as large is customary."
+        )
+    if sample > MOST_ROWS:
+        raise ConfigError(
+            f"k-means: a sample of {sample:,}; its sums are exact up to {MOST_ROWS:,}. Ask for "
+            "fewer clusters or fewer samples a cluster."
         )
     drawn = Drawn(sample, seed)
     for batch in batches:
@@ -76,10 +86,17 @@ def train_centroids(
     for start in range(0, len(vectors), STRIP_ROWS):
         strip = slice(start, start + STRIP_ROWS)
         check_norms(vector_norms(vectors[strip]), addresses[strip], "train")
-    found = _spherical_kmeans(vectors, clusters, iterations, seed, threads)
-    halves = _unit_halves(found)
-    columns = [np.arange(clusters, dtype=np.int32), binary_rows(halves)]
-    return pa.table(columns, schema=centroids_schema(halves.shape[1]))
+    centroids = spherical_kmeans(
+        vectors,
+        clusters,
+        iterations=iterations,
+        seed=seed,
+        scratch=scratch,
+        backend=backend,
+        **resources,
+    )
+    columns = [np.arange(clusters, dtype=np.int32), binary_rows(centroids)]
+    return pa.table(columns, schema=centroids_schema(centroids.shape[1]))
 
 
 class Drawn:
@@ -132,49 +149,3 @@ class Drawn:
             early = chunk[0] <= self._last
             self._chunks[index] = (chunk[0][early], chunk[1][early], chunk[2][early])
         self._held = self._size  # no two samples share a place
-
-
-def _spherical_kmeans(
-    vectors: Float16[np.ndarray, "n d"], clusters: int, iterations: int, seed: int, threads: int
-) -> Float32[np.ndarray, "k d"]:
-    """Return unit centroids by faiss, which widens the float16 rows a block at a time."""
-    import faiss
-
-    d = vectors.shape[1]
-    settings = faiss.ClusteringParameters()
-    settings.niter, settings.seed, settings.spherical = iterations, seed, True
-    settings.min_points_per_centroid = 1  # no warning about small samples
-    settings.max_points_per_centroid = -(-len(vectors) // clusters)  # the sample is drawn already
-    kmeans = faiss.Clustering(d, clusters, settings)
-    as_stored = faiss.IndexScalarQuantizer(
-        d, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
-    )
-    with _faiss_threads(threads):
-        kmeans.train_encoded(vectors.view(np.uint8), as_stored, faiss.IndexFlatIP(d))
-    found: np.ndarray = faiss.vector_to_array(kmeans.centroids).reshape(clusters, d)
-    return found
-
-
-@contextmanager
-def _faiss_threads(threads: int) -> Iterator[None]:
-    import faiss
-
-    before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(threads)
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(before)
-
-
-def _unit_halves(found: Float32[np.ndarray, "k d"]) -> Float16[np.ndarray, "k d"]:
-    """Return the rows at unit length in float16; rows of zeros stay as they are."""
-    norms = np.linalg.norm(found.astype(np.float64), axis=1, keepdims=True)
-    if not np.isfinite(norms).all():
-        raise StepError(
-            f"k-means: {int((~np.isfinite(norms)).sum())} of {len(found)} centroids are not "
-            "finite, though the embeddings are. Try another number of threads or version of "
-            "faiss, and report this."
-        )
-    halves: np.ndarray = (found / np.where(norms > 0, norms, 1)).astype("<f2")
-    return halves

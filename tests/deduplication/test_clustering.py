@@ -1,3 +1,6 @@
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -7,7 +10,7 @@ from clipaudit.corpora.places import places
 from clipaudit.corpora.vectors import embedding_array
 from clipaudit.deduplication import clustering
 from clipaudit.deduplication.clustering import Drawn, centroids_schema, train_centroids
-from clipaudit.errors import ConfigError, InputError, StepError, TooSmall
+from clipaudit.errors import ConfigError, InputError, TooSmall
 
 
 def embeddings(vectors, shard=0):
@@ -23,9 +26,9 @@ def embeddings(vectors, shard=0):
 
 
 def train(*tables, clusters, sample=1000, **options):
-    return train_centroids(
-        tables, clusters=clusters, iterations=5, seed=3, sample=sample, threads=1, **options
-    )
+    with TemporaryDirectory() as scratch:
+        settings = {"clusters": clusters, "iterations": 5, "seed": 3, "sample": sample}
+        return train_centroids(tables, **settings, scratch=Path(scratch), threads=1, **options)
 
 
 @pytest.fixture
@@ -116,16 +119,6 @@ def test_an_embedding_that_is_not_finite_is_named():
         train(embeddings([[1, 0], [np.inf, 0]], shard=2), clusters=1)
 
 
-def test_a_centroid_that_is_not_finite_is_refused():
-    with pytest.raises(StepError, match="1 of 2 centroids are not finite"):
-        clustering._unit_halves(np.array([[np.nan, 0], [1, 0]], dtype=np.float32))
-
-
-def test_threads_are_given_back():
-    faiss = pytest.importorskip("faiss")
-    before = faiss.omp_get_max_threads()
-
-    with clustering._faiss_threads(before + 1):
-        assert faiss.omp_get_max_threads() == before + 1
-
-    assert faiss.omp_get_max_threads() == before
+def test_a_sample_that_is_too_large_for_exact_sums_is_refused():
+    with pytest.raises(ConfigError, match=r"268,435,456; its sums are exact up to 134,217,728"):
+        train(embeddings(np.eye(4)), clusters=4, sample=2**28)

@@ -48,6 +48,7 @@ class ClusterProject(Project):
         with_gpu = {**profile["set-resources"]["train"], **SHORT}
         without = {rule: {**SHORT, "gpu": 0} for rule in profile["set-resources"]}
         profile["set-resources"] = {**without, "index": with_gpu}
+        profile["set-threads"] = {"centroids": 2}  # as many as the CPU nodes have
         profile["slurm-init-seconds-before-status-checks"] = 12  # later polls are ever rarer
         path.write_text(yaml.safe_dump(profile))
 
