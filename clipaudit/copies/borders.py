@@ -99,6 +99,6 @@ def _uniform_lines(lines: UInt8[np.ndarray, "n m 3"], colour: np.ndarray, side: 
 
 
 def _median(line: UInt8[np.ndarray, "m 3"]) -> Float64[np.ndarray, " 3"]:
-    """Return the median colour: ten times as fast as numpy's median of such few pixels."""
+    """Return the median colour; np.median is slow for so few pixels."""
     ordered = np.sort(line, axis=0).astype(np.float64)
     return np.asarray((ordered[len(line) // 2] + ordered[(len(line) - 1) // 2]) / 2)
