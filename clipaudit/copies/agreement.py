@@ -18,7 +18,7 @@ from clipaudit.copies.colours import (
     OTHER_COLOUR,
     WRONG_COLOUR,
     ColourMap,
-    colour_map,
+    colour_maps,
     farther_than,
     mapped,
 )
@@ -99,9 +99,9 @@ def _recoloured(plain: Structure, inside: Mask) -> Coarse:
     found = Coarse(plain, plain, None)
     if (plain.agreement >= AGREED and off <= LEAST_OFF) or not inside.any():
         return found
-    for which in (0, 1):
+    fits = colour_maps(plain.first.canvas, plain.second.canvas, inside)
+    for which, fit in enumerate(fits):
         pair = [plain.first, plain.second]
-        fit = colour_map(pair[which].canvas, pair[1 - which].canvas, inside)
         pair[which] = Windows(mapped(pair[which].canvas, fit))
         fitted = compared(pair[0], pair[1], plain.known)
         nearer = share(farther_than(pair[0], pair[1], WRONG_COLOUR), plain.known) < off / 2
@@ -127,7 +127,12 @@ def aligned(first: Pyramid, second: Pyramid, to_second: Affine) -> Alignment | N
 def agreement(first: Pyramid, second: Pyramid, alignment: Alignment) -> Agreement | None:
     """Return how far two pictures agree under an alignment; None: they do not overlap."""
     close = drawn_overlap(
-        first, second, alignment.to_second, side=FINE_SIDE, smoothing=FINE_SMOOTHING
+        first,
+        second,
+        alignment.to_second,
+        side=FINE_SIDE,
+        smoothing=FINE_SMOOTHING,
+        known=alignment.overlap,
     )
     return None if close is None else _agreement(alignment.overlap, close, alignment.coarse)
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import cv2
 import numpy as np
-from jaxtyping import UInt8
+from jaxtyping import Float64, UInt8
 
 TOLERANCE = 16  # levels of 255, per channel: the noise of JPEG at quality 30 in a plain area
 SPARED_SHARE = 0.005  # of a line's pixels that may differ: ringing of JPEG beside sharp edges
@@ -70,7 +70,7 @@ def content_box(rgb: UInt8[np.ndarray, "h w 3"]) -> Box:
 def _trimmed(rgb: UInt8[np.ndarray, "h w 3"], box: Box, side: int) -> Box:
     """Move one side of the box (0 to 3: top, bottom, left, right) to its first line of content."""
     lines = _lines_from(box.cut(rgb), side)
-    colour = np.median(lines[0], axis=0)
+    colour = _median(lines[0])
     depth, step = 0, 1
     while depth < len(lines):
         content = ~_uniform_lines(lines[depth : depth + step], colour, side)
@@ -94,5 +94,11 @@ def _uniform_lines(lines: UInt8[np.ndarray, "n m 3"], colour: np.ndarray, side: 
     rows = lines if side < 2 else lines.transpose(1, 0, 2)  # as it lies in memory: faster
     low, high = np.ceil(colour - TOLERANCE), np.floor(colour + TOLERANCE)
     near = cv2.inRange(np.ascontiguousarray(rows), low, high)
-    counts = cv2.reduce(near // 255, int(side < 2), cv2.REDUCE_SUM, dtype=cv2.CV_32S).ravel()
+    counts = cv2.reduce(near, int(side < 2), cv2.REDUCE_SUM, dtype=cv2.CV_32S).ravel() // 255
     return np.asarray(counts >= (1 - SPARED_SHARE) * lines.shape[1])
+
+
+def _median(line: UInt8[np.ndarray, "m 3"]) -> Float64[np.ndarray, " 3"]:
+    """Return the median colour; np.median is slow for so few pixels."""
+    ordered = np.sort(line, axis=0).astype(np.float64)
+    return np.asarray((ordered[len(line) // 2] + ordered[(len(line) - 1) // 2]) / 2)

@@ -7,6 +7,8 @@ pairs have that are no copies. See `copies.calibration` and `copies.thresholds`.
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +35,7 @@ from clipaudit.copies.thresholds import (
 )
 from clipaudit.copies.transformations import WAYS, made
 from clipaudit.copies.verification import verify, verify_compared
-from clipaudit.copies.verified import COMPARED_SIDE
+from clipaudit.copies.verified import COMPARED_SIDE, HELD
 from clipaudit.copies.views import Rgb, reduced, test_views, train_views
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.places import places
@@ -101,7 +103,7 @@ def calibrate_hashes(
 
     made_ones = list(spread(hashes, len(copies.original), workers=workers, each=WORTH_A_PROCESS))
     blocks = [hash_distances(made_ones, views)]
-    repeats = _repeats(originals)
+    repeats = _repeats(originals, views)
     measured = measure_distances(
         copies, repeats, blocks, originals=len(originals), largest=MAX_DISTANCE
     )
@@ -134,7 +136,7 @@ def calibrate_encoder(
     known = embed([each.rgb for each in originals])
     blocks = _in_blocks(make_copies(originals, copies), 256)
     found = [cosines(embed(block), known) for block in blocks]
-    repeats = _repeats(originals)
+    repeats = _repeats(originals, [hashed(test_views(each.rgb)) for each in originals])
     measured = measure_similarities(
         copies, repeats, lambda: found, originals=len(originals), per_million=per_million
     )
@@ -184,19 +186,23 @@ def _calibrated(
     workers: int = 1,
 ) -> Calibrated:
     found = None if choice.threshold is None else is_within(measured.own, choice.threshold)
-    verified, false_positives = None, None
     if also_found is not None:
         found = also_found if found is None else found | also_found
+    own, wrong = [], []
     if found is not None:
-        pairs = [(at, int(copies.original[at])) for at in np.flatnonzero(found).tolist()]
-        verified = np.zeros(len(found), bool)
-        verified[[at for at, _ in pairs]] = _verify(originals, copies, pairs, workers)
+        own = [(at, int(copies.original[at])) for at in np.flatnonzero(found).tolist()]
     if choice.threshold is not None:
         within = pairs_within(copies, repeats, blocks, choice.threshold, originals=len(originals))
-        wrong = zip(
-            within.copy[~within.own].tolist(), within.original[~within.own].tolist(), strict=True
-        )
-        false_positives = sum(_verify(originals, copies, list(wrong), workers))
+        pairs = zip(within.copy.tolist(), within.original.tolist(), within.own, strict=True)
+        wrong = [(copy, original) for copy, original, is_own in pairs if not is_own]
+    asked = sorted([*own, *wrong])
+    are_copies = dict(zip(asked, _verify(originals, copies, asked, workers), strict=True))
+    verified, false_positives = None, None
+    if found is not None:
+        verified = np.zeros(len(found), bool)
+        verified[found] = [are_copies[pair] for pair in own]
+    if choice.threshold is not None:
+        false_positives = sum(are_copies[pair] for pair in wrong)
     thresholds = thresholds_table(
         method,
         measured.curve,
@@ -223,23 +229,29 @@ def _verify(
     pairs: Sequence[tuple[int, int]],
     workers: int,
 ) -> list[bool]:
-    """Return of pairs (copy, original), by copy, whether pixels call them copies."""
+    """Return of pairs (copy, original), sorted, whether pixels call them copies.
+
+    The pairs of a copy are verified together, so that it is made once.
+    """
 
     def verdicts(some: Sequence[int]) -> Iterator[bool]:
+        opened = lru_cache(HELD)(lambda original: Compared(originals[original].rgb))
         own = [pairs[at] for at in some]
-        images = make_copies(originals, copies, [copy for copy, _ in own])
-        opened = lru_cache(maxsize=1)(lambda original: Compared(originals[original].rgb))
-        for (_, original), image in zip(own, images, strict=True):
+        images = make_copies(originals, copies, dict.fromkeys(copy for copy, _ in own))
+        for (_, of_copy), image in zip(groupby(own, itemgetter(0)), images, strict=True):
             copy = Compared(reduced(image, COMPARED_SIDE))
-            yield verify_compared(opened(original), copy).kind != LOOKALIKE
+            for _, original in of_copy:
+                yield verify_compared(opened(original), copy).kind != LOOKALIKE
 
     return list(spread(verdicts, len(pairs), workers=workers, each=WORTH_A_PROCESS))
 
 
-def _repeats(originals: Sequence[Original]) -> Int64[np.ndarray, "r 2"]:
-    """Return the pairs of originals that are copies of each other: they are no false positives."""
+def _repeats(originals: Sequence[Original], views: Sequence[Hashed]) -> Int64[np.ndarray, "r 2"]:
+    """Return the pairs of originals that are copies of each other: they are no false positives.
+
+    `views` are the hashes of their test views.
+    """
     whole = [hashed(train_views(each.rgb)) for each in originals]
-    views = [hashed(test_views(each.rgb)) for each in originals]
     near = np.tril(hash_distances(whole, views) <= MAX_DISTANCE, -1)
     found = [
         (first, second)

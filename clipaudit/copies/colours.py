@@ -22,31 +22,40 @@ STIFFNESS = 0.5  # squared levels a pixel: keeps the fit of few colours from exp
 Canvas = Float32[np.ndarray, "a b 3"]
 Mask = Bool[np.ndarray, "a b"]
 Colours = Float64[np.ndarray, "w 3 7"]
+Pixels = Float64[np.ndarray, "7 n"]
 Moments = Float64[np.ndarray, "7 7"]
 ColourMap = Float64[np.ndarray, "3 4"]
 
 
-def colour_map(source: Canvas, target: Canvas, inside: Mask) -> ColourMap:
-    """Return the affine map of colours that brings the source nearest to the target.
+def colour_maps(first: Canvas, second: Canvas, inside: Mask) -> tuple[ColourMap, ColourMap]:
+    """Return the affine maps of colours that bring the first nearest to the second, and back.
 
     Grey, swapped channels, brightness and contrast are such maps. Pixels that no map explains get
     little weight, so that a part laid over the picture does not spoil it.
     """
     at = np.flatnonzero(inside)
     at = at[:: max(1, len(at) // PIXELS)]
-    both = np.full((7, len(at)), 255.0)
-    both[:3] = source.reshape(-1, 3)[at].T
-    both[4:] = target.reshape(-1, 3)[at].T
+    both = np.full((11, len(at)), 255.0)  # the first, white, the second, white, the first
+    both[:3] = both[8:] = first.reshape(-1, 3)[at].T
+    both[4:7] = second.reshape(-1, 3)[at].T
+    return _colour_map(both[:7]), _colour_map(both[4:])
+
+
+def _colour_map(both: Pixels) -> ColourMap:
+    """Return the map of the first three rows and the fourth, white, that gives the others."""
     pixels, wanted = both[:4], both[4:]
-    ridge = np.eye(4) * max(STIFFNESS * len(at), 1.0)
-    weights = np.ones(len(at))
-    for _ in range(ROUNDS):
-        # einsum, not @: no BLAS, so that threads change nothing
-        products = np.einsum("in,jn->ij", pixels * weights, both)
-        fit = np.linalg.solve(products[:, :4] + ridge, products[:, 4:])
+    fit = _fitted(pixels, both)
+    for _ in range(ROUNDS - 1):
         off = np.einsum("ij,in->jn", fit, pixels) - wanted
-        weights = 1 / (1 + (off**2).mean(axis=0) / OFF**2)
+        fit = _fitted(pixels * (1 / (1 + (off**2).mean(axis=0) / OFF**2)), both)
     return np.column_stack([fit[:3].T, fit[3] * 255])
+
+
+def _fitted(weighted: Float64[np.ndarray, "4 n"], both: Pixels) -> Float64[np.ndarray, "4 3"]:
+    # einsum, not @: no BLAS, so that threads change nothing
+    products = np.einsum("in,jn->ij", weighted, both)
+    ridge = np.eye(4) * max(STIFFNESS * both.shape[1], 1.0)
+    return np.linalg.solve(products[:, :4] + ridge, products[:, 4:])
 
 
 def mapped(canvas: Canvas, colours: ColourMap) -> Canvas:

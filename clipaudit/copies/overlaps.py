@@ -25,6 +25,9 @@ class Overlap(NamedTuple):
     second: Canvas
     inside: Mask
     to_first: Affine  # from the canvas to the first frame
+    drawn: tuple[Canvas, Canvas]  # both before they were smoothed
+    longer: float  # pixels of the canvas's longer side, before rounding
+    box: tuple[Float64[np.ndarray, " 2"], Float64[np.ndarray, " 2"]]  # corner and extent in first
 
 
 def shared_polygon(
@@ -58,23 +61,30 @@ def covered_shares(first: Pyramid, second: Pyramid, to_second: Affine) -> tuple[
 
 
 def drawn_overlap(
-    first: Pyramid, second: Pyramid, to_second: Affine, *, side: int, smoothing: float
+    first: Pyramid,
+    second: Pyramid,
+    to_second: Affine,
+    *,
+    side: int,
+    smoothing: float,
+    known: Overlap | None = None,
 ) -> Overlap | None:
     """Return the overlap of two pictures on a canvas whose longer side has at most `side` pixels.
 
     The canvas has no more pixels than the coarser of the two pictures has there, but at least 48 on
     its longer side. Both are smoothed by a Gaussian of `smoothing` pixels. None: no overlap.
+    `known` is the overlap under the same alignment at another side: what it has is not redone.
     """
-    polygon = shared_polygon(first, second, to_second)
-    if polygon is None:
-        return None
-    box = _content_of(first, second, to_second, polygon)
+    box = _overlap_box(first, second, to_second) if known is None else known.box
     if box is None:
         return None
     corner, extent = box
     zoom = float(np.sqrt(abs(np.linalg.det(to_second[:, :2]))))
     finest = float(extent.max()) * min(1.0, zoom)  # pixels that the coarser picture has
     longer = float(np.clip(finest, LEAST_CANVAS, side))
+    if known is not None and known.longer == longer:
+        one, two = (cv2.GaussianBlur(canvas, (0, 0), smoothing) for canvas in known.drawn)
+        return known._replace(first=one, second=two)
     width, height = (max(8, round(float(length / extent.max()) * longer)) for length in extent)
     to_first = np.array(
         [[extent[0] / width, 0, corner[0]], [0, extent[1] / height, corner[1]]], np.float64
@@ -82,18 +92,22 @@ def drawn_overlap(
     step = float(extent.max()) / min(longer, finest)
     one, in_one = drawn(first, to_first, (height, width), step)
     two, in_two = drawn(second, composed(to_second, to_first), (height, width), step * zoom)
-    one, two = (cv2.GaussianBlur(canvas, (0, 0), smoothing) for canvas in (one, two))
-    return Overlap(one, two, (in_one & in_two).astype(bool), to_first)
+    inside = (in_one & in_two).astype(bool)
+    smooth = [cv2.GaussianBlur(canvas, (0, 0), smoothing) for canvas in (one, two)]
+    return Overlap(smooth[0], smooth[1], inside, to_first, (one, two), longer, box)
 
 
-def _content_of(
-    first: Pyramid, second: Pyramid, to_second: Affine, polygon: Float64[np.ndarray, "n 2"]
+def _overlap_box(
+    first: Pyramid, second: Pyramid, to_second: Affine
 ) -> tuple[Float64[np.ndarray, " 2"], Float64[np.ndarray, " 2"]] | None:
     """Return corner and extent of the box, in the overlap, around the content of either.
 
     What lies outside is of one colour in both. The outermost pixels are left out: there, resized
     pictures mix with what surrounds them.
     """
+    polygon = shared_polygon(first, second, to_second)
+    if polygon is None:
+        return None
     to_first = inverted(to_second)
     moved = _corners_of(second.content) @ to_first[:, :2].T + to_first[:, 2]
     both = np.concatenate([_corners_of(first.content), moved])

@@ -4,6 +4,7 @@ Coordinates are continuous: a pixel covers a unit square, and the middle of the 
 (0.5, 0.5). All of them count in the frame of the largest level.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,8 +45,8 @@ class Pyramid:
 
     def level_near(self, step: float) -> UInt8[np.ndarray, "a b 3"]:
         """Return the level of which a pixel is nearest below `step` pixels of the frame wide."""
-        number = int(np.clip(np.floor(np.log2(max(step, 1e-9)) + 0.5), 0, len(self.levels) - 1))
-        return self.levels[number]
+        number = math.floor(math.log2(min(max(step, 1e-9), 1e9)) + 0.5)
+        return self.levels[min(max(number, 0), len(self.levels) - 1)]
 
 
 def pyramid_of(rgb: UInt8[np.ndarray, "h w 3"]) -> Pyramid:

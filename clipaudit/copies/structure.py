@@ -1,7 +1,7 @@
 """Compares the structure of two canvases: how colours vary within a window around each pixel."""
 
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -39,7 +39,8 @@ class Windows:
         return covariation(self, self)
 
 
-class Structure(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Structure:
     """Two canvases, which windows have structure in each, and in which they agree."""
 
     first: Windows
@@ -49,7 +50,7 @@ class Structure(NamedTuple):
     in_second: Mask
     agrees: Mask
 
-    @property
+    @cached_property
     def in_either(self) -> Mask:
         """Return the windows that have structure in at least one."""
         return np.asarray(self.in_first | self.in_second)
@@ -59,7 +60,7 @@ class Structure(NamedTuple):
         """Return the windows with structure that do not agree."""
         return np.asarray(self.in_either & ~self.agrees)
 
-    @property
+    @cached_property
     def agreement(self) -> float:
         """Return the share of the windows with structure that agree; without any: 0."""
         return share(self.agrees, self.in_either)

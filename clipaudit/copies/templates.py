@@ -29,6 +29,7 @@ class Template(NamedTuple):
 
     planes: tuple[Plane, ...]
     halves: tuple[Plane, ...]
+    telling: tuple[bool, ...]  # which of the planes are large and varied enough
     size: tuple[int, int]
 
 
@@ -36,7 +37,7 @@ def template_of(pyramid: Pyramid) -> Template:
     """Return the grey values of a picture at falling sizes."""
     scales = [SIDE * scale / max(pyramid.size) for scale in SCALES]
     planes, halves = (tuple(_grey(pyramid, part * each) for each in scales) for part in (1, 0.5))
-    return Template(planes, halves, pyramid.size)
+    return Template(planes, halves, tuple(map(_is_telling, planes)), pyramid.size)
 
 
 def template_candidates(first: Template, second: Template) -> list[Candidate]:
@@ -55,7 +56,9 @@ def template_candidates(first: Template, second: Template) -> list[Candidate]:
 def _places(part: Template, host: Template) -> list[Candidate]:
     """Return where the part fits the host best at any size: as it is, and mirrored."""
     field, half = host.planes[0], host.halves[0]
-    sizes = [size for size, plane in enumerate(part.planes) if _is_telling(plane, field)]
+    sizes = [
+        size for size, plane in enumerate(part.planes) if part.telling[size] and _fits(plane, field)
+    ]
     found = []
     for mirrored in (False, True):
         roughly = {
@@ -74,9 +77,12 @@ def _places(part: Template, host: Template) -> list[Candidate]:
     return found
 
 
-def _is_telling(small: Plane, field: Plane) -> bool:
-    fits = small.shape[0] <= field.shape[0] and small.shape[1] <= field.shape[1]
-    return fits and min(small.shape) >= LEAST_PART and _spread(small) >= LEAST_SPREAD
+def _is_telling(plane: Plane) -> bool:
+    return bool(min(plane.shape) >= LEAST_PART and _spread(plane) >= LEAST_SPREAD)
+
+
+def _fits(small: Plane, field: Plane) -> bool:
+    return bool(small.shape[0] <= field.shape[0] and small.shape[1] <= field.shape[1])
 
 
 def _within(small: Plane, field: Plane) -> Plane:

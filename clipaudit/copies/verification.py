@@ -66,6 +66,7 @@ PROMISING = 0.2  # coarse agreement from which an alignment is refined
 CLOSE = 0.7  # and from which it is refined on the fine canvas
 AHEAD = 0.01  # of coarse agreement, by which a less likely alignment must be better
 GAIN = 0.005  # of agreement, by which a refined alignment is taken
+SAME_PLACE = 1e-6  # pixels: two ways led to one alignment
 PLAIN = 2.0  # levels: pictures that vary less, at 16 x 16 pixels, show nothing
 NEAR = 12.0  # levels by which such pictures, and tiny ones, may differ
 GLANCE = 32  # pixels at which they are compared
@@ -158,14 +159,16 @@ def _findings(one: Compared, two: Compared) -> Iterator[Finding]:
     candidates = box_candidates(one.thumbs, two.thumbs)[:BOXES]
     least = max(LIKELY, candidates[0].likeness - LESS) if candidates else LIKELY
     boxes = [each.to_second for each in candidates if each.likeness > least]
-    placed = _best_of(first, second, boxes, least=PROMISING)
-    yield from _measured(first, second, placed, "aligned", 0)
+    whole = _best_of(first, second, boxes, least=PROMISING)
+    yield from _measured(first, second, whole, "aligned", 0)
     for matched in feature_candidates(one.features, two.features, second.size):
         placed = _best_of(first, second, [matched.to_second], least=PROMISING)
         yield from _measured(first, second, placed, "features", matched.inliers)
     places = template_candidates(one.template, two.template)[:TEMPLATES]
-    placed = _best_of(first, second, (each.to_second for each in places), least=PROMISING)
-    yield from _measured(first, second, placed, "aligned", 0)
+    to_places = (each.to_second for each in places)
+    placed = _best_of(first, second, to_places, least=PROMISING, known=whole)
+    if placed is not whole:
+        yield from _measured(first, second, placed, "aligned", 0)
 
 
 def _measured(
@@ -190,15 +193,22 @@ def _seen(found: Agreement) -> Iterator[Agreement]:
 
 
 def _best_of(
-    first: Pyramid, second: Pyramid, candidates: Iterable[Affine], *, least: float = 0.0
+    first: Pyramid,
+    second: Pyramid,
+    candidates: Iterable[Affine],
+    *,
+    least: float,
+    known: Alignment | None = None,
 ) -> Alignment | None:
     """Return the alignment of the highest coarse agreement, at least `least`.
 
-    The earlier one wins, unless a later one is ahead by 0.01.
+    The earlier one wins, unless a later one is ahead by 0.01. A candidate that lies as `known` does
+    is that one.
     """
     best, most = None, least - AHEAD
     for to_second in candidates:
-        alignment = aligned(first, second, to_second)
+        same = known is not None and np.abs(known.to_second - to_second).max() < SAME_PLACE
+        alignment = known if same else aligned(first, second, to_second)
         reached = -1.0 if alignment is None else alignment.coarse.best.agreement
         if reached >= most + AHEAD:
             best, most = alignment, reached

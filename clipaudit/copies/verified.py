@@ -17,7 +17,7 @@ from clipaudit.corpora.images import open_picture
 from clipaudit.models.spread import spread
 
 BLOCK = 500  # candidates whose image files are held at once: memory, never results
-HELD = 100  # images of each side that are held decoded, some 1.5 MB each
+HELD = 200  # images that are held decoded, some 1.5 MB each
 WORTH_A_PROCESS = 300  # candidates: some five seconds
 COMPARED_SIDE = 512  # pixels of the longer side that images are compared at
 
@@ -51,9 +51,9 @@ def verify_candidates(
     """
 
     def verdicts(rows: Sequence[int]) -> Iterator[Columns]:
-        some = candidates.take(pa.array(rows, pa.int64()))
+        some, opened = candidates.take(pa.array(rows, pa.int64())), lru_cache(HELD)(_opened)
         for start in range(0, len(some), BLOCK):
-            yield from _verdicts(some.slice(start, BLOCK), others, own)
+            yield from _verdicts(some.slice(start, BLOCK), others, own, opened)
 
     found = spread(verdicts, len(candidates), workers=workers, each=WORTH_A_PROCESS)
     for start in range(0, len(candidates), BLOCK):
@@ -61,20 +61,22 @@ def verify_candidates(
         yield _pairs(block, list(islice(found, len(block))))
 
 
-def _verdicts(block: pa.Table, others: Read, own: Read) -> Iterator[Columns]:
+def _verdicts(
+    block: pa.Table, others: Read, own: Read, opened: Callable[[bytes], Compared]
+) -> Iterator[Columns]:
     rows = block.to_pylist()
     other_addresses = sample_addresses(block, "other_shard", "other_row").tolist()
     own_addresses = sample_addresses(block).tolist()
     open_ones = [not (row["same_bytes"] or row["same_pixels"]) for row in rows]
     left, right = (
-        _opener(read({address for address, opened in zip(each, open_ones, strict=True) if opened}))
+        read({address for address, is_open in zip(each, open_ones, strict=True) if is_open})
         for read, each in ((others, other_addresses), (own, own_addresses))
     )
     for row, other, mine in zip(rows, other_addresses, own_addresses, strict=True):
         if row["same_bytes"] or row["same_pixels"]:
             yield _by_digests(same_bytes=row["same_bytes"])
         else:
-            yield _by_pixels(verify_compared(left(other), right(mine)))
+            yield _by_pixels(verify_compared(opened(left[other]), opened(right[mine])))
 
 
 def _pairs(block: pa.Table, verdicts: Sequence[Columns]) -> pa.Table:
@@ -103,11 +105,6 @@ def _by_pixels(verdict: Verdict) -> Columns:
     )
 
 
-def _opener(files: Mapping[int, bytes]) -> Callable[[int], Compared]:
-    """Return a function: an image of a block by its address; those used last are kept decoded."""
-
-    @lru_cache(HELD)
-    def opened(address: int) -> Compared:
-        return Compared(reduced(np.asarray(open_picture(files[address]).rgb), COMPARED_SIDE))
-
-    return opened
+def _opened(image: bytes) -> Compared:
+    """Return an image by its file, which both sides may hold: repeats are of one corpus."""
+    return Compared(reduced(np.asarray(open_picture(image).rgb), COMPARED_SIDE))

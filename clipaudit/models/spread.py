@@ -1,19 +1,17 @@
 """Work on many things, spread over processes; what comes of it does not depend on how many."""
 
+import multiprocessing
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, islice
+from contextlib import ExitStack
+from itertools import islice
+from multiprocessing.connection import Connection
 from typing import Generic, TypeVar
+
+from clipaudit.errors import ClipauditError, StepError
 
 R = TypeVar("R")
 BATCH = 32  # things that a process takes at a time
-
-
-@dataclass(frozen=True)
-class Batch(Generic[R]):
-    """What came of some; no tuple, which torch's loader would take apart."""
-
-    items: list[R]
 
 
 def spread(
@@ -24,7 +22,8 @@ def spread(
     `work` gets some of the numbers, ascending, and gives an item for each, in order. It is called
     in up to `workers` processes, with every n-th batch of numbers in each; `each` is how many
     numbers make the start of a process worth while. One process is this one. What `work` holds is
-    inherited, what it gives is pickled. An error of ours that it raises is raised as it is.
+    inherited, what it gives is pickled. An error that it raises is raised as it is; StepError for a
+    process that ends too early.
     """
     if count == 0:
         return
@@ -33,13 +32,58 @@ def spread(
     if processes <= 1:
         yield from work(numbers)
         return
-    from clipaudit.models.workers import Workers  # torch, which one process does without
+    with ExitStack() as running:
+        streams = []
+        for own in range(processes):
+            some = [number for number in numbers if number // BATCH % processes == own]
+            streams.append(running.enter_context(_Stream(work, some)))
+        for batch in range(-(-count // BATCH)):
+            yield from streams[batch % processes].next_batch()
 
-    def batches(worker: int, _: int) -> Iterator[Batch[R]]:
-        own = [number for number in numbers if number // BATCH % processes == worker]
-        items = iter(work(own))
+
+class _Stream(Generic[R]):
+    """A process that works, and what it sends; torch's would take a second to import."""
+
+    def __init__(self, work: Callable[[Sequence[int]], Iterable[R]], numbers: list[int]) -> None:
+        context = multiprocessing.get_context("fork")  # what `work` holds cannot be pickled
+        self._received, sending = context.Pipe(duplex=False)
+        self._process = context.Process(target=_send, args=(work, numbers, sending), daemon=True)
+        self._process.start()
+        sending.close()  # here, so that the process alone holds it: its end ends what is received
+
+    def __enter__(self) -> "_Stream[R]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()  # nobody wants more of it
+        self._process.join()
+        self._received.close()
+
+    def next_batch(self) -> list[R]:
+        """Return the next batch of items, or raise what stopped the process."""
+        try:
+            batch: list[R] | Exception = self._received.recv()
+        except (EOFError, OSError) as error:  # OSError: amid a batch
+            self._process.join()
+            raise StepError(
+                f"process {self._process.pid}, one of those that share the work, ended with "
+                f"{self._process.exitcode}, expected 0. -9 means that it was killed, mostly for "
+                "memory: ask for fewer cores. For other numbers its error is above."
+            ) from error
+        if isinstance(batch, Exception):
+            raise batch
+        return batch
+
+
+def _send(
+    work: Callable[[Sequence[int]], Iterable[R]], numbers: list[int], sending: Connection
+) -> None:
+    """Send the items in batches; an error in place of one, with its traceback if it is a bug."""
+    try:
+        items = iter(work(numbers))
         while taken := list(islice(items, BATCH)):
-            yield Batch(taken)
-
-    done: Workers[Batch[R]] = Workers(batches, workers=processes)
-    yield from chain.from_iterable(batch.items for batch in done)
+            sending.send(taken)
+    except Exception as error:
+        if not isinstance(error, ClipauditError):
+            error.add_note(traceback.format_exc())
+        sending.send(error)

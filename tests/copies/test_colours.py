@@ -2,7 +2,7 @@ import copiesdrawings as made
 import numpy as np
 import pytest
 
-from clipaudit.copies.colours import colour_map, farther_than, mapped, named_residual
+from clipaudit.copies.colours import colour_maps, farther_than, mapped, named_residual
 from clipaudit.copies.structure import Windows
 
 EVERYWHERE = np.ones((60, 80), bool)
@@ -25,7 +25,7 @@ CHANGES = {
 def test_affine_changes_of_colour_are_found(change):
     changed = CHANGES[change](canvas())
 
-    found = mapped(canvas(), colour_map(canvas(), changed, EVERYWHERE))
+    found = mapped(canvas(), colour_maps(canvas(), changed, EVERYWHERE)[0])
 
     np.testing.assert_allclose(found, changed, atol=3)
 
@@ -34,7 +34,7 @@ def test_part_in_other_colours_does_not_spoil_the_map():
     changed = CHANGES["channels"](canvas()).copy()
     changed[:12] = 0
 
-    found = mapped(canvas(), colour_map(canvas(), changed, EVERYWHERE))
+    found = mapped(canvas(), colour_maps(canvas(), changed, EVERYWHERE)[0])
 
     assert np.abs(found[12:] - changed[12:]).mean() < 5
 

@@ -45,3 +45,16 @@ def test_canvas_is_of_the_content():
     overlap = drawn_overlap(pyramid_of(margin), pyramid_of(margin), SAME, side=64, smoothing=0.1)
 
     assert (np.ptp(overlap.first, axis=2) > 8).mean() > 0.7
+
+
+@pytest.mark.parametrize("step", [1, 4])  # more pixels than the canvas has, and fewer
+def test_a_known_overlap_spares_work_and_changes_nothing(step):
+    pair = [pyramid_of(np.ascontiguousarray(made.texture(n)[::step, ::step])) for n in (0, 1)]
+    known = drawn_overlap(*pair, shifted(3, 2), side=128, smoothing=0.8)
+
+    again = drawn_overlap(*pair, shifted(3, 2), side=256, smoothing=0.5, known=known)
+    anew = drawn_overlap(*pair, shifted(3, 2), side=256, smoothing=0.5)
+
+    assert (again.drawn[0] is known.drawn[0]) == (step == 4)
+    for name in ("first", "second", "inside", "to_first"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(anew, name))

@@ -1,12 +1,12 @@
 import os
+import signal
+import subprocess
+import sys
 
 import pytest
 
-from clipaudit.errors import InputError
+from clipaudit.errors import InputError, StepError
 from clipaudit.models.spread import BATCH, spread
-
-# more workers than cores, which is torch's concern, are what some tests are about
-pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
 
 COUNT = 5 * BATCH + 3
 
@@ -40,3 +40,29 @@ def test_an_error_of_a_process_is_raised_as_it_is():
 
     with pytest.raises(InputError, match=r"^shard 3 is broken$"):
         list(spread(fail, COUNT, workers=2, each=1))
+
+
+def test_a_process_that_is_killed_is_an_error_that_says_so():
+    def killed(_):
+        yield 1
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(StepError, match=r"ended with -9, expected 0"):
+        list(spread(killed, COUNT, workers=2, each=1))
+
+
+def test_what_nobody_wants_any_more_is_not_computed():
+    items = spread(doubled, 100 * COUNT, workers=2, each=1)
+
+    _, process = next(items)
+    items.close()
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+def test_processes_start_without_torch():
+    line = "from clipaudit.models.spread import spread; list(spread(list, 9, workers=2, each=1))"
+    code = f"{line}; import sys; sys.exit('torch' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
