@@ -192,7 +192,7 @@ class TrainingRun:
             count = self.steps[epoch]
             given = batches.epoch(epoch, count, first=curves.steps - ends[epoch] + count)
             given = given if pool is None or epoch else _mixed(given, pool)
-            self._epoch(epoch, work, maker.crops.preparation, given, curves, progress, keep)
+            self._epoch(epoch, work, maker.crops.preparation, given, curves, progress, keep, done)
             if self.processes.is_first:
                 save_epoch(epoch, weights_bytes(work.model))
                 keep()
@@ -222,15 +222,19 @@ class TrainingRun:
         curves: Curves,
         progress: Progress,
         keep: Callable[[], None],
+        resumed: int,
     ) -> None:
         """Train the rest of an epoch, which begins after the steps that `curves` has."""
         first, count = sum(self.steps[:epoch]), self.steps[epoch]
         for step, (pixels, targets) in enumerate(batches, start=curves.steps):
             done = step + 1 - first
             images = preparation.tensor(pixels, self.device, layout=work.layout)
+            targets = targets.to(self.device, non_blocking=True)
+            if step == resumed > 0 and self.processes.count > 1:
+                work.rehearse(images, targets)
             # no random state has to be stored: it is a function of the step
             torch.manual_seed(draw(self.recipe.seed, "step", step, self.processes.rank))
-            loss, scale, rate = work.step(step, images, targets.to(self.device, non_blocking=True))
+            loss, scale, rate = work.step(step, images, targets)
             seen = (step + 1) * self._plan.batch_size * self.processes.count
             curves.add(loss, scale, step=step, epoch=epoch, samples_seen=seen, learning_rate=rate)
             if done % STEPS_BETWEEN_FETCHES == 0 or done == count:

@@ -13,7 +13,8 @@ from clipaudit.training.nodes import require_visible, torchrun
 from clipaudit.training.order import make_plan
 from clipaudit.training.state import FILE_NAME
 
-COUNTS = [9, 8, 10, 9]
+COUNTS = [5, 6, 5, 6, 5, 6, 5, 6]
+PROCESSES = 4  # of two a sum has no order
 CHANGES = {"batch_size": 2, "epochs": 2, "token_masking": 0.3}
 SRUN = """#!/bin/sh
 while [ "${1#-}" != "$1" ]; do shift; done
@@ -49,7 +50,7 @@ class Training:
 
     def run(self, nodes):
         return train_in_processes(
-            2,
+            PROCESSES,
             self.file,
             self.locate,
             tiny(self.folder),
@@ -66,18 +67,19 @@ class Training:
 
 @pytest.fixture(scope="module")
 def on_one(tmp_path_factory):
-    """A training in two processes of one node, and its curves."""
+    """A training in the processes of one node, and its curves."""
     training = Training(tmp_path_factory.mktemp("one"))
     return training, training.run(nodes=1)
 
 
+@pytest.mark.slow
 def test_two_nodes_give_the_weights_of_one_after_a_damaged_shard_was_put_back(
     tmp_path, on_one, allocation
 ):
     undisturbed, curves = on_one
     training = Training(tmp_path)
     kept = dict(enumerate(COUNTS))
-    plan = make_plan(kept, batch_size=2, processes=2, workers=1, seed=RECIPE.seed)
+    plan = make_plan(kept, batch_size=2, processes=PROCESSES, workers=1, seed=RECIPE.seed)
     last = plan.shards(0, 1, 0)[-1]  # of what the second process reads in the first epoch
     path = dict(training.shards)[last]
     content = path.read_bytes()
