@@ -35,11 +35,11 @@ def torchrun(processes: int, *, nodes: int) -> list[str]:
     command = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={each}"]
     if nodes == 1:
         return [*command, "--standalone"]
-    there = os.environ.get("SLURM_JOB_NUM_NODES", "none")
-    if there != str(nodes):
+    there = _nodes_of_job()
+    if there != nodes:
         raise ConfigError(
-            f"the resource `nodes` is {nodes}, nodes of this SLURM job: {there}. Set it in a "
-            "profile for SLURM, with the lines that docs/slurm.md shows, or take it out."
+            f"the resource `nodes` is {nodes}, nodes of this SLURM job: {there or 'none'}. Set it "
+            "in a profile for SLURM, with the lines that docs/slurm.md shows, or take it out."
         )
     meeting = [f"--nnodes={nodes}", "--rdzv-backend=c10d", f"--rdzv-endpoint={_free_endpoint()}"]
     return [*_on_each(nodes), *command, *meeting, f"--rdzv-id={os.environ['SLURM_JOB_ID']}"]
@@ -67,6 +67,24 @@ def require_visible(path: Path, *, nodes: int) -> None:
 def node_name() -> str:
     """Return the name of this node: SLURM's, else the machine's."""
     return os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+
+
+def _nodes_of_job() -> int:
+    """Return how many nodes the SLURM job has that this process is in; 0 outside of SLURM.
+
+    SLURM is asked: of its variables, Snakemake's plugin leaves a job the number of the job alone.
+    """
+    job = os.environ.get("SLURM_JOB_ID")
+    if job is None:
+        return 0
+    ask = ["squeue", "--noheader", "--format=%D", f"--jobs={job}"]
+    asked = subprocess.run(ask, stdout=subprocess.PIPE, text=True)
+    if asked.returncode:
+        raise StepError(
+            f"squeue ended with {asked.returncode} when asked for the nodes of SLURM job {job}: "
+            "see above what it said."
+        )
+    return int(asked.stdout)
 
 
 def _on_each(nodes: int) -> list[str]:

@@ -25,6 +25,7 @@ def two_processes(before_embedding, tmp_path_factory):
 def test_two_nodes_give_the_weights_of_two_processes_on_one_machine(
     cluster, two_processes, project
 ):
+    Project(project.folder).run(config=SETTINGS, target="results_micro/sealed/large.json")
     before = set(cluster.states())
 
     project.start("--set-resources", *NODES, target=MODEL)

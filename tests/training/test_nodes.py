@@ -1,7 +1,6 @@
 """Training on two nodes. In srun's place a program starts the two torchruns on this machine."""
 
 import dataclasses
-import stat
 
 import pytest
 from test_run import RECIPE
@@ -23,17 +22,20 @@ SLURMD_NODENAME=node1 "$@"
 ended=$?
 wait $! && exit $ended
 """
+SQUEUE = """#!/bin/sh
+echo 2
+"""
 
 
 @pytest.fixture
 def allocation(tmp_path, monkeypatch):
     """A SLURM job of two nodes."""
-    srun = tmp_path / "bin/srun"
-    srun.parent.mkdir()
-    srun.write_text(SRUN)
-    srun.chmod(srun.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("PATH", str(srun.parent), prepend=":")
-    monkeypatch.setenv("SLURM_JOB_NUM_NODES", "2")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, text in {"srun": SRUN, "squeue": SQUEUE}.items():
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=":")
     monkeypatch.setenv("SLURM_JOB_ID", "7")
 
 
@@ -110,7 +112,7 @@ def test_nodes_that_the_job_does_not_have_are_refused(allocation):
 
 
 def test_nodes_outside_of_slurm_are_refused(monkeypatch):
-    monkeypatch.delenv("SLURM_JOB_NUM_NODES", raising=False)
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
 
     with pytest.raises(ConfigError, match="`nodes` is 2, nodes of this SLURM job: none"):
         torchrun(2, nodes=2)
