@@ -10,7 +10,7 @@ def compute(step: Step) -> None:
     from clipaudit.config.training import Architecture, Recipe
     from clipaudit.training.curves import CURVES
     from clipaudit.training.launch import train_in_processes
-    from clipaudit.training.run import train
+    from clipaudit.training.run import CHECKPOINT_STEPS, train
 
     recipe = step.settings_as(Recipe, "recipe")
 
@@ -19,7 +19,8 @@ def compute(step: Step) -> None:
         name = "model" if last else f"epochs/{epoch:04d}"
         step.write_bytes(name, weights, ".safetensors", epoch=str(epoch))
 
-    run = partial(train_in_processes, step.processes) if step.processes > 1 else train
+    several = partial(train_in_processes, step.processes, nodes=step.nodes)
+    run = several if step.processes > 1 else train
     curves = run(
         step.file("sealed"),
         step.file_digests.locate,
@@ -30,6 +31,7 @@ def compute(step: Step) -> None:
         device=step.device,
         threads=step.threads,
         save_epoch=save_epoch,
+        checkpoint_steps=step.resource("checkpoint_steps", CHECKPOINT_STEPS),
     )
     step.write_table("curves", curves, CURVES)
 

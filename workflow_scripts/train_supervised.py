@@ -8,6 +8,7 @@ def compute(step: Step) -> None:
     from clipaudit.config.supervised import SupervisedRecipe
     from clipaudit.corpora.classes import read_classes
     from clipaudit.training.curves import CURVES
+    from clipaudit.training.run import CHECKPOINT_STEPS
     from clipaudit.training.supervised import train_classifier
 
     recipe = step.settings_as(SupervisedRecipe, "recipe")
@@ -26,6 +27,7 @@ def compute(step: Step) -> None:
         device=step.device,
         threads=step.threads,
         save_epoch=save_epoch,
+        checkpoint_steps=step.resource("checkpoint_steps", CHECKPOINT_STEPS),
         processes=step.processes,
     )
     step.write_table("curves", curves, CURVES)

@@ -18,9 +18,20 @@ def device_of(resources: Any) -> Device:  # noqa: ANN401
     return "cuda" if resources.get("gpu", 0) else "cpu"
 
 
+def nodes_of(resources: Any) -> int:  # noqa: ANN401
+    """Return how many nodes of a cluster a job with these resources trains on."""
+    return int(resources.get("nodes", 1))
+
+
+def gpus_of(resources: Any) -> int:  # noqa: ANN401
+    """Return how many GPUs a job with these resources holds, on all its nodes."""
+    return nodes_of(resources) * int(resources.get("gpu", 0))
+
+
 def processes_of(resources: Any) -> int:  # noqa: ANN401
-    """Return how many processes a job with these resources trains in."""
-    return int(resources.get("processes", max(1, resources.get("gpu", 0))))
+    """Return how many processes a job with these resources trains in, on all its nodes."""
+    on_a_node = int(resources.get("processes", max(1, resources.get("gpu", 0))))
+    return nodes_of(resources) * on_a_node
 
 
 def environment_of(

@@ -28,7 +28,13 @@ from clipaudit.errors import StepError, TooSmall
 from clipaudit.remote.cache import use_cache
 from clipaudit.steps.allowance import Allowance
 from clipaudit.steps.codedigest import code_parts, is_module, rule_sources
-from clipaudit.steps.environment import device_of, environment_of, processes_of
+from clipaudit.steps.environment import (
+    device_of,
+    environment_of,
+    gpus_of,
+    nodes_of,
+    processes_of,
+)
 from clipaudit.steps.filedigests import FileDigests
 from clipaudit.steps.gpus import held_gpus
 from clipaudit.steps.inputs import InputFiles
@@ -289,8 +295,9 @@ class Step:
         started, clock = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
         cpu_before = cpu_seconds()
         self._take_up()
-        gpus = int(self._job.resources.get("gpu", 0))
-        with self._allowance.spent(self.key, gpus), held_gpus(gpus):
+        gpus = gpus_of(self._job.resources)
+        here = gpus // nodes_of(self._job.resources)
+        with self._allowance.spent(self.key, gpus), held_gpus(here):
             try:
                 compute(self)
             except TooSmall as reason:
@@ -374,8 +381,16 @@ class Step:
 
     @property
     def processes(self) -> int:
-        """How many processes train together: as many as GPUs, or the resource `processes`."""
+        """How many processes train together: as many as GPUs, or the resource `processes`.
+
+        Both count for each of the nodes.
+        """
         return processes_of(self._job.resources)
+
+    @property
+    def nodes(self) -> int:
+        """On how many nodes of a cluster they train: the resource `nodes`, SLURM's too."""
+        return nodes_of(self._job.resources)
 
 
 # --- what decides a job's ingredients, for `clipaudit plan` too ----------------------------------

@@ -29,6 +29,11 @@ class Curves:
     )
     waiting: list[torch.Tensor] = field(default_factory=list)  # (loss, logit scale) each
 
+    @property
+    def steps(self) -> int:
+        """How many steps were noted."""
+        return len(self.columns["step"])
+
     def add(self, loss: torch.Tensor, logit_scale: torch.Tensor, **others: float) -> None:
         """Note one step: its loss, its logit scale and the other columns of CURVES."""
         for name, value in others.items():

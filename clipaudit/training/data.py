@@ -6,6 +6,7 @@ shard, row), so that neither the number of processes nor the order of samples ch
 """
 
 import functools
+import itertools
 import multiprocessing
 import random
 from abc import ABC, abstractmethod
@@ -16,7 +17,7 @@ from typing import ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import torch
-from jaxtyping import Int32, Shaped, UInt8
+from jaxtyping import Bool, Int32, Shaped, UInt8
 from PIL import Image
 
 from clipaudit.corpora.images import open_picture
@@ -79,6 +80,14 @@ def kept_rows(shard: SealedShard) -> Int32[np.ndarray, " n"]:
     """Return the rows of a shard that the manifest keeps, ascending."""
     bits = np.unpackbits(np.frombuffer(shard.bitmap, np.uint8), bitorder="little")
     return np.flatnonzero(bits[: shard.rows]).astype(np.int32)
+
+
+def restricted(shard: SealedShard, chosen: Bool[np.ndarray, " n"]) -> SealedShard:
+    """Return a shard that keeps the chosen ones of its kept rows alone."""
+    keeps = np.zeros(shard.rows, bool)
+    keeps[kept_rows(shard)[chosen]] = True
+    bitmap = np.packbits(keeps, bitorder="little").tobytes()
+    return shard._replace(bitmap=bitmap, kept=int(chosen.sum()))
 
 
 def kept_sample(path: Path, shard: SealedShard, raw: RawSample, target: Target) -> Sample:
@@ -217,40 +226,60 @@ class TrainingData:
 
     def __post_init__(self) -> None:
         """Begin with the first epoch."""
-        self._epoch = multiprocessing.Value("q", 0)  # workers outlive an epoch and must see it
+        self._begin = multiprocessing.Array("q", 2)  # workers outlive an epoch and must see it
         self._opened: dict[int, tuple[Scattered, SealedShard]] = {}  # of each worker, by shard
 
-    def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch that `batches` gives from now on, in all workers."""
-        self._epoch.value = epoch
+    def set_epoch(self, epoch: int, skipped: int = 0) -> None:
+        """Choose the epoch that `batches` gives from now on, without its first `skipped` batches.
+
+        Both hold in all workers. Skipped samples are neither read nor decoded.
+        """
+        self._begin[:] = [epoch, skipped]
 
     def batches(self, worker: int, workers: int) -> Iterator[Batch]:
         """Yield the full batches of one worker's stream; the plan knows how many workers it has."""
-        epoch = self._epoch.value
+        epoch, skipped = self._begin[:]
         scattered = self.plan.shuffle == "samples"
         ordered = self._scattered_samples if scattered else self._samples_of_shards
         made: list[tuple[Pixels, torch.Tensor]] = []
-        for sample in ordered(epoch, worker):
+        for sample in ordered(epoch, worker, skipped * self.plan.batch_size):
             made.append(self._make(sample, epoch))
             if len(made) == self.plan.batch_size:
                 pixels, targets = zip(*made, strict=True)
                 yield Batch(torch.from_numpy(np.stack(pixels)), torch.stack(targets))
                 made = []
 
-    def _samples_of_shards(self, epoch: int, worker: int) -> Iterator[Sample]:
-        samples = (
-            sample
-            for number in self.plan.shards(epoch, self.process, worker)
-            for sample in kept_samples(
-                self.paths[number], self.sealed.shard(number), self.maker.learns
-            )
-        )
+    def _samples_of_shards(self, epoch: int, worker: int, skipped: int) -> Iterator[Sample]:
+        """Yield a stream's samples; their places are shuffled, so that skipping reads none."""
+        numbers = self.plan.shards(epoch, self.process, worker)
+        total = sum(self.plan.kept[number] for number in numbers)
         seed = draw(self.plan.seed, "buffer", epoch, self.process, worker)
-        return shuffled(samples, held=self.held, seed=seed)
+        order = shuffled(range(total), held=self.held, seed=seed)
+        wanted = np.ones(total, bool)
+        wanted[list(itertools.islice(order, skipped))] = False
+        samples = zip(np.flatnonzero(wanted), self._in_place(numbers, wanted), strict=True)
+        read: dict[int, Sample] = {}
+        for place in order:
+            while place not in read:
+                at, sample = next(samples)
+                read[int(at)] = sample
+            yield read.pop(place)
 
-    def _scattered_samples(self, epoch: int, worker: int) -> Iterator[Sample]:
+    def _in_place(self, numbers: list[int], wanted: Bool[np.ndarray, " n"]) -> Iterator[Sample]:
+        """Yield the wanted ones of the kept samples of some shards, in the order of the shards."""
+        start = 0
+        for number in numbers:
+            shard = self.sealed.shard(number)
+            chosen = wanted[start : start + shard.kept]
+            start += shard.kept
+            if chosen.any():
+                yield from kept_samples(
+                    self.paths[number], restricted(shard, chosen), self.maker.learns
+                )
+
+    def _scattered_samples(self, epoch: int, worker: int, skipped: int) -> Iterator[Sample]:
         order = np.argsort(places(*self._kept, seed=draw(self.plan.seed, "samples", epoch)))
-        for place in order[self.plan.stream(self.process, worker)]:
+        for place in order[self.plan.stream(self.process, worker)][skipped:]:
             number, row = (int(each[place]) for each in self._kept)
             if number not in self._opened:
                 opened = Scattered(self.paths[number]), self.sealed.shard(number)
@@ -288,16 +317,18 @@ class Batches:
         self._data = data
         self._workers = Workers(data.batches, workers=workers, pinned=pinned)
 
-    def epoch(self, epoch: int, steps: int) -> Iterator[Batch]:
-        """Yield `steps` batches.
+    def epoch(self, epoch: int, steps: int, *, first: int = 0) -> Iterator[Batch]:
+        """Yield the batches of steps `first` to `steps` - 1 of an epoch.
 
         The stream is read to its end even where another process has fewer batches, so that every
-        kept sample of every epoch is counted.
+        kept sample of every epoch is counted. Of what precedes `first`, less than one batch of each
+        decoding process is read.
         """
-        self._data.set_epoch(epoch)
-        given = 0
-        for batch in self._workers:
-            if given < steps:
+        rounds, begun = self._data.plan.rounds(epoch, self._data.process, first)
+        self._data.set_epoch(epoch, rounds)
+        given = first
+        for number, batch in enumerate(self._workers, start=first - begun):
+            if first <= number < steps:
                 given += 1
                 yield batch
         assert given == steps, f"{given} batches, planned were {steps}"

@@ -1,8 +1,9 @@
-"""Training in several processes of one machine: torchrun is started, watched and listened to.
+"""Training in several processes: torchrun is started, watched and listened to.
 
 The caller's process takes no part in the training. It writes what is to be done as a file into the
 scratch folder, hands over each epoch's weights as they appear there, and raises what ended it.
-Over several machines, start torchrun yourself on `python -m clipaudit.training.launch JOB`.
+torchrun starts on this machine, or on each node of a SLURM job (`training.nodes`); what it starts
+is `python -m clipaudit.training.launch JOB`.
 """
 
 import json
@@ -21,7 +22,8 @@ from clipaudit.config.training import Architecture, Recipe
 from clipaudit.corpora.sealed import Sealed
 from clipaudit.errors import ClipauditError, StepError
 from clipaudit.store.outputs import write_whole
-from clipaudit.training.run import SaveEpoch, train
+from clipaudit.training.nodes import node_name, require_visible, torchrun
+from clipaudit.training.run import CHECKPOINT_STEPS, SaveEpoch, train
 
 SECONDS_BETWEEN_LOOKS = 1.0
 
@@ -38,10 +40,15 @@ def train_in_processes(
     device: str,
     threads: int,
     save_epoch: SaveEpoch,
+    checkpoint_steps: int = CHECKPOINT_STEPS,
+    nodes: int = 1,
 ) -> pa.Table:
-    """Train as `train` does, in `processes` processes on this machine; "cuda" gives each its GPU.
+    """Train as `train` does, in `processes` processes; "cuda" gives each its GPU.
 
-    `recipe.batch_size`, `recipe.workers` and `threads` count for each process.
+    `recipe.batch_size`, `recipe.workers` and `threads` count for each process. With one node they
+    all run on this machine; with several, equally many run on each node of the SLURM job that this
+    process is in, and StepError names a node that does not see `scratch`. The number of nodes
+    changes no result.
     """
     job = {
         "sealed": str(sealed_path.absolute()),
@@ -55,15 +62,17 @@ def train_in_processes(
         "initial": str(initial.absolute()) if initial else None,
         "device": device,
         "threads": threads,
+        "checkpoint_steps": checkpoint_steps,
     }
     folder = scratch / "processes"
     folder.mkdir(exist_ok=True)
     for old in ("error.json", "curves.arrow"):
         (folder / old).unlink(missing_ok=True)
-    write_whole(folder / "job.json", json.dumps(job).encode())
-    torchrun = ["torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    command = [sys.executable, "-m", *torchrun, "-m", "clipaudit.training.launch"]
-    with subprocess.Popen([*command, str(folder / "job.json")]) as running:
+    path = folder / "job.json"
+    write_whole(path, json.dumps(job).encode())
+    command = [*torchrun(processes, nodes=nodes), "-m", "clipaudit.training.launch", str(path)]
+    require_visible(path, nodes=nodes)
+    with subprocess.Popen(command) as running:
         while running.poll() is None:
             time.sleep(SECONDS_BETWEEN_LOOKS)
             _hand_over(folder, save_epoch)
@@ -88,7 +97,7 @@ def _raise_error(folder: Path, code: int) -> None:
         if code:
             raise StepError(
                 f"torchrun ended with {code}: see above what its processes said. The training "
-                "goes on after the last epoch done when it is started again."
+                "goes on from its last checkpoint when it is started again."
             ) from None
         return
     kind: type[ClipauditError] = getattr(errors, said["kind"], StepError)
@@ -109,10 +118,13 @@ def run_job(path: Path) -> None:
             scratch=folder.parent,
             device=job["device"],
             threads=job["threads"],
+            checkpoint_steps=job["checkpoint_steps"],
             save_epoch=lambda epoch, data: write_whole(folder / f"{epoch:05d}.safetensors", data),
         )
     except ClipauditError as error:
-        message = {"kind": type(error).__name__, "message": str(error)}
+        several = int(os.environ.get("GROUP_WORLD_SIZE", "1")) > 1
+        where = f"node {node_name()}: " if several else ""
+        message = {"kind": type(error).__name__, "message": f"{where}{error}"}
         write_whole(folder / "error.json", json.dumps(message).encode())
         sys.exit(1)
     if first:

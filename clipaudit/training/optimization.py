@@ -53,6 +53,21 @@ class Optimization:
                 self.learned_scale.clamp_(0, MAX_LOG_SCALE)
         return loss, scale, rate
 
+    def rehearse(self, images: torch.Tensor, targets: torch.Tensor) -> None:
+        """Compute the gradients of a batch and forget them; weights and buffers stay as they are.
+
+        Several processes add their gradients up in groups that torch forms anew after the first
+        backward pass of a process, and the order of the sums of three or more processes follows the
+        groups. So one that goes on must have had a first pass, as one that never stopped has.
+        """
+        before = [buffer.clone() for buffer in self.model.buffers()]
+        with self.autocast():
+            loss, _ = self.loss(images, targets)
+        torch.autograd.backward(loss)
+        self.optimizer.zero_grad()
+        for buffer, old in zip(self.model.buffers(), before, strict=True):
+            buffer.copy_(old)
+
     def _descend(self, loss: torch.Tensor) -> None:
         torch.autograd.backward(self.scaler.scale(loss))
         if self.clip_norm is not None:

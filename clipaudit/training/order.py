@@ -4,8 +4,8 @@ Each epoch the shards that keep anything are put in a seeded order and dealt to 
 each decoding process of each training process; a stream is cut into batches and what is left at
 its end is not used in that epoch (open_clip_train repeats samples instead). So the number of steps
 follows from the manifest, and an epoch's order from (seed, epoch) alone, which makes resuming
-between epochs exact. Instead of shards, single samples can be put in a seeded order: shards whose
-samples are ordered by class give batches of few classes otherwise.
+exact, between epochs and within one. Instead of shards, single samples can be put in a seeded
+order: shards whose samples are ordered by class give batches of few classes otherwise.
 """
 
 import hashlib
@@ -46,27 +46,42 @@ class Plan:
 
     def shards(self, epoch: int, process: int, worker: int) -> list[int]:
         """Return the shards of one stream in the order of this epoch."""
-        order = sorted(self.kept, key=lambda shard: (draw(self.seed, "shard", epoch, shard), shard))
-        return order[self.stream(process, worker)]
+        return self._order(epoch)[self.stream(process, worker)]
+
+    def _order(self, epoch: int) -> list[int]:
+        return sorted(self.kept, key=lambda shard: (draw(self.seed, "shard", epoch, shard), shard))
 
     def stream(self, process: int, worker: int) -> slice:
         """Return which places of the order a stream takes."""
         return slice(process + worker * self.processes, None, self.processes * self.workers)
 
-    def batches(self, epoch: int, process: int, worker: int) -> int:
-        """Return the number of full batches in one stream."""
+    def batches(self, epoch: int, process: int) -> list[int]:
+        """Return the number of full batches in each stream of a process."""
+        return self._batches(self._order(epoch), process)
+
+    def _batches(self, order: list[int], process: int) -> list[int]:
+        streams = [self.stream(process, worker) for worker in range(self.workers)]
         if self.shuffle == "samples":
-            places = range(sum(self.kept.values()))[self.stream(process, worker)]
-            return len(places) // self.batch_size
-        samples = sum(self.kept[shard] for shard in self.shards(epoch, process, worker))
-        return samples // self.batch_size
+            places = range(sum(self.kept.values()))
+            return [len(places[each]) // self.batch_size for each in streams]
+        samples = [sum(self.kept[shard] for shard in order[each]) for each in streams]
+        return [each // self.batch_size for each in samples]
+
+    def rounds(self, epoch: int, process: int, given: int) -> tuple[int, int]:
+        """Return how many rounds `given` batches of a process make, and how many are left over.
+
+        A round takes one batch of each stream that has one left, in the order of the streams.
+        """
+        streams, rounds = self.batches(epoch, process), 0
+        while 0 < (taken := sum(batches > rounds for batches in streams)) <= given:
+            given -= taken
+            rounds += 1
+        return rounds, given
 
     def steps(self, epoch: int) -> int:
         """Return the steps of an epoch: what the process with the fewest batches has."""
-        return min(
-            sum(self.batches(epoch, process, worker) for worker in range(self.workers))
-            for process in range(self.processes)
-        )
+        order = self._order(epoch)
+        return min(sum(self._batches(order, process)) for process in range(self.processes))
 
 
 def make_plan(

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 import torch
 import torch.distributed
 
+from clipaudit.errors import StepError
+from clipaudit.training.nodes import node_name
+
 
 @dataclass(frozen=True)
 class Processes:
@@ -47,6 +50,26 @@ def joined(device: str) -> Iterator[tuple[Processes, str]]:
         yield processes, device
     finally:
         torch.distributed.destroy_process_group()
+
+
+def require_same_start(processes: Processes, done: int) -> None:
+    """Raise StepError, in all processes, unless all have found the same number of steps done.
+
+    They have where all see the state that the first one wrote.
+    """
+    if processes.count == 1:
+        return
+    found: list[tuple[str, int]] = [("", 0)] * processes.count
+    torch.distributed.all_gather_object(found, (node_name(), done))
+    first, there = found[0]
+    for rank, (node, steps) in enumerate(found):
+        if steps != there:
+            raise StepError(
+                f"process {rank} on node {node} found {steps} steps of the training done, process "
+                f"0 on node {first} found {there}: both must read one state, with the same "
+                "versions of torch and open_clip. Put the store on a file system that all nodes "
+                "share, then start again."
+            )
 
 
 def together(model: torch.nn.Module, processes: Processes, device: torch.device) -> torch.nn.Module:

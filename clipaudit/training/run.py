@@ -5,8 +5,11 @@ training was killed and resumed on the way.
 """
 
 import logging
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
 from pathlib import Path
 
 import open_clip
@@ -27,10 +30,11 @@ from clipaudit.training.data import Batch, Batches, CaptionMaker, Crops, Maker, 
 from clipaudit.training.mixing import drawn_targets, refuse_unmixed
 from clipaudit.training.optimization import Optimization, prepare
 from clipaudit.training.order import draw, make_plan, steps_of_epochs
-from clipaudit.training.processes import Processes, joined
+from clipaudit.training.processes import Processes, joined, require_same_start
 from clipaudit.training.state import fingerprint, load_state, save_state
 
 STEPS_BETWEEN_FETCHES = 50  # losses stay on the device in between: fetching waits for it
+CHECKPOINT_STEPS = 1000  # about half an hour at the papers' scale; never results
 
 SaveEpoch = Callable[[int, bytes], None]
 
@@ -48,6 +52,7 @@ def train(
     device: str,
     threads: int,
     save_epoch: SaveEpoch,
+    checkpoint_steps: int = CHECKPOINT_STEPS,
 ) -> pa.Table:
     """Train on what a sealed manifest keeps; return the CURVES, one row a step.
 
@@ -55,7 +60,9 @@ def train(
     to start from. After each epoch `save_epoch(epoch, safetensors bytes)` is called, in the first
     process only, before the epoch counts as done in `scratch`: a training that was killed and runs
     again with the same arguments and `scratch` goes on after the last epoch done (an epoch may be
-    saved twice, with the same bytes, and what it saved earlier must have been durable).
+    saved twice, with the same bytes, and what it saved earlier must have been durable). Within an
+    epoch its state is kept in `scratch` after each `checkpoint_steps` steps, 0 for never, and it
+    goes on from there; their number, which may change in between, changes no result.
 
     The last, partial batch of each decoding process's stream is not used in that epoch.
     Guards, each an error of ours before the first step: an empty manifest, a batch larger than what
@@ -67,7 +74,7 @@ def train(
     _require_captions(sealed)
     paths = locate_all(sealed, locate)
     with joined(device) as (processes, own_device), torch.random.fork_rng():
-        run = TrainingRun(sealed, paths, recipe, processes, own_device, threads)
+        run = TrainingRun(sealed, paths, recipe, processes, own_device, threads, checkpoint_steps)
         clip = build(architecture, seed=recipe.seed)
         if initial is not None:
             load_weights(clip.model, initial)
@@ -139,6 +146,7 @@ class TrainingRun:
     processes: Processes
     device_name: str
     threads: int
+    checkpoint_steps: int
 
     def __post_init__(self) -> None:
         """Plan all epochs, set the device up; refuse a plan without steps."""
@@ -158,31 +166,36 @@ class TrainingRun:
     def all_epochs(
         self, work: Optimization, maker: Maker, identity: Json, scratch: Path, save_epoch: SaveEpoch
     ) -> pa.Table:
-        """Train the epochs that are not done yet in `scratch`; return the CURVES of all.
+        """Train the steps that are not done yet in `scratch`; return the CURVES of all.
 
         `identity` is what decides the weights besides recipe, manifest, processes and device.
         """
         known = fingerprint({**identity, **self._identity()})
-        done, curves = load_state(scratch, identity=known, work=work)
+        curves = load_state(scratch, identity=known, work=work)
+        done, ends = curves.steps, list(accumulate(self.steps))
+        require_same_start(self.processes, done)
+        epochs = bisect_right(ends, done)  # that are done
         if done:
-            _log.info("resuming after epoch %d of %d", done, len(self.steps))
+            _log.info(
+                "resuming after step %d of %d, epoch %d of %d", done, ends[-1], epochs, len(ends)
+            )
         samples = self._plan.batch_size * self.processes.count  # of a step
-        before = sum(self.steps[:done]) * samples
-        total = sum(self.steps) * samples
-        progress = Progress(_log, "training", total=total, unit="samples", before=before)
+        progress = Progress(
+            _log, "training", total=ends[-1] * samples, unit="samples", before=done * samples
+        )
+        keep = partial(save_state, scratch, identity=known, work=work, curves=curves)
         batches = self._batches(maker)
         pool = None
         if done == 0 and self.recipe.shuffle == "shards" and self.processes.is_first:
             pool = drawn_targets(self.sealed, self.paths, maker, seed=self.recipe.seed)
-        for epoch in range(done, len(self.steps)):
-            # no random state has to be stored: it is a function of the epoch
-            torch.manual_seed(draw(self.recipe.seed, "epoch", epoch, self.processes.rank))
-            given = batches.epoch(epoch, self.steps[epoch])
+        for epoch in range(epochs, len(ends)):
+            count = self.steps[epoch]
+            given = batches.epoch(epoch, count, first=curves.steps - ends[epoch] + count)
             given = given if pool is None or epoch else _mixed(given, pool)
-            self._epoch(epoch, work, maker.crops.preparation, given, curves, progress)
+            self._epoch(epoch, work, maker.crops.preparation, given, curves, progress, keep, done)
             if self.processes.is_first:
                 save_epoch(epoch, weights_bytes(work.model))
-                save_state(scratch, identity=known, epochs_done=epoch + 1, work=work, curves=curves)
+                keep()
         return curves.table()
 
     def _identity(self) -> Json:
@@ -208,18 +221,30 @@ class TrainingRun:
         batches: Iterator[Batch],
         curves: Curves,
         progress: Progress,
+        keep: Callable[[], None],
+        resumed: int,
     ) -> None:
+        """Train the rest of an epoch, which begins after the steps that `curves` has."""
         first, count = sum(self.steps[:epoch]), self.steps[epoch]
-        for done, (pixels, targets) in enumerate(batches, start=1):
-            step = first + done - 1
+        for step, (pixels, targets) in enumerate(batches, start=curves.steps):
+            done = step + 1 - first
             images = preparation.tensor(pixels, self.device, layout=work.layout)
-            loss, scale, rate = work.step(step, images, targets.to(self.device, non_blocking=True))
+            targets = targets.to(self.device, non_blocking=True)
+            if step == resumed > 0 and self.processes.count > 1:
+                work.rehearse(images, targets)
+            # no random state has to be stored: it is a function of the step
+            torch.manual_seed(draw(self.recipe.seed, "step", step, self.processes.rank))
+            loss, scale, rate = work.step(step, images, targets)
             seen = (step + 1) * self._plan.batch_size * self.processes.count
             curves.add(loss, scale, step=step, epoch=epoch, samples_seen=seen, learning_rate=rate)
             if done % STEPS_BETWEEN_FETCHES == 0 or done == count:
                 newest = curves.settle()
                 if self.processes.is_first:
                     progress.note(seen, f"epoch {epoch + 1}, loss {newest:.4f}")
+            due = self.checkpoint_steps > 0 and done % self.checkpoint_steps == 0
+            if due and done < count and self.processes.is_first:
+                keep()
+                _log.info("checkpoint after step %d", step + 1)
 
 
 def _mixed(batches: Iterator[Batch], pool: torch.Tensor) -> Iterator[Batch]:

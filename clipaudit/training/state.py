@@ -1,4 +1,4 @@
-"""What a killed training needs to go on: kept in a scratch folder, replaced whole each epoch."""
+"""What a killed training needs to go on: kept in a scratch folder, replaced whole each time."""
 
 import hashlib
 import json
@@ -15,21 +15,19 @@ from clipaudit.training.curves import Curves
 from clipaudit.training.optimization import Optimization
 
 FILE_NAME = "training.pt"
+FORMAT = 2  # of the file; 1 counted epochs
 
 
 def fingerprint(ingredients: object) -> str:
     """Return a digest of what decides a training's result, to know its state from another's."""
-    text = json.dumps(ingredients, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    text = json.dumps([FORMAT, ingredients], sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def save_state(
-    scratch: Path, *, identity: str, epochs_done: int, work: Optimization, curves: Curves
-) -> None:
+def save_state(scratch: Path, *, identity: str, work: Optimization, curves: Curves) -> None:
     """Replace the state in `scratch` by this one, wholly or not at all."""
     state = {
         "identity": identity,
-        "epochs_done": epochs_done,
         "model": work.model.state_dict(),
         "optimizer": work.optimizer.state_dict(),
         "scaler": work.scaler.state_dict(),
@@ -41,21 +39,21 @@ def save_state(
         os.fsync(file.fileno())
 
 
-def load_state(scratch: Path, *, identity: str, work: Optimization) -> tuple[int, Curves]:
-    """Put the saved state into `work`; return the epochs done and the curves so far.
+def load_state(scratch: Path, *, identity: str, work: Optimization) -> Curves:
+    """Put the saved state into `work`; return the curves so far, whose steps are those done.
 
-    Without a state, or with one of a training with other ingredients: 0 and no curves.
+    Without a state, or with one of a training with other ingredients: no steps.
     """
     path = scratch / FILE_NAME
     if not path.exists():
-        return 0, Curves()
+        return Curves()
     state = _read(path)
     if state["identity"] != identity:
-        return 0, Curves()
+        return Curves()
     work.model.load_state_dict(state["model"])
     work.optimizer.load_state_dict(state["optimizer"])
     work.scaler.load_state_dict(state["scaler"])
-    return state["epochs_done"], Curves(state["curves"])
+    return Curves(state["curves"])
 
 
 def _read(path: Path) -> dict[str, Any]:

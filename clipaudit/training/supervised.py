@@ -27,7 +27,7 @@ from clipaudit.models.classifiers import build, training_preparation
 from clipaudit.training.data import Crops, Maker, Sample, Target
 from clipaudit.training.optimization import Loss, Optimization, gradient_scaler, memory_layout
 from clipaudit.training.processes import Processes
-from clipaudit.training.run import SaveEpoch, TrainingRun, locate_all
+from clipaudit.training.run import CHECKPOINT_STEPS, SaveEpoch, TrainingRun, locate_all
 
 
 def train_classifier(
@@ -41,6 +41,7 @@ def train_classifier(
     threads: int,
     save_epoch: SaveEpoch,
     processes: int = 1,
+    checkpoint_steps: int = CHECKPOINT_STEPS,
 ) -> pa.Table:
     """Train on the labels of what a sealed manifest keeps; return the CURVES, one row a step.
 
@@ -60,7 +61,7 @@ def train_classifier(
     require_labels(sealed, classes=classes)
     paths = locate_all(sealed, locate)
     with torch.random.fork_rng():
-        run = TrainingRun(sealed, paths, recipe, Processes(), device, threads)
+        run = TrainingRun(sealed, paths, recipe, Processes(), device, threads, checkpoint_steps)
         maker = LabelMaker(Crops(training_preparation(recipe), recipe.seed))
         model = build(recipe, classes=classes).model
         work = _prepare(model, recipe, steps=run.steps, device=run.device)

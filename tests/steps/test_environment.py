@@ -1,7 +1,7 @@
 import pytest
 
 from clipaudit.errors import ConfigError
-from clipaudit.steps.environment import device_of, environment_of, processes_of
+from clipaudit.steps.environment import device_of, environment_of, gpus_of, processes_of
 
 
 def test_an_exact_step_has_no_environment():
@@ -22,10 +22,15 @@ def test_on_a_gpu_the_threads_do_not_count():
 
 
 @pytest.mark.parametrize(
-    ("resources", "expected"), [({}, 1), ({"gpu": 2}, 2), ({"gpu": 0, "processes": 3}, 3)]
+    ("resources", "expected"),
+    [({}, 1), ({"gpu": 2}, 2), ({"gpu": 0, "processes": 3}, 3), ({"gpu": 8, "nodes": 4}, 32)],
 )
-def test_processes_are_as_many_as_gpus_or_as_asked(resources, expected):
+def test_processes_are_as_many_as_gpus_or_as_asked_on_each_node(resources, expected):
     assert processes_of(resources) == expected
+
+
+def test_gpus_of_all_nodes_are_held():
+    assert [gpus_of(each) for each in ({}, {"gpu": 8}, {"gpu": 8, "nodes": 4})] == [0, 8, 32]
 
 
 def test_several_processes_count():

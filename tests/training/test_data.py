@@ -129,6 +129,32 @@ def test_shuffled_samples_are_the_same_pictures_and_tokens(corpus, clip):
         assert sorted(map(str, one.tolist())) == sorted(map(str, two.tolist()))
 
 
+@pytest.mark.parametrize("shuffle", ["shards", "samples"])
+@pytest.mark.parametrize("workers", [0, 2, 3])
+def test_an_epoch_goes_on_from_any_step_with_the_batches_that_were_left(
+    corpus, clip, workers, shuffle
+):
+    data = training_data(corpus, clip, workers=workers, batch=2, masking=0.3, shuffle=shuffle)
+    batches = Batches(data, workers=workers, pinned=False)
+    steps = data.plan.steps(1)
+    whole = list(batches.epoch(1, steps))
+
+    for first in range(steps):
+        rest = list(batches.epoch(1, steps, first=first))
+
+        assert len(rest) == steps - first
+        assert all(map(torch.equal, *map(flat, (rest, whole[first:]))))
+
+
+def test_samples_that_an_epoch_skips_are_not_read(corpus, clip):
+    data = training_data(corpus, clip, batch=2, held=1)
+    data.paths[data.plan.shards(0, 0, 0)[0]].unlink()
+
+    (batch,) = Batches(data, workers=0, pinned=False).epoch(0, data.plan.steps(0), first=9)
+
+    assert len(batch.pixels) == 2
+
+
 def test_partial_batch_is_left_out(corpus, clip):
     assert [len(each) for each in epochs(training_data(corpus, clip, batch=4))] == [5, 5]
 

@@ -43,6 +43,7 @@ def test_error_of_a_process_reaches_the_caller_as_it_is(tmp_path):
         "initial": None,
         "device": "cpu",
         "threads": 1,
+        "checkpoint_steps": 0,
     }
     (tmp_path / "processes" / "job.json").write_text(json.dumps(job))
 

@@ -32,6 +32,18 @@ def test_order_changes_with_the_epoch_and_the_seed():
     assert plans[0].shards(0, 0, 0) != plans[2].shards(0, 0, 0)
 
 
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_rounds_are_counted_as_the_streams_of_a_process_end(workers):
+    plan = make_plan(KEPT, batch_size=4, processes=1, workers=workers, seed=0)
+    streams = plan.batches(0, 0)
+    rounds = [number for number in range(max(streams)) for each in streams if each > number]
+
+    found = [plan.rounds(0, 0, given)[0] for given in range(len(rounds) + 1)]
+
+    assert found == [*rounds, max(streams)]
+    assert plan.rounds(0, 0, 0) == (0, 0)
+
+
 def test_no_worker_decodes_in_the_order_of_one():
     plans = [make_plan(KEPT, batch_size=4, processes=1, workers=w, seed=0) for w in (0, 1)]
 

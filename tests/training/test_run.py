@@ -1,8 +1,10 @@
+import contextlib
 import dataclasses
 import hashlib
 import logging
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -30,19 +32,35 @@ RECIPE = Recipe(
 )
 
 
+PATCHES = {"image_size": 32, "patch_size": 8, "width": 16, "layers": 1, "head_width": 16}
+
+
+def three_captions(folder, counts):
+    """Write shards whose pictures have three captions each; return (number, path) pairs."""
+    rng = np.random.default_rng(0)
+    texts = b"a red cat\nphoto of a dog\nblue"
+    return [
+        (n, write_shard(folder / f"{n}.tar", [{"png": picture(rng), "txt": texts}] * count))
+        for n, count in enumerate(counts)
+    ]
+
+
 class Killed(BaseException):
     """Stands for a kill: nothing may catch it."""
 
 
 @dataclasses.dataclass
 class Training:
-    """The arguments of `train`, and what it saved."""
+    """The arguments of `train`, and what it saved; it dies after an epoch or at a checkpoint."""
 
     folder: object
     recipe: Recipe = RECIPE
+    architecture: dict = dataclasses.field(default_factory=dict)  # what it has of its own
     initial: object = None
     device: str = "cpu"
     die_after: int | None = None
+    die_at: int | None = None
+    checkpoint_steps: int = 1000
     drop: frozenset = frozenset()
     captioning: Captioning | None = None
     shards: object = text_shards  # writes them
@@ -53,23 +71,50 @@ class Training:
         self.folder.mkdir(exist_ok=True)
         shards = self.shards(self.folder, COUNTS)
         file, locate = sealed(self.folder, shards, COUNTS, self.drop, self.captioning)
-        return train(
-            file,
-            locate,
-            tiny(self.folder),
-            self.recipe.model_copy(update=changes),
-            initial=self.initial,
-            scratch=self.folder,
-            device=self.device,
-            threads=1,
-            save_epoch=self.save,
-        )
+        with dying_at(self.die_at):
+            return train(
+                file,
+                locate,
+                tiny(self.folder, **self.architecture),
+                self.recipe.model_copy(update=changes),
+                initial=self.initial,
+                scratch=self.folder,
+                device=self.device,
+                threads=1,
+                save_epoch=self.save,
+                checkpoint_steps=self.checkpoint_steps,
+            )
 
     def save(self, epoch, weights):
         self.saved.setdefault(epoch, weights)
         assert self.saved[epoch] == weights
         if epoch == self.die_after:
             raise Killed
+
+
+class DyingHandler(logging.Handler):
+    """Ends a training at the line of one of its checkpoints."""
+
+    def __init__(self, step):
+        super().__init__()
+        self.line = f"checkpoint after step {step}"
+
+    def emit(self, record):
+        if record.getMessage() == self.line:
+            raise Killed
+
+
+@contextlib.contextmanager
+def dying_at(step):
+    log, handler = logging.getLogger("clipaudit.training.run"), DyingHandler(step)
+    level = log.level
+    log.setLevel(logging.INFO)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
 
 
 @pytest.fixture
@@ -117,6 +162,82 @@ def test_killed_training_ends_with_the_weights_of_an_undisturbed_one(tmp_path, d
     assert resumed == curves
 
 
+DROPPING = {"vision_cfg": PATCHES | {"patch_dropout": 0.5}}  # drawn by the model, each step
+SEVERAL = {"captioning": Captioning("texts"), "shards": three_captions}
+
+
+@pytest.fixture(
+    params=[
+        ({}, {"token_masking": 0.3}),
+        ({}, {"token_masking": 0.3, "workers": 2}),
+        ({}, {"shuffle": "samples", "precision": "amp"}),
+        (SEVERAL, {"shuffle": "samples", "workers": 2}),
+        ({"architecture": DROPPING}, {}),
+    ],
+    ids=["masking", "two workers", "samples", "captions", "dropped patches"],
+    scope="module",
+)
+def undisturbed(request, tmp_path_factory):
+    """Some arguments and changes of the recipe; the training that nothing ended, and its curves."""
+    arguments, changes = request.param
+    changes = {"batch_size": 4, **changes}
+    training = Training(tmp_path_factory.mktemp("undisturbed"), **arguments)
+    return arguments, changes, training, training.run(**changes)
+
+
+@pytest.mark.parametrize("die_at", [1, 7, 13])
+def test_training_killed_within_an_epoch_ends_with_the_weights_of_an_undisturbed_one(
+    tmp_path, undisturbed, die_at
+):
+    arguments, changes, training, curves = undisturbed
+    killed = Training(tmp_path, die_at=die_at, checkpoint_steps=1, **arguments)
+
+    with pytest.raises(Killed):
+        killed.run(**changes)
+    killed.die_at = None
+
+    assert killed.run(**changes) == curves
+    assert killed.saved == training.saved
+
+
+DYING = """
+import pathlib, sys
+sys.path[:0] = sys.argv[2:]
+from test_run import LONG, Training
+Training(pathlib.Path(sys.argv[1]), checkpoint_steps=2).run(**LONG)
+"""
+LONG = {"batch_size": 4, "epochs": 40}
+
+
+def test_kill_minus_nine_leaves_a_state_to_go_on_from(tmp_path, pytestconfig, caplog):
+    tests, folder = pytestconfig.rootpath / "tests", tmp_path / "killed"
+    command = [sys.executable, "-c", DYING, folder, tests, tests / "training"]
+    caplog.set_level(logging.INFO, "clipaudit")
+
+    with subprocess.Popen(command) as process:
+        while process.poll() is None and not (folder / FILE_NAME).exists():
+            time.sleep(0.001)
+        process.kill()
+    resumed = Training(folder)
+    curves = resumed.run(**LONG)
+
+    assert process.returncode == -9
+    assert "resuming after step " in caplog.text
+    undisturbed = Training(tmp_path / "undisturbed")
+    assert undisturbed.run(**LONG) == curves
+    assert undisturbed.saved[39] == resumed.saved[39]
+
+
+@pytest.mark.parametrize(("checkpoint_steps", "expected"), [(0, 0), (2, 3), (3, 0)])
+def test_checkpoints_are_counted_within_an_epoch(training, caplog, checkpoint_steps, expected):
+    caplog.set_level(logging.INFO, "clipaudit")
+    training.checkpoint_steps = checkpoint_steps
+
+    training.run()
+
+    assert caplog.text.count("checkpoint after step") == expected
+
+
 def test_resumed_training_does_not_repeat_epochs(training, caplog):
     caplog.set_level(logging.INFO, "clipaudit")
     training.die_after = 2
@@ -128,7 +249,7 @@ def test_resumed_training_does_not_repeat_epochs(training, caplog):
     training.run()
 
     assert list(training.saved) == [2]  # it died before this one counted as done
-    assert "resuming after epoch 2 of 3" in caplog.text
+    assert "resuming after step 6 of 9, epoch 2 of 3" in caplog.text
 
 
 def test_finished_training_gives_its_curves_again(training):
@@ -254,15 +375,6 @@ def test_other_recipes_give_other_losses(training):
     ):
         training.saved.clear()
         assert training.run(**change)["loss"].to_pylist() != plain, change
-
-
-def three_captions(folder, counts):
-    rng = np.random.default_rng(0)
-    texts = b"a red cat\nphoto of a dog\nblue"
-    return [
-        (n, write_shard(folder / f"{n}.tar", [{"png": picture(rng), "txt": texts}] * count))
-        for n, count in enumerate(counts)
-    ]
 
 
 def test_recipe_says_which_of_several_captions(training):

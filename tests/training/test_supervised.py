@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 import torch
 from PIL import Image
+from test_run import Killed, dying_at
 from tinyclip import sealed, text_shards, write_shard
 
 from clipaudit.config.supervised import SupervisedRecipe
@@ -43,10 +44,6 @@ RECIPE = SupervisedRecipe(
 )
 
 
-class Killed(BaseException):
-    """Stands for a kill: nothing may catch it."""
-
-
 @dataclasses.dataclass
 class Training:
     """The arguments of `train_classifier`, and what it saved."""
@@ -56,6 +53,7 @@ class Training:
     classes: int = 3
     processes: int = 1
     die_after: int | None = None
+    checkpoint_steps: int = 1000
     drop: frozenset = frozenset()
     captioning: Captioning = LABELLED
     shards: list | None = None
@@ -79,6 +77,7 @@ class Training:
             threads=1,
             save_epoch=self.save,
             processes=self.processes,
+            checkpoint_steps=self.checkpoint_steps,
         )
 
     def save(self, epoch, weights):
@@ -187,6 +186,21 @@ def test_killed_training_ends_with_the_weights_of_an_undisturbed_one(tmp_path, d
 
     assert killed.saved == undisturbed.saved
     assert resumed == curves
+
+
+@pytest.mark.parametrize("changes", [{}, {"workers": 2, "shuffle": "samples"}])
+def test_training_killed_within_an_epoch_ends_with_the_weights_of_an_undisturbed_one(
+    tmp_path, changes
+):
+    undisturbed = Training(tmp_path / "a")
+    curves = undisturbed.run(**changes)
+    killed = Training(tmp_path / "b", checkpoint_steps=1)
+
+    with pytest.raises(Killed), dying_at(5):
+        killed.run(**changes)
+
+    assert killed.run(**changes) == curves
+    assert killed.saved == undisturbed.saved
 
 
 @pytest.mark.parametrize("precision", ["amp", "amp_bf16"])

@@ -19,7 +19,7 @@ from clipaudit.lineage.planning.observations import model_of, output_kind
 from clipaudit.lineage.planning.rates import Rate, Rates
 from clipaudit.lineage.planning.scaling import EMBEDDING_INPUTS, Law, Reading, law_of
 from clipaudit.lineage.planning.shardsizes import ShardSizes
-from clipaudit.steps.environment import device_of
+from clipaudit.steps.environment import device_of, gpus_of
 from clipaudit.steps.jobs import Job, Workflow
 from clipaudit.store.disks import free_bytes
 from clipaudit.store.store import Pointer
@@ -45,7 +45,7 @@ class JobEstimate:
     @property
     def cost(self) -> Cost:
         """Return it as the cost of one job, which is unknown where a part of it is."""
-        gpus = int(self.job.resources.get("gpu", 0))
+        gpus = gpus_of(self.job.resources)
         hours = self.rate.line.at(self.work) / _HOUR if self.rate else 0.0  # of one GPU or core
         return Cost(
             jobs=1,

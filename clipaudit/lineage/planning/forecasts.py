@@ -14,6 +14,7 @@ from clipaudit.lineage.planning.costs import NOTHING, Cost, History
 from clipaudit.lineage.planning.forecast import Forecast, Planned
 from clipaudit.lineage.planning.reasons import Reason, changes
 from clipaudit.steps.codedigest import code_parts, rule_sources
+from clipaudit.steps.environment import gpus_of
 from clipaudit.steps.jobs import Workflow
 from clipaudit.store.actions import ActionInput, Ingredients
 from clipaudit.store.code_records import read_code
@@ -55,7 +56,7 @@ def outlook(workflow: Workflow) -> list[Outlook]:
         else Outlook(
             each,
             _reasons(each, before.get(_past(each, history)), forecast),
-            history.cost(each.job.rule, each.job.wildcards, int(each.job.resources.get("gpu", 0))),
+            history.cost(each.job.rule, each.job.wildcards, gpus_of(each.job.resources)),
         )
         for each in planned
     ]
