@@ -31,18 +31,31 @@ def exact_interval(
     >>> exact_interval(np.array([0, 8]), np.array([10, 10])).round(4).tolist()
     [[0.0, 0.3085], [0.4439, 0.9748]]
     """
+    bounds = beta_bounds(successes, trials)
+    bounds[trials == 0] = np.nan
+    return bounds
+
+
+def beta_bounds(
+    successes: Int64[np.ndarray, " n"] | Float64[np.ndarray, " n"], trials: Int64[np.ndarray, " n"]
+) -> Float64[np.ndarray, "n 2"]:
+    """Return what `exact_interval` does, of at least one trial each, also for parts of successes.
+
+    Where each trial gives a share between 0 and 1, the sum of these shares varies less than a count
+    of the same mean, so the bounds hold for it, too.
+
+    >>> beta_bounds(np.array([7.5]), np.array([10])).round(4).tolist()
+    [[0.3953, 0.9554]]
+    """
     from scipy.special import betaincinv  # here: most tables and figures need no scipy
 
     tail = (1 - CONFIDENCE) / 2
     failures = trials - successes
     # The beta quantile has no value where a count is 0; there the bound is the end of the scale.
-    low = np.where(successes == 0, 0.0, betaincinv(np.maximum(successes, 1), failures + 1, tail))
-    high = np.where(
-        failures == 0, 1.0, betaincinv(successes + 1, np.maximum(failures, 1), 1 - tail)
-    )
-    bounds = np.stack([low, high], axis=1).round(DECIMALS)  # (n, 2)
-    bounds[trials == 0] = np.nan
-    return bounds
+    some, lacks = np.where(successes == 0, 1, successes), np.where(failures == 0, 1, failures)
+    low = np.where(successes == 0, 0.0, betaincinv(some, failures + 1, tail))
+    high = np.where(failures == 0, 1.0, betaincinv(successes + 1, lacks, 1 - tail))
+    return np.stack([low, high], axis=1).round(DECIMALS)  # (n, 2)
 
 
 def relative_change_interval(
@@ -65,28 +78,36 @@ def relative_change_interval(
     [[-0.24, 0.06]]
     """
     counts = np.stack([kept, lost, gained, neither], axis=1)  # (n, 4)
-    bounds = [_relative_change_bounds(count) for count in counts]
+    is_right, was_right = np.array([1, 0, 1, 0]), np.array([1, 1, 0, 0])
+    bounds = [change_bounds(count, is_right, was_right) for count in counts]
     return np.array(bounds, dtype=np.float64).reshape(len(counts), 2)
 
 
-def _relative_change_bounds(counts: Int64[np.ndarray, " 4"]) -> Float64[np.ndarray, " 2"]:
-    """Return the bounds of one relative change; see `relative_change_interval`."""
+def change_bounds(
+    counts: Int64[np.ndarray, " kinds"],
+    right: Int64[np.ndarray, " kinds"],
+    was_right: Int64[np.ndarray, " kinds"],
+) -> Float64[np.ndarray, " 2"]:
+    """Return the bootstrap bounds of one relative change over images; `relative_change_interval`.
+
+    Of a kind there are `counts` images, each of which was right so many times: `right` times by the
+    model, `was_right` times by the baseline. The order of the kinds enters the draws.
+    """
     total = counts.sum()
     if total == 0:
         return np.full(2, np.nan)
     generator = np.random.default_rng(SEED)  # afresh: a bound depends on its own counts alone
-    drawn = generator.multinomial(total, counts / total, size=DRAWS)  # (DRAWS, 4)
-    kept, lost, gained, _ = drawn.T
-    right = kept + lost  # (DRAWS,): the baseline's
-    if not right.all():
+    drawn = generator.multinomial(total, counts / total, size=DRAWS)  # (DRAWS, kinds)
+    before = drawn @ was_right  # (DRAWS,): right answers of the baseline
+    if not before.all():
         return np.full(2, np.nan)
     tails = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
     bounds: Float64[np.ndarray, " 2"]
-    bounds = np.quantile((gained - lost) / right, tails, method="inverted_cdf")
+    bounds = np.quantile((drawn @ right - before) / before, tails, method="inverted_cdf")
     return bounds.round(DECIMALS)
 
 
-def student_quantile(degrees: int) -> float:
+def student_quantile(degrees: float) -> float:
     """Return the factor of a standard error that gives Student's interval of a mean.
 
     >>> round(student_quantile(2), 6)

@@ -7,6 +7,7 @@ from clipaudit.config.deduplication import Deduplication
 from clipaudit.similarity.checks import asks, check, left_out
 from clipaudit.similarity.prunings import similarity_manifests
 from clipaudit.similarity.settings import Similarity
+from clipaudit.similarity.trainings import derived_recipes
 
 
 def _deduplications(audit: Similarity) -> dict[str, tuple[Deduplication, str]]:
@@ -38,6 +39,7 @@ AUDIT = Audit(
     pictured=lambda _: (),  # samples and embeddings alone will do: what needs more is left out
     of_data=_of_data,
     takes=("large", "small", "test_sets", "control_sets"),
+    derived_recipes=lambda run, audit: derived_recipes(audit, run.recipes),
     deduplications=_deduplications,
     left_out=left_out,
     asks=asks,

@@ -53,8 +53,6 @@ def _check_models(run: "Settings", audit: Similarity) -> None:
     known(audit.encoder, run.encoders, "similarity.encoder", "encoders")
     known(audit.second_encoder, run.encoders, "similarity.second_encoder", "encoders")
     known(audit.recipe, run.recipes, "similarity.recipe", "recipes")
-    for name in audit.evidence.recipes if audit.evidence else []:
-        known(name, run.recipes, "similarity.evidence.recipes", "recipes")
     for name in audit.released:
         key = "pretrained" if name in audit.pretrained else "large_model"
         known(name, run.encoders, f"similarity.{key}", "encoders")

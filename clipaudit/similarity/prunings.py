@@ -68,12 +68,22 @@ def large_prunings(audit: Similarity) -> Prunings:
         if core.semdedup:
             cuts[f"{ALL}.semdedup-{CORE}"] = Cut("semdedup", kept=core.kept, like=start)
     evidence = audit.evidence
-    if evidence is not None:
-        like = f"{start}.{evidence.pruning}-pruned"
-        cuts[f"{start}.random-as-{evidence.pruning}"] = Cut("rand", like=like, seed=evidence.seed)
-        if evidence.removed is not None:
-            cuts |= _orders(start, [evidence.pruning], [evidence.removed], evidence.seed)
+    if evidence is not None and evidence.removed is not None:
+        cuts |= _orders(start, [evidence.pruning], [evidence.removed], evidence.seed)
+    compared = [f"{start}.{evidence.pruning}-pruned"] if evidence is not None else []
+    for like in gaps if audit.has_random_arm else compared:
+        cuts[random_like(like)] = Cut("rand", like=like, seed=audit.random_seed)
     return Prunings(gaps, cuts)
+
+
+def random_like(gap_pruned: str) -> str:
+    """Return the name of the random pruning, or manifest, as large as a gap-pruned one.
+
+    >>> random_like("large-and-small.sketch-pruned")
+    'large-and-small.random-as-sketch'
+    """
+    start, _, what = gap_pruned.partition(".")
+    return f"{start}.random-as-{what.removesuffix('-pruned')}"
 
 
 def small_prunings(audit: Similarity) -> Prunings:

@@ -21,14 +21,11 @@ def kept_label(size: Size) -> str:
 class Evidence(Section):
     """The claims that need several seeds: what pruning costs on the test set that it looks at.
 
-    Each recipe trains two arms of equal size, the set pruned to a test set's gap and a random one;
-    the effect on a test set is the difference of their accuracies. With `removed` each recipe also
-    trains the near-, rand- and far-pruned sets of one size. Intervals are over the recipes.
+    Each of `seeds` trains two arms of equal size, the set pruned to a test set's gap and a random
+    one; the effect on a test set is the difference of their accuracies. With `removed` each also
+    trains the near-, rand- and far-pruned sets of one size. Intervals are over the seeds.
     """
 
-    recipes: list[Name] = Field(
-        min_length=2, description="recipes that differ in nothing but the seed"
-    )
     pruning: Name = Field(description="the test set that the first arm is pruned to")
     reference: Name = Field(description="the test set that effects are compared with")
     seed: int = Field(0, ge=0, description="of the random arm's draw")
@@ -151,6 +148,18 @@ class Similarity(Section):
         description="a name under `recipes`, for every model of the tables; nothing is trained "
         "when absent",
     )
+    seeds: int = Field(
+        1,
+        ge=1,
+        description="trainings of each model of Tables 1 and 4, with the recipe's seed, the next "
+        "one, and so on: means, with intervals over seeds and images (paper: 1). The trainings "
+        "are so many times as many; all else shows those of the first seed",
+    )
+    random_arm: bool | None = Field(
+        None,
+        description="beside each gap-pruned set of Tables 1 and 4 a random one of equal size, as "
+        "its control: one training more for each; when absent, with several seeds alone",
+    )
     large: Name = Field(description="the corpus that is pruned (paper: LAION-400M)")
     small: Name | None = Field(
         None,
@@ -227,6 +236,7 @@ class Similarity(Section):
         for name in ("evidence", "supervised", "second_encoder", "classifiers"):
             if self.small is None and getattr(self, name):
                 raise ValueError(f"{name}: needs `small`, the corpus that it compares with")
+        self._seeds_have_trainings()
         if self.supervised is not None and self.near_far is None:
             raise ValueError("supervised: needs near_far, whose queries it prunes to")
         if self.core_set is not None and self.core_set.semdedup and self.deduplication is None:
@@ -234,6 +244,16 @@ class Similarity(Section):
         if self.base == DEDUPLICATED and self.deduplication is None:
             raise ValueError("base: deduplicated, which needs the section `deduplication`")
         return self
+
+    def _seeds_have_trainings(self) -> None:
+        if self.random_arm and self.small is None:
+            raise ValueError("random_arm: needs `small`: nothing is pruned to gaps without it")
+        needing = {"seeds": self.seeds > 1, "random_arm": self.random_arm}
+        for name, is_asked in needing.items():
+            if is_asked and self.recipe is None:
+                raise ValueError(f"{name}: needs `recipe`: nothing is trained without one")
+        if self.evidence is not None and self.seeds == 1:
+            raise ValueError("evidence: needs `seeds` of 2 or more, which it compares")
 
     def _one_random_order(self) -> None:
         """Rand-pruned sets of one size bear one name, so they are drawn by one seed."""
@@ -251,6 +271,17 @@ class Similarity(Section):
         """Return the distance of near duplicates; None where a calibration chooses it."""
         distance = self.near_duplicate_distance
         return None if distance == "calibrated" else distance
+
+    @property
+    def has_random_arm(self) -> bool:
+        """Return whether gap-pruned sets have random ones of equal size beside them."""
+        return self.seeds > 1 if self.random_arm is None else self.random_arm
+
+    @property
+    def random_seed(self) -> int:
+        """Return the seed of all draws of random sets of the large corpus."""
+        drawn = self.evidence or self.near_far
+        return drawn.seed if drawn is not None else 0
 
     @property
     def shown_first(self) -> list[str]:

@@ -103,9 +103,9 @@ def test_embeddings_of_corpora_without_images_are_said_to_be_unchecked():
 
 
 def test_evidence_is_left_out_with_the_models_that_it_compares():
-    evidence = {"recipes": ["brief", "brief"], "pruning": "val", "reference": "seen"}
+    seeds = {"seeds": 2, "evidence": {"pruning": "val", "reference": "seen"}}
 
-    run = parsed("similarity", "evidence", value=evidence)
+    run = parsed("similarity", value=yaml.safe_load(SETTINGS)["similarity"] | seeds)
 
     assert left_out(run)[-1] == "So the evidence over several seeds is left out."
 

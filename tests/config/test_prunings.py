@@ -87,9 +87,8 @@ def test_a_grid_names_manifests_of_the_run(settings):
 
 
 def test_evidence_and_curves_share_one_random_order(settings):
-    settings["recipes"]["again"] = settings["recipes"]["paper"] | {"seed": 1}
+    settings["similarity"]["seeds"] = 2
     settings["similarity"]["evidence"] = {
-        "recipes": ["paper", "again"],
         "pruning": "sketch",
         "reference": "val",
         "seed": 7,

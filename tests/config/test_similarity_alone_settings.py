@@ -71,8 +71,9 @@ def test_a_test_set_without_labels_is_searched_and_not_evaluated(settings):
     ("name", "value"),
     [
         ("second_encoder", "second"),
+        ("random_arm", True),
         ("classifiers", ["resnet"]),
-        ("evidence", {"recipes": ["a", "b"], "pruning": "val", "reference": "val"}),
+        ("evidence", {"pruning": "val", "reference": "val"}),
     ],
 )
 def test_what_compares_with_the_small_set_is_refused_without_one(settings, name, value):

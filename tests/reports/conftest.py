@@ -67,6 +67,7 @@ COLUMNS = {
     "line_points": {"model": TEXT, "testset": TEXT, "accuracy": REAL},
     "encoder_checks": {"corpus": TEXT, "random_q50": REAL, "collapsed": FLAG},
     "calibrated": {"threshold": REAL, "chosen": FLAG},
+    "trainings": {"recipe": TEXT, "training": TEXT},
     "arms": {"recipe": TEXT, "manifest": TEXT, "pruning_order": TEXT},
 }
 
@@ -84,6 +85,21 @@ def view():
                 for place, (column, kind) in enumerate(columns.items())
             }
         )
+
+    return build
+
+
+@pytest.fixture
+def trained_once(view):
+    """A function: `rows` of models that were trained once, without controls, and `trainings`."""
+
+    def build(rows):
+        recipes = sorted({row[2] for row in rows})
+        controls = pa.nulls(len(rows), pa.string())
+        return {
+            "rows": view("rows", rows).append_column("control", controls),
+            "trainings": view("trainings", [(recipe, recipe) for recipe in recipes]),
+        }
 
     return build
 

@@ -19,9 +19,8 @@ def test_every_line_but_the_first_is_named(name):
 
 def test_every_table_has_its_sql_and_its_layout(settings):
     """With all sections on, the tables are those that layouts are made for, no more, no less."""
-    settings["recipes"]["other"] = settings["recipes"]["paper"]
-    evidence = {"recipes": ["paper", "other"], "pruning": "sketch", "reference": "val"}
-    settings["similarity"]["evidence"] = {**evidence, "removed": 0.25}
+    evidence = {"pruning": "sketch", "reference": "val", "removed": 0.25}
+    settings["similarity"] |= {"seeds": 2, "evidence": evidence}
 
     tables = similarity_tables(parse_settings(settings))
 

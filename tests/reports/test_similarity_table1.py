@@ -8,20 +8,21 @@ from clipaudit.reports.tables import published_values, report_table
 
 TESTSETS = ["ImageNet-Val", "ImageNet-Sketch", "ImageNet-A", "ImageNet-R", "ImageNet-V2"]
 TESTSETS = [*TESTSETS, "ObjectNet"]
+ONCE = {"over_seeds": False}
 
 
 @pytest.fixture
-def table1(view, published):
+def table1(view, published, trained_once):
     def build(rows, testsets, predictions=(), members=(), manifest_rows=(), paper=None):
         views = {
-            "rows": view("rows", rows),
+            **trained_once(rows),
             "testsets": view("testsets", testsets),
             "predictions": view("predictions", predictions),
             "members": view("members", members),
             "manifest_rows": view("manifest_rows", manifest_rows),
             "published": published(paper),
         }
-        return report_table("similarity_table1", views, {})
+        return report_table("similarity_table1", views, ONCE)
 
     return build
 
@@ -159,7 +160,7 @@ def test_a_row_outside_the_grid_keeps_its_size(table1):
     ]
 
 
-def random_views(view, seed):
+def random_views(view, trained_once, seed):
     random = np.random.default_rng(seed)
     rows = [(0, "base", "tiny", "base", None, False, True)]
     rows += [(n, f"cut {n}", "tiny", f"cut {n}", "base", True, True) for n in (1, 2)]
@@ -179,21 +180,21 @@ def random_views(view, seed):
     ]
     parts = {"rows": rows, "testsets": testsets, "predictions": predictions}
     parts |= {"members": members, "manifest_rows": manifest_rows}
-    views = {
-        name: view(name, [values[i] for i in random.permutation(len(values))])
-        for name, values in parts.items()
+    mixed = {
+        name: [values[i] for i in random.permutation(len(values))] for name, values in parts.items()
     }
-    return {**views, "published": published_values("no_such_table")}
+    views = {name: view(name, values) for name, values in mixed.items()}
+    return {**views, **trained_once(mixed["rows"]), "published": published_values("no_such_table")}
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_equals_a_recomputation_in_pandas(view, seed):
-    views = random_views(view, seed)
+def test_equals_a_recomputation_in_pandas(view, trained_once, seed):
+    views = random_views(view, trained_once, seed)
     predictions, kept = views["predictions"].to_pandas(), views["manifest_rows"].to_pandas()
     predictions["right"] = predictions.right_rank == 0
     sizes = kept[kept.kept].groupby("pruning").size()  # here a manifest has its pruning's name
 
-    table = report_table("similarity_table1", views, {}).to_pandas()
+    table = report_table("similarity_table1", views, ONCE).to_pandas()
 
     assert list(table.dataset) == ["base"] * 2 + ["cut 1"] * 2 + ["cut 2"] * 2
     assert list(table.testset) == ["a", "b"] * 3
@@ -212,10 +213,10 @@ def test_equals_a_recomputation_in_pandas(view, seed):
             assert row.relative_change_low <= change <= row.relative_change_high
 
 
-def test_order_of_the_input_rows_does_not_reach_the_bytes(view):
-    views = random_views(view, 0)
+def test_order_of_the_input_rows_does_not_reach_the_bytes(view, trained_once):
+    views = random_views(view, trained_once, 0)
     turned = {name: table.take(np.arange(len(table))[::-1]) for name, table in views.items()}
-    build = partial(report_table, "similarity_table1", parameters={})
+    build = partial(report_table, "similarity_table1", parameters=ONCE)
 
     assert serialized(build(views)) == serialized(build(views)) == serialized(build(turned))
 

@@ -98,10 +98,9 @@ def test_an_empty_grid_asks_for_no_predictions(tables):
 
 
 def test_models_of_encoders_and_of_the_evidence_are_there_whatever_the_grid(settings):
-    settings["recipes"]["other"] = settings["recipes"]["paper"]
     settings["encoders"]["b16-plus"] = {"model": "paper/laion"}
-    evidence = {"recipes": ["paper", "other"], "pruning": "sketch", "reference": "val"}
-    settings["similarity"] |= {"grid": [], "evidence": evidence}
+    evidence = {"pruning": "sketch", "reference": "val"}
+    settings["similarity"] |= {"grid": [], "seeds": 2, "evidence": evidence}
     run = parse_settings(settings)
 
     there = [
@@ -129,9 +128,8 @@ def test_classifiers_are_asked_about_test_sets_with_their_classes_alone(settings
 
 
 def test_evidence_compares_manifests_of_the_run(settings):
-    settings["recipes"]["other"] = settings["recipes"]["paper"]
-    evidence = {"recipes": ["paper", "other"], "pruning": "sketch", "reference": "val"}
-    settings["similarity"]["evidence"] = {**evidence, "removed": 0.25}
+    evidence = {"pruning": "sketch", "reference": "val", "removed": 0.25}
+    settings["similarity"] |= {"seeds": 2, "evidence": evidence}
     run = parse_settings(settings)
 
     found = similarity_tables(run)

@@ -11,7 +11,7 @@ from clipaudit.similarity.reports.tables import similarity_tables
 
 ROOT = Path(__file__).parents[2]
 NOTE = "large has no pictures: no model is trained on it, so none is in this grid."
-EVIDENCE = {"recipes": ["brief", "again"], "pruning": "sketch", "reference": "val"}
+EVIDENCE = {"pruning": "sketch", "reference": "val"}
 
 
 def listed(settings, *corpora):
@@ -31,11 +31,10 @@ def listed(settings, *corpora):
 
 @pytest.fixture
 def micro():
-    """The micro world's settings, with a second seed and an encoder from elsewhere."""
+    """The micro world's settings, with two seeds and an encoder from elsewhere."""
     settings = read_settings(ROOT / "config/micro.yaml")
     settings["encoders"]["own"] = {"architecture": "atom", "pretrained": "own.pt"}
-    settings["recipes"]["again"] = {**settings["recipes"]["brief"], "seed": 1}
-    settings["similarity"]["evidence"] = EVIDENCE
+    settings["similarity"] |= {"seeds": 2, "evidence": EVIDENCE}
     return settings
 
 

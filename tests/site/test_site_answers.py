@@ -219,7 +219,10 @@ def test_other_test_sets_and_other_encoders_stop_no_claim(elsewhere):
     found = answer("similarity", similarity_table1=[pruned], similarity_encoders=[elsewhere])
 
     assert "the accuracy on Sketch is lower" in found.headline
-    assert [each.table for each in found.sentences] == ["similarity_encoders", "similarity_table1"]
+    assert [each.table for each in found.sentences] == [
+        "similarity_encoders",
+        *["similarity_table1"] * 2,  # the loss, and that there is no random control
+    ]
 
 
 @pytest.mark.parametrize(
@@ -311,3 +314,49 @@ def test_what_is_left_out_is_said_once_at_the_end_of_the_answer():
             "parrot_table2",
         )
     ]
+
+
+def controlled(against, seeds=3):
+    """Rows of an unpruned model, a pruned one and that of a random set; `against` it: a change."""
+    share, low, high = against
+    compared = {"control_change": share, "control_change_low": low, "control_change_high": high}
+    none = dict.fromkeys(compared) | {"control": None, "seeds": seeds}
+    own = accuracy("both.sketch-pruned", 0.4, "both", (-0.2, -0.25, -0.15))
+    random = accuracy("both.random-as-sketch", 0.45, "both", (-0.1, -0.15, -0.05))
+    return [
+        accuracy("both", 0.5) | none,
+        own | compared | {"control": "both.random-as-sketch", "seeds": seeds},
+        random | none,
+    ]
+
+
+def test_a_pruned_model_is_told_against_as_many_random_samples():
+    found = answer("similarity", similarity_table1=controlled((-0.11, -0.2, -0.02)))
+
+    assert found.headline.startswith("In part, over 3 trainings: ")
+    assert "lower than with as many random samples, by more than chance" in found.headline
+    told = "it changes by −10.0 % [−15.0, −5.0], so against that by −11.0 % [−20.0, −2.0]."  # noqa: RUF001
+    assert told in found.sentences[0].text
+    assert not any("no random control" in each.text for each in found.sentences)
+
+
+def test_a_loss_that_a_random_set_has_as_well_is_not_certain():
+    found = answer("similarity", similarity_table1=controlled((-0.03, -0.1, 0.04)))
+
+    assert found.headline.startswith("Not that this run shows: ")
+    assert "beyond what a random set of the same size loses is certain on Sketch" in found.headline
+
+
+def test_one_training_is_said_to_be_one_also_beside_a_random_set():
+    found = answer("similarity", similarity_table1=controlled((-0.11, -0.2, -0.02), seeds=1))
+
+    assert found.headline.startswith("In part, in one training: ")
+    assert "Another training may differ, too." in found.headline
+
+
+def test_without_a_random_set_it_is_said_that_there_is_no_such_control():
+    row = accuracy("both.sketch-pruned", 0.2, "both", (-0.6, -0.7, -0.5))
+
+    found = answer("similarity", similarity_table1=[row])
+
+    assert found.sentences[1].text.startswith("There is no random control: ")

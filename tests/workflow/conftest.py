@@ -18,12 +18,12 @@ def copied():
 def made_once(tmp_path_factory, worker_id):
     """A function: a project that the first test worker makes and all of them read.
 
-    `start` is a finished project whose run is gone on with.
+    `start` is a finished project whose run is gone on with; arguments are Snakemake's.
     """
     shared = tmp_path_factory.getbasetemp()
     shared = shared if worker_id == "master" else shared.parent
 
-    def make(name, start=None, **options):
+    def make(name, *arguments, start=None, **options):
         folder, made = shared / name, shared / f"{name}.made"
         with (shared / f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -32,7 +32,7 @@ def made_once(tmp_path_factory, worker_id):
                     project = copy_project(folder)
                 else:
                     project = Project(shutil.copytree(start.folder, folder, symlinks=True))
-                project.run(**options)
+                project.run(*arguments, **options)
                 made.touch()
         return Project(folder)
 

@@ -5,6 +5,7 @@ recipe and the manifest that it was trained on; where the grid leaves a model ou
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from clipaudit.config.manifests import ALL, size_label
 from clipaudit.config.pictures import can_train
@@ -17,6 +18,7 @@ from clipaudit.reports.specification import (
     manifest_files,
     members,
     numbered,
+    once,
     prediction_files,
 )
 from clipaudit.similarity.checks import (
@@ -32,12 +34,14 @@ from clipaudit.similarity.prunings import (
     core_queries,
     large_prunings,
     pruned,
+    random_like,
     untargeted_of_small,
     web,
     with_small,
 )
 from clipaudit.similarity.reports.neighbors import web_title
 from clipaudit.similarity.settings import CoreSet, Evidence, Robustness, Similarity
+from clipaudit.similarity.trainings import trainings
 from clipaudit.steps.paths import CLASSIFIER, PRETRAINED
 
 Model = tuple[str, str]  # recipe, manifest
@@ -57,7 +61,7 @@ def in_grid(run: Settings, audit: Similarity, recipe: str, manifest: str) -> boo
     return (
         audit.asks_for(manifest)
         or f"{recipe}/{manifest}" in encoders
-        or ((recipe, manifest) in evidence_models(audit) and can_show_evidence(run, audit))
+        or ((recipe, manifest) in evidence_models(run, audit) and can_show_evidence(run, audit))
     )
 
 
@@ -65,9 +69,74 @@ def in_grid(run: Settings, audit: Similarity, recipe: str, manifest: str) -> boo
 
 
 def accuracies(run: Settings, audit: Similarity, *, small_added: bool) -> ReportTable:
-    """Tables 1 and 4: pretrained models, the models of unpruned sets, those of gap-pruned sets."""
-    rows = _accuracy_rows(run, audit, small_added=small_added)
-    return _of_rows(run, audit, "similarity_table1", rows)
+    """Tables 1 and 4: pretrained models, the models of unpruned sets, those of gap-pruned sets.
+
+    Each model under each seed and, with the random arm, beneath each gap-pruned set a random one.
+    """
+    rows = _with_controls(run, audit, _accuracy_rows(run, audit, small_added=small_added))
+    recipes = once(str(row["recipe"]) for row in rows)
+    by_recipe = {recipe: trainings(audit, run.recipes, recipe) for recipe in recipes}
+    under_each_seed = [
+        {**row, "recipe": training} for row in rows for training in by_recipe[str(row["recipe"])]
+    ]
+    table = _of_rows(run, audit, "similarity_table1", rows)
+    return replace(
+        table,
+        inputs={**table.inputs, "predictions": _predictions(run, audit, under_each_seed)},
+        relations={
+            **table.relations,
+            "trainings": [
+                {"recipe": recipe, "training": training}
+                for recipe, each in by_recipe.items()
+                for training in each
+            ],
+        },
+        parameters={"over_seeds": audit.seeds > 1 or audit.has_random_arm},
+        notes=_how_measured(audit),
+    )
+
+
+def _with_controls(
+    run: Settings, audit: Similarity, rows: Sequence[RelationRow]
+) -> list[RelationRow]:
+    """Return rows, beneath each gap-pruned one that of a random set as large, with the arm on."""
+    found: list[RelationRow] = []
+    for row in rows:
+        if row["baseline"] is None or not audit.has_random_arm:
+            found.append({**row, "control": None})
+            continue
+        control = random_like(str(row["manifest"]))
+        dataset = f"random, as many as {row['dataset']}"
+        found.append({**row, "control": control})
+        found.append({**row, "control": None, "dataset": dataset, "manifest": control})
+    return [{**row, "position": position} for position, row in enumerate(found)]
+
+
+def _how_measured(audit: Similarity) -> list[str]:
+    """Return what is to be known of accuracies over seeds, and of random sets as controls."""
+    notes = []
+    if audit.seeds > 1:
+        notes.append(
+            f"Models trained here with the recipe {audit.recipe} are means over {audit.seeds} "
+            "trainings that differ in the seed. Their intervals are over seeds and images: the "
+            "images' interval of the mean and the variance between seeds, with Student's factor "
+            "and Satterthwaite's degrees of freedom; models of one seed are compared with each "
+            "other. All other models were trained once."
+        )
+    if audit.has_random_arm:
+        notes.append(
+            "\N{LEFT SINGLE QUOTATION MARK}Random, as many\N{RIGHT SINGLE QUOTATION MARK} keeps as "
+            "many samples of the large set as the pruned set above it, drawn at random: the "
+            "control. The change against it is what pruning costs beyond the loss of so many."
+        )
+    return notes
+
+
+def of_first_seed(audit: Similarity) -> list[str]:
+    """Return what is to be said where models of several seeds are shown by the first alone."""
+    if audit.seeds == 1:
+        return []
+    return [f"Of the {audit.seeds} trainings of each model, this is of the first seed."]
 
 
 def tables_of_accuracies(run: Settings, audit: Similarity) -> list[bool]:
@@ -204,31 +273,30 @@ def _predictions(
 # --- over several seeds --------------------------------------------------------------------------
 
 
-def evidence_models(audit: Similarity) -> set[Model]:
+def evidence_models(run: Settings, audit: Similarity) -> set[Model]:
     """Return the models that the evidence needs, whatever the grid."""
     evidence = audit.evidence
     if evidence is None:
         return set()
-    arms = [*_arms(audit, evidence), *_order_arms(audit, evidence)]
+    arms = [*_arms(run, audit, evidence), *_order_arms(run, audit, evidence)]
     return {(str(arm["recipe"]), str(arm["manifest"])) for arm in arms}
 
 
 def evidence_of_pruning(run: Settings, audit: Similarity, evidence: Evidence) -> ReportTable:
     """The effect of pruning over several seeds, against a random set of the same size."""
-    arms, reference = _arms(audit, evidence), {"reference": evidence.reference}
-    return _evidence(run, audit, evidence, "similarity_evidence", arms, reference)
+    arms, reference = _arms(run, audit, evidence), {"reference": evidence.reference}
+    return _evidence(run, audit, "similarity_evidence", arms, reference)
 
 
 def evidence_of_orders(run: Settings, audit: Similarity, evidence: Evidence) -> ReportTable:
     """Near-, rand- and far-pruning by one size over several seeds."""
-    arms = _order_arms(audit, evidence)
-    return _evidence(run, audit, evidence, "similarity_evidence_orders", arms, {})
+    arms = _order_arms(run, audit, evidence)
+    return _evidence(run, audit, "similarity_evidence_orders", arms, {})
 
 
 def _evidence(
     run: Settings,
     audit: Similarity,
-    evidence: Evidence,
     sql: str,
     arms: list[RelationRow],
     parameters: Mapping[str, object],
@@ -240,24 +308,26 @@ def _evidence(
         sql=sql,
         inputs={"predictions": prediction_files(models, evaluated(run, audit.test_sets))},
         relations={"arms": arms, "testsets": corpus_rows(run, "testset", audit.test_sets)},
-        parameters={**parameters, "t": student_quantile(len(evidence.recipes) - 1)},
+        parameters={**parameters, "t": student_quantile(audit.seeds - 1)},
     )
 
 
-def _arms(audit: Similarity, evidence: Evidence) -> list[RelationRow]:
-    unpruned = bases(audit)[0]
-    manifests = {
-        True: pruned(unpruned, f"{evidence.pruning}-pruned"),
-        False: pruned(unpruned, f"random-as-{evidence.pruning}"),
-    }
+def _evidence_trainings(run: Settings, audit: Similarity) -> list[str]:
+    assert audit.recipe is not None, "settings with `evidence` have `seeds`, hence a recipe"
+    return trainings(audit, run.recipes, audit.recipe)
+
+
+def _arms(run: Settings, audit: Similarity, evidence: Evidence) -> list[RelationRow]:
+    gap_pruned = pruned(bases(audit)[0], f"{evidence.pruning}-pruned")
+    manifests = {True: gap_pruned, False: random_like(gap_pruned)}
     return [
         {"recipe": recipe, "manifest": manifest, "is_pruned": is_pruned}
-        for recipe in evidence.recipes
+        for recipe in _evidence_trainings(run, audit)
         for is_pruned, manifest in manifests.items()
     ]
 
 
-def _order_arms(audit: Similarity, evidence: Evidence) -> list[RelationRow]:
+def _order_arms(run: Settings, audit: Similarity, evidence: Evidence) -> list[RelationRow]:
     if evidence.removed is None:
         return []
     label = size_label(evidence.removed)
@@ -268,7 +338,7 @@ def _order_arms(audit: Similarity, evidence: Evidence) -> list[RelationRow]:
     }
     return [
         {"recipe": recipe, "manifest": pruned(web(audit), what), "pruning_order": order}
-        for recipe in evidence.recipes
+        for recipe in _evidence_trainings(run, audit)
         for order, what in prunings.items()
     ]
 

@@ -17,6 +17,8 @@ def similarity_answer(tables: Tables) -> Answer:
     pruned = [row for row in told if _is_own_pruning(row) and row["relative_change"] is not None]
     sentences = [Sentence(_nothing_told_apart(row), "similarity_encoders") for row in blind]
     sentences += [Sentence(_pruning(row, rows), name) for row in pruned]
+    if pruned and not any(row.get("control") for row in pruned):
+        sentences.append(Sentence(_NO_RANDOM_CONTROL, name))
     sentences += _beyond_line(tables, pruned)
     sentences += [*_excess(tables, blind), *_nearer(tables, blind), *_near_duplicates(tables)]
     sentences += _gap_check(tables)
@@ -34,6 +36,12 @@ def similarity_answer(tables: Tables) -> Answer:
 _NOT_TRAINED = (
     "No model was trained, so accuracies are not compared: that takes a recipe "
     "(`similarity.recipe`), a small set and labels."
+)
+
+_NO_RANDOM_CONTROL = (
+    "There is no random control: no model was trained on a random set of the same size, so what "
+    "the loss of so many samples and another training change is not told from what similarity does "
+    "(`similarity.random_arm`, `similarity.seeds`)."
 )
 
 
@@ -71,9 +79,10 @@ def _nothing_told_apart(row: Row) -> str:
 
 def _similarity_headline(pruned: Sequence[Row], blind: Sequence[Row]) -> str:
     own_blind = [row for row in blind if row["position"] == 0]
-    known = [row for row in pruned if row["relative_change_high"] is not None]
-    fell = [row["testset_title"] for row in known if row["relative_change_high"] < 0]
-    others = [row["testset_title"] for row in known if row["relative_change_high"] >= 0]
+    change = _effect(pruned)
+    known = [row for row in pruned if row.get(f"{change}_high") is not None]
+    fell = [row["testset_title"] for row in known if row[f"{change}_high"] < 0]
+    others = [row["testset_title"] for row in known if row[f"{change}_high"] >= 0]
     if pruned and not known:
         return cannot("the changes of accuracy have no intervals, so chance is not ruled out")
     if not known and own_blind:
@@ -84,17 +93,35 @@ def _similarity_headline(pruned: Sequence[Row], blind: Sequence[Row]) -> str:
             "no model was trained on a data set that is pruned to one of the test sets, so there "
             "is nothing to compare"
         )
+    beyond = " beyond what a random set of the same size loses" if change == _AGAINST else ""
     if not fell:
         return (
-            f"Not that this run shows: without the most similar samples no loss of accuracy "
-            f"is certain on {listed(others)}."
+            f"Not that this run shows: without the most similar samples no loss of accuracy"
+            f"{beyond} is certain on {listed(others)}."
         )
     rest = f"; on {listed(others)} no loss is certain" if others else ""
+    seeds = max(row.get("seeds", 1) for row in known)
+    trained = f"over {seeds} trainings" if seeds > 1 else "in one training"
+    noise = "chance among its images and trainings" if seeds > 1 else "chance among its images"
+    lower = "lower than with as many random samples, by more" if change == _AGAINST else "lower"
     return (
-        "In part, in one training: without the most similar samples the accuracy on "
-        f"{listed(fell)} is lower than chance among its images explains{rest}. Another training "
-        "may differ, too. The control is the change on test sets that were not pruned towards."
+        f"In part, {trained}: without the most similar samples the accuracy on {listed(fell)} is "
+        f"{lower} than {noise} explains{rest}."
+        f"{'' if seeds > 1 else ' Another training may differ, too.'} {_CONTROLS[change]}"
     )
+
+
+_OWN, _AGAINST = "relative_change", "control_change"
+_CONTROLS = {
+    _OWN: "The control is the change on test sets that were not pruned towards.",
+    _AGAINST: "The control is a model trained on a random set of the same size.",
+}
+
+
+def _effect(pruned: Sequence[Row]) -> str:
+    """Return which change tells what pruning does: against random sets, where there are some."""
+    compared = any(row.get(_AGAINST) is not None for row in pruned)
+    return _AGAINST if compared else _OWN
 
 
 def _unpruned(row: Row, rows: Sequence[Row]) -> Row | None:
@@ -126,7 +153,30 @@ def _pruning(row: Row, rows: Sequence[Row]) -> str:
     return (
         f"{plain(row['testset_title'])}: the model trained without the samples more similar to "
         f"its images than the small set is{',' if less else ''}{less} {accuracy}{before}, "
-        f"a relative change of {change}.{_on_others(row, rows)}"
+        f"a relative change of {change}{_over(row)}.{_against_random(row, rows)}"
+        f"{_on_others(row, rows)}"
+    )
+
+
+def _over(row: Row) -> str:
+    seeds = row.get("seeds", 1)
+    return f" over {seeds} trainings" if seeds > 1 else ""
+
+
+def _against_random(row: Row, rows: Sequence[Row]) -> str:
+    """Return how the model of as many random samples does, and how this one does against it."""
+    if row.get(_AGAINST) is None:
+        return ""
+    of_random = next(
+        measured(other, "relative_change", sign=True, unit=" %")
+        for other in rows
+        if (other["recipe"], other["manifest"]) == (row["recipe"], row["control"])
+        and other["testset"] == row["testset"]
+    )
+    against = measured(row, _AGAINST, sign=True, unit=" %")
+    return (
+        f" Random control: trained on as many samples drawn at random it changes by {of_random}, "
+        f"so against that by {against}."
     )
 
 

@@ -28,7 +28,7 @@ from clipaudit.reports.specification import (
 )
 from clipaudit.similarity.checks import evaluated
 from clipaudit.similarity.prunings import web
-from clipaudit.similarity.reports.accuracies import Model, in_grid
+from clipaudit.similarity.reports.accuracies import Model, in_grid, of_first_seed
 from clipaudit.similarity.reports.neighbors import (
     around_gap,
     neighbors_in_web,
@@ -89,12 +89,13 @@ def similarity_figures(run: Settings) -> dict[str, ReportFigure]:
         found["fig13"] = _encoders(run, audit, audit.second_encoder)
     if audit.small is not None:
         found["fig14"] = _normalized(run, audit)
-    return {f"similarity_{name}": _with_notes(run, figure) for name, figure in found.items()}
+    return {f"similarity_{name}": _with_notes(run, audit, figure) for name, figure in found.items()}
 
 
-def _with_notes(run: Settings, figure: ReportFigure) -> ReportFigure:
-    """Say below a figure of accuracies which of them are missing for want of pictures."""
-    notes = left_out(run) if "predictions" in figure.table.inputs else []
+def _with_notes(run: Settings, audit: Similarity, figure: ReportFigure) -> ReportFigure:
+    """Say below a figure of accuracies of which seed they are, and which pictures are missing."""
+    shows = "predictions" in figure.table.inputs
+    notes = [*of_first_seed(audit), *left_out(run)] if shows else []
     return replace(figure, caption=" ".join([figure.caption, *notes]))
 
 

@@ -65,6 +65,17 @@ _CHANGE = (
         cell(interval, "relative_change_low", "relative_change_high", sign=True),
     ),
     Line("change in the paper", cell(percent, "published_relative_change", digits=1, sign=True)),
+    # of tables with random sets alone
+    Line(
+        "change against random, %",
+        lambda row: percent(row.get("control_change"), digits=1, sign=True),
+    ),
+    Line(
+        "against random, 95 % interval",
+        lambda row: interval(
+            row.get("control_change_low"), row.get("control_change_high"), sign=True
+        ),
+    ),
 )
 
 _GRID_NOTE = " Not in this grid: no such model was asked for."

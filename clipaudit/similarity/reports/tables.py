@@ -11,6 +11,7 @@ from clipaudit.similarity.reports.accuracies import (
     core_sets,
     evidence_of_orders,
     evidence_of_pruning,
+    of_first_seed,
     robustness,
     tables_of_accuracies,
 )
@@ -45,7 +46,9 @@ def similarity_tables(run: Settings) -> dict[str, ReportTable]:
         tables[name] = accuracies(run, audit, small_added=small_added)
     notes = left_out(run)  # below accuracies: which of them are missing for want of pictures
     return {
-        name: replace(table, notes=notes) if "predictions" in table.inputs else table
+        name: replace(table, notes=[*table.notes, *notes])
+        if "predictions" in table.inputs
+        else table
         for name, table in sorted(tables.items())
     }
 
@@ -54,13 +57,15 @@ def _optional_tables(run: Settings, audit: Similarity) -> dict[str, ReportTable]
     """Return the tables of the sections that are on."""
     tables = {}
     if audit.core_set is not None and audit.recipe is not None:
-        tables["similarity_table3"] = core_sets(run, audit, audit.core_set)
+        table3 = core_sets(run, audit, audit.core_set)
+        tables["similarity_table3"] = replace(table3, notes=of_first_seed(audit))
     if audit.second_encoder is not None:
         tables["similarity_table5"] = second_encoder(run, audit, audit.second_encoder)
     if audit.deduplication is not None:
         tables["similarity_deduplication"] = deduplication(run, audit, audit.deduplication)
     if audit.robustness is not None:
-        tables["similarity_robustness"] = robustness(run, audit, audit.robustness)
+        table = robustness(run, audit, audit.robustness)
+        tables["similarity_robustness"] = replace(table, notes=of_first_seed(audit))
     if audit.evidence is not None and can_show_evidence(run, audit):
         tables["similarity_evidence"] = evidence_of_pruning(run, audit, audit.evidence)
         if audit.evidence.removed is not None:

@@ -308,7 +308,9 @@ function folded(summary, content) {
 
 /** Labels that contradict the row: a file that the table reads for other rows. */
 function concerns(labels, row) {
-  return Object.entries(labels).every(([name, value]) => !row[name] || text(row[name]) === value);
+  // a recipe's name and a dot begin the names of those derived from it, such as under another seed
+  const agrees = (name, value, own) => own === value || (name === "recipe" && value.startsWith(`${own}.`));
+  return Object.entries(labels).every(([name, value]) => !row[name] || agrees(name, value, text(row[name])));
 }
 
 function text(value) {

@@ -2,14 +2,20 @@
 -- paper. The two differ only in the data sets that the view `rows` lists.
 -- One row per (data set, test set), in the order of the views `rows` and `testsets`.
 --
--- rows           position, dataset, recipe, manifest, baseline, indent, in_grid; one row per data
---                set and (recipe, manifest). baseline is the manifest of the same recipe that
---                relative changes refer to, or null; without in_grid there are no predictions
+-- A model may have been trained several times, under seeds: then accuracies are means over these,
+-- counts sums over them, and intervals are over seeds and images.
+--
+-- rows           position, dataset, recipe, manifest, baseline, control, indent, in_grid; one row per
+--                data set and (recipe, manifest). baseline is the manifest of the same recipe that
+--                relative changes refer to, or null; control that of a random set of equal size, or
+--                null; without in_grid there are no predictions
+-- trainings      recipe, training: the recipe as predictions name it, under each seed
 -- testsets       position, testset, title
 -- predictions    recipe, manifest, testset, shard, row, right_rank
 -- members        manifest, corpus, pruning: a manifest is made of corpora, each pruned somehow
 -- manifest_rows  corpus, pruning, kept
 -- published      row, testset, measure, value
+-- $over_seeds    whether the columns are there that several seeds and random sets bring
 with kept_rows as (
     select
         corpus,
@@ -32,71 +38,173 @@ sizes as (
 -- An image counts as right when the right class has rank 0. The rank is the class's place in the
 -- order (similarity descending, label ascending), so each image has exactly one class of rank 0:
 -- a model that finds all classes equally similar is right for the first class alone, not for all.
+answers as (
+    select
+        trainings.recipe,
+        predictions.recipe as training,
+        predictions.manifest,
+        predictions.testset,
+        predictions.shard,
+        predictions.row,
+        predictions.right_rank = 0 as is_right,
+    from predictions
+    inner join trainings
+        on trainings.training = predictions.recipe
+),
+
+scores_by_seed as (
+    select
+        recipe,
+        training,
+        manifest,
+        testset,
+        count(*) as images,
+        count(*) filter (where is_right) as correct,
+    from answers
+    group by recipe, training, manifest, testset
+),
+
 scores as (
     select
         recipe,
         manifest,
         testset,
-        count(*) as images,
-        count(*) filter (where right_rank = 0) as correct,
-        exact_interval(correct, images) as accuracy_interval,
-    from predictions
+        count(*) as seeds,
+        max(images) as images,
+        sum(correct)::bigint as correct,
+        sum(correct) / sum(images) as accuracy,
+        accuracy_over_seeds(list(correct order by training), max(images)) as accuracy_interval,
+    from scores_by_seed
     group by recipe, manifest, testset
+),
+
+comparisons as (
+    select
+        position,
+        recipe,
+        manifest,
+        unnest(['baseline', 'control']) as kind,
+        unnest([baseline::varchar, control::varchar]) as other,
+    from rows
 ),
 
 compared_with as (
     select distinct
         recipe,
-        baseline as manifest,
-    from rows
-    where baseline is not null
+        other as manifest,
+    from comparisons
+    where other is not null
 ),
 
-base_predictions as (
-    select
-        predictions.recipe,
-        predictions.manifest,
-        predictions.testset,
-        predictions.shard,
-        predictions.row,
-        predictions.right_rank,
-    from predictions
+other_answers as (
+    select answers.*
+    from answers
     inner join compared_with
-        on
-            compared_with.recipe = predictions.recipe
-            and compared_with.manifest = predictions.manifest
+        on compared_with.recipe = answers.recipe and compared_with.manifest = answers.manifest
 ),
 
+-- Models of one seed are compared with each other.
 pairs as (
     select
-        rows.position,
+        comparisons.position,
+        comparisons.kind,
+        own.training,
         own.testset,
-        own.right_rank = 0 as is_right,
-        base.right_rank = 0 as was_right,
-    from predictions as own
-    inner join rows
-        on rows.recipe = own.recipe and rows.manifest = own.manifest
-    inner join base_predictions as base
+        own.shard,
+        own.row,
+        own.is_right,
+        other.is_right as was_right,
+    from answers as own
+    inner join comparisons
+        on comparisons.recipe = own.recipe and comparisons.manifest = own.manifest
+    inner join other_answers as other
         on
-            base.recipe = rows.recipe
-            and base.manifest = rows.baseline
-            and base.testset = own.testset
-            and base.shard = own.shard
-            and base.row = own.row
+            other.training = own.training
+            and other.manifest = comparisons.other
+            and other.testset = own.testset
+            and other.shard = own.shard
+            and other.row = own.row
 ),
 
-changes as (
+changes_by_seed as (
     select
         position,
+        kind,
         testset,
+        training,
         count(*) as compared,
         count(*) filter (where was_right and is_right) as kept,
         count(*) filter (where was_right and not is_right) as lost,
         count(*) filter (where is_right and not was_right) as gained,
-        count(*) filter (where not was_right and not is_right) as neither,
-        relative_change_interval(kept, lost, gained, neither) as change_interval,
     from pairs
-    group by position, testset
+    group by position, kind, testset, training
+),
+
+-- Images by how many seeds find them right, with the data set and with the other one.
+image_kinds as (
+    select
+        position,
+        kind,
+        testset,
+        times_right,
+        times_was_right,
+        count(*) as images,
+    from (
+        select
+            position,
+            kind,
+            testset,
+            count(*) filter (where is_right) as times_right,
+            count(*) filter (where was_right) as times_was_right,
+        from pairs
+        group by position, kind, testset, shard, row
+    )
+    group by position, kind, testset, times_right, times_was_right
+),
+
+images_by_kind as (
+    select
+        position,
+        kind,
+        testset,
+        list(times_right order by times_right, times_was_right) as times_right,
+        list(times_was_right order by times_right, times_was_right) as times_was_right,
+        list(images order by times_right, times_was_right) as images,
+    from image_kinds
+    group by position, kind, testset
+),
+
+totals as (
+    select
+        position,
+        kind,
+        testset,
+        max(compared) as compared,
+        sum(lost)::bigint as lost,
+        sum(gained)::bigint as gained,
+        (sum(gained) - sum(lost)) / nullif(sum(kept) + sum(lost), 0) as change,
+        list(kept + gained order by training) as times_right,
+        list(kept + lost order by training) as times_was_right,
+    from changes_by_seed
+    group by position, kind, testset
+),
+
+changes as (
+    select
+        totals.*,
+        change_over_seeds(
+            totals.times_right,
+            totals.times_was_right,
+            images_by_kind.times_right,
+            images_by_kind.times_was_right,
+            images_by_kind.images
+        ) as change_interval,
+    from totals
+    inner join images_by_kind
+        on
+            images_by_kind.position = totals.position
+            and images_by_kind.kind = totals.kind
+            and images_by_kind.testset = totals.testset
 ),
 
 -- The data set that a baseline is shown as. A pruned row is the paper's only if its baseline is:
@@ -148,54 +256,77 @@ published_accuracies as (
             paper_name(base.row) = papers.baseline_dataset
             and base.measure = 'accuracy_percent'
             and base.testset = own.testset
+),
+
+cells as (
+    select
+        rows.position,
+        rows.dataset,
+        rows.indent,
+        rows.in_grid,
+        rows.recipe,
+        rows.manifest,
+        rows.baseline,
+        sizes.size,
+        -- as the paper has it: what the data set lacks of its baseline
+        baseline_sizes.size - sizes.size as removed,
+        testsets.testset,
+        testsets.title as testset_title,
+        coalesce(scores.images, 0) as images,
+        coalesce(scores.correct, 0) as correct,
+        scores.accuracy,
+        scores.accuracy_interval.low as accuracy_low,
+        scores.accuracy_interval.high as accuracy_high,
+        changes.compared,
+        changes.lost,
+        changes.gained,
+        changes.change as relative_change,
+        changes.change_interval.low as relative_change_low,
+        changes.change_interval.high as relative_change_high,
+        published_sizes.size as published_size,
+        published_sizes.removed as published_removed,
+        published_accuracies.accuracy as published_accuracy,
+        published_accuracies.accuracy / published_accuracies.baseline_accuracy - 1
+            as published_relative_change,
+        coalesce(scores.seeds, 0) as seeds,
+        rows.control::varchar as control,
+        against.change as control_change,
+        against.change_interval.low as control_change_low,
+        against.change_interval.high as control_change_high,
+        testsets.position as testset_position,
+    from rows
+    cross join testsets
+    left join sizes
+        on sizes.manifest = rows.manifest
+    left join sizes as baseline_sizes
+        on baseline_sizes.manifest = rows.baseline
+    left join scores
+        on
+            scores.recipe = rows.recipe
+            and scores.manifest = rows.manifest
+            and scores.testset = testsets.testset
+    left join changes
+        on
+            changes.position = rows.position
+            and changes.kind = 'baseline'
+            and changes.testset = testsets.testset
+    left join changes as against
+        on
+            against.position = rows.position
+            and against.kind = 'control'
+            and against.testset = testsets.testset
+    left join published_sizes
+        on published_sizes.position = rows.position
+    left join published_accuracies
+        on
+            published_accuracies.position = rows.position
+            and published_accuracies.title = testsets.title
 )
 
 select
-    rows.position,
-    rows.dataset,
-    rows.indent,
-    rows.in_grid,
-    rows.recipe,
-    rows.manifest,
-    rows.baseline,
-    sizes.size,
-    -- as the paper has it: what the data set lacks of its baseline
-    baseline_sizes.size - sizes.size as removed,
-    testsets.testset,
-    testsets.title as testset_title,
-    coalesce(scores.images, 0) as images,
-    coalesce(scores.correct, 0) as correct,
-    scores.correct / scores.images as accuracy,
-    scores.accuracy_interval.low as accuracy_low,
-    scores.accuracy_interval.high as accuracy_high,
-    changes.compared,
-    changes.lost,
-    changes.gained,
-    (changes.gained - changes.lost) / nullif(changes.kept + changes.lost, 0) as relative_change,
-    changes.change_interval.low as relative_change_low,
-    changes.change_interval.high as relative_change_high,
-    published_sizes.size as published_size,
-    published_sizes.removed as published_removed,
-    published_accuracies.accuracy as published_accuracy,
-    published_accuracies.accuracy / published_accuracies.baseline_accuracy - 1
-        as published_relative_change,
-from rows
-cross join testsets
-left join sizes
-    on sizes.manifest = rows.manifest
-left join sizes as baseline_sizes
-    on baseline_sizes.manifest = rows.baseline
-left join scores
-    on
-        scores.recipe = rows.recipe
-        and scores.manifest = rows.manifest
-        and scores.testset = testsets.testset
-left join changes
-    on changes.position = rows.position and changes.testset = testsets.testset
-left join published_sizes
-    on published_sizes.position = rows.position
-left join published_accuracies
-    on
-        published_accuracies.position = rows.position
-        and published_accuracies.title = testsets.title
-order by rows.position, testsets.position
+    columns(
+        lambda name: name != 'testset_position'
+        and ($over_seeds or name not in ('seeds', 'control') and not starts_with(name, 'control_'))
+    ),
+from cells
+order by position, testset_position
