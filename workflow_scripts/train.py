@@ -32,6 +32,7 @@ def compute(step: Step) -> None:
         threads=step.threads,
         save_epoch=save_epoch,
         checkpoint_steps=step.resource("checkpoint_steps", CHECKPOINT_STEPS),
+        at_once=step.at_once,
     )
     step.write_table("curves", curves, CURVES)
 

@@ -38,7 +38,9 @@ class Recipe(Section):
     architecture: str = Field(description="a name under `architectures`")
     start_from: WarmStart | None = Field(None, description="weights of another trained model")
     epochs: int = Field(32, ge=1, description="passes over the kept samples (paper: 32)")
-    batch_size: int = Field(64, ge=1, description="samples a step and process")
+    batch_size: int = Field(
+        64, ge=1, description="samples a step, of all processes together, which share it equally"
+    )
     learning_rate: float = Field(5e-4, gt=0, description="peak rate of the cosine schedule")
     warmup_steps: int = Field(10_000, ge=0, description="steps of linear warm-up")
     weight_decay: float = Field(0.2, ge=0, description="AdamW; not on biases, gains, logit scale")

@@ -34,6 +34,12 @@ def processes_of(resources: Any) -> int:  # noqa: ANN401
     return nodes_of(resources) * on_a_node
 
 
+def at_once_of(resources: Any) -> int | None:  # noqa: ANN401
+    """Return how many samples a training takes through the model at once; None: all of a step."""
+    given = resources.get("at_once")
+    return None if given is None else int(given)
+
+
 def environment_of(
     libraries: Sequence[str],
     resources: Any,  # noqa: ANN401
@@ -41,8 +47,9 @@ def environment_of(
 ) -> dict[str, str]:
     """Return what may change the bytes of a numeric step; nothing for an exact one (no libraries).
 
-    Its device, its threads where that is a CPU, how many processes share the work, and the
-    libraries' versions. Raises ConfigError for a library that is not installed.
+    Its device, its threads where that is a CPU, how many processes share the work, how much of it
+    they do at once, and the libraries' versions. Raises ConfigError for a library that is not
+    installed.
     """
     if not libraries:
         return {}
@@ -50,6 +57,9 @@ def environment_of(
     processes = processes_of(resources)
     if processes > 1:
         versions["processes"] = str(processes)
+    at_once = at_once_of(resources)
+    if at_once is not None:
+        versions["at_once"] = str(at_once)
     if device_of(resources) == "cpu":
         return {"device": f"cpu {_cpu_class()}", "threads": str(threads), **versions}
     return {"device": "cuda", **versions}

@@ -29,6 +29,7 @@ from clipaudit.remote.cache import use_cache
 from clipaudit.steps.allowance import Allowance
 from clipaudit.steps.codedigest import code_parts, is_module, rule_sources
 from clipaudit.steps.environment import (
+    at_once_of,
     device_of,
     environment_of,
     gpus_of,
@@ -386,6 +387,11 @@ class Step:
         Both count for each of the nodes.
         """
         return processes_of(self._job.resources)
+
+    @property
+    def at_once(self) -> int | None:
+        """How many samples go through a model in training at once: the resource `at_once`."""
+        return at_once_of(self._job.resources)
 
     @property
     def nodes(self) -> int:

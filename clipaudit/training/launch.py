@@ -41,14 +41,15 @@ def train_in_processes(
     threads: int,
     save_epoch: SaveEpoch,
     checkpoint_steps: int = CHECKPOINT_STEPS,
+    at_once: int | None = None,
     nodes: int = 1,
 ) -> pa.Table:
     """Train as `train` does, in `processes` processes; "cuda" gives each its GPU.
 
-    `recipe.batch_size`, `recipe.workers` and `threads` count for each process. With one node they
-    all run on this machine; with several, equally many run on each node of the SLURM job that this
-    process is in, and StepError names a node that does not see `scratch`. The number of nodes
-    changes no result.
+    `recipe.batch_size` is that of all together; `recipe.workers`, `threads` and `at_once` count for
+    each process. With one node they all run on this machine; with several, equally many run on each
+    node of the SLURM job that this process is in, and StepError names a node that does not see
+    `scratch`. The number of nodes changes no result.
     """
     job = {
         "sealed": str(sealed_path.absolute()),
@@ -63,6 +64,7 @@ def train_in_processes(
         "device": device,
         "threads": threads,
         "checkpoint_steps": checkpoint_steps,
+        "at_once": at_once,
     }
     folder = scratch / "processes"
     folder.mkdir(exist_ok=True)
@@ -119,6 +121,7 @@ def run_job(path: Path) -> None:
             device=job["device"],
             threads=job["threads"],
             checkpoint_steps=job["checkpoint_steps"],
+            at_once=job["at_once"],
             save_epoch=lambda epoch, data: write_whole(folder / f"{epoch:05d}.safetensors", data),
         )
     except ClipauditError as error:

@@ -5,7 +5,7 @@ number (Jayaraman et al. train with 25, 100 and 200), which the clamp at 100 the
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +15,17 @@ from open_clip_train.precision import get_autocast
 from open_clip_train.scheduler import cosine_lr
 
 from clipaudit.config.training import Recipe
+from clipaudit.errors import StepError
 from clipaudit.training.processes import Processes, together
 
 MAX_LOG_SCALE = math.log(100)  # open_clip_train's clamp of a learned scale, from the CLIP paper
 
 ONEDNN_BLOCK = 16  # channels that oneDNN's 1x1 convolutions take at a time: 8, with AVX-512 16
 
-# of images and what goes with them: the loss, and the logit scale that it was computed with
-Loss = Callable[[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
+# Of images and what goes with them: the loss, and the logit scale that it was computed with. Where
+# a batch is too large to go through the model at once, the loss comes once for each part of it, and
+# its gradients are those of the part: they add up to the batch's.
+Losses = Callable[[torch.Tensor, torch.Tensor], Iterator[tuple[torch.Tensor, torch.Tensor]]]
 
 
 @dataclass
@@ -33,8 +36,7 @@ class Optimization:
     optimizer: torch.optim.Optimizer
     schedule: Callable[[int], float]  # sets the learning rate of a step, and returns it
     scaler: torch.amp.GradScaler  # which does nothing where the precision needs none
-    loss: Loss
-    autocast: Callable[[], Any]
+    losses: Losses
     clip_norm: float | None = None
     learned_scale: torch.Tensor | None = None  # log of a logit scale that the optimizer changes
     layout: torch.memory_format = torch.contiguous_format  # of images and weights in memory
@@ -45,9 +47,16 @@ class Optimization:
         """Take step `number` on a batch; return its loss, logit scale and learning rate."""
         rate = self.schedule(number)
         self.optimizer.zero_grad()
-        with self.autocast():
-            loss, scale = self.loss(images, targets)
-        self._descend(loss)
+        try:
+            for loss, scale in self.losses(images, targets):  # noqa: B007
+                torch.autograd.backward(self.scaler.scale(loss))
+        except torch.OutOfMemoryError as error:
+            raise StepError(
+                f"a step of {len(images)} samples in one process: {error} Set the resource "
+                "`at_once` (`set-resources` in a profile) to fewer samples, which then go through "
+                "the model at once; batch_size and what is learned stay the same."
+            ) from error
+        self._descend()
         if self.learned_scale is not None:
             with torch.no_grad():
                 self.learned_scale.clamp_(0, MAX_LOG_SCALE)
@@ -61,15 +70,13 @@ class Optimization:
         groups. So one that goes on must have had a first pass, as one that never stopped has.
         """
         before = [buffer.clone() for buffer in self.model.buffers()]
-        with self.autocast():
-            loss, _ = self.loss(images, targets)
-        torch.autograd.backward(loss)
+        for loss, _ in self.losses(images, targets):
+            torch.autograd.backward(loss)
         self.optimizer.zero_grad()
         for buffer, old in zip(self.model.buffers(), before, strict=True):
             buffer.copy_(old)
 
-    def _descend(self, loss: torch.Tensor) -> None:
-        torch.autograd.backward(self.scaler.scale(loss))
+    def _descend(self) -> None:
         if self.clip_norm is not None:
             self.scaler.unscale_(self.optimizer)
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.clip_norm, norm_type=2.0)
@@ -84,8 +91,12 @@ def prepare(
     steps: int,
     processes: Processes,
     device: torch.device,
+    at_once: int | None = None,
 ) -> Optimization:
-    """Return the optimization of a CLIP model, which is moved to `device`, over `steps` steps."""
+    """Return the optimization of a CLIP model, which is moved to `device`, over `steps` steps.
+
+    At most `at_once` samples go through the model at once; None: all of a process.
+    """
     layout = memory_layout(model, device)
     model.to(device, memory_format=layout).train()  # type: ignore[call-overload]
     assert isinstance(model.logit_scale, torch.nn.Parameter)
@@ -102,8 +113,7 @@ def prepare(
         optimizer=optimizer,
         schedule=cosine_lr(optimizer, recipe.learning_rate, recipe.warmup_steps, steps),
         scaler=gradient_scaler(recipe.precision, device),
-        loss=_contrast(together(model, processes, device), recipe, processes),
-        autocast=get_autocast(recipe.precision, device_type=device.type),
+        losses=_contrasts(together(model, processes, device), recipe, processes, device, at_once),
         clip_norm=recipe.gradient_clip_norm,
         learned_scale=model.logit_scale if recipe.logit_scale == "learned" else None,
         layout=layout,
@@ -139,8 +149,21 @@ def gradient_scaler(precision: str, device: torch.device) -> torch.amp.GradScale
     return torch.amp.GradScaler(device.type, enabled=precision == "amp")
 
 
-def _contrast(parallel: torch.nn.Module, recipe: Recipe, processes: Processes) -> Loss:
-    """Return CLIP's loss; `parallel` is the model with gradients averaged over the processes."""
+def _contrasts(
+    parallel: torch.nn.Module,
+    recipe: Recipe,
+    processes: Processes,
+    device: torch.device,
+    at_once: int | None,
+) -> Losses:
+    """Return CLIP's loss; `parallel` is the model with gradients averaged over the processes.
+
+    It compares all samples of a batch with each other. So where they go through the model in parts,
+    they do so twice: first for the features of all, then part by part for the gradients, with the
+    same random draws. (So open_clip_train does it, too, which adds the gradient of a learned logit
+    scale up once for each part; here it counts once.)
+    """
+    autocast = get_autocast(recipe.precision, device_type=device.type)
     contrast = ClipLoss(
         local_loss=recipe.local_loss,
         gather_with_grad=recipe.gather_with_grad,
@@ -149,11 +172,37 @@ def _contrast(parallel: torch.nn.Module, recipe: Recipe, processes: Processes) -
         world_size=processes.count,
     )
 
-    def loss(images: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        output = parallel(images, tokens)
-        return contrast(**output, output_dict=True)["contrastive_loss"], output["logit_scale"]
+    def losses(
+        images: torch.Tensor, tokens: torch.Tensor
+    ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        size = at_once or len(images)
+        parts = list(zip(torch.split(images, size), torch.split(tokens, size), strict=True))
+        seed = torch.initial_seed()
 
-    return loss
+        def output_of(part: int) -> dict[str, torch.Tensor]:
+            torch.manual_seed((seed + part) % 2**63)
+            with autocast():
+                output: dict[str, torch.Tensor] = parallel(*parts[part])
+                return output
+
+        outputs = []
+        if len(parts) > 1:
+            with torch.no_grad():
+                outputs = [output_of(part) for part in range(len(parts))]
+        for part in range(len(parts)):
+            output = output_of(part)
+            scale = output["logit_scale"]
+            counted = scale if part == 0 else scale.detach() + 0 * scale  # DDP waits for it
+            whole = [*outputs[:part], output, *outputs[part + 1 :]]
+            features = {
+                name: torch.cat([each[name] for each in whole])
+                for name in ("image_features", "text_features")
+            }
+            with autocast():
+                found = contrast(**{**output, **features, "logit_scale": counted}, output_dict=True)
+            yield found["contrastive_loss"], scale
+
+    return losses
 
 
 def weight_groups(model: torch.nn.Module, weight_decay: float) -> list[dict[str, Any]]:

@@ -95,15 +95,15 @@ def make_plan(
 ) -> Plan:
     """Return the plan, or say why there can be none.
 
-    `kept` maps shard numbers to kept samples; 0 decoding processes decode in the training process,
-    as one stream, in the same order as 1.
+    `kept` maps shard numbers to kept samples, `batch_size` is one process's share of a step; 0
+    decoding processes decode in the training process, as one stream, in the same order as 1.
     """
     used = {shard: count for shard, count in kept.items() if count > 0}
     total, streams = sum(used.values()), max(workers, 1) * processes
     if total < batch_size * processes:
         raise TooSmall(
-            f"a step needs {batch_size * processes} samples (batch_size {batch_size} x {processes} "
-            f"processes), but the manifest keeps {total}: make batch_size smaller"
+            f"a step needs {batch_size * processes} samples (batch_size), but the manifest keeps "
+            f"{total}: make batch_size smaller"
         )
     if shuffle == "shards" and len(used) < streams:
         raise TooSmall(

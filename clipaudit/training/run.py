@@ -53,6 +53,7 @@ def train(
     threads: int,
     save_epoch: SaveEpoch,
     checkpoint_steps: int = CHECKPOINT_STEPS,
+    at_once: int | None = None,
 ) -> pa.Table:
     """Train on what a sealed manifest keeps; return the CURVES, one row a step.
 
@@ -64,6 +65,10 @@ def train(
     epoch its state is kept in `scratch` after each `checkpoint_steps` steps, 0 for never, and it
     goes on from there; their number, which may change in between, changes no result.
 
+    Processes share `recipe.batch_size` equally, ConfigError if they cannot. In each at most
+    `at_once` samples go through the model at once (None: all), for memory: the gradients are those
+    of the batch, but for rounding and for what a model draws or normalises by batch.
+
     The last, partial batch of each decoding process's stream is not used in that epoch.
     Guards, each an error of ours before the first step: an empty manifest, a batch larger than what
     is kept, fewer shards than decoding processes, a missing shard, a corpus without captions,
@@ -74,14 +79,23 @@ def train(
     _require_captions(sealed)
     paths = locate_all(sealed, locate)
     with joined(device) as (processes, own_device), torch.random.fork_rng():
-        run = TrainingRun(sealed, paths, recipe, processes, own_device, threads, checkpoint_steps)
+        run = TrainingRun(
+            sealed, paths, recipe, processes, own_device, threads, checkpoint_steps, at_once
+        )
         clip = build(architecture, seed=recipe.seed)
         if initial is not None:
             load_weights(clip.model, initial)
         preparation = training_preparation(clip.preprocessing, crop_scale=recipe.crop_scale)
         maker = _maker(clip, Crops(preparation, recipe.seed), recipe)
         steps = sum(run.steps)
-        work = prepare(clip.model, recipe, steps=steps, processes=processes, device=run.device)
+        work = prepare(
+            clip.model,
+            recipe,
+            steps=steps,
+            processes=processes,
+            device=run.device,
+            at_once=at_once,
+        )
         vocabulary = Path(architecture.vocabulary) if architecture.vocabulary else None
         identity = {
             "architecture": architecture.model_dump(mode="json"),
@@ -147,15 +161,23 @@ class TrainingRun:
     device_name: str
     threads: int
     checkpoint_steps: int
+    at_once: int | None = None  # the most samples that go through the model at once
 
     def __post_init__(self) -> None:
         """Plan all epochs, set the device up; refuse a plan without steps."""
         self.device = use_device(self.device_name, threads=self.threads)
         if self.device.type == "cuda":
             torch.set_float32_matmul_precision("high")  # TF32, as open_clip_train does
+        share, left = divmod(self.recipe.batch_size, self.processes.count)
+        if left:
+            raise ConfigError(
+                f"batch_size {self.recipe.batch_size}, of all processes together: "
+                f"{self.processes.count} of them cannot share it equally. Change the number of "
+                "processes (the resources `gpu`, `nodes`, `processes`) or batch_size."
+            )
         self._plan = make_plan(
             {shard.number: shard.kept for shard in self.sealed},
-            batch_size=self.recipe.batch_size,
+            batch_size=share,
             processes=self.processes.count,
             workers=self.recipe.workers,
             seed=self.recipe.seed,
@@ -179,7 +201,7 @@ class TrainingRun:
             _log.info(
                 "resuming after step %d of %d, epoch %d of %d", done, ends[-1], epochs, len(ends)
             )
-        samples = self._plan.batch_size * self.processes.count  # of a step
+        samples = self.recipe.batch_size  # of a step
         progress = Progress(
             _log, "training", total=ends[-1] * samples, unit="samples", before=done * samples
         )
@@ -203,6 +225,7 @@ class TrainingRun:
             "recipe": self.recipe.model_dump(mode="json"),
             "sealed": file_sha256(self.sealed.path),
             "processes": self.processes.count,
+            "at_once": self.at_once,
             "device": self.device.type,
             "threads": self.threads,
             "torch": torch.__version__,
@@ -235,7 +258,7 @@ class TrainingRun:
             # no random state has to be stored: it is a function of the step
             torch.manual_seed(draw(self.recipe.seed, "step", step, self.processes.rank))
             loss, scale, rate = work.step(step, images, targets)
-            seen = (step + 1) * self._plan.batch_size * self.processes.count
+            seen = (step + 1) * self.recipe.batch_size
             curves.add(loss, scale, step=step, epoch=epoch, samples_seen=seen, learning_rate=rate)
             if done % STEPS_BETWEEN_FETCHES == 0 or done == count:
                 newest = curves.settle()

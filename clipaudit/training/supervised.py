@@ -9,7 +9,7 @@ start as timm's do.
 
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import ClassVar
@@ -25,7 +25,7 @@ from clipaudit.corpora.sealed import Sealed
 from clipaudit.errors import ConfigError
 from clipaudit.models.classifiers import build, training_preparation
 from clipaudit.training.data import Crops, Maker, Sample, Target
-from clipaudit.training.optimization import Loss, Optimization, gradient_scaler, memory_layout
+from clipaudit.training.optimization import Losses, Optimization, gradient_scaler, memory_layout
 from clipaudit.training.processes import Processes
 from clipaudit.training.run import CHECKPOINT_STEPS, SaveEpoch, TrainingRun, locate_all
 
@@ -86,8 +86,7 @@ def _prepare(
         optimizer=optimizer,
         schedule=_rate_of_epochs(optimizer, recipe, steps),
         scaler=gradient_scaler(recipe.precision, device),
-        loss=_cross_entropy(model, device),
-        autocast=get_autocast(recipe.precision, device_type=device.type),
+        losses=_cross_entropy(model, recipe, device),
         layout=layout,
     )
 
@@ -108,13 +107,20 @@ def _rate_of_epochs(
     return schedule
 
 
-def _cross_entropy(model: torch.nn.Module, device: torch.device) -> Loss:
+def _cross_entropy(
+    model: torch.nn.Module, recipe: SupervisedRecipe, device: torch.device
+) -> Losses:
+    autocast = get_autocast(recipe.precision, device_type=device.type)
     scale = torch.ones((), device=device)
 
-    def loss(images: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        return torch.nn.functional.cross_entropy(model(images), labels), scale
+    def losses(
+        images: torch.Tensor, labels: torch.Tensor
+    ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        with autocast():
+            loss = torch.nn.functional.cross_entropy(model(images), labels)
+        yield loss, scale
 
-    return loss
+    return losses
 
 
 # --- labels ---------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ def test_two_processes_train_one_model(tmp_path):
         file,
         locate,
         tiny(tmp_path),
-        RECIPE.model_copy(update={"batch_size": 4, "epochs": 2}),
+        RECIPE.model_copy(update={"batch_size": 8, "epochs": 2}),
         initial=None,
         scratch=tmp_path,
         device="cpu",
@@ -44,6 +44,7 @@ def test_error_of_a_process_reaches_the_caller_as_it_is(tmp_path):
         "device": "cpu",
         "threads": 1,
         "checkpoint_steps": 0,
+        "at_once": None,
     }
     (tmp_path / "processes" / "job.json").write_text(json.dumps(job))
 

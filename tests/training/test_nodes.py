@@ -14,7 +14,7 @@ from clipaudit.training.state import FILE_NAME
 
 COUNTS = [5, 6, 5, 6, 5, 6, 5, 6]
 PROCESSES = 4  # of two a sum has no order
-CHANGES = {"batch_size": 2, "epochs": 2, "token_masking": 0.3}
+CHANGES = {"batch_size": 2 * PROCESSES, "epochs": 2, "token_masking": 0.3}
 SRUN = """#!/bin/sh
 while [ "${1#-}" != "$1" ]; do shift; done
 SLURMD_NODENAME=node2 "$@" &

@@ -21,7 +21,7 @@ curves = train(
     folder / "sealed",
     paths.__getitem__,
     tiny(folder / os.environ["RANK"]),
-    RECIPE.model_copy(update={"batch_size": 4, "epochs": 2}),
+    RECIPE.model_copy(update={"batch_size": 8, "epochs": 2}),
     initial=None,
     scratch=folder,
     device="cpu",

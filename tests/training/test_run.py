@@ -13,10 +13,12 @@ from tinyclip import picture, sealed, text_shards, tiny, write_shard
 
 from clipaudit.config.training import Recipe
 from clipaudit.corpora.captions import Captioning
+from clipaudit.corpora.sealed import Sealed
 from clipaudit.errors import ConfigError, InputError, StepError, StoreError, TooSmall
 from clipaudit.models.clip import build, weights_bytes
 from clipaudit.training.curves import CURVES
-from clipaudit.training.run import train
+from clipaudit.training.processes import Processes
+from clipaudit.training.run import TrainingRun, train
 from clipaudit.training.state import FILE_NAME
 
 COUNTS = [9, 8, 10]
@@ -61,6 +63,7 @@ class Training:
     die_after: int | None = None
     die_at: int | None = None
     checkpoint_steps: int = 1000
+    at_once: int | None = None
     drop: frozenset = frozenset()
     captioning: Captioning | None = None
     shards: object = text_shards  # writes them
@@ -83,6 +86,7 @@ class Training:
                 threads=1,
                 save_epoch=self.save,
                 checkpoint_steps=self.checkpoint_steps,
+                at_once=self.at_once,
             )
 
     def save(self, epoch, weights):
@@ -414,6 +418,13 @@ def test_empty_manifest_is_refused(training):
 def test_batch_beyond_what_is_kept_is_refused(training):
     with pytest.raises(TooSmall, match=r"a step needs 28 samples .* keeps 27"):
         training.run(batch_size=28)
+
+
+def test_processes_that_cannot_share_a_batch_equally_are_refused(tmp_path):
+    file, _ = sealed(tmp_path, text_shards(tmp_path, COUNTS), COUNTS)
+
+    with pytest.raises(ConfigError, match=r"batch_size 8, .* 3 of them cannot share it equally"):
+        TrainingRun(Sealed(file), {}, RECIPE, Processes(3), "cpu", 1, 0)
 
 
 def test_more_workers_than_shards_are_refused(training):
