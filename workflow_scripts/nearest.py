@@ -4,28 +4,51 @@ from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Search the part; resources say how, and never show in the tables."""
+    """Search the part for the test sets that no earlier search of it knows.
+
+    Resources say how, and never show in the tables.
+    """
     from clipaudit.ahead import one_ahead
     from clipaudit.neighbors.backends import quicker_backend, search
+    from clipaudit.similarity.known_sets import JoinedSearch, earlier_searches, gap_digest
     from clipaudit.similarity.nearest import NEIGHBORS, SIMILARITIES, PartSearch, query_sets
 
+    k, block_rows = step.settings["neighbors"], step.resource("block_rows", 32_768)
     tests = {name: step.table("tests", corpus=name) for name in step.settings["test_sets"]}
+    tests = {name: table for name, table in tests.items() if len(table)}
     gaps = step.table("gaps") if step.files("gaps") else None
-    sets = query_sets(tests, gaps)
-    quicker = quicker_backend(step.rows("train"), *sets.queries.vectors.shape, device=step.device)
-    block_rows = step.resource("block_rows", 32_768)
-    engine = search(
-        sets.queries,
-        k=step.settings["neighbors"],
-        backend=step.resource("backend", quicker),
-        device=step.device,
-        block_rows=block_rows,
-        threads=step.threads,
+    known = step.known_pieces(
+        {
+            name: {
+                "test_set": name,
+                "train": step.digests("train"),
+                "tests": step.digests("tests", corpus=name),
+                "gaps": gap_digest(gaps, name),
+                "neighbors": k,
+            }
+            for name in tests
+        }
     )
-    part = PartSearch(sets, engine, block_rows=block_rows)
-    similarities = part.similarities(step.batches("train"))
+    part = None
+    missing = {name: table for name, table in tests.items() if name not in known}
+    step.share = sum(map(len, missing.values())) / max(1, sum(map(len, tests.values())))
+    if missing:
+        sets = query_sets(missing, gaps)
+        shape = sets.queries.vectors.shape
+        quicker = quicker_backend(step.rows("train"), *shape, device=step.device)
+        engine = search(
+            sets.queries,
+            k=k,
+            backend=step.resource("backend", quicker),
+            device=step.device,
+            block_rows=block_rows,
+            threads=step.threads,
+        )
+        part = PartSearch(sets, engine, block_rows=block_rows)
+    joined = JoinedSearch(list(tests), earlier_searches(known), part, block_rows=block_rows)
+    similarities = joined.similarities(step.batches("train"))
     step.write_tables("similarities", one_ahead(similarities), SIMILARITIES)
-    step.write_table("neighbors", part.neighbors(), NEIGHBORS)
+    step.write_table("neighbors", joined.neighbors(), NEIGHBORS)
 
 
 run_step(snakemake, compute)

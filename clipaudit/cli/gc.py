@@ -18,6 +18,7 @@ _KINDS = {
     "actions": "stored actions that placed no pointer of now",
     "unfinished": "leftovers of steps that were killed",
     "seen": "memos of objects that are gone",
+    "pieces": "notes of what actions that are gone hold",
     "files": "memos of users' files that are gone",
     "quarantine": "damaged objects that were put aside",
 }

@@ -25,6 +25,7 @@ from urllib.parse import quote, unquote
 
 from clipaudit.ahead import one_ahead
 from clipaudit.errors import StepError, TooSmall
+from clipaudit.plaindata import Json
 from clipaudit.remote.cache import use_cache
 from clipaudit.steps.allowance import Allowance
 from clipaudit.steps.codedigest import code_parts, is_module, rule_sources
@@ -42,6 +43,7 @@ from clipaudit.steps.inputs import InputFiles
 from clipaudit.steps.usage import cpu_seconds, peak_memory_mb, versions_of_loaded_libraries
 from clipaudit.store.actions import ActionCache, ActionOutput, Ingredients, LabelledFile
 from clipaudit.store.code_records import CodeRecord, write_code
+from clipaudit.store.pieces import Pieces, piece_key
 from clipaudit.store.placements import Placement, place
 from clipaudit.store.records import Execution, Record, write_record
 from clipaudit.store.roots import register
@@ -72,7 +74,9 @@ class Step:
         self._job = job
         self._outputs: dict[str, ActionOutput] = {}
         self._written_at: dict[str, float] = {}
+        self._pieces: list[str] = []
         self.left_out: dict[str, list[str]] = {}  # by reason, what `made` found left out
+        self.share = 1.0  # of the work, what this execution does itself; see `known_pieces`
         self.results = Path(job.config["results"])
         self.store = Store(Path(job.config["store"]))
         self._allowance = Allowance(job.config.get("limits"), self.results, self.store.root)
@@ -140,9 +144,10 @@ class Step:
                 self.left_out.setdefault(str(reason), []).append(path)
         return found
 
-    def digests(self, name: str) -> list[str]:
-        """Return the SHA-256 of the files of input `name`, in order."""
-        return [file.digest for file in self.ingredients.inputs.get(name, ())]
+    def digests(self, name: str, **labels: str) -> list[str]:
+        """Return the SHA-256 of the files of input `name` with these labels, in order."""
+        files = self.ingredients.inputs.get(name, ())
+        return [file.digest for file in files if labels.items() <= file.labels.items()]
 
     def rows(self, name: str) -> int:
         """Return how many rows the pointers of input `name` say that their objects have."""
@@ -249,6 +254,24 @@ class Step:
         self._outputs[name] = ActionOutput(found.pointer, found.extension, labels)
         self._written_at[name] = time.monotonic()
 
+    def known_pieces(self, pieces: Mapping[str, Json]) -> dict[str, dict[str, Path]]:
+        """Return of each piece that an earlier action gave the files that hold it, by output.
+
+        `pieces` says of each, by any name, all that decides it besides the step, its code and its
+        environment; see clipaudit.store.pieces. Later actions find these pieces in this one.
+        """
+        keys = {name: piece_key(self.ingredients, made_of) for name, made_of in pieces.items()}
+        self._pieces = list(keys.values())
+        found = Pieces(self.store).find(self._pieces)
+        return {
+            name: {
+                output: self.store.path(given.pointer.digest)
+                for output, given in found[key].items()
+            }
+            for name, key in keys.items()
+            if key in found
+        }
+
     @property
     def scratch(self) -> Path:
         """Return a folder for what this action needs to go on after a kill; it ends with it."""
@@ -287,6 +310,7 @@ class Step:
         if outputs is None:
             outputs = self._execute(compute)
             cache.record(self.key, outputs)
+            Pieces(self.store).record(self._pieces, self.key)
             shutil.rmtree(self.store.root / "unfinished" / self.key, ignore_errors=True)
             if group is not None and group.write:
                 group.give(self.store, self.key, self.results)
@@ -319,6 +343,7 @@ class Step:
             owner=user_name(os.getuid()),
             cpu_seconds=round(cpu_seconds() - cpu_before, 3),
             device=self.device,
+            share=self.share,
         )
         record = Record(self.key, self.ingredients, self._outputs, self._wildcards, execution)
         write_record(self.store, record)
@@ -331,6 +356,7 @@ class Step:
         files = [file for each in self.ingredients.inputs.values() for file in each]
         is_told = any(self.store.has_reason(file.digest) for file in files)
         logger.log(logging.INFO if is_told else logging.WARNING, "left out: %s", reason)
+        self._pieces = []
         output = ActionOutput(self.store.put_reason(reason), ".txt")
         self._outputs = dict.fromkeys(named(self._job.output.items()), output)
 

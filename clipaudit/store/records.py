@@ -28,7 +28,8 @@ class Execution:
     """The circumstances of one execution; they never enter a key.
 
     `cpu_seconds` are those of its process and of the children that it waited for; records from
-    before it was noted have None, and no device.
+    before it was noted have None, and no device. `share` is less than 1 where earlier actions gave
+    a part of the outputs: what the execution took tells then of that share of the work alone.
     """
 
     started: str
@@ -41,6 +42,7 @@ class Execution:
     owner: str = ""  # name of the user that ran it; "" in records older than this field
     cpu_seconds: float | None = None
     device: str = ""  # cpu or cuda: what the job asked for; keys of exact steps have none
+    share: float = 1.0  # of the work by the law of its script, 0 to 1
 
 
 @dataclass(frozen=True)

@@ -131,6 +131,22 @@ def test_a_new_shard_embeds_only_its_own_part(project):
     assert steps.count("nearest") == 1
 
 
+def test_one_more_test_set_is_searched_alone_in_each_part(project):
+    before = project.computed()
+    project.edit(
+        "config/micro.yaml", "test_sets: [val, sketch]", "test_sets: [val, framed, sketch]"
+    )
+
+    project.run(target="results_micro/neighbors/own/large.json")
+
+    assert project.computed_steps(before).count("nearest") == 3  # two parts, and the small set
+    logs = [path.read_text() for path in (project.folder / "logs/nearest").rglob("*.log")]
+    told = "2 of 3 test sets are known from earlier searches of this part; searched now: framed"
+    assert [told in log for log in logs] == [True] * 3
+    verified = project.clipaudit("verify", "--results", "results_micro", "--store", "store_micro")
+    assert "all as they were written" in verified
+
+
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [

@@ -51,6 +51,7 @@ from clipaudit.lineage.keeping.leftovers import (
     Amount,
     running_since,
     sweep_file_memos,
+    sweep_pieces,
     sweep_quarantine,
     sweep_seen,
     sweep_unfinished,
@@ -137,7 +138,7 @@ class _Collector:
         unfinished = sweep_unfinished(self.store, self.cutoff, delete=False)
         reading = self._read(staying, roots)
         left, objects = self._sifted("objects", reading.needed)
-        rest = self._sweep_memos(left.__contains__, delete=False)
+        rest = self._sweep_memos(left.__contains__, staying.__contains__, delete=False)
         garbage = {"objects": objects, "actions": actions, "unfinished": unfinished, **rest}
         return self._report(reading, left, garbage)
 
@@ -159,7 +160,7 @@ class _Collector:
             self.condemned.remove()
         finally:
             self.condemned.put_all_back()
-        rest = self._sweep_memos(self.store.has, delete=True)
+        rest = self._sweep_memos(self.store.has, self._has_action, delete=True)
         forget(self.store, reading.gone)
         left = {name: size for name, size, _ in stored_files(self.store, "objects")}
         sums = {"objects": _sum(objects.values()), "actions": _sum(actions.values())}
@@ -237,9 +238,15 @@ class _Collector:
             and self.condemned.put_aside(kind, name)
         }
 
-    def _sweep_memos(self, is_there: Callable[[str], bool], *, delete: bool) -> dict[str, Amount]:
+    def _has_action(self, key: str) -> bool:
+        return ActionCache(self.store).file(key).exists()
+
+    def _sweep_memos(
+        self, has_object: Callable[[str], bool], has_action: Callable[[str], bool], *, delete: bool
+    ) -> dict[str, Amount]:
         return {
-            "seen": sweep_seen(self.store, is_there, delete=delete),
+            "seen": sweep_seen(self.store, has_object, delete=delete),
+            "pieces": sweep_pieces(self.store, has_action, delete=delete),
             "files": sweep_file_memos(self.store, self.cutoff, delete=delete),
             "quarantine": sweep_quarantine(self.store, self.cutoff, delete=delete),
         }

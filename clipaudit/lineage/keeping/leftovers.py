@@ -3,6 +3,7 @@
 * unfinished: temporary files and the scratch of steps that were killed; that of a step at work is
   known by its lock, and left alone
 * seen: memos of objects that are gone
+* pieces: notes that a stored action, which is gone, holds a piece
 * files: memos of users' files that are gone; what one saves is one reading of the file
 * quarantine: damaged objects that `clipaudit verify --repair` put aside
 """
@@ -139,6 +140,13 @@ def sweep_seen(store: Store, is_there: Callable[[str], bool], *, delete: bool) -
     """Remove, or only count, the memos of objects that are gone."""
     memos = (store.root / "seen").glob("*/??/*")
     gone = (path for path in memos if not is_there(path.parent.name + path.name))
+    return _sweep((path for path in gone if not path.name.startswith(".")), delete)
+
+
+def sweep_pieces(store: Store, is_there: Callable[[str], bool], *, delete: bool) -> Amount:
+    """Remove, or only count, what leads from pieces to actions that are gone."""
+    notes = (store.root / "pieces").glob("??/*/*")
+    gone = (path for path in notes if not is_there(path.name))
     return _sweep((path for path in gone if not path.name.startswith(".")), delete)
 
 

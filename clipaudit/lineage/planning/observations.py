@@ -112,7 +112,7 @@ def _observed(record: Record, law: Law, reading: Reading) -> Observation:
         rule=record.ingredients.step,
         model=model_of(record.ingredients.settings),
         device=device,
-        work=law.work(reading),
+        work=law.work(reading) * ran.share,
         device_seconds=ran.seconds * units,
         peak_memory_mb=ran.peak_memory_mb,
         given=_given(record, law, reading),

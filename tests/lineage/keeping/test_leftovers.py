@@ -2,10 +2,11 @@ import fcntl
 import os
 
 import pytest
-from oldstore import World
+from oldstore import World, key
 
 from clipaudit.lineage.keeping.leftovers import Amount
 from clipaudit.steps.filedigests import FileDigests
+from clipaudit.store.pieces import Pieces
 from clipaudit.store.store import replace_text
 
 
@@ -77,6 +78,36 @@ def test_memos_of_what_is_gone_go(world, tmp_path):
     assert (done.garbage["files"].files, done.garbage["seen"].files) == (2, 1)
     assert len(list((world.store.root / "files").rglob("*.json"))) == 2
     assert list((world.store.root / "seen").glob("*/??/*")) == []
+
+
+def held_by(world):
+    return {path.name for path in (world.store.root / "pieces").glob("??/*/*")}
+
+
+@pytest.mark.parametrize("delete", [False, True])
+def test_notes_of_pieces_go_with_the_actions_that_hold_them(world, delete):
+    for number in (1, 2, 3):
+        output = world.act(key(number), f"tables {number}", days=6 if number == 2 else 8)["0"]
+        Pieces(world.store).record([key(9)], key(number))
+        if number == 1:
+            world.point("tables", key(1), output)
+
+    done = world.collect(delete=delete)
+
+    assert done.garbage["pieces"] == Amount(1, 0)
+    assert held_by(world) == {key(1), key(2)} | (set() if delete else {key(3)})
+
+
+def test_what_a_step_takes_pieces_from_stays_as_what_it_wrote_itself(world):
+    """Its pointers are gone: Snakemake removed them before the job."""
+    world.act(key(1), "tables", days=8)
+    Pieces(world.store).record([key(9)], key(1))
+
+    Pieces(world.store).find([key(9)])
+    world.collect()
+
+    assert world.contents() == {"tables"}
+    assert held_by(world) == {key(1)}
 
 
 def test_lineage_and_what_was_read_in_pictures_stay(world):

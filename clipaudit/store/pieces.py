@@ -1,0 +1,75 @@
+"""Pieces: parts of an action's outputs that do not depend on the rest, found by keys of their own.
+
+The rows of one test set, in tables of several, are a piece. A piece is not stored again: its key
+leads to the actions whose outputs hold it.
+
+    store/pieces/ab/cdef.../<action>   an empty file: the outputs of this action hold the piece
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from clipaudit.plaindata import Json
+from clipaudit.store.actions import ActionCache, ActionOutput, Ingredients
+from clipaudit.store.store import Store, replace_text
+
+
+def piece_key(ingredients: Ingredients, made_of: Json) -> str:
+    """Return the key of a piece: step, code and environment of its action, and its own recipe.
+
+    `made_of` is all that decides the piece besides these. What else the action reads or is asked
+    does not enter.
+    """
+    recipe = {
+        "step": ingredients.step,
+        "code": ingredients.code,
+        "environment": ingredients.environment,
+        "piece": made_of,
+    }
+    text = json.dumps(recipe, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The pieces of one store."""
+
+    store: Store
+
+    def record(self, keys: Iterable[str], action: str) -> None:
+        """Remember that the outputs of an action hold these pieces; the action is recorded."""
+        for key in keys:
+            replace_text(self._folder(key) / action, "")
+
+    def find(self, keys: Iterable[str]) -> dict[str, Mapping[str, ActionOutput]]:
+        """Return by key the outputs of a recorded action that hold the piece, if all are intact.
+
+        A piece that no such action holds is absent. Of several actions, the one that holds the
+        most of these pieces is taken, then the lowest.
+        """
+        holders = {key: self._holders(key) for key in keys}
+        held = Counter(action for actions in holders.values() for action in actions)
+        outputs_of = cache(ActionCache(self.store).find)
+        found: dict[str, Mapping[str, ActionOutput]] = {}
+        for key, actions in holders.items():
+            for action in sorted(actions, key=lambda action: (-held[action], action)):
+                outputs = outputs_of(action)
+                if outputs is not None:
+                    found[key] = outputs
+                    break
+        return found
+
+    def _holders(self, key: str) -> list[str]:
+        with suppress(FileNotFoundError):
+            names = (path.name for path in self._folder(key).iterdir())
+            return [name for name in names if not name.startswith(".")]
+        return []
+
+    def _folder(self, key: str) -> Path:
+        return self.store.root / "pieces" / key[:2] / key[2:]

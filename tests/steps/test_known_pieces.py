@@ -1,0 +1,55 @@
+"""Pieces of a step's outputs: what a later step finds of them."""
+
+import pytest
+
+from clipaudit.errors import TooSmall
+from clipaudit.steps.step import Step
+
+PIECES = {"first": {"set": "a"}, "second": {"set": "b"}}
+
+
+class Job:
+    """What Snakemake hands to a script of one output."""
+
+    rule, threads, resources, wildcards, input = "keep_all", 1, {}, {}, {}
+
+    def __init__(self, folder, asked):
+        self.params = type("Params", (dict,), {"code": "0" * 64})(asked=asked)
+        self.config = {"results": str(folder / "results"), "store": str(folder / "store")}
+        self.output = {"made": str(folder / "results/made.json")}
+
+
+def make(folder, asked, error=None):
+    """Run a step that has both pieces; return which of them it knew."""
+    known = []
+
+    def compute(step):
+        known.append(step.known_pieces(PIECES))
+        step.write_bytes("made", b"both", ".bin")
+        if error:
+            raise error
+
+    Step(Job(folder, asked)).run(compute)
+    return known[0]
+
+
+def test_a_later_step_finds_the_pieces_of_an_earlier_one(tmp_path):
+    assert make(tmp_path, 1) == {}
+
+    known = make(tmp_path, 2)
+
+    assert known.keys() == PIECES.keys()
+    assert {files["made"].read_bytes() for files in known.values()} == {b"both"}
+
+
+def test_nothing_is_known_of_a_step_that_failed(tmp_path):
+    with pytest.raises(OSError, match="killed"):
+        make(tmp_path, 1, OSError("killed"))
+
+    assert make(tmp_path, 2) == {}
+
+
+def test_nothing_is_known_of_a_step_that_was_left_out(tmp_path):
+    make(tmp_path, 1, TooSmall("Too few samples."))
+
+    assert make(tmp_path, 2) == {}
