@@ -140,8 +140,15 @@ class Similarity(Section):
     """Is benchmark accuracy only train-test similarity? (Mayilvahanan et al., ICLR 2024.)"""
 
     encoder: Name = Field(description="a name under `encoders` (paper: ViT-B-16-plus-240)")
-    second_encoder: Name | None = Field(
-        None, description="another encoder, for Table 5 and Figure 13 (paper: ViT-L-14)"
+    other_encoders: list[Name] = Field(
+        [],
+        description="encoders that the audit is repeated by: Table 5 says how far each agrees with "
+        "`encoder`, Figure 13 shows the similarities (paper: ViT-L-14)",
+    )
+    compare_prunings: bool = Field(
+        True,
+        description="Table 5 also says which samples each of `other_encoders` prunes, so each "
+        "embeds the large set; without it each embeds the small set and the test sets alone",
     )
     recipe: Name | None = Field(
         None,
@@ -232,8 +239,15 @@ class Similarity(Section):
             raise ValueError(
                 f"{', '.join(twice)}: named twice among large, small, test_sets and control_sets"
             )
+        encoders = [self.encoder, *self.other_encoders]
+        repeated = sorted({name for name in encoders if encoders.count(name) > 1})
+        if repeated:
+            raise ValueError(
+                f"other_encoders: {', '.join(repeated)} named twice among encoder and "
+                "other_encoders; name each encoder once"
+            )
         self._one_random_order()
-        for name in ("evidence", "supervised", "second_encoder", "classifiers"):
+        for name in ("evidence", "supervised", "other_encoders", "classifiers"):
             if self.small is None and getattr(self, name):
                 raise ValueError(f"{name}: needs `small`, the corpus that it compares with")
         self._seeds_have_trainings()

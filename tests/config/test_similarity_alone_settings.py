@@ -70,7 +70,7 @@ def test_a_test_set_without_labels_is_searched_and_not_evaluated(settings):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("second_encoder", "second"),
+        ("other_encoders", ["other"]),
         ("random_arm", True),
         ("classifiers", ["resnet"]),
         ("evidence", {"pruning": "val", "reference": "val"}),
