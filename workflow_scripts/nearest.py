@@ -11,7 +11,7 @@ def compute(step: Step) -> None:
 
     tests = {name: step.table("tests", corpus=name) for name in step.settings["test_sets"]}
     gaps = step.table("gaps") if step.files("gaps") else None
-    sets = query_sets(tests, gaps)
+    sets = query_sets(tests, gaps, margin=step.settings["margin"])
     quicker = quicker_backend(step.rows("train"), *sets.queries.vectors.shape, device=step.device)
     block_rows = step.resource("block_rows", 32_768)
     engine = search(

@@ -82,6 +82,7 @@ def _check_test_sets(run: "Settings", audit: Similarity) -> None:
     chosen = {
         "main_sets": audit.main_sets or [],
         "evidence": [audit.evidence.pruning, audit.evidence.reference] if audit.evidence else [],
+        "dose_response": [audit.dose_response.test_set] if audit.dose_response else [],
         "near_far.queries": audit.near_far.queries if audit.near_far else [],
         "robustness": _robustness_sets(audit),
     }

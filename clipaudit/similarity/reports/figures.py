@@ -40,6 +40,7 @@ from clipaudit.similarity.reports.pruning_figures import (
     curves_beside,
     curves_of_queries,
     curves_of_sets,
+    dose_response,
 )
 from clipaudit.similarity.settings import Pair, Similarity
 from clipaudit.steps import paths
@@ -95,6 +96,8 @@ def similarity_figures(run: Settings) -> dict[str, ReportFigure]:
         found[figure] = _encoders(run, audit, name)
     if audit.small is not None:
         found["fig14"] = _normalized(run, audit)
+    if audit.dose_response is not None:
+        found["dose_response"] = dose_response(run, audit, audit.dose_response)
     return {f"similarity_{name}": _with_notes(run, audit, figure) for name, figure in found.items()}
 
 
