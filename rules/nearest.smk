@@ -31,6 +31,7 @@ rule nearest:
         code=code("nearest"),
         test_sets=SIMILARITY.audit.test_sets,
         neighbors=SIMILARITY.audit.neighbors,
+        margin=SIMILARITY.searched_margin,
     script:
         "../workflow_scripts/nearest.py"
 

@@ -2,7 +2,7 @@
 
 Needs: a base to start from, such as manifests/<corpus>/all/; similarities of the corpus.
 Makes: manifests/<corpus>/<base>.<pruning>/ by part: <test set>-pruned and combined-pruned by gaps,
-the others (near, far, rand, random-as, semdedup) by a cut through an order: cuts/<corpus>/.
+<test set>-minus-<margin>-pruned and -plus- by gaps with a margin, the others (near, far, rand, random-as, semdedup) by a cut through an order: cuts/<corpus>/.
 """
 
 
@@ -26,6 +26,7 @@ rule gap:
         renamed=["pruning"],  # a label that is not the wildcard
         pruning="{base}.{pruning}-pruned",
         test_sets=SIMILARITY.gap_test_sets,
+        margin=SIMILARITY.gap_margin,
     script:
         "../workflow_scripts/gap.py"
 

@@ -9,7 +9,10 @@ def compute(step: Step) -> None:
     from clipaudit.similarity.gap import prune_to_gap
 
     manifest = prune_to_gap(
-        step.table("base"), step.table("similarities"), step.settings["test_sets"]
+        step.table("base"),
+        step.table("similarities"),
+        step.settings["test_sets"],
+        margin=step.settings["margin"],
     )
     step.write_table("manifest", manifest, MANIFEST, pruning=step.settings["pruning"])
 

@@ -13,7 +13,8 @@ def compute(step: Step) -> None:
     from clipaudit.similarity.known_sets import JoinedSearch, earlier_searches, gap_digest
     from clipaudit.similarity.nearest import NEIGHBORS, SIMILARITIES, PartSearch, query_sets
 
-    k, block_rows = step.settings["neighbors"], step.resource("block_rows", 32_768)
+    k, margin = step.settings["neighbors"], step.settings["margin"]
+    block_rows = step.resource("block_rows", 32_768)
     tests = {name: step.table("tests", corpus=name) for name in step.settings["test_sets"]}
     tests = {name: table for name, table in tests.items() if len(table)}
     gaps = step.table("gaps") if step.files("gaps") else None
@@ -25,6 +26,7 @@ def compute(step: Step) -> None:
                 "tests": step.digests("tests", corpus=name),
                 "gaps": gap_digest(gaps, name),
                 "neighbors": k,
+                "margin": margin,
             }
             for name in tests
         }
@@ -33,7 +35,7 @@ def compute(step: Step) -> None:
     missing = {name: table for name, table in tests.items() if name not in known}
     step.share = sum(map(len, missing.values())) / max(1, sum(map(len, tests.values())))
     if missing:
-        sets = query_sets(missing, gaps)
+        sets = query_sets(missing, gaps, margin=margin)
         shape = sets.queries.vectors.shape
         quicker = quicker_backend(step.rows("train"), *shape, device=step.device)
         engine = search(

@@ -3,7 +3,8 @@
 An accuracy is a count out of a count: its interval is the exact one of Clopper and Pearson (1934).
 A relative change compares two models on the same images, so images are resampled as pairs
 (Efron's percentile bootstrap); of a pair only its kind matters - which of the two models was
-right - so resampling the images is a multinomial draw of the four counts.
+right - so resampling the images is a multinomial draw of the four counts. So it is with the
+agreement of two decisions about the same things.
 """
 
 from collections.abc import Callable, Sequence
@@ -96,14 +97,57 @@ def change_bounds(
     total = counts.sum()
     if total == 0:
         return np.full(2, np.nan)
-    generator = np.random.default_rng(SEED)  # afresh: a bound depends on its own counts alone
-    drawn = generator.multinomial(total, counts / total, size=DRAWS)  # (DRAWS, kinds)
+    drawn = _resampled(counts)
     before = drawn @ was_right  # (DRAWS,): right answers of the baseline
     if not before.all():
         return np.full(2, np.nan)
+    return _middle((drawn @ right - before) / before)
+
+
+def kappa_interval(
+    both: Int64[np.ndarray, " n"],
+    first: Int64[np.ndarray, " n"],
+    second: Int64[np.ndarray, " n"],
+    neither: Int64[np.ndarray, " n"],
+) -> Float64[np.ndarray, "n 2"]:
+    """Return the bootstrap bounds (low, high) of Cohen's kappa of each pair of yes-or-no decisions.
+
+    The four counts sort things by who says yes to them: both, the first alone, the second alone,
+    neither. Things are resampled, as a multinomial draw of the four counts; what the decisions rest
+    on, such as test images, stays as it is. Bounds are values that were drawn, and NaN where in
+    some draw one answer is all that both give: kappa is not defined there.
+
+    >>> counts = [np.array([count]) for count in (40, 10, 5, 45)]
+    >>> kappa_interval(*counts).round(2).tolist()
+    [[0.55, 0.84]]
+    """
+    counts = np.stack([both, first, second, neither], axis=1)  # (n, 4)
+    bounds = [_kappa_bounds(count) for count in counts]
+    return np.array(bounds, dtype=np.float64).reshape(len(counts), 2)
+
+
+def _kappa_bounds(counts: Int64[np.ndarray, " 4"]) -> Float64[np.ndarray, " 2"]:
+    total = counts.sum()
+    if total == 0:
+        return np.full(2, np.nan)
+    both, first, second, neither = _resampled(counts).T  # (DRAWS,) each
+    by_chance = (both + first) * (first + neither) + (both + second) * (second + neither)
+    if not by_chance.all():
+        return np.full(2, np.nan)
+    return _middle(2 * (both * neither - first * second) / by_chance)
+
+
+def _resampled(counts: Int64[np.ndarray, " kinds"]) -> Int64[np.ndarray, "draws kinds"]:
+    """Return the counts of each kind in DRAWS draws of as many things, at least one."""
+    generator = np.random.default_rng(SEED)  # afresh: a bound depends on its own counts alone
+    total = counts.sum()
+    return generator.multinomial(total, counts / total, size=DRAWS)
+
+
+def _middle(drawn: Float64[np.ndarray, " draws"]) -> Float64[np.ndarray, " 2"]:
+    """Return the bounds of the middle 95 % of values that were drawn."""
     tails = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
-    bounds: Float64[np.ndarray, " 2"]
-    bounds = np.quantile((drawn @ right - before) / before, tails, method="inverted_cdf")
+    bounds: Float64[np.ndarray, " 2"] = np.quantile(drawn, tails, method="inverted_cdf")
     return bounds.round(DECIMALS)
 
 
@@ -119,7 +163,9 @@ def student_quantile(degrees: float) -> float:
 
 
 def register_intervals(connection: duckdb.DuckDBPyConnection) -> None:
-    """Give SQL `exact_interval` and `relative_change_interval`: structs (low, high) or null.
+    """Give SQL `exact_interval`, `relative_change_interval` and `kappa_interval`.
+
+    They give structs (low, high) or null.
 
     They take bigint counts, in the order of the functions of those names here. A null count and
     an interval that does not exist give null.
@@ -138,7 +184,16 @@ def register_intervals(connection: duckdb.DuckDBPyConnection) -> None:
         counts = _counts(kept, lost, gained, neither)
         return structs(relative_change_interval(*counts), _BOUNDS)
 
+    def kappa(
+        both: pa.ChunkedArray,
+        first: pa.ChunkedArray,
+        second: pa.ChunkedArray,
+        neither: pa.ChunkedArray,
+    ) -> pa.Array:
+        return structs(kappa_interval(*_counts(both, first, second, neither)), _BOUNDS)
+
     register_structs(connection, "exact_interval", exact, ["bigint"] * 2, _BOUNDS)
+    register_structs(connection, "kappa_interval", kappa, ["bigint"] * 4, _BOUNDS)
     register_structs(connection, "relative_change_interval", change, ["bigint"] * 4, _BOUNDS)
 
 

@@ -51,7 +51,8 @@ def _check_base(run: "Settings", audit: Similarity) -> None:
 
 def _check_models(run: "Settings", audit: Similarity) -> None:
     known(audit.encoder, run.encoders, "similarity.encoder", "encoders")
-    known(audit.second_encoder, run.encoders, "similarity.second_encoder", "encoders")
+    for name in audit.other_encoders:
+        known(name, run.encoders, "similarity.other_encoders", "encoders")
     known(audit.recipe, run.recipes, "similarity.recipe", "recipes")
     for name in audit.released:
         key = "pretrained" if name in audit.pretrained else "large_model"
@@ -81,6 +82,7 @@ def _check_test_sets(run: "Settings", audit: Similarity) -> None:
     chosen = {
         "main_sets": audit.main_sets or [],
         "evidence": [audit.evidence.pruning, audit.evidence.reference] if audit.evidence else [],
+        "dose_response": [audit.dose_response.test_set] if audit.dose_response else [],
         "near_far.queries": audit.near_far.queries if audit.near_far else [],
         "robustness": _robustness_sets(audit),
     }
@@ -172,16 +174,18 @@ def _check_given(run: "Settings", audit: Similarity) -> None:
     searched = [audit.large, *small, *audit.test_sets]
     searched += [name for pair in pairs for name in (pair.small, pair.test)]
     embedded = [("encoder", audit.encoder, searched)]
-    if audit.second_encoder is not None:
-        second = [*small, *audit.test_sets]
-        embedded.append(("second_encoder", audit.second_encoder, second))
+    compared = [audit.large] if audit.compare_prunings else []
+    compared += [*small, *audit.test_sets]
+    embedded += [("other_encoders", name, compared) for name in audit.other_encoders]
     given = run.given_embeddings()
     for key, encoder, corpora in embedded:
         for source in map(run.source, corpora):
             if not has_pictures(run, source) and (encoder, source) not in given:
+                is_spared = key == "other_encoders" and source == audit.large
+                instead = ", or set similarity.compare_prunings to false" if is_spared else ""
                 raise ValueError(
                     f"similarity.{key}: {encoder} cannot embed {source}, which has no pictures; "
-                    "name its embeddings under `embeddings`"
+                    f"name its embeddings under `embeddings`{instead}"
                 )
 
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from clipaudit.corpora.manifests import prune_manifest
 
 CROSSES = "nearer than the gap"
+CROSSES_SHIFTED = "nearer than the gap with a margin"
 
 # columns of SIMILARITIES that say which pair crosses, and what the manifest calls them
 WITNESS = {
@@ -24,29 +25,34 @@ WITNESS = {
 }
 
 
-def prune_to_gap(base: pa.Table, similarities: pa.Table, test_sets: Sequence[str]) -> pa.Table:
-    """Return the MANIFEST of a part pruned to the gaps of `test_sets`.
+def prune_to_gap(
+    base: pa.Table, similarities: pa.Table, test_sets: Sequence[str], *, margin: float = 0.0
+) -> pa.Table:
+    """Return the MANIFEST of a part pruned to the gaps of `test_sets`, `margin` added to each.
 
     One row for each of the MANIFEST `base`, in its order; what the base dropped stays as it is. A
     pruned row names the test sample that it comes nearest to beyond the gap: the largest s - gap
     over `test_sets`, ties to the earliest test set, with its similarity and gap. A sample without
     SIMILARITIES was not embedded and is dropped as such: nothing could be said of it.
+
+    SIMILARITIES are searched with this margin, a lower one, or, where it is not below 0, with none.
     """
-    crossings = _largest_crossing(similarities, test_sets)
-    reasons = pa.repeat(CROSSES, len(crossings))
+    crossings = _largest_crossing(similarities, test_sets, margin)
+    reason = CROSSES_SHIFTED if margin else CROSSES
+    reasons = pa.repeat(reason, len(crossings))
     leaving = crossings.append_column("reason", reasons)
     return prune_manifest(base, leaving, embedded=similarities)
 
 
-def _largest_crossing(similarities: pa.Table, test_sets: Sequence[str]) -> pa.Table:
-    """Return, for each sample that crosses a gap, the pair that crosses it by most."""
+def _largest_crossing(similarities: pa.Table, test_sets: Sequence[str], margin: float) -> pa.Table:
+    """Return, for each sample that crosses a gap with the margin, the pair that crosses by most."""
     names = similarities["testset"].cast(pa.string())
     rows = similarities.set_column(similarities.column_names.index("testset"), "testset", names)
     excess = pc.subtract(rows["gap_similarity"], rows["gap"])  # rounded once, as in the search
     rows = rows.append_column("excess", excess).append_column(
         "order", pc.index_in(rows["testset"], pa.array(list(test_sets), pa.string()))
     )
-    rows = rows.filter(pc.and_(pc.is_valid(rows["order"]), pc.greater(rows["excess"], 0.0)))
+    rows = rows.filter(pc.and_(pc.is_valid(rows["order"]), pc.greater(rows["excess"], margin)))
     rows = rows.sort_by(
         [
             ("shard", "ascending"),

@@ -32,8 +32,9 @@ SIMILARITIES = pa.schema(
         pa.field("similarity", pa.float64(), nullable=False),
         pa.field("test_shard", pa.int32(), nullable=False),
         pa.field("test_row", pa.int32(), nullable=False),
-        # to the test sample t with the largest similarity - gap among those with similarity > gap;
-        # null when there is none, or no gaps were given
+        # to the test sample t with the largest similarity - gap among those with similarity > gap,
+        # or > gap + margin where a margin below 0 was given; null when there is none, or no gaps
+        # were given
         pa.field("gap_similarity", pa.float64()),
         pa.field("gap", pa.float64()),
         pa.field("gap_test_shard", pa.int32()),
@@ -61,14 +62,21 @@ class QuerySets:
 
     names: tuple[str, ...]
     queries: Queries
+    gaps: Float64[np.ndarray, " q"] | None = None  # of the queries, without a margin
 
 
-def query_sets(embeddings: Mapping[str, pa.Table], gaps: pa.Table | None = None) -> QuerySets:
+def query_sets(
+    embeddings: Mapping[str, pa.Table], gaps: pa.Table | None = None, *, margin: float = 0.0
+) -> QuerySets:
     """Put the EMBEDDINGS of all test sets side by side, in the order of the mapping.
 
     `gaps` is a NEIGHBORS table of these test sets against the small train set: a test sample's gap
     is its similarity at rank 0, and -inf where it has no neighbour. Other ranks and other test sets
     are not read; a gap of a test sample that is not among the embeddings is refused.
+
+    With a `margin`, a multiple of 2^-40 from -0.25 to 0, pairs cross from gap + margin on, so that
+    more are found. What is found beyond the gap itself is the same as without one, since nothing is
+    rounded where similarity and gap are 0.25 or more; below, equal pairs may differ by a last bit.
     """
     if not embeddings:
         raise InputError("nearest: no test set was given; name one or more in the configuration")
@@ -83,8 +91,9 @@ def query_sets(embeddings: Mapping[str, pa.Table], gaps: pa.Table | None = None)
         nearest = _plain(gaps.filter(pc.equal(gaps["rank"], 0)))
         pairs = zip(embeddings, addresses, strict=True)
         joined = np.concatenate([_align_gaps(name, part, nearest) for name, part in pairs])
-    queries = Queries(np.concatenate(vectors), starts, np.concatenate(addresses), joined)
-    return QuerySets(tuple(embeddings), queries)
+    shifted = None if joined is None else _shifted(joined, margin)
+    queries = Queries(np.concatenate(vectors), starts, np.concatenate(addresses), shifted)
+    return QuerySets(tuple(embeddings), queries, joined)
 
 
 class PartSearch:
@@ -187,12 +196,22 @@ def _align_gaps(
     return gaps
 
 
+def _shifted(gaps: Float64[np.ndarray, " q"], margin: float) -> Float64[np.ndarray, " q"]:
+    lowest = gaps.min(initial=np.inf, where=np.isfinite(gaps))
+    if lowest + margin < -1:
+        raise InputError(
+            f"the lowest gap is {lowest:.4g}: with the margin {margin:.4g} it is below -1, the "
+            f"lowest similarity. Give similarity.dose_response margins of {-1 - lowest:.4g} or up."
+        )
+    return gaps + margin
+
+
 def _similarities(sets: QuerySets, addresses: Int64[np.ndarray, " n"], best: RowBest) -> pa.Table:
     filled = np.flatnonzero(np.diff(sets.queries.starts))  # sets with samples
     query = best.query[:, filled].ravel()
     similarity = best.similarity[:, filled].ravel()
     crossed = best.excess_query[:, filled].ravel()
-    gaps = sets.queries.gaps
+    gaps = sets.gaps
     if gaps is None:
         gaps = np.full(len(sets.queries.addresses), np.nan)  # compares as no gap
     none = crossed < 0

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from clipaudit.config.manifests import ALL, DEDUPLICATED, Size, size_label
-from clipaudit.similarity.settings import Similarity, kept_label
+from clipaudit.similarity.settings import Similarity, kept_label, margin_label
 
 Order = Literal["near", "far", "rand", "semdedup"]
 
@@ -36,9 +36,13 @@ class Cut:
 
 @dataclass(frozen=True)
 class Prunings:
-    """The prunings of one corpus: the cuts by name, and the test sets of each gap pruning."""
+    """The prunings of one corpus: the cuts by name, and the test sets of each gap pruning.
+
+    `shifted` are to the gaps of one test set with a margin added.
+    """
 
     gaps: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    shifted: dict[str, tuple[str, float]] = field(default_factory=dict)
     cuts: dict[str, Cut] = field(default_factory=dict)
 
 
@@ -70,10 +74,26 @@ def large_prunings(audit: Similarity) -> Prunings:
     evidence = audit.evidence
     if evidence is not None and evidence.removed is not None:
         cuts |= _orders(start, [evidence.pruning], [evidence.removed], evidence.seed)
+    shifted, dose = {}, audit.dose_response
+    if dose is not None:
+        shifted = {
+            f"{start}.{shifted_pruning(dose.test_set, margin)}": (dose.test_set, margin)
+            for margin in dose.margins
+        }
     compared = [f"{start}.{evidence.pruning}-pruned"] if evidence is not None else []
-    for like in gaps if audit.has_random_arm else compared:
+    compared += [f"{start}.{dose.test_set}-pruned"] if dose is not None else []
+    for like in [*(gaps if audit.has_random_arm else compared), *shifted]:
         cuts[random_like(like)] = Cut("rand", like=like, seed=audit.random_seed)
-    return Prunings(gaps, cuts)
+    return Prunings(gaps, shifted, cuts)
+
+
+def shifted_pruning(test_set: str, margin: float) -> str:
+    """Return what names the pruning to the gaps of a test set with a margin added; 0: to the gaps.
+
+    >>> shifted_pruning("sketch", -0.02), shifted_pruning("sketch", 0)
+    ('sketch-minus-0-02-pruned', 'sketch-pruned')
+    """
+    return f"{test_set}-{margin_label(margin)}-pruned" if margin else f"{test_set}-pruned"
 
 
 def random_like(gap_pruned: str) -> str:
@@ -175,9 +195,9 @@ def similarity_manifests(audit: Similarity) -> dict[str, dict[str, str]]:
     for name in bases(audit):
         added = {small: ALL} if small is not None and name == with_small(audit) else {}
         found[name] = {large: base(audit), **added}
-        for pruning in [*prunings.gaps, *likes]:
+        for pruning in [*prunings.gaps, *prunings.shifted, *likes]:
             found[pruned(name, pruning.partition(".")[2])] = {large: pruning, **added}
-    for pruning in prunings.gaps | prunings.cuts:
+    for pruning in [*prunings.gaps, *prunings.shifted, *prunings.cuts]:
         start, _, what = pruning.partition(".")
         of = large if start == ALL else web(audit)
         found[pruned(of, what)] = {large: pruning}
@@ -185,6 +205,20 @@ def similarity_manifests(audit: Similarity) -> dict[str, dict[str, str]]:
         for pruning in small_prunings(audit).cuts:
             found[pruned(small, pruning.partition(".")[2])] = {small: pruning}
     return found
+
+
+def dose_manifests(audit: Similarity) -> dict[float, str]:
+    """Return the pruned manifests of the dose response, by margin, the fewest removed first.
+
+    They have the small set with them where Table 1 is asked for. The random sets beside them bear
+    the names that `random_like` gives.
+    """
+    dose = audit.dose_response
+    if dose is None:
+        return {}
+    margins = sorted([*dose.margins, 0.0], reverse=True)
+    unpruned = bases(audit)[0]
+    return {each: pruned(unpruned, shifted_pruning(dose.test_set, each)) for each in margins}
 
 
 # --- searches among kept samples -----------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from clipaudit.config.base import Name, Section
 from clipaudit.config.deduplication import Deduplication
@@ -32,6 +32,50 @@ class Evidence(Section):
     removed: Size | None = Field(
         None, description="near-, rand- and far-pruning by so many samples; none when absent"
     )
+
+
+_MARGIN_STEPS = 2**40  # a unit: so coarse that adding a margin to a similarity rarely rounds
+
+
+def _rounded(margin: float) -> float:
+    return round(margin * _MARGIN_STEPS) / _MARGIN_STEPS
+
+
+Margin = Annotated[float, Field(ge=-0.25, le=0.25), AfterValidator(_rounded)]
+
+
+def margin_label(margin: float) -> str:
+    """Return a margin as a part of a name.
+
+    >>> margin_label(-0.02), margin_label(0.005)
+    ('minus-0-02', 'plus-0-005')
+    """
+    sign = "minus" if margin < 0 else "plus"
+    return f"{sign}-{abs(margin):g}".replace(".", "-")
+
+
+class DoseResponse(Section):
+    """Accuracy by how many samples leave: pruning to a test set's gaps that are shifted by margins.
+
+    Each margin, and the gap itself, trains two models: on the large set pruned so, and on a random
+    set as large.
+    """
+
+    test_set: Name = Field(description="the test set that all sets are pruned to")
+    margins: list[Margin] = Field(
+        min_length=1,
+        description="similarities that are added to every gap: below 0 more samples are removed "
+        "than by the gap itself, above 0 fewer",
+    )
+
+    @model_validator(mode="after")
+    def _told_apart(self) -> "DoseResponse":
+        if 0 in self.margins:
+            raise ValueError("margins: 0 is the gap itself, which is always there; remove it")
+        labels = list(map(margin_label, self.margins))
+        if len(set(labels)) < len(labels):
+            raise ValueError("margins: two are equal to six digits; remove one")
+        return self
 
 
 _PAPERS_SIZES: list[Size] = [50_000_000, 100_000_000, 150_000_000]
@@ -140,8 +184,15 @@ class Similarity(Section):
     """Is benchmark accuracy only train-test similarity? (Mayilvahanan et al., ICLR 2024.)"""
 
     encoder: Name = Field(description="a name under `encoders` (paper: ViT-B-16-plus-240)")
-    second_encoder: Name | None = Field(
-        None, description="another encoder, for Table 5 and Figure 13 (paper: ViT-L-14)"
+    other_encoders: list[Name] = Field(
+        [],
+        description="encoders that the audit is repeated by: Table 5 says how far each agrees with "
+        "`encoder`, Figure 13 shows the similarities (paper: ViT-L-14)",
+    )
+    compare_prunings: bool = Field(
+        True,
+        description="Table 5 also says which samples each of `other_encoders` prunes, so each "
+        "embeds the large set; without it each embeds the small set and the test sets alone",
     )
     recipe: Name | None = Field(
         None,
@@ -221,6 +272,11 @@ class Similarity(Section):
     robustness: Robustness | None = Field(None, description="the Discussion's; off when absent")
     pairs: dict[Name, Pair] = Field({}, description="further pairs of sets (App. D)")
     galleries: Galleries | None = Field(None, description="off when absent")
+    dose_response: DoseResponse | None = Field(
+        None,
+        description="the figure of accuracy by the pruning margin: two trainings for each margin, "
+        "and two for the gap; off when absent",
+    )
     evidence: Evidence | None = Field(None, description="the table of several seeds; off if absent")
 
     @model_validator(mode="after")
@@ -232,8 +288,15 @@ class Similarity(Section):
             raise ValueError(
                 f"{', '.join(twice)}: named twice among large, small, test_sets and control_sets"
             )
+        encoders = [self.encoder, *self.other_encoders]
+        repeated = sorted({name for name in encoders if encoders.count(name) > 1})
+        if repeated:
+            raise ValueError(
+                f"other_encoders: {', '.join(repeated)} named twice among encoder and "
+                "other_encoders; name each encoder once"
+            )
         self._one_random_order()
-        for name in ("evidence", "supervised", "second_encoder", "classifiers"):
+        for name in ("evidence", "supervised", "other_encoders", "classifiers", "dose_response"):
             if self.small is None and getattr(self, name):
                 raise ValueError(f"{name}: needs `small`, the corpus that it compares with")
         self._seeds_have_trainings()
@@ -248,7 +311,11 @@ class Similarity(Section):
     def _seeds_have_trainings(self) -> None:
         if self.random_arm and self.small is None:
             raise ValueError("random_arm: needs `small`: nothing is pruned to gaps without it")
-        needing = {"seeds": self.seeds > 1, "random_arm": self.random_arm}
+        needing = {
+            "seeds": self.seeds > 1,
+            "random_arm": self.random_arm,
+            "dose_response": self.dose_response is not None,
+        }
         for name, is_asked in needing.items():
             if is_asked and self.recipe is None:
                 raise ValueError(f"{name}: needs `recipe`: nothing is trained without one")

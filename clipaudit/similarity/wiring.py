@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from clipaudit.config.corpora import LabelMap
 from clipaudit.config.training import Encoder
 from clipaudit.similarity.checks import classified, evaluated
-from clipaudit.similarity.prunings import Cut, kept_searches, prunings
+from clipaudit.similarity.prunings import Cut, Prunings, kept_searches, prunings
 from clipaudit.similarity.settings import Similarity
 from clipaudit.steps import paths
 from clipaudit.wiring.deduplication import DeduplicationFiles
@@ -64,12 +64,26 @@ class SimilarityFiles:
             return []
         return [self.corpora.result(paths.neighbors(wildcards.encoder, self.audit.small))]
 
+    def searched_margin(self, wildcards: Wildcards) -> float:
+        """Return the lowest margin that any pruning adds to the gaps, 0 if none is lower."""
+        audit = self.audit
+        if wildcards.encoder != audit.encoder or audit.dose_response is None:
+            return 0.0
+        return min(0.0, *audit.dose_response.margins)
+
     # --- prunings ---------------------------------------------------------------------------------
 
     def gap_test_sets(self, wildcards: Wildcards) -> list[str]:
         """Return the test sets to whose gaps a pruning prunes."""
-        pruning = f"{wildcards.base}.{wildcards.pruning}-pruned"
-        return list(prunings(self.audit, wildcards.corpus).gaps[pruning])
+        pruning, made = f"{wildcards.base}.{wildcards.pruning}-pruned", self._made(wildcards)
+        if pruning in made.shifted:
+            return [made.shifted[pruning][0]]
+        return list(made.gaps[pruning])
+
+    def gap_margin(self, wildcards: Wildcards) -> float:
+        """Return what a pruning adds to these gaps."""
+        pruning, made = f"{wildcards.base}.{wildcards.pruning}-pruned", self._made(wildcards)
+        return made.shifted[pruning][1] if pruning in made.shifted else 0.0
 
     def cut_order(self, wildcards: Wildcards) -> dict[str, object]:
         """Return the order that a cut goes through."""
@@ -101,7 +115,10 @@ class SimilarityFiles:
 
     def _cut(self, wildcards: Wildcards) -> Cut:
         pruning = f"{wildcards.base}.{wildcards.pruning}"
-        return prunings(self.audit, wildcards.corpus).cuts[pruning]
+        return self._made(wildcards).cuts[pruning]
+
+    def _made(self, wildcards: Wildcards) -> Prunings:
+        return prunings(self.audit, wildcards.corpus)
 
     def _ordered_by(self, wildcards: Wildcards, parts: Sequence[str]) -> dict[str, Paths]:
         if self._cut(wildcards).order == "semdedup":

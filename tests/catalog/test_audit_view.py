@@ -156,3 +156,17 @@ def test_joins_never_multiply_samples(tmp_path_factory, others, rows):
     results = make_catalog(tmp_path_factory.mktemp("case"), *files)
 
     assert ask(results, "select row from audit order by row") == [(row,) for row in sorted(rows)]
+
+
+def test_a_pair_that_only_comes_near_its_gap_crosses_none(tmp_path):
+    rows = [
+        near(0, "val", 0.5, gap=0.75),
+        near(0, "a", 0.75, gap=0.5),
+        near(1, "val", 0.5, gap=0.5),
+    ]
+    similarities = ("similarities", {"corpus": "large", "encoder": "own"}, rows)
+    results = make_catalog(tmp_path, SAMPLES, similarities)
+
+    found = ask(results, "select gap_testset, gap_excess from audit order by row")
+
+    assert found == [("a", 0.25), (None, None)]

@@ -5,6 +5,7 @@ from clipaudit.config.embeddings import unchecked
 from clipaudit.config.loading import check_files, parse_settings
 from clipaudit.config.pictures import left_out, pictured, require_pictures
 from clipaudit.errors import ConfigError
+from clipaudit.similarity.settings import Similarity
 
 SETTINGS = """
 corpora:
@@ -118,3 +119,15 @@ def test_pictures_of_a_split_are_those_of_its_corpus():
 def test_files_of_metadata_that_are_not_there_are_named(tmp_path):
     with pytest.raises(ConfigError, match=r"corpora\.web\.metadata: meta/0\.parquet"):
         check_files(parsed(), root=tmp_path)
+
+
+def test_another_encoder_embeds_the_large_set_only_to_compare_prunings():
+    settings = yaml.safe_load(SETTINGS)
+    settings["encoders"]["other"] = settings["encoders"]["b32"]
+    settings["similarity"] |= {"test_sets": ["val"], "other_encoders": ["other"]}
+
+    with pytest.raises(ConfigError, match=r"other_encoders: other cannot embed web.* or set sim"):
+        parse_settings(settings)
+
+    settings["similarity"]["compare_prunings"] = False
+    assert parse_settings(settings).section(Similarity).other_encoders == ["other"]

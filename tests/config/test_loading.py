@@ -70,7 +70,7 @@ def put(settings, value, *place):
     ("place", "value", "message"),
     [
         (["similarity", "large"], "x", "similarity.large: 'x' is not among corpora (a, album"),
-        (["similarity", "encoder"], "x", "encoder: 'x' is not among encoders (own, reader)"),
+        (["similarity", "encoder"], "x", "encoder: 'x' is not among encoders (own, reader, thumb"),
         (["similarity", "test_sets"], ["val", "val"], "val: named twice among large, small"),
         (["similarity", "test_sets"], ["large"], "large: named twice"),
         (["corpora", "large", "shards"], [], "corpora.large.shards: the list of shards is empty"),

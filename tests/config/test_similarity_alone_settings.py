@@ -70,9 +70,10 @@ def test_a_test_set_without_labels_is_searched_and_not_evaluated(settings):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("second_encoder", "second"),
+        ("other_encoders", ["other"]),
         ("random_arm", True),
         ("classifiers", ["resnet"]),
+        ("dose_response", {"test_set": "val", "margins": [0.01]}),
         ("evidence", {"pruning": "val", "reference": "val"}),
     ],
 )

@@ -6,6 +6,7 @@ from scipy.stats import binomtest
 from clipaudit.reports.intervals import (
     DRAWS,
     exact_interval,
+    kappa_interval,
     register_intervals,
     relative_change_interval,
     student_quantile,
@@ -95,3 +96,29 @@ def test_sql_gives_the_same_and_null_for_what_does_not_exist():
 @pytest.mark.parametrize(("degrees", "expected"), [(1, 12.706205), (2, 4.302653), (9, 2.262157)])
 def test_students_factor_is_the_tables(degrees, expected):
     assert student_quantile(degrees) == pytest.approx(expected, abs=1e-6)
+
+
+def test_kappa_interval_agrees_with_resampling_the_samples():
+    counts = (60, 30, 20, 490)  # both, the first alone, the second alone, neither
+    decided = np.repeat([[1, 1], [1, 0], [0, 1], [0, 0]], counts, axis=0)
+    draws = decided[np.random.default_rng(1).integers(0, 600, size=(DRAWS, 600))].astype(float)
+    agreed = (draws[..., 0] == draws[..., 1]).mean(axis=1)
+    yes = draws.mean(axis=1)
+    chance = yes.prod(axis=1) + (1 - yes).prod(axis=1)
+
+    low, high = kappa_interval(*(np.array([count]) for count in counts))[0]
+
+    expected = np.quantile((agreed - chance) / (1 - chance), [0.025, 0.975])
+    # Both sides are draws: a bound moves by about 0.001 from seed to seed.
+    assert (low, high) == pytest.approx(tuple(expected), abs=0.005)
+
+
+@pytest.mark.parametrize("counts", [(0, 0, 0, 0), (0, 0, 0, 9), (9, 0, 0, 0), (1, 0, 0, 20)])
+def test_decisions_that_nearly_all_are_one_give_no_kappa_interval(counts):
+    assert np.isnan(kappa_interval(*(np.array([count]) for count in counts))).all()
+
+
+def test_equal_decisions_have_a_kappa_of_one_whatever_is_drawn():
+    (bounds,) = kappa_interval(*(np.array([count]) for count in (50, 0, 0, 50)))
+
+    assert bounds.tolist() == [1, 1]

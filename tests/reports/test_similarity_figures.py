@@ -10,7 +10,7 @@ from clipaudit.reports.tables import report_table
 from clipaudit.similarity.reports.figures import similarity_figures
 
 WEB = "laion-deduplicated"
-SECTIONS = {"near_far": None, "supervised": None, "second_encoder": None}
+SECTIONS = {"near_far": None, "supervised": None, "other_encoders": []}
 SPLIT = {"of": "celeba", "where": "true", "captions": "none"}
 
 
@@ -264,3 +264,21 @@ def test_every_figure_is_drawn_from_its_table_even_without_data(figures, view, p
         panels = [axes for axes in drawn.axes if axes.get_visible()]
         assert all(axes.texts for axes in panels), name
         assert figure.caption.endswith("."), name
+
+
+def test_each_other_encoder_has_its_own_figure_13(figures):
+    made = figures(other_encoders=["l14", "openai"])
+
+    further = made["similarity_fig13_openai"].table
+    assert further.inputs["second_neighbors"] == ["neighbors/openai/imagenet-train.json"]
+    assert [row["title"] for row in further.relations["series"]] == ["ViT-B/16+", "OpenAI"]
+
+
+@pytest.mark.usefixtures("with_pair")
+def test_an_encoder_does_not_take_the_name_of_a_pairs_figure(figures):
+    pairs = {"openai": {"figure": 13, "small": "no-hat", "test": "hat"}}
+
+    with pytest.raises(
+        ConfigError, match="other_encoders: the figure of openai would be similarity"
+    ):
+        figures(pairs=pairs, other_encoders=["l14", "openai"])

@@ -236,12 +236,37 @@ def test_a_robustness_line_through_an_unknown_model_is_refused(tables):
 
 
 def test_sections_that_are_off_have_no_table(tables):
-    off = ("core_set", "robustness", "second_encoder")
+    off = ("core_set", "robustness")
 
-    found = tables(**dict.fromkeys(off), deduplication=None)
+    found = tables(**dict.fromkeys(off), deduplication=None, other_encoders=[])
 
     assert list(found) == [
         "similarity_encoders",
         "similarity_gap_check",
         *(f"similarity_table{number}" for number in (1, 2, 4, 6, 7)),
     ]
+
+
+def test_every_other_encoder_is_compared_on_the_set_that_prunings_start_from(tables):
+    table = tables(other_encoders=["l14", "openai"], compare_prunings=True)["similarity_table5"]
+
+    names = ("b16-plus", "l14", "openai")
+    assert table.inputs["neighbors"] == [f"neighbors/{name}/imagenet-train.json" for name in names]
+    assert {path.split("/")[1] for path in table.inputs["similarities"]} == set(names)
+    assert {path.split("/")[2] for path in table.inputs["drops"]} == set(names)
+    assert table.inputs["manifest_rows"][0].startswith("manifests/laion/deduplicated/")
+    assert [row["title"] for row in table.relations["others"]] == [
+        "ViT-B/16+ and ViT-L/14",
+        "ViT-B/16+ and OpenAI",
+    ]
+
+
+def test_without_prunings_to_compare_the_large_set_is_not_embedded_again(tables):
+    table = tables(other_encoders=["l14"], compare_prunings=False)["similarity_table5"]
+
+    assert [name for name, files in table.inputs.items() if files] == ["neighbors"]
+
+
+def test_an_encoder_that_is_named_twice_is_refused(tables):
+    with pytest.raises(ConfigError, match="other_encoders: b16-plus named twice among encoder and"):
+        tables(other_encoders=["l14", "b16-plus"])

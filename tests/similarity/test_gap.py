@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clipaudit.corpora.manifests import MANIFEST, NOT_EMBEDDED, keep_all, prune_manifest
-from clipaudit.similarity.gap import CROSSES, prune_to_gap
+from clipaudit.similarity.gap import CROSSES, CROSSES_SHIFTED, prune_to_gap
 
 COLUMNS = ("shard", "row", "testset", "gap_similarity", "gap", "gap_test_shard", "gap_test_row")
 TEST_SETS = ("val", "sketch")
@@ -54,6 +54,31 @@ def test_a_tie_with_the_gap_stays():
     found = similarities((0, 0, "val", 0.5, 0.5, 0, 3))
 
     assert prune_to_gap(base((0, 0)), found, ["val"])["kept"].to_pylist() == [True]
+
+
+@pytest.mark.parametrize(
+    ("margin", "kept"),
+    [
+        (-0.25, [False, False, False]),
+        (-0.125, [False, False, True]),
+        (0.0, [False, True, True]),
+        (0.25, [True, True, True]),
+    ],
+)
+def test_the_lower_the_margin_the_more_samples_leave(margin, kept):
+    found = similarities(
+        (0, 0, "val", 0.75, 0.5, 0, 3),
+        (0, 1, "val", 0.5, 0.5, 0, 3),
+        (0, 2, "val", 0.375, 0.5, 0, 3),
+    )
+
+    manifest = prune_to_gap(base((0, 0), (0, 1), (0, 2)), found, ["val"], margin=margin)
+
+    assert manifest["kept"].to_pylist() == kept
+    reason = CROSSES_SHIFTED if margin else CROSSES
+    assert manifest["reason"].to_pylist() == [None if each else reason for each in kept]
+    gaps = manifest["gap"].to_pylist()
+    assert gaps == [None if each else 0.5 for each in kept]
 
 
 @pytest.mark.parametrize(("sketch", "named"), [(0.75, "val"), (0.8125, "sketch")])

@@ -128,6 +128,51 @@ def test_a_gap_is_crossed_strictly_and_by_the_largest_excess(two_sets):
     ]
 
 
+def test_a_margin_finds_pairs_below_the_gap_and_still_names_the_gap(two_sets):
+    _, small = search(query_sets(two_sets), embeddings([[0.375, 0.5]]))  # gaps 0.6, 0.8; 0.6, 0.6
+    train = embeddings([[0.3125, 0.75], [0.5, -0.375]])
+
+    found, _ = search(query_sets(two_sets, small, margin=-0.25), train)
+
+    columns = ["testset", "gap_similarity", "gap", "gap_test_row"]
+    assert [tuple(row.values()) for row in found.select(columns).to_pylist()] == [
+        ("val", 12 / 13, 0.8, 1),
+        ("sketch", 5 / 13, 0.6, 5),
+        ("val", 0.8, 0.6, 0),
+        ("sketch", 0.8, 0.6, 5),
+    ]
+
+
+def test_a_margin_that_leads_beyond_all_similarities_is_refused(two_sets):
+    _, small = search(query_sets(two_sets), embeddings([[-0.5, 0.375]]))
+
+    with pytest.raises(InputError, match=r"lowest gap is -0\.8: .* margins of -0\.2 or up"):
+        query_sets(two_sets, small, margin=-0.25)
+
+
+@pytest.mark.parametrize("margin", [-(2.0**-40), -0.25])
+@pytest.mark.parametrize("backend", ["numpy", "torch"])
+def test_a_margin_changes_no_row_that_crosses_the_gap_itself(margin, backend):
+    rng = np.random.default_rng(3)
+    sets = {
+        "val": embeddings(0.25 + 0.5 * rng.random((50, 8))),
+        "r": embeddings(0.25 + 0.5 * rng.random((30, 8))),
+    }
+    small = search(query_sets(sets), embeddings(0.25 + 0.5 * rng.random((20, 8))))[1]
+    copies = sets["val"].slice(0, 5)["embedding"].to_pylist()
+    large = embeddings(
+        [*(0.25 + 0.5 * rng.random((95, 8))), *(np.frombuffer(each, np.float16) for each in copies)]
+    )
+
+    plain, _ = search(query_sets(sets, small), large, backend=backend)
+    found, _ = search(query_sets(sets, small, margin=margin), large, backend=backend)
+
+    crosses = pc.fill_null(pc.greater(found["gap_similarity"], found["gap"]), False)
+    assert found.filter(crosses) == plain.filter(pc.is_valid(plain["gap"]))
+    assert found.select(SIMILARITIES.names[:6]) == plain.select(SIMILARITIES.names[:6])
+    assert pc.sum(crosses).as_py() > 20
+
+
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
 @pytest.mark.parametrize("block_rows", [1, 7, 1000])
 def test_backend_and_blocks_never_show(random_world, backend, block_rows):

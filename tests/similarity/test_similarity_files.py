@@ -5,6 +5,7 @@ import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.config.pictures import left_out
+from clipaudit.similarity.prunings import base as start_of
 from clipaudit.similarity.prunings import prunings
 from clipaudit.similarity.wiring import SimilarityFiles
 from clipaudit.wiring.corpora import CorpusFiles
@@ -96,3 +97,22 @@ def test_models_from_elsewhere_come_from_their_encoder(files):
     assert files.evaluated_weights(elsewhere) == files.evaluated_weights(trained)
     assert files.evaluated_model(trained)["encoder"] is None
     assert files.evaluated_model(elsewhere)["encoder"] is not None
+
+
+def test_only_the_audits_own_encoder_is_searched_with_the_lowest_margin():
+    settings = read_settings(MICRO)
+    margins = [0.01, -0.02]
+    settings["similarity"]["dose_response"] = {"test_set": "sketch", "margins": margins}
+
+    found = files_of(settings)
+
+    own, other = (SimpleNamespace(encoder=name) for name in (found.audit.encoder, "other"))
+    assert found.searched_margin(own) == pytest.approx(-0.02)
+    assert found.searched_margin(other) == 0
+    job = {"corpus": "large", "base": start_of(found.audit)}
+    shifted = SimpleNamespace(pruning="sketch-plus-0-01", **job)
+    assert (found.gap_test_sets(shifted), found.gap_margin(shifted)) == (
+        ["sketch"],
+        pytest.approx(0.01),
+    )
+    assert found.gap_margin(SimpleNamespace(pruning="sketch", **job)) == 0

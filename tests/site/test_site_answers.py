@@ -360,3 +360,49 @@ def test_without_a_random_set_it_is_said_that_there_is_no_such_control():
     found = answer("similarity", similarity_table1=[row])
 
     assert found.sentences[1].text.startswith("There is no random control: ")
+
+
+def agreement(kappa, low, high, encoder=0):
+    return {
+        "testset": "sketch", "testset_title": "Sketch", "encoder_position": encoder,
+        "encoders_title": "A and B", "by_both": 30, "by_first_alone": 5, "by_other_alone": 7,
+        "both_by_chance": 12.34, "jaccard": 0.714, "jaccard_low": 0.6, "jaccard_high": 0.8,
+        "kappa": kappa, "kappa_low": low, "kappa_high": high,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("bounds", "told"),
+    [
+        (
+            (0.7, 0.6, 0.8),
+            "by chance it would be 12.3. Cohen's kappa is 0.70 [0.60, 0.80]: more than",
+        ),
+        (
+            (0.1, -0.1, 0.2),
+            "0.10 [\N{MINUS SIGN}0.10, 0.20]: no more than chance, so what",
+        ),
+        ((0.1, None, None), "Cohen's kappa is 0.10: no interval, so chance is not ruled out."),
+    ],
+)
+def test_another_encoder_is_told_with_what_chance_would_give(bounds, told):
+    (sentence,) = answer("similarity", similarity_table5=[agreement(*bounds)]).sentences
+
+    assert sentence.text.startswith(
+        "Sketch, A and B: of 42 samples that either encoder prunes both"
+    )
+    assert "prune 30, 71.4 % [60.0, 80.0]" in sentence.text
+    assert told in sentence.text
+
+
+def test_an_encoder_that_tells_nothing_apart_is_not_compared():
+    blind = {
+        "testset": "sketch", "testset_title": "Sketch", "encoder_title": "B", "position": 1,
+        "collapsed": True, "random_mean": 1.0, "nearest_mean": 1.0, "effective_rank": 1.0,
+    }  # fmt: skip
+    rows = [agreement(0.7, 0.6, 0.8), agreement(0.6, 0.5, 0.7, encoder=1)]
+
+    found = answer("similarity", similarity_encoders=[blind], similarity_table5=rows)
+
+    (text,) = [each.text for each in found.sentences if each.table == "similarity_table5"]
+    assert "kappa is 0.60" in text

@@ -81,8 +81,8 @@ def comment_a_module(project):
 def change_gap_code(project):
     project.edit(
         "clipaudit/similarity/gap.py",
-        "reasons = pa.repeat(CROSSES, len(crossings))",
-        "reasons = pa.array([CROSSES] * len(crossings), pa.string())",
+        "reasons = pa.repeat(reason, len(crossings))",
+        "reasons = pa.array([reason] * len(crossings), pa.string())",
     )
 
 
@@ -90,8 +90,8 @@ def change_a_gap_rule(project):
     """The rule now drops another sample of each part for the sketches alone."""
     project.edit(
         "clipaudit/similarity/gap.py",
-        "    crossings = _largest_crossing(similarities, test_sets)\n",
-        "    crossings = _largest_crossing(similarities, test_sets)\n"
+        "    crossings = _largest_crossing(similarities, test_sets, margin)\n",
+        "    crossings = _largest_crossing(similarities, test_sets, margin)\n"
         '    if list(test_sets) == ["sketch"]:\n'
         '        crossings = base.filter(base["kept"]).slice(0, 1).select(["shard", "row"])\n',
     )

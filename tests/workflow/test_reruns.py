@@ -51,8 +51,8 @@ def test_changed_gap_code_that_gives_the_same_computes_the_gap_alone(project):
     before, digests = project.computed(), project.digests()
     project.edit(
         "clipaudit/similarity/gap.py",
-        "reasons = pa.repeat(CROSSES, len(crossings))",
-        "reasons = pa.array([CROSSES] * len(crossings), pa.string())",
+        "reasons = pa.repeat(reason, len(crossings))",
+        "reasons = pa.array([reason] * len(crossings), pa.string())",
     )
 
     project.run()
@@ -66,8 +66,8 @@ def test_changed_gap_code_trains_only_the_set_that_it_changes(project):
     before = project.computed()
     project.edit(
         "clipaudit/similarity/gap.py",
-        "    crossings = _largest_crossing(similarities, test_sets)\n",
-        "    crossings = _largest_crossing(similarities, test_sets)\n"
+        "    crossings = _largest_crossing(similarities, test_sets, margin)\n",
+        "    crossings = _largest_crossing(similarities, test_sets, margin)\n"
         '    if list(test_sets) == ["sketch"]:\n'
         '        crossings = base.filter(base["kept"]).slice(0, 1).select(["shard", "row"])\n',
     )

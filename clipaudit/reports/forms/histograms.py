@@ -18,7 +18,7 @@ _COLOURS = {
     "small": PALETTE["small"],
     "pruned": PALETTE["pruned"],
     "encoder": SERIES_COLOURS[2],
-    "second_encoder": SERIES_COLOURS[4],
+    "other_encoder": SERIES_COLOURS[4],
 }
 _Y = {"share": (100, "share of images (%)"), "density": (1, "density")}  # factor, axis title
 _HEIGHT = 1.45  # inches, of a panel

@@ -32,6 +32,7 @@ from clipaudit.similarity.prunings import (
     base,
     bases,
     core_queries,
+    dose_manifests,
     large_prunings,
     pruned,
     random_like,
@@ -51,7 +52,8 @@ def in_grid(run: Settings, audit: Similarity, recipe: str, manifest: str) -> boo
     """Return whether a model is there to be shown.
 
     It is where the grid asks for its manifest, or it is there anyway: as an encoder, for the
-    evidence, or from elsewhere. Of a corpus without pictures there are no models.
+    evidence or the dose response, or from elsewhere. Of a corpus without pictures there are no
+    models.
     """
     if recipe in (PRETRAINED, CLASSIFIER):
         return True
@@ -61,8 +63,15 @@ def in_grid(run: Settings, audit: Similarity, recipe: str, manifest: str) -> boo
     return (
         audit.asks_for(manifest)
         or f"{recipe}/{manifest}" in encoders
+        or (recipe == audit.recipe and manifest in _of_dose_response(audit))
         or ((recipe, manifest) in evidence_models(run, audit) and can_show_evidence(run, audit))
     )
+
+
+def _of_dose_response(audit: Similarity) -> set[str]:
+    """Return the manifests that the dose response needs, whatever the grid."""
+    made = dose_manifests(audit).values()
+    return {*bases(audit)[:1], *made, *map(random_like, made)} if made else set()
 
 
 # --- Tables 1, 3 and 4 ---------------------------------------------------------------------------

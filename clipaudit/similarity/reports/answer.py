@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import Answer, Sentence, Tables, cannot, listed
-from clipaudit.reports.layouts import MISSING, count, measured, number, percent
+from clipaudit.reports.layouts import MISSING, count, interval, measured, number, percent
 
 
 def similarity_answer(tables: Tables) -> Answer:
@@ -21,6 +21,7 @@ def similarity_answer(tables: Tables) -> Answer:
         sentences.append(Sentence(_NO_RANDOM_CONTROL, name))
     sentences += _beyond_line(tables, pruned)
     sentences += [*_excess(tables, blind), *_nearer(tables, blind), *_near_duplicates(tables)]
+    sentences += _other_encoders(tables, blind)
     sentences += _gap_check(tables)
     headline = _similarity_headline(pruned, blind) if name in tables else _untrained(tables)
     return Answer(
@@ -282,6 +283,36 @@ def _span(rows: Sequence[Row]) -> str:
         for row in (low, high)
     )
     return least if low is high else f"{least} to {most}"
+
+
+def _other_encoders(tables: Tables, blind: Sequence[Row]) -> Iterator[Sentence]:
+    """Yield how far other encoders prune the same samples; encoders that tell nothing apart say
+    nothing."""
+    collapsed = {(row["testset"], row["position"]) for row in blind}
+    for row in tables.get("similarity_table5", ()):
+        either = {(row["testset"], place) for place in (0, row["encoder_position"] + 1)}
+        if row["kappa"] is not None and not either & collapsed:
+            yield Sentence(_agreement(row), "similarity_table5")
+
+
+def _agreement(row: Row) -> str:
+    bounds = interval(row["kappa_low"], row["kappa_high"], form=number, digits=2)
+    kappa = f"{number(row['kappa'])} {bounds}".strip()
+    either = row["by_both"] + row["by_first_alone"] + row["by_other_alone"]
+    low = row["kappa_low"]
+    conclusion = (
+        "no interval, so chance is not ruled out"
+        if low is None
+        else "more than chance; 1 would be the same samples"
+        if low > 0
+        else "no more than chance, so what is pruned depends on the encoder"
+    )
+    return (
+        f"{plain(row['testset_title'])}, {plain(row['encoders_title'])}: of {count(either)} "
+        f"samples that either encoder prunes both prune {count(row['by_both'])}, "
+        f"{measured(row, 'jaccard', unit=' %')}; by chance it would be "
+        f"{number(row['both_by_chance'], digits=1)}. Cohen's kappa is {kappa}: {conclusion}."
+    )
 
 
 def _gap_check(tables: Tables) -> Iterator[Sentence]:

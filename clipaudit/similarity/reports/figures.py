@@ -40,6 +40,7 @@ from clipaudit.similarity.reports.pruning_figures import (
     curves_beside,
     curves_of_queries,
     curves_of_sets,
+    dose_response,
 )
 from clipaudit.similarity.settings import Pair, Similarity
 from clipaudit.steps import paths
@@ -85,10 +86,18 @@ def similarity_figures(run: Settings) -> dict[str, ReportFigure]:
                     "there is one already; give the pair another name"
                 )
             found[figure] = made
-    if audit.second_encoder is not None:
-        found["fig13"] = _encoders(run, audit, audit.second_encoder)
+    for place, name in enumerate(audit.other_encoders):
+        figure = f"fig13_{name}" if place else "fig13"
+        if figure in found:
+            raise ConfigError(
+                f"similarity.other_encoders: the figure of {name} would be similarity_{figure}, of "
+                "which there is one already; give the encoder or the pair another name"
+            )
+        found[figure] = _encoders(run, audit, name)
     if audit.small is not None:
         found["fig14"] = _normalized(run, audit)
+    if audit.dose_response is not None:
+        found["dose_response"] = dose_response(run, audit, audit.dose_response)
     return {f"similarity_{name}": _with_notes(run, audit, figure) for name, figure in found.items()}
 
 
@@ -115,14 +124,14 @@ def _histograms(run: Settings, audit: Similarity, test_sets: Sequence[str]) -> R
     )
 
 
-def _encoders(run: Settings, audit: Similarity, second: str) -> ReportFigure:
+def _encoders(run: Settings, audit: Similarity, other: str) -> ReportFigure:
     """Figure 13: the similarity of test images to the small set under two encoders."""
-    titles = [encoder_title(run, name) for name in (audit.encoder, second)]
+    titles = [encoder_title(run, name) for name in (audit.encoder, other)]
     return _two_histograms(
         run,
         audit.test_sets,
-        [paths.neighbors(name, small_of(audit)) for name in (audit.encoder, second)],
-        [("encoder", titles[0]), ("second_encoder", titles[1])],
+        [paths.neighbors(name, small_of(audit)) for name in (audit.encoder, other)],
+        [("encoder", titles[0]), ("other_encoder", titles[1])],
         f"Similarity of test images to their nearest images in {run.title(small_of(audit))} under "
         "two encoders.",
     )

@@ -230,9 +230,13 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         (*_ACCURACY, *_CHANGE),
     ),
     "similarity_table5": Layout(
-        caption="Spearman's rank correlation, over the images of each test set, between their "
-        "similarities to their nearest image in the small set under two encoders, "
-        "in the paper ViT-B/16+ and ViT-L/14.",
+        caption="Agreement of other encoders with the encoder of this run. First Spearman's rank "
+        "correlation, over the images of each test set, between their similarities to their "
+        "nearest image in the small set under two encoders, in the paper ViT-B/16+ and ViT-L/14. "
+        "Then the samples of the large set that the encoders prune to the gaps of the test set, of "
+        "those that both embed. Jaccard: the share that both prune of what either prunes, with an "
+        "exact 95 % interval. Kappa: Cohen's, 1 for equal decisions, 0 for the agreement that "
+        "chance gives when each encoder prunes as many; its interval is a bootstrap over samples.",
         corner="Test set",
         lead="Images",
         row="testset_title",
@@ -240,6 +244,17 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         lines=(
             Line("", cell(number, "correlation", missing=MISSING), cell(count, "images")),
             Line("in the paper", cell(number, "published_correlation")),
+            Line("pruned by both", cell(count, "by_both")),
+            Line("by both, expected by chance", cell(number, "both_by_chance", digits=1)),
+            Line("by the first alone", cell(count, "by_first_alone")),
+            Line("by the second alone", cell(count, "by_other_alone")),
+            Line("by neither", cell(count, "by_neither")),
+            Line("Jaccard, %", lambda row: measured(row, "jaccard")),
+            Line("kappa", cell(number, "kappa")),
+            Line(
+                "kappa, 95 % interval",
+                lambda row: interval(row["kappa_low"], row["kappa_high"], form=number, digits=2),
+            ),
         ),
     ),
     "similarity_table6": Layout(

@@ -11,6 +11,7 @@ from clipaudit.config.settings import Settings
 from clipaudit.reports.specification import (
     ReportTable,
     corpus_rows,
+    encoder_files,
     encoder_title,
     manifest_files,
     members,
@@ -51,7 +52,7 @@ def _threshold(run: Settings, audit: Similarity) -> str:
 
 def encoders(run: Settings, audit: Similarity) -> ReportTable:
     """Whether the encoders tell the images of the test sets apart."""
-    names = [name for name in (audit.encoder, audit.second_encoder) if name is not None]
+    names = [audit.encoder, *audit.other_encoders]
     return ReportTable(
         sql="similarity_encoders",
         inputs={
@@ -66,20 +67,27 @@ def encoders(run: Settings, audit: Similarity) -> ReportTable:
     )
 
 
-def second_encoder(run: Settings, audit: Similarity, second: str) -> ReportTable:
-    """Table 5: similarity to the small set under two encoders."""
-    titles = [encoder_title(run, name) for name in (audit.encoder, second)]
-    files = [paths.neighbors(name, small_of(audit)) for name in (audit.encoder, second)]
+def other_encoders(run: Settings, audit: Similarity) -> ReportTable:
+    """Table 5: similarity to the small set, and what is pruned, by each other encoder."""
+    names, first = [audit.encoder, *audit.other_encoders], encoder_title(run, audit.encoder)
+    pruning = names if audit.compare_prunings else []
+    base_members = members(run, web(audit)) if pruning else []
     return ReportTable(
         sql="similarity_table5",
-        inputs={"neighbors": list(dict.fromkeys(files))},
-        relations={"testsets": corpus_rows(run, "testset", audit.test_sets)},
-        parameters={
-            "encoder": audit.encoder,
-            "second_encoder": second,
-            "encoders_title": " and ".join(titles),
-            "small_title": run.title(small_of(audit)),
+        inputs={
+            "neighbors": [paths.neighbors(name, small_of(audit)) for name in names],
+            "similarities": encoder_files(run, "similarities", pruning, [audit.large]),
+            "drops": encoder_files(run, "drops/embed", pruning, [audit.large]),
+            "manifest_rows": manifest_files(run, base_members),
         },
+        relations={
+            "testsets": corpus_rows(run, "testset", audit.test_sets),
+            "others": numbered(
+                {"encoder": name, "title": f"{first} and {encoder_title(run, name)}"}
+                for name in audit.other_encoders
+            ),
+        },
+        parameters={"encoder": audit.encoder, "small_title": run.title(small_of(audit))},
     )
 
 

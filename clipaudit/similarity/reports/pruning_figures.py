@@ -1,5 +1,7 @@
 """Accuracy by the size of the train set: Figures 3 (centre, right) and 7 to 10 of the paper.
 
+And the dose response, which the paper lacks: accuracy by the margin of gap pruning.
+
 Each is drawn from a table of `similarity_curves.sql`, over a list of points: which model in which
 series of which panel. Models that are not in the grid stay in the list, without a value.
 """
@@ -10,12 +12,13 @@ from dataclasses import dataclass
 from clipaudit.config.manifests import size_label
 from clipaudit.config.pictures import has_pictures
 from clipaudit.config.settings import Settings
+from clipaudit.reports.answers import listed
 from clipaudit.reports.specification import ReportFigure, ReportTable, manifest_files, members, once
-from clipaudit.similarity.checks import classified
-from clipaudit.similarity.prunings import pruned, web
+from clipaudit.similarity.checks import classified, evaluated
+from clipaudit.similarity.prunings import bases, dose_manifests, pruned, random_like, web
 from clipaudit.similarity.reports.accuracies import in_grid
 from clipaudit.similarity.reports.neighbors import small_of, web_title
-from clipaudit.similarity.settings import NearFar, Similarity, Supervised
+from clipaudit.similarity.settings import DoseResponse, NearFar, Similarity, Supervised
 from clipaudit.steps import paths
 
 
@@ -99,6 +102,54 @@ def curves_beside(
         f"trained on prunings of {small}, by the share of samples kept. {intervals}",
         {"x": "share", "y": y},
     )
+
+
+def dose_response(run: Settings, audit: Similarity, dose: DoseResponse) -> ReportFigure:
+    """Accuracy by the number of samples removed: pruned to shifted gaps, and at random."""
+    manifests, first = dose_manifests(audit), run.title(dose.test_set)
+    shown = once([dose.test_set, *audit.test_sets])
+    arms = {
+        f"pruned to {first}": ("near", list(manifests.values())),
+        "random, as many": ("rand", list(map(random_like, manifests.values()))),
+    }
+    points = [
+        _dose_point(run, audit, panel, test_set, series, manifest)
+        | {"series_title": title, "pruning": look}
+        for panel, test_set in enumerate(shown)
+        for series, (title, (look, pruned_sets)) in enumerate(arms.items())
+        for manifest in (bases(audit)[0], *pruned_sets)
+    ]
+    margins = listed([f"{margin:+g}" if margin else "0" for margin in manifests])
+    return _curves(
+        run,
+        points,
+        f"Zero-shot accuracy by how many samples pruning to the gaps of {first} removes. Points, "
+        f"from the left: margins of {margins} added to each gap; beneath 0 more samples are "
+        "removed than by the gap itself. Each set has a random one of the same size as its "
+        "control. The other panels show the test sets that were not pruned towards. Exact 95 % "
+        "intervals over images.",
+        {"x": "removed", "y": "accuracy"},
+    )
+
+
+def _dose_point(
+    run: Settings, audit: Similarity, panel: int, test_set: str, series: int, manifest: str
+) -> dict[str, object]:
+    """Return a point of the dose response, without how its arm is named and drawn."""
+    assert audit.recipe is not None, "settings with `dose_response` have a recipe"
+    return {
+        "panel_position": panel,
+        "panel_title": run.title(test_set),
+        "series_position": series,
+        "group_position": 0,
+        "group_title": "",
+        "testset": test_set,
+        "recipe": audit.recipe,
+        "manifest": manifest,
+        "baseline": bases(audit)[0],
+        "in_grid": test_set in evaluated(run, [test_set])
+        and in_grid(run, audit, audit.recipe, manifest),
+    }
 
 
 def _clip(run: Settings, audit: Similarity, near_far: NearFar) -> _Family:

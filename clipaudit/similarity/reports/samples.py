@@ -74,7 +74,7 @@ def _crossed(columns: Columns, encoder: str) -> str:
             'gap': gap,
         }}) as found,
     from similarities
-    where gap is not null and encoder = {encoder}
+    where gap_similarity > gap and encoder = {encoder}
     group by all"""
 
 
@@ -104,7 +104,7 @@ def _fate(catalog: SampleCatalog, address: Address) -> dict[str, Any]:
 
 def _nearest_test(row: Row) -> Row:
     crossed = None
-    if row["gap"] is not None:
+    if row["gap"] is not None and row["gap_similarity"] > row["gap"]:
         crossed = {
             "test_shard": row["gap_test_shard"],
             "test_row": row["gap_test_row"],

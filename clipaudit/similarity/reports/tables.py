@@ -22,7 +22,7 @@ from clipaudit.similarity.reports.neighbors import (
     near_duplicates,
     near_gap,
     nearer,
-    second_encoder,
+    other_encoders,
 )
 from clipaudit.similarity.settings import Similarity
 
@@ -59,8 +59,8 @@ def _optional_tables(run: Settings, audit: Similarity) -> dict[str, ReportTable]
     if audit.core_set is not None and audit.recipe is not None:
         table3 = core_sets(run, audit, audit.core_set)
         tables["similarity_table3"] = replace(table3, notes=of_first_seed(audit))
-    if audit.second_encoder is not None:
-        tables["similarity_table5"] = second_encoder(run, audit, audit.second_encoder)
+    if audit.other_encoders:
+        tables["similarity_table5"] = other_encoders(run, audit)
     if audit.deduplication is not None:
         tables["similarity_deduplication"] = deduplication(run, audit, audit.deduplication)
     if audit.robustness is not None:

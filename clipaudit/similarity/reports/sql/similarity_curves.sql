@@ -1,5 +1,6 @@
 -- Accuracy of models trained on near-, far- and rand-pruned sets, by the size of the set: Figures
--- 3 (centre, right) and 7 to 10 of the similarity paper, which differ in the view `points`.
+-- 3 (centre, right) and 7 to 10 of the similarity paper, and the dose response, which differ in the
+-- view `points`.
 -- One row per point of a curve: (panel, series, model), in the order of the panels and series,
 -- larger sets first, models that are not in the grid last. The unpruned set, `baseline`, is a
 -- point of every series.

@@ -18,11 +18,22 @@ create table kept_neighbors (
     similarity double
 );
 create table similarities (
+    encoder varchar,
     corpus varchar,
     shard integer,
     row integer,
     testset varchar,
-    similarity double
+    similarity double,
+    gap_similarity double,
+    gap double
+);
+create table drops (encoder varchar, shard integer, row integer);
+create table manifest_rows (
+    corpus varchar,
+    pruning varchar,
+    shard integer,
+    row integer,
+    kept boolean
 );
 create table calibrated (threshold double, chosen boolean);
 create table line_points (model varchar, testset varchar, accuracy double);

@@ -7,7 +7,7 @@
 --                 random_q50, random_q99, nearest_mean, nearest_q01, same_class_mean,
 --                 effective_rank, collapsed
 select
-    encoders.position, -- 0: the encoder of all tables, 1: the second one of Table 5
+    encoders.position, -- 0: the encoder of all tables, others: those of Table 5
     encoders.encoder,
     encoders.title as encoder_title, -- as printed
     testsets.testset,
