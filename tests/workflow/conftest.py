@@ -5,6 +5,7 @@ import shutil
 
 import parrotworld
 import pytest
+import seededworld
 from microproject import Project, copy_project
 
 
@@ -18,12 +19,13 @@ def copied():
 def made_once(tmp_path_factory, worker_id):
     """A function: a project that the first test worker makes and all of them read.
 
-    `start` is a finished project whose run is gone on with; arguments are Snakemake's.
+    `start` is a finished project whose run is gone on with, `prepare` changes the project before
+    that; arguments are Snakemake's.
     """
     shared = tmp_path_factory.getbasetemp()
     shared = shared if worker_id == "master" else shared.parent
 
-    def make(name, *arguments, start=None, **options):
+    def make(name, *arguments, start=None, prepare=None, **options):
         folder, made = shared / name, shared / f"{name}.made"
         with (shared / f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -32,6 +34,8 @@ def made_once(tmp_path_factory, worker_id):
                     project = copy_project(folder)
                 else:
                     project = Project(shutil.copytree(start.folder, folder, symlinks=True))
+                if prepare is not None:
+                    prepare(project)
                 project.run(*arguments, **options)
                 made.touch()
         return Project(folder)
@@ -43,6 +47,13 @@ def made_once(tmp_path_factory, worker_id):
 def finished(made_once):
     """A project whose tables and figures are all made; for reading only."""
     return made_once("finished")
+
+
+@pytest.fixture(scope="session")
+def seeded(made_once, finished):
+    """A project with Tables 1, 3 and 4 of two seeds; for reading only."""
+    settings, target = seededworld.SETTINGS, seededworld.TABLES
+    return made_once("seeded", *settings, start=finished, target=target)
 
 
 @pytest.fixture

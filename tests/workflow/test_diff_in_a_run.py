@@ -38,14 +38,14 @@ def write_captions(project, captions):
 
 
 def test_a_changed_setting_is_the_one_cause_and_explains_each_cell(pinned):
-    pinned.edit("config/micro.yaml", "sweep: [0.9999, 0.99999]", "sweep: [0.999, 0.99999]")
+    pinned.edit("config/micro.yaml", "sweep: [0.9999, 0.999999]", "sweep: [0.999, 0.999999]")
     pinned.run(target="results_micro/tables/similarity_deduplication.json")
 
     found = differences(pinned, "--attribute")
 
     (cause,) = found["causes"]
     assert (cause["kind"], cause["name"]) == ("settings", "parameters.thresholds")
-    assert cause["after"] == "[0.999, 0.99997, 0.99999]"
+    assert cause["after"] == "[0.999, 0.999999, 0.9999997]"
     cells = [cell for row in found["tables"][0]["rows"] for cell in row["cells"]]
     assert cells
     assert all(list(cell["alone"].values()) == [cell["after"]] for cell in cells)

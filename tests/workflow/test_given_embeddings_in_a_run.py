@@ -5,6 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from givenembeddings import block, give_embeddings
 
 from clipaudit.config.training import Architecture
 from clipaudit.models.clip import build, weights_bytes
@@ -22,28 +23,6 @@ def pointers(stage):
         for corpus, count in CORPORA.items()
         for part in range(count)
     ]
-
-
-def give_embeddings(project, corpus):
-    """Write random directions for the uids of a corpus, in another order than its samples."""
-    files = sorted((project.results / "samples" / corpus).glob("*.parquet"))
-    uids = sorted({uid for file in files for uid in pq.read_table(file)["uid"].to_pylist()})
-    rows = np.random.default_rng(len(uids)).normal(size=(len(uids), 16))
-    halves = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16)
-    np.save(project.folder / f"{corpus}.npy", halves)
-    pq.write_table(pa.table({"uid": uids}), project.folder / f"{corpus}.parquet")
-    return dict(zip(uids, halves, strict=True))
-
-
-def block(corpus):
-    return {
-        "corpus": corpus,
-        "encoder": "own",
-        "arrays": f"{corpus}.npy",
-        "metadata": f"{corpus}.parquet",
-        "column": "uid",
-        "join_on": "uid",
-    }
 
 
 @pytest.fixture

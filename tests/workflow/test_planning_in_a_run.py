@@ -98,7 +98,7 @@ def change_a_gap_rule(project):
 
 
 def change_a_deduplication(project):
-    project.edit("config/micro.yaml", "threshold: 0.99997", "threshold: 0.9998")
+    project.edit("config/micro.yaml", "threshold: 0.9999997", "threshold: 0.9999998")
 
 
 def change_a_recipe(project):
