@@ -12,6 +12,7 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from clipaudit.errors import ConfigError, InputError
+from clipaudit.models.thumbnails import Thumbnails
 from clipaudit.models.vision import Timm, Transformers
 
 PICTURES = [
@@ -115,4 +116,4 @@ def test_the_project_registers_both():
         for name, value in registered.items()
     }
 
-    assert loaded == {"timm": Timm, "transformers": Transformers}
+    assert loaded == {"pillow": Thumbnails, "timm": Timm, "transformers": Transformers}

@@ -222,15 +222,18 @@ def test_a_column_of_nulls_alone_needs_no_type(view, published):
     """Settings without pruned rows give a `baseline` that Arrow types as null."""
     rows = [{"position": 0, "dataset": "d", "recipe": "r", "manifest": "m", "baseline": None}]
     views = {
-        "rows": pa.Table.from_pylist([{**row, "indent": False, "in_grid": True} for row in rows]),
+        "rows": pa.Table.from_pylist(
+            [{**row, "control": None, "indent": False, "in_grid": True} for row in rows]
+        ),
         "testsets": view("testsets", [(0, "a", "A")]),
         "predictions": view("predictions", [("r", "m", "a", 0, 0, 0)]),
         "members": view("members", [("m", "large", "all")]),
         "manifest_rows": view("manifest_rows", [("large", "all", 0, 0, True)]),
         "published": published(None),
+        "trainings": view("trainings", [("r", "r")]),
     }
 
-    table = report_table("similarity_table1", views, {})
+    table = report_table("similarity_table1", views, {"over_seeds": False})
 
     assert table.select(["accuracy", "size"]).to_pylist() == [{"accuracy": 1.0, "size": 1}]
 
@@ -269,8 +272,8 @@ def test_two_processes_give_the_same_bytes():
         "import hashlib, pyarrow as pa\n"
         "from clipaudit.reports.tables import report_table, published_values\n"
         "rows = pa.table({'position': [0, 1], 'dataset': ['b', 'c'], 'recipe': ['r', 'r'],\n"
-        "    'manifest': ['b', 'c'], 'baseline': [None, 'b'], 'indent': [False, True],\n"
-        "    'in_grid': [True, True]})\n"
+        "    'manifest': ['b', 'c'], 'baseline': [None, 'b'], 'control': [None, 'b'],\n"
+        "    'indent': [False, True], 'in_grid': [True, True]})\n"
         "predictions = pa.table({'recipe': ['r'] * 80, 'manifest': ['b'] * 40 + ['c'] * 40,\n"
         "    'testset': ['a'] * 80, 'shard': [0] * 80, 'row': list(range(40)) * 2,\n"
         "    'right_rank': [n * n % 3 % 2 for n in range(80)]})\n"
@@ -279,7 +282,8 @@ def test_two_processes_give_the_same_bytes():
         "kept = pa.table({'corpus': ['l'], 'pruning': ['all'], 'kept': [True]})\n"
         "table = report_table('similarity_table1', {'rows': rows, 'testsets': testsets,\n"
         "    'predictions': predictions, 'members': members, 'manifest_rows': kept,\n"
-        "    'published': published_values('none')}, {})\n"
+        "    'published': published_values('none'),\n"
+        "    'trainings': pa.table({'recipe': ['r'], 'training': ['r']})}, {'over_seeds': True})\n"
         "assert table['relative_change_high'][1].is_valid\n"
         "print(hashlib.sha256(repr(table.to_pylist()).encode()).hexdigest())\n"
     )

@@ -79,7 +79,7 @@ class Job:
     rule, log, wildcards = "nearest", None, {"corpus": "large", "part": "00000"}
 
     def __init__(self, world, test_sets, neighbors, threads, resources):
-        settings = {"test_sets": list(test_sets), "neighbors": neighbors}
+        settings = {"test_sets": list(test_sets), "neighbors": neighbors, "margin": 0.0}
         self.params = type("Params", (dict,), {"code": code("nearest")})(settings)
         self.config = {"results": str(world.results), "store": str(world.store.root)}
         tests = [world.tests[name] for name in test_sets]
