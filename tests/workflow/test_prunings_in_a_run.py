@@ -5,6 +5,7 @@ import json
 import pandas as pd
 import pytest
 
+pytestmark = pytest.mark.slow
 MARGINS = (-2e-5, 1e-4)  # the base has five samples: a wider one leaves nothing to train on
 SETTINGS = {
     "encoders": {"thumbnail": {"plugin": "pillow"}},

@@ -16,6 +16,7 @@ START = "deduplicated"
 CORPORA = (LARGE, "small", "val", "sketch")
 TEST_SETS = ("val", "sketch")
 PARTS = ("00000", "00001")
+SLOW = pytest.mark.slow  # a run of its own
 SEEDS = {"finished": ["brief"], "seeded": ["brief", "brief.seed-1"]}  # recipes of each run
 IMAGE = ["shard", "row"]
 CLOSE = partial(pytest.approx, rel=1e-9, abs=1e-9, nan_ok=True)
@@ -98,7 +99,7 @@ def give_spread_embeddings(project):
     given = yaml.dump({"embeddings": {corpus: block(corpus) for corpus in CORPORA}})
     encoders = "{architecture: atom, pretrained: gone.pt}\n  trained: {model: brief/small}\n\n"
     for old, new in (
-        ("  encoder: own\n", "  encoder: own\n  second_encoder: trained\n"),
+        ("  encoder: own\n", "  encoder: own\n  other_encoders: [trained]\n"),
         ("threshold: 0.9999997,", "threshold: 0.9,"),
         ("sweep: [0.9999, 0.999999]", "sweep: [0.8, 0.95]"),
         ("  own: {model: brief/small}\n", f"  own: {encoders}{given}"),
@@ -121,7 +122,11 @@ def searched(request):
 
 @pytest.mark.parametrize(
     ("run", "name", "models"),
-    [("finished", "table1", 3), ("seeded", "table1", 4), ("seeded", "table4", 3)],
+    [
+        ("finished", "table1", 3),
+        pytest.param("seeded", "table1", 4, marks=SLOW),
+        pytest.param("seeded", "table4", 3, marks=SLOW),
+    ],
 )
 def test_accuracies_in_tables_1_and_4_are_what_the_predictions_say(request, run, name, models):
     project = request.getfixturevalue(run)
@@ -142,10 +147,10 @@ def test_accuracies_in_tables_1_and_4_are_what_the_predictions_say(request, run,
     ("run", "name", "against"),
     [
         ("finished", "table1", "baseline"),
-        ("seeded", "table1", "baseline"),
-        ("seeded", "table4", "baseline"),
-        ("seeded", "table1", "control"),
-        ("seeded", "table4", "control"),
+        pytest.param("seeded", "table1", "baseline", marks=SLOW),
+        pytest.param("seeded", "table4", "baseline", marks=SLOW),
+        pytest.param("seeded", "table1", "control", marks=SLOW),
+        pytest.param("seeded", "table4", "control", marks=SLOW),
     ],
 )
 def test_changes_in_tables_1_and_4_are_what_both_predictions_say(request, run, name, against):
@@ -169,7 +174,12 @@ def test_changes_in_tables_1_and_4_are_what_both_predictions_say(request, run, n
 
 @pytest.mark.parametrize(
     ("run", "name"),
-    [("finished", "table1"), ("finished", "table3"), ("seeded", "table1"), ("seeded", "table4")],
+    [
+        ("finished", "table1"),
+        ("finished", "table3"),
+        pytest.param("seeded", "table1", marks=SLOW),
+        pytest.param("seeded", "table4", marks=SLOW),
+    ],
 )
 def test_sizes_in_tables_of_accuracies_are_what_the_manifests_keep(request, run, name):
     project = request.getfixturevalue(run)
@@ -183,6 +193,7 @@ def test_sizes_in_tables_of_accuracies_are_what_the_manifests_keep(request, run,
             assert row.removed == train_set_size(project, row.baseline) - size
 
 
+@SLOW
 def test_table_3_is_what_the_predictions_of_the_first_seed_say(seeded):
     rows = table(seeded, "table3")
     shown = rows[rows.in_grid]

@@ -3,7 +3,10 @@
 import json
 
 import pandas as pd
+import pytest
 from seededworld import BASES, SETTINGS, TABLES, WEB
+
+pytestmark = pytest.mark.slow
 
 
 def size(project, pruning):
