@@ -5,7 +5,7 @@ the node that this process runs on.
 """
 
 import os
-import socket
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -41,7 +41,7 @@ def torchrun(processes: int, *, nodes: int) -> list[str]:
             f"the resource `nodes` is {nodes}, nodes of this SLURM job: {there or 'none'}. Set it "
             "in a profile for SLURM, with the lines that docs/slurm.md shows, or take it out."
         )
-    meeting = [f"--nnodes={nodes}", "--rdzv-backend=c10d", f"--rdzv-endpoint={_free_endpoint()}"]
+    meeting = [f"--nnodes={nodes}", "--rdzv-backend=c10d", f"--rdzv-endpoint={_endpoint()}"]
     return [*_on_each(nodes), *command, *meeting, f"--rdzv-id={os.environ['SLURM_JOB_ID']}"]
 
 
@@ -66,7 +66,7 @@ def require_visible(path: Path, *, nodes: int) -> None:
 
 def node_name() -> str:
     """Return the name of this node: SLURM's, else the machine's."""
-    return os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+    return os.environ.get("SLURMD_NODENAME") or platform.node()
 
 
 def _nodes_of_job() -> int:
@@ -96,7 +96,9 @@ def _on_each(nodes: int) -> list[str]:
     return ["srun", "--overlap", *shape, "--cpu-bind=none", "--input=none", "--kill-on-bad-exit=1"]
 
 
-def _free_endpoint() -> str:
-    with socket.socket() as bound:
-        bound.bind(("", 0))
-        return f"{socket.gethostname()}:{bound.getsockname()[1]}"
+def _endpoint() -> str:
+    """Return this node and a port that no other job of SLURM takes at the same time, but by chance.
+
+    Below the ports that Linux gives out by itself.
+    """
+    return f"{platform.node()}:{20_000 + int(os.environ['SLURM_JOB_ID']) % 10_000}"

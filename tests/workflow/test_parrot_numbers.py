@@ -18,6 +18,7 @@ from parrotworld import (
     read,
     scored,
 )
+from plaincosines import plain_cosines
 
 
 def near_candidates(project):
@@ -27,7 +28,7 @@ def near_candidates(project):
     for _, cluster in rows.groupby("cluster"):
         places = list(zip(cluster.shard, cluster.row, strict=True))
         units = np.stack([np.frombuffer(each, np.float16) for each in cluster.embedding])
-        similar = units.astype(float) @ units.astype(float).T > 0.9999
+        similar = plain_cosines(units, units) > 0.9999
         for place, flags in zip(places, similar, strict=True):
             others = {other for other, flag in zip(places, flags, strict=True) if flag}
             near[place] = others - {place}
