@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 pytestmark = pytest.mark.slow
-MARGINS = (-2e-5, 1e-4)  # the base has five samples: a wider one leaves nothing to train on
+MARGINS = (-2e-5, 1e-4)  # the encoder is not trained: similarities lie close together
 SETTINGS = {
     "encoders": {"thumbnail": {"plugin": "pillow"}},
     "similarity": {
