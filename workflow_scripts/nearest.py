@@ -10,7 +10,7 @@ def compute(step: Step) -> None:
     """
     from clipaudit.ahead import one_ahead
     from clipaudit.neighbors.backends import quicker_backend, search
-    from clipaudit.similarity.known_sets import JoinedSearch, earlier_searches, gap_digest
+    from clipaudit.similarity.known_sets import EarlierSearch, JoinedSearch, deciding_sets
     from clipaudit.similarity.nearest import NEIGHBORS, SIMILARITIES, PartSearch, query_sets
 
     k, margin = step.settings["neighbors"], step.settings["margin"]
@@ -18,19 +18,13 @@ def compute(step: Step) -> None:
     tests = {name: step.table("tests", corpus=name) for name in step.settings["test_sets"]}
     tests = {name: table for name, table in tests.items() if len(table)}
     gaps = step.table("gaps") if step.files("gaps") else None
-    known = step.known_pieces(
-        {
-            name: {
-                "test_set": name,
-                "train": step.digests("train"),
-                "tests": step.digests("tests", corpus=name),
-                "gaps": gap_digest(gaps, name),
-                "neighbors": k,
-                "margin": margin,
-            }
-            for name in tests
-        }
-    )
+    digests = {name: step.digests("tests", corpus=name) for name in tests}
+    common = {"train": step.digests("train"), "neighbors": k, "margin": margin}
+    earlier = [
+        EarlierSearch(names, files["similarities"].batches(), files["neighbors"].table())
+        for names, files in step.known_pieces(deciding_sets(digests, gaps, **common))
+    ]
+    known = set[str]().union(*(each.names for each in earlier))
     part = None
     missing = {name: table for name, table in tests.items() if name not in known}
     step.share = sum(map(len, missing.values())) / max(1, sum(map(len, tests.values())))
@@ -47,7 +41,7 @@ def compute(step: Step) -> None:
             threads=step.threads,
         )
         part = PartSearch(sets, engine, block_rows=block_rows)
-    joined = JoinedSearch(list(tests), earlier_searches(known), part, block_rows=block_rows)
+    joined = JoinedSearch(list(tests), earlier, part, block_rows=block_rows)
     similarities = joined.similarities(step.batches("train"))
     step.write_tables("similarities", one_ahead(similarities), SIMILARITIES)
     step.write_table("neighbors", joined.neighbors(), NEIGHBORS)

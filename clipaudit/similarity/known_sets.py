@@ -7,53 +7,49 @@ of earlier searches and of a new one, joined, are the tables that one search for
 import hashlib
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from clipaudit.corpora.vectors import as_table
 from clipaudit.neighbors.backends import BLOCK_ROWS
+from clipaudit.plaindata import Json
 from clipaudit.similarity.nearest import NEIGHBORS, SIMILARITIES, PartSearch
-from clipaudit.store.parquet import in_groups, read_batches
+from clipaudit.store.parquet import in_groups
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class EarlierSearch:
-    """The tables of an earlier search of a part, and the test sets whose rows count here."""
+class EarlierSearch(NamedTuple):
+    """What an earlier search of a part gave, and the test sets whose rows of it count here."""
 
-    names: frozenset[str]
-    similarities: Path
-    neighbors: Path
+    names: set[str]
+    similarities: Iterable[pa.RecordBatch]
+    neighbors: pa.Table
 
     def blocks(self) -> Iterator[pa.Table]:
-        """Yield the SIMILARITIES of the sets, in order, some thousands of rows at a time."""
-        for batch in read_batches(self.similarities):
+        """Yield the SIMILARITIES of the sets, in order."""
+        for batch in self.similarities:
             yield _of_sets(as_table(batch), self.names)
 
-    def neighbor_table(self) -> pa.Table:
-        """Return the NEIGHBORS of the sets."""
-        return _of_sets(pq.ParquetFile(self.neighbors).read(), self.names)
 
+def deciding_sets(
+    tests: Mapping[str, Sequence[str]], gaps: pa.Table | None, **common: object
+) -> dict[str, Json]:
+    """Return by name all that decides what a search of a part gives for each test set.
 
-def earlier_searches(known: Mapping[str, Mapping[str, Path]]) -> list[EarlierSearch]:
-    """Return the searches that know test sets, given each set's files by the names of outputs."""
-    sets: dict[tuple[Path, Path], list[str]] = {}
-    for name, files in known.items():
-        sets.setdefault((files["similarities"], files["neighbors"]), []).append(name)
-    return [EarlierSearch(frozenset(names), *files) for files, names in sets.items()]
-
-
-def gap_digest(gaps: pa.Table | None, name: str) -> str | None:
-    """Return the SHA-256, in hex, of a test set's gaps in a NEIGHBORS table; None where none is.
-
-    As in `query_sets`, rank 0 alone counts, and other test sets do not.
+    `tests` are the digests of their EMBEDDINGS, `common` is what decides the rows of all. Of a
+    NEIGHBORS table of `gaps`, as in `query_sets`, a set's own at rank 0 alone count.
     """
+    return {
+        name: {"test_set": name, "tests": list(digests), "gaps": _gap_digest(gaps, name), **common}
+        for name, digests in tests.items()
+    }
+
+
+def _gap_digest(gaps: pa.Table | None, name: str) -> str | None:
     if gaps is None:
         return None
     nearest = _of_sets(gaps.filter(pc.equal(gaps["rank"], 0)), [name])
@@ -83,7 +79,7 @@ class JoinedSearch:
         self._earlier = earlier
         self._new = new
         self._block_rows = block_rows
-        known = frozenset[str]().union(*(each.names for each in earlier))
+        known = set[str]().union(*(each.names for each in earlier))
         searched = [name for name in names if name not in known]
         self._searched = len(searched)
         logger.info(
@@ -108,7 +104,7 @@ class JoinedSearch:
 
     def neighbors(self) -> pa.Table:
         """Return the NEIGHBORS, after all of `similarities` was taken."""
-        tables = [each.neighbor_table() for each in self._earlier]
+        tables = [_of_sets(each.neighbors, each.names) for each in self._earlier]
         tables += [self._new.neighbors()] if self._new else []
         in_order = [_of_sets(table, [name]) for name in self._names for table in tables]
         return pa.concat_tables([NEIGHBORS.empty_table(), *in_order])

@@ -5,7 +5,6 @@ the pointers are put in place and nothing is computed; otherwise the outputs app
 all of them are written.
 """
 
-import fcntl
 import glob
 import json
 import logging
@@ -14,13 +13,12 @@ import platform
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import reduce
 from operator import getitem
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, unquote
 
 from clipaudit.ahead import one_ahead
@@ -43,6 +41,7 @@ from clipaudit.steps.inputs import InputFiles
 from clipaudit.steps.usage import cpu_seconds, peak_memory_mb, versions_of_loaded_libraries
 from clipaudit.store.actions import ActionCache, ActionOutput, Ingredients, LabelledFile
 from clipaudit.store.code_records import CodeRecord, write_code
+from clipaudit.store.locks import alone
 from clipaudit.store.pieces import Pieces, piece_key
 from clipaudit.store.placements import Placement, place
 from clipaudit.store.records import Execution, Record, write_record
@@ -254,23 +253,26 @@ class Step:
         self._outputs[name] = ActionOutput(found.pointer, found.extension, labels)
         self._written_at[name] = time.monotonic()
 
-    def known_pieces(self, pieces: Mapping[str, Json]) -> dict[str, dict[str, Path]]:
-        """Return of each piece that an earlier action gave the files that hold it, by output.
+    def known_pieces(
+        self, pieces: Mapping[str, Json]
+    ) -> list[tuple[set[str], dict[str, LabelledFile]]]:
+        """Return of each earlier action which pieces it gives, and its files by output.
 
         `pieces` says of each, by any name, all that decides it besides the step, its code and its
         environment; see clipaudit.store.pieces. Later actions find these pieces in this one.
         """
         keys = {name: piece_key(self.ingredients, made_of) for name, made_of in pieces.items()}
         self._pieces = list(keys.values())
-        found = Pieces(self.store).find(self._pieces)
-        return {
-            name: {
-                output: self.store.path(given.pointer.digest)
-                for output, given in found[key].items()
-            }
-            for name, key in keys.items()
-            if key in found
-        }
+        return [
+            (
+                {name for name, key in keys.items() if key in held},
+                {
+                    name: LabelledFile(self.store.path(output.pointer.digest), output.labels)
+                    for name, output in outputs.items()
+                },
+            )
+            for held, outputs in Pieces(self.store).find(self._pieces)
+        ]
 
     @property
     def scratch(self) -> Path:
@@ -294,7 +296,7 @@ class Step:
             register(self.store, self.results)
             outputs = ActionCache(self.store).find(self.key)
             if outputs is None:
-                with _alone(self.store.root / "unfinished" / f"{self.key}.lock"):
+                with alone(self.store.root / "unfinished" / f"{self.key}.lock"):
                     outputs = self._find_or_execute(compute)
             else:
                 logger.info("from the store: action %s", self.key)
@@ -450,31 +452,3 @@ def _as(form: type[T], asked: object) -> T:
     from pydantic import TypeAdapter
 
     return TypeAdapter(form).validate_python(asked)
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Wait until no other process does the same work; a killed one loses its lock.
-
-    Two manifests of one content are one training. Where files cannot be locked both do the work.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    while True:
-        with path.open("a") as file:  # not "w": its time tells `clipaudit gc` since when it is held
-            with suppress(OSError):
-                fcntl.flock(file, fcntl.LOCK_EX)
-            if not _lies_at(path, file):
-                continue  # its holder removed it: wait at the new one
-            try:
-                yield
-            finally:
-                path.unlink(missing_ok=True)
-            return
-
-
-def _lies_at(path: Path, file: IO[str]) -> bool:
-    """Return whether an open file is still the one at `path`."""
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False

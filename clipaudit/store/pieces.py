@@ -47,23 +47,22 @@ class Pieces:
         for key in keys:
             replace_text(self._folder(key) / action, "")
 
-    def find(self, keys: Iterable[str]) -> dict[str, Mapping[str, ActionOutput]]:
-        """Return by key the outputs of a recorded action that hold the piece, if all are intact.
+    def find(self, keys: Iterable[str]) -> list[tuple[set[str], Mapping[str, ActionOutput]]]:
+        """Return which pieces are taken from an action, and its outputs, which are all intact.
 
-        A piece that no such action holds is absent. Of several actions, the one that holds the
-        most of these pieces is taken, then the lowest.
+        Each piece is taken from one action, or from none where no such action holds it. Of several,
+        it is the one that holds the most of these pieces, then the lowest.
         """
         holders = {key: self._holders(key) for key in keys}
         held = Counter(action for actions in holders.values() for action in actions)
         outputs_of = cache(ActionCache(self.store).find)
-        found: dict[str, Mapping[str, ActionOutput]] = {}
+        taken: dict[str, set[str]] = {}
         for key, actions in holders.items():
             for action in sorted(actions, key=lambda action: (-held[action], action)):
-                outputs = outputs_of(action)
-                if outputs is not None:
-                    found[key] = outputs
+                if outputs_of(action) is not None:
+                    taken.setdefault(action, set()).add(key)
                     break
-        return found
+        return [(pieces, outputs_of(action) or {}) for action, pieces in taken.items()]
 
     def _holders(self, key: str) -> list[str]:
         with suppress(FileNotFoundError):

@@ -380,7 +380,7 @@ def agreement(kappa, low, high, encoder=0):
         ),
         (
             (0.1, -0.1, 0.2),
-            "0.10 [\N{MINUS SIGN}0.10, 0.20]: no more than chance, so what",
+            "0.10 [\N{MINUS SIGN}0.10, 0.20]: chance may give as much, so what",
         ),
         ((0.1, None, None), "Cohen's kappa is 0.10: no interval, so chance is not ruled out."),
     ],

@@ -24,9 +24,11 @@ def act(store, letter, *pieces):
 
 def found(store, *pieces):
     """What holds each piece that is known."""
-    known = Pieces(store).find(pieces)
-    texts = {key: store.path(outputs["text"].pointer.digest) for key, outputs in known.items()}
-    return {key: path.read_text() for key, path in texts.items()}
+    return {
+        key: store.path(outputs["text"].pointer.digest).read_text()
+        for keys, outputs in Pieces(store).find(pieces)
+        for key in keys
+    }
 
 
 def test_the_key_of_a_piece_is_stable():

@@ -98,12 +98,10 @@ def test_two_nodes_give_the_weights_of_one_after_a_damaged_shard_was_put_back(
 
 
 def test_nodes_that_do_not_see_the_store_are_named(tmp_path, allocation):
+    require_visible(tmp_path, nodes=2)  # which they see
+
     with pytest.raises(StepError, match=r"gone: node node1, node2 cannot read it.* all nodes sh"):
         require_visible(tmp_path / "gone", nodes=2)
-
-
-def test_nodes_that_see_it_are_not_told_of(tmp_path, allocation):
-    require_visible(tmp_path, nodes=2)
 
 
 def test_nodes_that_the_job_does_not_have_are_refused(allocation):

@@ -305,7 +305,7 @@ def _agreement(row: Row) -> str:
         if low is None
         else "more than chance; 1 would be the same samples"
         if low > 0
-        else "no more than chance, so what is pruned depends on the encoder"
+        else "chance may give as much, so what is pruned may depend on the encoder"
     )
     return (
         f"{plain(row['testset_title'])}, {plain(row['encoders_title'])}: of {count(either)} "

@@ -1,0 +1,36 @@
+"""Locks: of processes that are asked for the same work, one does it and the others wait."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Wait until no other process does the same work; a killed one loses its lock.
+
+    Two manifests of one content are one training. Where files cannot be locked both do the work.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        with path.open("a") as file:  # not "w": its time tells `clipaudit gc` since when it is held
+            with suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_EX)
+            if not _lies_at(path, file):
+                continue  # its holder removed it: wait at the new one
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+            return
+
+
+def _lies_at(path: Path, file: IO[str]) -> bool:
+    """Return whether an open file is still the one at `path`."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
