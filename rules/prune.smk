@@ -2,7 +2,8 @@
 
 Needs: a base to start from, such as manifests/<corpus>/all/; similarities of the corpus.
 Makes: manifests/<corpus>/<base>.<pruning>/ by part: <test set>-pruned and combined-pruned by gaps,
-<test set>-minus-<margin>-pruned and -plus- by gaps with a margin, the others (near, far, rand, random-as, semdedup) by a cut through an order: cuts/<corpus>/.
+<test set>-minus-<margin>-pruned and -plus- by gaps with a margin, the others (near, far, rand,
+random-as, semdedup) by a cut through an order: cuts/<corpus>/.
 """
 
 
