@@ -77,7 +77,7 @@ rule draw:
 
 
 rule overlaps:
-    """Which drawn samples of a part share something with a sample of an earlier set."""
+    """Which drawn samples of a part repeat a record of A, B or the hold-out."""
     input:
         own=f"{RESULTS}/drawn/{{source}}/{{part}}.json",
         drawn=MEMORIZATION.gathered_of_sources("drawn"),

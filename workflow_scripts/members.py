@@ -4,7 +4,7 @@ from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Leave out what overlaps an earlier set."""
+    """Leave out what repeats a record."""
     from clipaudit.corpora.drops import DROPS
     from clipaudit.memorization.membership import MEMBERS, overlap_drops, without_overlaps
 

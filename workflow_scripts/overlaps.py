@@ -1,4 +1,4 @@
-"""Which drawn samples of a part share something with a sample of an earlier set."""
+"""Which drawn samples of a part repeat a record of A, B or the hold-out."""
 
 from clipaudit.steps.workflow import Step, run_step
 
@@ -28,7 +28,7 @@ def compute(step: Step) -> None:
     about = 512  # dimensions of an embedding, as most CLIP models have
     quicker = quicker_backend(step.rows("embeddings"), step.rows("own"), about, device=step.device)
     backend = step.resource("backend", quicker)
-    start = partial(search, k=1, backend=backend, device=step.device, threads=step.threads)
+    start = partial(search, k=2, backend=backend, device=step.device, threads=step.threads)
     found = overlaps_of_part(own, parts, distance=step.settings["distance"], start=start)
     step.write_table("overlaps", found, OVERLAPS)
 

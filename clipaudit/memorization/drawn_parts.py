@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from clipaudit.ahead import one_ahead
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.corpora.splits import select_rows
-from clipaudit.memorization.allotment import SETS
+from clipaudit.memorization.allotment import RECORD_SETS
 from clipaudit.memorization.membership import add_sets
 from clipaudit.memorization.overlaps import OVERLAPS, near_duplicates, shared_keys
 from clipaudit.neighbors.interface import Queries, Search
@@ -34,24 +34,25 @@ def overlaps_of_part(
     distance: float,
     start: Callable[[Queries], Search],
 ) -> pa.Table:
-    """Return the OVERLAPS of the members of `own` with those of all `parts`, itself among them.
+    """Return the OVERLAPS of the members of `own` with the records of all `parts`, its own too.
 
     By uid and by caption; where the parts have embeddings, also by `distance` between pictures, for
     which `start` starts searches as for `near_duplicates`.
     """
-    found = shared_keys(_keys(own), ((part.source, _keys(part)) for part in parts))
+    others = ((part.source, _keys(part)) for part in parts)
+    found = shared_keys(_keys(own), others, corpus=own.source)
     if own.embeddings is None or not len(own.members()):
         return found
     members = own.members()
     blocks = [pa.Table.from_batches([batch]) for batch in own.embeddings()]
     pictures = add_sets(pa.concat_tables(blocks), members)
     sources = dict.fromkeys(part.source for part in parts)
-    others = [
+    sets = [
         (source, name, one_ahead(_of_set(parts, source, name)))
         for source in sources
-        for name in SETS
+        for name in RECORD_SETS
     ]
-    near = near_duplicates(pictures, others, distance=distance, start=start)
+    near = near_duplicates(pictures, sets, corpus=own.source, distance=distance, start=start)
     both = pa.concat_tables([found, near])  # those by similarity come last: the order of HOWS
     return both.take(np.argsort(sample_addresses(both), kind="stable")).cast(OVERLAPS)
 

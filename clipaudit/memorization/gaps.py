@@ -9,7 +9,11 @@ whose picture has no label are left out, as in the published code, and counted. 
   bin (that is what the area under a stair over the bins' lower ends is). Where all recalls are one
   value v, the code's histogram reaches from v - 1/2 to v + 1/2, so each counts as v + 1/100. Bins
   are found exactly here; the code rounds, which may move a recall on a border by one bin.
-* Beside the paper's mean and standard deviation of small draws stand an interval and a p value.
+* The code attacks A alone. One of two trained models finds more of *any* picture than the other, so
+  the gap of one direction says as much of the two models as of membership, and an interval over
+  records does not know that. The mean of both directions is the difference in differences, from
+  which what one model finds more of everything cancels: it has the interval and the p value. A
+  single direction is reported as the code has it, and net of the hold-out, with an interval.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,24 +22,30 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float64, Int64
-from scipy.special import bdtr
 
 from clipaudit.memorization.pairs import Pairs, mean_ratio
 from clipaudit.memorization.resampling import (
     Estimate,
     Statistic,
+    Stratum,
     estimate,
-    mean_estimate,
-    swap_test,
+    generator,
+    membership_test,
 )
 
 BINS = 100  # of the published histogram
 DECIMALS = 12  # of what is drawn: far past use, and short of the bits in which builds may differ
+ALL = ""  # all sources together
+CONTROL = "control"  # the hold-out, attacked as if it were A
+TARGETS = ("mean", "a", "b", CONTROL)
 
-# One row per (target, measure), in the order of the directions, then ppg, prg, aucg,
-# aucg_histogram. `mean` is the mean of the directions a and b.
+# One row per (source, target, measure): all sources together, then each where there are several;
+# targets mean, a, b, control, as far as there are records; ppg, prg, aucg, aucg_histogram.
 GAPS = pa.schema(
     [
+        pa.field("source", pa.string(), nullable=False),  # "": all together
+        # a: records of A, the model of A less that of B; b: records of B, the model of B less that
+        # of A; mean: of both; control: the hold-out, the model of A less that of B
         pa.field("target", pa.string(), nullable=False),
         pa.field("measure", pa.string(), nullable=False),
         # target minus reference, over the evaluated records; all of these are null without any
@@ -44,10 +54,14 @@ GAPS = pa.schema(
         # the standard deviation of these very draws (divided by 100), as the paper's "mean +- std"
         pa.field("draws_mean", pa.float64()),
         pa.field("draws_std", pa.float64()),
-        # 95 %: percentiles of 2000 bootstraps of all evaluated records
+        # of mean and control: 95 %, from 2000 bootstraps of each set's evaluated records
         pa.field("low", pa.float64()),
         pa.field("high", pa.float64()),
-        # two-sided, of a test that swaps target and reference record by record; null for
+        # of a and b: the value less what the same models differ by on the hold-out, and its 95 %
+        pa.field("net", pa.float64()),
+        pa.field("net_low", pa.float64()),
+        pa.field("net_high", pa.float64()),
+        # of mean: two-sided, of permuting which records are in A and which in B; null for
         # aucg_histogram, whose bins depend on all records at once: it is no sum over records
         pa.field("p_value", pa.float64()),
         pa.field("evaluated", pa.int64(), nullable=False),
@@ -65,36 +79,89 @@ SURVIVAL = pa.schema(
     ]
 )
 
+BySource = Mapping[str, Pairs]
 
-def population_gaps(directions: Mapping[str, Pairs], *, seed: int) -> pa.Table:
-    """Return the GAPS of each direction, and of `mean` where both `a` and `b` are given.
 
-    `seed`, 0 or more, decides all draws; each direction and measure draws for itself, so none
-    depends on what else is asked. Draws pick kinds of records, not records: the cost depends on how
-    many distinct outcomes there are. The test of ppg and prg is the exact binomial one of the
-    records where the models differ; that of aucg, and of every `mean`, counts 9999 random swaps.
-    `mean` combines the draws of a and b, which are independent.
+def population_gaps(attacks: Mapping[str, BySource], *, seed: int) -> pa.Table:
+    """Return the GAPS of the attacks a, b and control, each the Pairs of records by source.
+
+    `mean` needs records of A and of B, `net` a hold-out of the same source. `seed`, 0 or more,
+    decides all draws; each source, attack and measure draws for itself, so none depends on what
+    else is asked. Draws pick kinds of records, not records: the cost depends on how many distinct
+    outcomes there are.
     """
+    sources = list(dict.fromkeys(name for pairs in attacks.values() for name in pairs))
+    groups = {ALL: sources} | {name: [name] for name in sources if len(sources) > 1}
     rows = []
-    estimates: dict[tuple[str, str], Estimate | None] = {}
-    sizes: dict[str, tuple[int, int]] = {}
-    for name, pairs in directions.items():
-        kept = pairs.evaluated()
-        sizes[name] = len(kept.truths), len(pairs.truths) - len(kept.truths)
-        for measure, statistic in _STATISTICS.items():
-            found = None
-            if len(kept.truths):
-                found = estimate(statistic(kept), f"{name} {measure}", seed)
-            estimates[name, measure] = found
-            p_value = _coin_test(kept, measure) if measure in _SIGNS else swap_test(found)
-            rows.append(_row(name, measure, found, p_value, sizes[name]))
-    if {"a", "b"} <= sizes.keys():
-        (kept_a, left_a), (kept_b, left_b) = sizes["a"], sizes["b"]
-        both = kept_a + kept_b, left_a + left_b
-        for measure in _STATISTICS:
-            found = mean_estimate(estimates["a", measure], estimates["b", measure])
-            rows.append(_row("mean", measure, found, swap_test(found), both))
+    for group, members in groups.items():
+        of_group = {
+            attack: {name: pairs[name] for name in members if name in pairs}
+            for attack, pairs in attacks.items()
+        }
+        rows += _gaps_of(group, {name: pairs for name, pairs in of_group.items() if pairs}, seed)
     return pa.Table.from_pylist(rows, GAPS)
+
+
+def _gaps_of(group: str, attacks: Mapping[str, BySource], seed: int) -> list[dict[str, object]]:
+    """Return the rows of GAPS of some sources together."""
+    joined = {name: Pairs.joined(pairs.values()) for name, pairs in attacks.items()}
+    kept = {name: pairs.evaluated() for name, pairs in joined.items()}
+    sizes = {name: (kept[name].size, joined[name].size - kept[name].size) for name in joined}
+    if {"a", "b"} <= joined.keys():
+        sizes["mean"] = sizes["a"][0] + sizes["b"][0], sizes["a"][1] + sizes["b"][1]
+    rows = []
+    for measure, statistic in _STATISTICS.items():
+        found = {
+            name: estimate(statistic(pairs), f"{group} {name} {measure}".lstrip(), seed)
+            for name, pairs in kept.items()
+            if pairs.size
+        }
+        if {"a", "b"} <= found.keys():
+            found["mean"] = found["a"].plus(found["b"]).times(Fraction(1, 2))
+        for name in sizes:
+            row = {"source": group, "target": name, "measure": measure}
+            row |= {"evaluated": sizes[name][0], "dropped": sizes[name][1]}
+            if name in found:
+                row |= _numbers(found, name)
+            if name == "mean" and name in found and measure in _TERMS:
+                strata = _strata(attacks, _TERMS[measure])
+                draws = generator(seed, f"{group} {measure} membership".lstrip())
+                row["p_value"] = membership_test(strata, draws)
+            rows.append(row)
+    return sorted(rows, key=lambda row: TARGETS.index(row["target"]))
+
+
+def _numbers(found: Mapping[str, Estimate], name: str) -> dict[str, object]:
+    """Return what a row of GAPS says of an attack of which there is an estimate."""
+    own = found[name]
+    drawn = {"draws_mean": own.draws.mean(), "draws_std": own.draws.std()}
+    if name in ("mean", CONTROL):
+        drawn |= dict(zip(("low", "high"), own.bounds(), strict=True))
+    elif CONTROL in found:
+        # the hold-out is attacked as A is, so the models stand the other way round for B
+        net = own.plus(found[CONTROL].times(Fraction(-1 if name == "a" else 1)))
+        drawn |= dict(zip(("net_low", "net_high"), net.bounds(), strict=True))
+        drawn["net"] = net.value
+    # + 0.0: -0.0 becomes 0.0
+    rounded = {key: round(float(value), DECIMALS) + 0.0 for key, value in drawn.items()}
+    return {"value": float(own.value), **rounded}
+
+
+def _strata(attacks: Mapping[str, BySource], terms: "_Terms") -> list[Stratum]:
+    """Return, source by source, what records add to the mean of A's model less that of B's."""
+    strata = []
+    for name in dict.fromkeys([*attacks["a"], *attacks["b"]]):
+        columns = []
+        for attack, sign in (("a", 1), ("b", -1)):
+            pairs = attacks[attack].get(name, Pairs.joined([])).evaluated()
+            columns.append((sign * terms(pairs), pairs.records))
+        kinds, place = np.unique(np.concatenate([of for of, _ in columns]), return_inverse=True)
+        in_a, in_b = np.zeros((2, len(kinds)), dtype=np.int64)
+        border = len(columns[0][0])
+        np.add.at(in_a, place[:border], columns[0][1])
+        np.add.at(in_b, place[border:], columns[1][1])
+        strata.append(Stratum(kinds, in_a, in_b))
+    return strata
 
 
 def survival(pairs: Pairs) -> pa.Table:
@@ -105,20 +172,24 @@ def survival(pairs: Pairs) -> pa.Table:
     kept = pairs.evaluated()
     tables = [SURVIVAL.empty_table()]
     for model in ("target", "reference"):
-        recall, records = np.unique(
-            getattr(kept, f"{model}_correct") / kept.truths, return_counts=True
+        recall, place = np.unique(
+            getattr(kept, f"{model}_correct") / kept.truths, return_inverse=True
         )
+        records = np.bincount(place, kept.records, minlength=len(recall)).astype(np.int64)
         columns = {
             "model": [model] * len(recall),
             "recall": recall,
-            "at_least": np.cumsum(records[::-1])[::-1] / max(len(kept.truths), 1),
+            "at_least": np.cumsum(records[::-1])[::-1] / max(kept.size, 1),
             "records": records,
         }
         tables.append(pa.table(columns, schema=SURVIVAL))
     return pa.concat_tables(tables)
 
 
-def _precision_signs(kept: Pairs) -> Int64[np.ndarray, " n"]:
+_Terms = Callable[[Pairs], Float64[np.ndarray, " outcomes"]]
+
+
+def _precision_signs(kept: Pairs) -> Int64[np.ndarray, " outcomes"]:
     """Return 1 where the target is more precise, -1 where the reference is, 0 in a tie."""
     # Crosswise products compare fractions exactly; none predicted is 0 of 1.
     target = kept.target_correct * np.maximum(kept.reference_predicted, 1)
@@ -128,26 +199,35 @@ def _precision_signs(kept: Pairs) -> Int64[np.ndarray, " n"]:
     return signs
 
 
-def _recall_signs(kept: Pairs) -> Int64[np.ndarray, " n"]:
+def _recall_signs(kept: Pairs) -> Int64[np.ndarray, " outcomes"]:
     signs: np.ndarray = np.sign(kept.target_correct - kept.reference_correct)
     return signs
 
 
-_SIGNS = {"ppg": _precision_signs, "prg": _recall_signs}
+# what a record adds to a metric that is a mean over records
+_TERMS: Mapping[str, _Terms] = {
+    "ppg": lambda kept: _precision_signs(kept).astype(np.float64),
+    "prg": lambda kept: _recall_signs(kept).astype(np.float64),
+    # equal fractions divide to equal floats, unequal ones to unequal floats
+    "aucg": lambda kept: (kept.target_correct - kept.reference_correct) / kept.truths,
+}
 
 
 def _mean_statistic(
-    differences: Int64[np.ndarray, " n"], denominators: Int64[np.ndarray, " n"]
+    differences: Int64[np.ndarray, " outcomes"],
+    denominators: Int64[np.ndarray, " outcomes"],
+    records: Int64[np.ndarray, " outcomes"],
 ) -> Statistic:
     """Return the mean of differences / denominators as a statistic."""
-    # Equal fractions divide to equal floats, unequal ones to unequal floats.
-    terms, counts = np.unique(differences / denominators, return_counts=True)
+    terms, place = np.unique(differences / denominators, return_inverse=True)
+    counts = np.zeros(len(terms), dtype=np.int64)
+    np.add.at(counts, place, records)
 
     def mean(drawn: np.ndarray) -> np.ndarray:
         means: np.ndarray = (drawn * terms).sum(axis=1) / drawn.sum(axis=1)
         return means
 
-    return Statistic(mean_ratio(differences, denominators), counts, mean, terms)
+    return Statistic(mean_ratio(differences, denominators, records), counts, mean)
 
 
 def _histogram_statistic(kept: Pairs) -> Statistic:
@@ -157,7 +237,9 @@ def _histogram_statistic(kept: Pairs) -> Statistic:
         for correct in (kept.target_correct, kept.reference_correct)
     ]
     (_, target_row, target), (_, reference_row, reference) = models
-    kinds, counts = np.unique(target * len(reference_row) + reference, return_counts=True)
+    kinds, place = np.unique(target * len(reference_row) + reference, return_inverse=True)
+    counts = np.zeros(len(kinds), dtype=np.int64)
+    np.add.at(counts, place, kept.records)
     target, reference = np.divmod(kinds, len(reference_row))
     by_reference = np.argsort(reference, kind="stable")
     target_starts = np.flatnonzero(np.diff(target, prepend=-1))
@@ -204,42 +286,14 @@ def _binned_mean(
 
 
 _STATISTICS: Mapping[str, Callable[[Pairs], Statistic]] = {
-    "ppg": lambda kept: _mean_statistic(_precision_signs(kept), np.ones_like(kept.truths)),
-    "prg": lambda kept: _mean_statistic(_recall_signs(kept), np.ones_like(kept.truths)),
-    "aucg": lambda kept: _mean_statistic(kept.target_correct - kept.reference_correct, kept.truths),
+    "ppg": lambda kept: _mean_statistic(
+        _precision_signs(kept), np.ones_like(kept.truths), kept.records
+    ),
+    "prg": lambda kept: _mean_statistic(
+        _recall_signs(kept), np.ones_like(kept.truths), kept.records
+    ),
+    "aucg": lambda kept: _mean_statistic(
+        kept.target_correct - kept.reference_correct, kept.truths, kept.records
+    ),
     "aucg_histogram": _histogram_statistic,
 }
-
-
-def _coin_test(kept: Pairs, measure: str) -> float | None:
-    """Return the chance of wins as uneven as these, were each record that differs a fair coin."""
-    signs = _SIGNS[measure](kept)
-    if len(signs) == 0:
-        return None
-    differing = int(np.count_nonzero(signs))
-    fewer = min(int((signs > 0).sum()), int((signs < 0).sum()))
-    tail = float(bdtr(fewer, differing, 0.5)) if differing else 1.0
-    return float(f"{min(2 * tail, 1):.{DECIMALS}g}")  # digits: a small p matters too
-
-
-def _row(
-    target: str,
-    measure: str,
-    found: Estimate | None,
-    p_value: float | None,
-    sizes: tuple[int, int],
-) -> dict[str, object]:
-    """Return a row of GAPS."""
-    row = {"target": target, "measure": measure, "evaluated": sizes[0], "dropped": sizes[1]}
-    if found is None:
-        return row
-    low, high = np.quantile(found.bootstraps, [0.025, 0.975], method="inverted_cdf")
-    drawn = {
-        "draws_mean": found.draws.mean(),
-        "draws_std": found.draws.std(),
-        "low": low,
-        "high": high,
-    }
-    # + 0.0: -0.0 becomes 0.0
-    rounded = {name: round(float(value), DECIMALS) + 0.0 for name, value in drawn.items()}
-    return row | rounded | {"value": float(found.value), "p_value": p_value}

@@ -5,7 +5,7 @@ attacks A alone; here B is attacked as well, and the hold-out, which neither mod
 there nothing is to be found.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clipaudit.corpora.splits import select_rows
-from clipaudit.memorization.gaps import GAPS, SURVIVAL, population_gaps, survival
-from clipaudit.memorization.pairs import pair_up
-from clipaudit.memorization.sample_gaps import SAMPLE_GAPS, sample_gaps
+from clipaudit.memorization.gaps import CONTROL, GAPS, SURVIVAL, population_gaps, survival
+from clipaudit.memorization.pairs import Pairs, pair_up
+from clipaudit.memorization.sample_gaps import SAMPLE_GAPS, FirstRecords
 
-CONTROL = "control"  # the hold-out, attacked as if it were A
+# by attack: the target model, the reference model, and the set whose records are attacked
+ATTACKS = {"a": ("a", "b", "a"), "b": ("b", "a", "b"), CONTROL: ("a", "b", "holdout")}
 _K = pa.field("k", pa.int32(), nullable=False)  # neighbours of a caption
 _ATTACK = pa.field("attack", pa.string(), nullable=False)  # a, b or control, as `target` in GAPS
 
@@ -30,6 +31,16 @@ BySource = Iterable[tuple[str, pa.Table]]
 
 
 @dataclass(frozen=True)
+class AttackedPart:
+    """What is known of the records of a part of a source; other records do no harm."""
+
+    source: str
+    recalls: Mapping[str, pa.Table]  # RECALLS of the models `a` and `b`
+    kept: Mapping[str, pa.Table]  # MANIFEST rows of the sets a, b, holdout that the source has
+    samples: pa.Table  # shard, row, uid
+
+
+@dataclass(frozen=True)
 class Measures:
     """The tables of one point: GAPS_BY_K, SURVIVAL_BY_K, SAMPLE_GAPS_BY_K."""
 
@@ -39,40 +50,56 @@ class Measures:
 
 
 def measure(
-    recalls: Mapping[str, pa.Table],
-    kept: Mapping[str, pa.Table],
-    samples: pa.Table,
+    parts: Iterable[AttackedPart],
     *,
     neighbors: Sequence[int],
+    shards: Mapping[str, int],
     seed: int,
 ) -> Measures:
     """Return the metrics at each number of neighbours, in the order given.
 
-    `recalls` are the RECALLS of the models `a` and `b` over all records, `kept` the MANIFEST rows
-    of the records of `a`, `b` and, if there is one, of the `holdout`; `samples` has every record's
-    uid. All name samples across sources: see `in_one_corpus`.
+    `shards` says how many each source has, in their order: among records of several sources the
+    order of these decides ties. Parts may come in any order and are held one at a time, so memory
+    grows with the distinct outcomes alone. There is no attack on a set without records.
     """
-    attacks = {"a": ("a", "b"), "b": ("b", "a")}  # the target model, the reference model
-    if len(kept.get("holdout", ())):
-        attacks[CONTROL] = ("a", "b")
+    found: dict[tuple[int, str], dict[str, Pairs]] = {}
+    first: dict[tuple[int, str], FirstRecords] = {}
+    for part in parts:
+        samples = in_one_corpus([(part.source, part.samples)], shards)
+        for k in neighbors:
+            for attack, (target, reference) in _attacks(part, k):
+                pairs = found.setdefault((k, attack), {})
+                own = pairs.get(part.source, Pairs.joined([]))
+                pairs[part.source] = Pairs.joined([own, pair_up(target, reference)])
+                moved = (
+                    in_one_corpus([(part.source, table)], shards) for table in (target, reference)
+                )
+                first.setdefault((k, attack), FirstRecords()).add(*moved, samples)
     gaps, curves, exposed = [], [], []
     for k in neighbors:
-        of_k = {model: table.filter(pc.equal(table["k"], k)) for model, table in recalls.items()}
-        both = {
-            name: (
-                select_rows(of_k[target], _records(kept, name)),
-                select_rows(of_k[reference], _records(kept, name)),
-            )
-            for name, (target, reference) in attacks.items()
+        attacks = {name: found[k, name] for name in ATTACKS if (k, name) in found}
+        ordered = {
+            name: {source: pairs[source] for source in shards if source in pairs}
+            for name, pairs in attacks.items()
         }
-        pairs = {name: pair_up(*tables) for name, tables in both.items()}
-        gaps.append(_with(population_gaps(pairs, seed=seed), GAPS_BY_K, k=k))
-        for name in pairs:
-            curves.append(_with(survival(pairs[name]), SURVIVAL_BY_K, k=k, attack=name))
-            target, reference = both[name]
-            found = sample_gaps(target, reference, samples)
-            exposed.append(_with(found, SAMPLE_GAPS_BY_K, k=k, attack=name))
+        gaps.append(_with(population_gaps(ordered, seed=seed), GAPS_BY_K, k=k))
+        for name, pairs in ordered.items():
+            curve = survival(Pairs.joined(pairs.values()))
+            curves.append(_with(curve, SURVIVAL_BY_K, k=k, attack=name))
+            exposed.append(_with(first[k, name].gaps(), SAMPLE_GAPS_BY_K, k=k, attack=name))
     return Measures(*(pa.concat_tables(tables) for tables in (gaps, curves, exposed)))
+
+
+def _attacks(part: AttackedPart, k: int) -> Iterator[tuple[str, tuple[pa.Table, pa.Table]]]:
+    """Yield the attacks on records of a part, each with the RECALLS of target and reference."""
+    of_k = {model: table.filter(pc.equal(table["k"], k)) for model, table in part.recalls.items()}
+    for attack, (target, reference, attacked) in ATTACKS.items():
+        if attacked in part.kept:
+            records = part.kept[attacked].filter(part.kept[attacked]["kept"])
+            yield (
+                attack,
+                (select_rows(of_k[target], records), select_rows(of_k[reference], records)),
+            )
 
 
 def in_one_corpus(tables: BySource, shards: Mapping[str, int]) -> pa.Table:
@@ -91,11 +118,6 @@ def in_one_corpus(tables: BySource, shards: Mapping[str, int]) -> pa.Table:
         shard = pc.add(table["shard"], pa.scalar(starts[source], pa.int32()))
         moved.append(table.set_column(place, table.schema.field("shard"), shard))
     return pa.concat_tables(moved)
-
-
-def _records(kept: Mapping[str, pa.Table], attack: str) -> pa.Table:
-    manifest = kept["holdout" if attack == CONTROL else attack]
-    return manifest.filter(manifest["kept"])
 
 
 def _with(table: pa.Table, schema: pa.Schema, **columns: int | str) -> pa.Table:

@@ -1,9 +1,10 @@
-"""Overlaps: samples of one set that repeat a sample of an earlier set, checked over all pairs.
+"""Overlaps: samples that repeat a record that is attacked, checked over all pairs.
 
 Jayaraman et al., 2024 (App. C): https://arxiv.org/abs/2402.02103: a sample in both A and B, or in
-the public set too, spoils the comparison of the models. Of two samples in different sets the one
-in the later set (a, b, public, holdout) leaves, also when the earlier one leaves itself: so one
-check of all pairs tells who leaves, and a second one afterwards finds none.
+the public set too, spoils the comparison of the models. Of two records that repeat each other both
+leave, whatever their sets: so A, B and the hold-out lose the same kinds of records, and membership
+may be drawn by lot again among those that stay. A public sample leaves that repeats a record. So
+one check of all pairs tells who leaves, and a second one afterwards finds none.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,11 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from jaxtyping import Int, Int64
+from jaxtyping import Int64
 
 from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
 from clipaudit.corpora.vectors import embedding_array, in_blocks
-from clipaudit.memorization.allotment import SETS
+from clipaudit.memorization.allotment import RECORD_SETS, SETS
 from clipaudit.neighbors.backends import BLOCK_ROWS
 from clipaudit.neighbors.interface import Queries, Search
 
@@ -26,9 +27,9 @@ OVERLAPS = pa.schema(
     [
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("row", pa.int32(), nullable=False),
-        pa.field("set", pa.string(), nullable=False),  # one of SETS, the later one
+        pa.field("set", pa.string(), nullable=False),  # one of SETS
         pa.field("how", pa.string(), nullable=False),  # one of HOWS
-        # the sample of an earlier set that it repeats
+        # the record that it repeats, in one of RECORD_SETS
         pa.field("other_corpus", pa.string(), nullable=False),
         pa.field("other_shard", pa.int32(), nullable=False),
         pa.field("other_row", pa.int32(), nullable=False),
@@ -38,28 +39,28 @@ OVERLAPS = pa.schema(
 )
 
 
-def shared_keys(own: pa.Table, others: Iterable[tuple[str, pa.Table]]) -> pa.Table:
-    """Return the OVERLAPS of the samples `own` by uid and by caption.
+def shared_keys(own: pa.Table, others: Iterable[tuple[str, pa.Table]], *, corpus: str) -> pa.Table:
+    """Return the OVERLAPS of the samples `own` of a corpus by uid and by caption.
 
     `own` and the tables of `others`, each with its corpus's name, have the columns shard, row, set,
-    uid and caption; a caption that is null equals none. The other sample that a row names is the
-    lowest by set, then corpus name, then (shard, row). Rows and tables may come in any order, `own`
-    may be among the others, and tables are held one at a time; none at all give no rows.
+    uid and caption; a caption that is null equals none. The record that a row names is the lowest
+    by set, then corpus name, then (shard, row), and never the sample itself. Rows and tables may
+    come in any order, `own` may be among the others, and tables are held one at a time; none at all
+    give no rows.
     """
     own = _by_address(own)
-    sets = _set_numbers(own)
-    keys = {how: own[how].unique().drop_null() for how in HOWS[:2]}
-    firsts = {how: _Witnesses(len(keys[how]), ("set", "corpus", "address")) for how in keys}
-    for corpus, table in others:
+    addresses = sample_addresses(own)
+    firsts = {how: _Witnesses(len(own), ("set", "corpus", "address")) for how in HOWS[:2]}
+    for other, table in others:
+        records = table.filter(pc.is_in(table["set"], pa.array(RECORD_SETS)))
         for how, first in firsts.items():
-            _offer_keys(first, keys[how], corpus, table, how)
+            _offer_keys(
+                first, own[how], addresses if other == corpus else None, other, records, how
+            )
     found = []
     for how, first in firsts.items():
-        code = pc.index_in(own[how], value_set=keys[how]).combine_chunks()
-        keyed = np.flatnonzero(code.is_valid().to_numpy(False))
-        code = code.drop_null().to_numpy()
-        shared = first.held["set"][code] < sets[keyed]
-        found.append(_overlaps(own, keyed[shared], how, first, code[shared]))
+        shared = np.flatnonzero(first.held["address"] >= 0)
+        found.append(_overlaps(own, shared, how, first))
     return _in_order(found)
 
 
@@ -67,40 +68,43 @@ def near_duplicates(
     own: pa.Table,
     others: Iterable[tuple[str, str, Iterable[pa.Table | pa.RecordBatch]]],
     *,
+    corpus: str,
     distance: float,
     start: Callable[[Queries], Search],
     block_rows: int = BLOCK_ROWS,
 ) -> pa.Table:
-    """Return the OVERLAPS of the samples `own` by similarity: 1 - similarity < `distance`, strict.
+    """Return the OVERLAPS of the samples `own` of a corpus by similarity.
 
-    `own` are EMBEDDINGS with a column `set`. Each entry of `others` is a corpus's name, a set, and
-    the EMBEDDINGS of that corpus's samples in the set, in blocks; entries for which no sample is
-    in a later set are not read. Few entries of many rows are quicker than many of few. The other
-    sample that a row names is the most similar, then the lowest by (shard, row), set and corpus
-    name. `start` starts a search for the one nearest to each query. The order of rows, blocks and
-    entries never shows, nor does how the search runs. No samples or no others give no rows.
+    Near: 1 - similarity < `distance`, strict. `own` are EMBEDDINGS with a column `set`. Each entry
+    of `others` is a corpus's name, one of RECORD_SETS, and the EMBEDDINGS of that corpus's records
+    in the set, in blocks. Few entries of many rows are quicker than many of few. The record that a
+    row names is the most similar but the sample itself, then the lowest by (shard, row), set and
+    corpus name. `start` starts a search for the two nearest to each query. The order of rows,
+    blocks and entries never shows, nor does how the search runs. No samples or no others give no
+    rows.
     """
     own = _by_address(own)
-    sets, addresses = _set_numbers(own), sample_addresses(own)
+    addresses = sample_addresses(own)
     vectors = embedding_array(own, "members of sets")
     nearest = _Witnesses(len(own), ("falling", "address", "set", "corpus"))
-    for corpus, name, blocks in others:
-        number = SETS.index(name)
-        later = np.flatnonzero(sets > number)
-        if not len(later):
-            continue
-        engine = start(Queries(vectors[later], (0, len(later)), addresses[later]))
+    slots = np.arange(len(own))
+    for other, name, blocks in others:
+        if not len(own):
+            break
+        engine = start(Queries(vectors, (0, len(own)), addresses))
         for block in in_blocks(blocks, block_rows):
-            engine.rows(sample_addresses(block), embedding_array(block, f"{corpus}, set {name}"))
+            engine.rows(sample_addresses(block), embedding_array(block, f"{other}, set {name}"))
         top = engine.top()
+        itself = (top.address[:, 0] == addresses) if other == corpus else np.zeros(len(own), bool)
+        place = itself.astype(np.int64)
         offer: dict[str, np.ndarray | int] = {
-            "falling": -top.similarity[:, 0],
-            "address": top.address[:, 0],
-            "set": number,
+            "falling": -top.similarity[slots, place],
+            "address": top.address[slots, place],
+            "set": SETS.index(name),
         }
-        nearest.offer(later, corpus, offer)
+        nearest.offer(slots, other, offer)
     near = np.flatnonzero(1 + nearest.held["falling"] < distance)
-    return _in_order([_overlaps(own, near, HOWS[2], nearest, near)])
+    return _in_order([_overlaps(own, near, HOWS[2], nearest)])
 
 
 class _Witnesses:
@@ -136,27 +140,42 @@ class _Witnesses:
             self.held[name][slots[first]] = np.broadcast_to(values, len(slots))[first]
 
 
-def _offer_keys(first: _Witnesses, keys: pa.Array, corpus: str, table: pa.Table, how: str) -> None:
-    """Offer each key's lowest sample of a table, by set, then by address."""
-    code = pc.index_in(table[how], value_set=keys).combine_chunks()
-    table = table.filter(code.is_valid())
-    slot = code.drop_null().to_numpy().astype(np.int64)
-    sets, addresses = _set_numbers(table), sample_addresses(table)
-    order = np.lexsort((addresses, sets, slot))
-    slots, start = np.unique(slot[order], return_index=True)
-    chosen = order[start]
-    first.offer(slots, corpus, {"set": sets[chosen], "address": addresses[chosen]})
+def _offer_keys(
+    first: _Witnesses,
+    keys: pa.ChunkedArray,
+    own: Int64[np.ndarray, " n"] | None,
+    corpus: str,
+    records: pa.Table,
+    how: str,
+) -> None:
+    """Offer each key's lowest record of a table, by set, then by address.
+
+    `own` are the addresses of the keys' samples if the table is of their corpus.
+    """
+    known = records[how].unique().drop_null()
+    code = pc.index_in(records[how], value_set=known).combine_chunks()
+    records = records.filter(code.is_valid())
+    codes = code.drop_null().to_numpy().astype(np.int64)
+    sets, addresses = _set_numbers(records), sample_addresses(records)
+    order = np.lexsort((addresses, sets, codes))
+    codes, sets, addresses = codes[order], sets[order], addresses[order]
+    wanted = pc.index_in(keys, value_set=known).combine_chunks()
+    slots = np.flatnonzero(wanted.is_valid().to_numpy(False))
+    asked = wanted.drop_null().to_numpy().astype(np.int64)
+    place = np.searchsorted(codes, asked)  # there is a record for each key that is asked for
+    if own is not None:
+        place += addresses[place] == own[slots]  # the next one, where that is the sample itself
+    there = place < len(codes)
+    there[there] = codes[place[there]] == asked[there]
+    slots, place = slots[there], place[there]
+    first.offer(slots, corpus, {"set": sets[place], "address": addresses[place]})
 
 
 def _overlaps(
-    own: pa.Table,
-    rows: Int64[np.ndarray, " m"],
-    how: str,
-    witnesses: _Witnesses,
-    slots: Int[np.ndarray, " m"],
+    own: pa.Table, rows: Int64[np.ndarray, " m"], how: str, witnesses: _Witnesses
 ) -> pa.Table:
-    """Return the OVERLAPS of some rows of `own`, whose other samples are in these slots."""
-    held = {name: values[slots] for name, values in witnesses.held.items()}
+    """Return the OVERLAPS of some rows of `own`, whose records are in the slots of these rows."""
+    held = {name: values[rows] for name, values in witnesses.held.items()}
     leaving = own.select(["shard", "row", "set"]).take(rows)
     similarity = -held["falling"]
     shard, row = shards_and_rows(held["address"])

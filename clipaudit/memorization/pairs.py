@@ -1,6 +1,11 @@
-"""Two models' recalls of the same records, side by side."""
+"""Two models' recalls of the same records, side by side: how often each outcome occurs.
 
-from dataclasses import dataclass
+All metrics over records depend only on how many records have which outcome. There are few distinct
+outcomes, so parts of any number of records add up to little.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from fractions import Fraction
 
 import numpy as np
@@ -13,29 +18,65 @@ from clipaudit.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """What two models recalled of the same records: numbers of labels, in one order of records."""
+    """What two models recalled of the same records: each distinct outcome once, ascending.
 
-    truths: Int64[np.ndarray, " n"]
-    target_correct: Int64[np.ndarray, " n"]
-    target_predicted: Int64[np.ndarray, " n"]
-    reference_correct: Int64[np.ndarray, " n"]
-    reference_predicted: Int64[np.ndarray, " n"]
+    An outcome is how many labels the picture has, and how many each model predicted, rightly or in
+    all; `records` counts the records with it.
+    """
+
+    truths: Int64[np.ndarray, " outcomes"]
+    target_correct: Int64[np.ndarray, " outcomes"]
+    target_predicted: Int64[np.ndarray, " outcomes"]
+    reference_correct: Int64[np.ndarray, " outcomes"]
+    reference_predicted: Int64[np.ndarray, " outcomes"]
+    records: Int64[np.ndarray, " outcomes"]
+
+    @property
+    def size(self) -> int:
+        """How many records there are."""
+        return int(self.records.sum())
 
     def evaluated(self) -> "Pairs":
         """Return the records whose picture has a label."""
         kept = self.truths > 0
         return Pairs(*(column[kept] for column in vars(self).values()))
 
+    @staticmethod
+    def joined(pieces: Iterable["Pairs"]) -> "Pairs":
+        """Return the records of all pieces, whatever their order."""
+        tables = [pa.table(vars(piece)) for piece in pieces]
+        empty = pa.schema([pa.field(name, pa.int64()) for name in _COLUMNS]).empty_table()
+        return _counted(pa.concat_tables([empty, *tables]))
 
-def pair_up(target: pa.Table, reference: pa.Table) -> Pairs:
-    """Return two models' RECALLS of one k as pairs, by (shard, row), whatever their orders.
 
-    Raise InputError unless both are of the same records, once each, with the same k and truths.
+_COLUMNS = [field.name for field in fields(Pairs)]
+
+
+def pair_up(target: pa.Table, reference: pa.Table, *, top: bool = False) -> Pairs:
+    """Return two models' RECALLS of one k as pairs, whatever their orders.
+
+    `top`: of the top labels alone. Raise InputError unless both are of the same records, once each,
+    with the same k and truths.
     """
-    left, right = matched_recalls(target, reference)
-    both = [left["truths"]]
-    both += [table[name] for table in (left, right) for name in ("correct", "predicted")]
-    return Pairs(*(column.to_numpy().astype(np.int64) for column in both))
+    return outcomes(*matched_recalls(target, reference), top=top)
+
+
+def outcomes(target: pa.Table, reference: pa.Table, *, top: bool = False) -> Pairs:
+    """Return RECALLS that `matched_recalls` gave as pairs."""
+    names = [f"top_{name}" if top else name for name in ("correct", "predicted")]
+    both = [target["truths"], *(table[name] for table in (target, reference) for name in names)]
+    columns = dict(zip(_COLUMNS, [*both, np.ones(len(target), dtype=np.int64)], strict=True))
+    return _counted(pa.table(columns))
+
+
+def _counted(rows: pa.Table) -> Pairs:
+    """Return pairs from a table with their columns, in which outcomes may repeat."""
+    *outcome, records = _COLUMNS
+    summed = rows.group_by(outcome, use_threads=False).aggregate([(records, "sum")])
+    summed = summed.rename_columns([*outcome, records]).sort_by(
+        [(each, "ascending") for each in outcome]
+    )
+    return Pairs(*(summed[name].to_numpy().astype(np.int64) for name in _COLUMNS))
 
 
 def matched_recalls(target: pa.Table, reference: pa.Table) -> tuple[pa.Table, pa.Table]:
@@ -81,17 +122,21 @@ def _first_difference(here: Int64[np.ndarray, " n"], there: Int64[np.ndarray, " 
     return int(longer[shared]) if len(longer) > shared else None
 
 
-def mean_ratio(numerators: Int[np.ndarray, " n"], denominators: Int[np.ndarray, " n"]) -> Fraction:
-    """Return the exact mean of numerators / denominators, 0 of none.
+def mean_ratio(
+    numerators: Int[np.ndarray, " n"],
+    denominators: Int[np.ndarray, " n"],
+    records: Int[np.ndarray, " n"],
+) -> Fraction:
+    """Return the exact mean of numerators / denominators over so many records each, 0 of none.
 
-    >>> mean_ratio(np.array([1, 1, -1]), np.array([2, 3, 2]))
-    Fraction(1, 9)
+    >>> mean_ratio(np.array([1, 1, -1]), np.array([2, 3, 2]), np.array([2, 1, 1]))
+    Fraction(5, 24)
     """
     distinct, place = np.unique(denominators, return_inverse=True)
     sums = np.zeros(len(distinct), dtype=np.int64)
-    np.add.at(sums, place, numerators)
+    np.add.at(sums, place, numerators * records)
     total = sum(
         (Fraction(*pair) for pair in zip(sums.tolist(), distinct.tolist(), strict=True)),
         Fraction(0),
     )
-    return total / max(len(numerators), 1)
+    return total / max(int(records.sum()), 1)

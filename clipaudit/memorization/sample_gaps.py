@@ -1,9 +1,11 @@
 """How much more a target model recalls of the records that it shows best.
 
 Jayaraman et al., NeurIPS 2024, Sec. 4.2 and Fig. 4: https://arxiv.org/abs/2402.02103. An F-score
-is 0 where precision and recall are; the published code adds 1e-5 to the denominator.
+is 0 where precision and recall are; the published code adds 1e-5 to the denominator. To sort by
+what the target finds is to select its luck, so the same list of the hold-out belongs beside each.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -12,14 +14,18 @@ import pyarrow.compute as pc
 
 from clipaudit.corpora.addresses import sample_addresses, shard_row
 from clipaudit.errors import InputError
-from clipaudit.memorization.pairs import matched_recalls, mean_ratio
+from clipaudit.memorization.pairs import Pairs, matched_recalls, mean_ratio, outcomes
+
+MOST_LISTED = 100_000  # the longest list of first records; beyond it, all of them
 
 # One row per (sort, records, measure), in this order.
 SAMPLE_GAPS = pa.schema(
     [
-        # similarity: nearest to a public image first; correct: most correct labels first
+        # similarity: nearest to a public image first; correct: most correct labels first; gap: most
+        # correct labels beyond the reference model's first
         pa.field("sort", pa.string(), nullable=False),
-        pa.field("records", pa.int64(), nullable=False),  # the first so many: 1, 10, 100, ..., all
+        # the first so many: 1, 10, 100, ... up to 100,000, and all
+        pa.field("records", pa.int64(), nullable=False),
         pa.field("share", pa.float64(), nullable=False),  # of the evaluated records
         # precision, recall: means; f_of_means: their harmonic mean, the published code's;
         # mean_f: the mean of the records' own F-scores
@@ -29,68 +35,115 @@ SAMPLE_GAPS = pa.schema(
         pa.field("gap", pa.float64(), nullable=False),  # target - reference
     ]
 )
+SORTS = ("similarity", "correct", "gap")
 
 
-def sample_gaps(target: pa.Table, reference: pa.Table, samples: pa.Table) -> pa.Table:
-    """Return the SAMPLE_GAPS of two models' RECALLS of one k, from their top labels (Fig. 4).
+class FirstRecords:
+    """The records of one attack that stand first in each order, while parts come in any order.
 
-    `samples` gives the `uid` of each record by shard and row; further samples do not matter.
-    Records are sorted by the target's similarity, those without a neighbour last, or by its number
-    of correct labels; ties by uid, then (shard, row). All means are exact until they are written.
-    Raise InputError as `pair_up` does, and for a record that `samples` lacks.
+    Memory: twice `most` records for each order, and one part.
     """
-    left, right = matched_recalls(target, reference)
-    uids = _uids(left, samples)
-    kept = pc.greater(left["truths"], 0)
-    left, right, uids = left.filter(kept), right.filter(kept), uids.filter(kept)
-    n = len(left)
-    lengths = [10**power for power in range(len(str(n))) if 10**power < n] + [n] * (n > 0)
-    models = {"target": left, "reference": right}
-    rows = []
-    for sort, column in (("similarity", "similarity"), ("correct", "top_correct")):
-        order = _order(left, column, uids)
-        ordered = {name: table.take(order) for name, table in models.items()}
-        for length in lengths:
-            found = {name: _scores(table.slice(0, length)) for name, table in ordered.items()}
-            rows += [
-                {
-                    "sort": sort,
-                    "records": length,
-                    "share": length / n,
-                    "measure": measure,
-                    **{name: float(scores[measure]) for name, scores in found.items()},
-                    "gap": float(value - found["reference"][measure]),
-                }
-                for measure, value in found["target"].items()
-            ]
-    return pa.Table.from_pylist(rows, SAMPLE_GAPS)
+
+    def __init__(self, most: int = MOST_LISTED) -> None:
+        """Hold no records; `most` are listed one by one at the most."""
+        self._most = most
+        self._first: dict[str, list[tuple[pa.Table, pa.Table]]] = {sort: [] for sort in SORTS}
+        self._all: list[Pairs] = []
+
+    def add(self, target: pa.Table, reference: pa.Table, samples: pa.Table) -> None:
+        """Let the records of a part compete: two models' RECALLS of one k, from their top labels.
+
+        `samples` gives the `uid` of each record by shard and row; further samples do not matter.
+        Raise InputError as `matched_recalls` does, and for a record that `samples` lacks.
+        """
+        left, right = matched_recalls(target, reference)
+        left = left.append_column("uid", _uids(left, samples))
+        kept = pc.greater(left["truths"], 0)
+        both = left.filter(kept), right.filter(kept)
+        self._all = [Pairs.joined([*self._all, outcomes(*both, top=True)])]
+        for sort in SORTS:
+            self._first[sort].append(_ordered(sort, [both], self._most))
+            if sum(len(table) for table, _ in self._first[sort]) > 2 * self._most:
+                self._first[sort] = [_ordered(sort, self._first[sort], self._most)]
+
+    def gaps(self) -> pa.Table:
+        """Return the SAMPLE_GAPS of all records so far; none without any that has a label.
+
+        Records are sorted by the target's similarity, those without a neighbour last, by its number
+        of correct labels, or by how many more these are than the reference's; ties by uid, then
+        (shard, row). All means are exact until they are written.
+        """
+        every = Pairs.joined(self._all)
+        if not every.size:
+            return SAMPLE_GAPS.empty_table()
+        longest = min(self._most, every.size - 1)
+        lengths = [10**power for power in range(len(str(longest))) if 10**power <= longest]
+        rows = []
+        for sort in SORTS:
+            target, reference = _ordered(sort, self._first[sort], self._most)
+            lists = {
+                length: outcomes(target.slice(0, length), reference.slice(0, length), top=True)
+                for length in lengths
+            }
+            for length, pairs in {**lists, every.size: every}.items():
+                rows += _rows(sort, length, every.size, pairs)
+        return pa.Table.from_pylist(rows, SAMPLE_GAPS)
 
 
-def _order(records: pa.Table, column: str, uids: pa.ChunkedArray) -> pa.Array:
-    keys = pa.table({"key": records[column], "uid": uids, "address": sample_addresses(records)})
-    return pc.sort_indices(
-        keys,
+def _ordered(
+    sort: str, tables: Sequence[tuple[pa.Table, pa.Table]], most: int
+) -> tuple[pa.Table, pa.Table]:
+    """Return the first records of both models' tables in one order."""
+    target, reference = (pa.concat_tables(each) for each in zip(*tables, strict=True))
+    keys = {
+        "similarity": target["similarity"],
+        "correct": target["top_correct"],
+        "gap": pc.subtract(target["top_correct"], reference["top_correct"]),
+    }
+    ordered = pc.sort_indices(
+        pa.table({"key": keys[sort], "uid": target["uid"], "address": sample_addresses(target)}),
         sort_keys=[
             ("key", "descending", "at_end"),
             ("uid", "ascending", "at_end"),
             ("address", "ascending", "at_end"),
         ],
+    )[:most]
+    return target.take(ordered), reference.take(ordered)
+
+
+def _rows(sort: str, length: int, size: int, pairs: Pairs) -> list[dict[str, object]]:
+    """Return the rows of one list of records."""
+    target = _scores(pairs.truths, pairs.target_correct, pairs.target_predicted, pairs.records)
+    reference = _scores(
+        pairs.truths, pairs.reference_correct, pairs.reference_predicted, pairs.records
     )
+    return [
+        {
+            "sort": sort,
+            "records": length,
+            "share": length / size,
+            "measure": measure,
+            "target": float(value),
+            "reference": float(reference[measure]),
+            "gap": float(value - reference[measure]),
+        }
+        for measure, value in target.items()
+    ]
 
 
-def _scores(records: pa.Table) -> dict[str, Fraction]:
+def _scores(
+    truths: np.ndarray, correct: np.ndarray, predicted: np.ndarray, records: np.ndarray
+) -> dict[str, Fraction]:
     """Return the mean scores of some records, by SAMPLE_GAPS' measures."""
-    names = ("truths", "top_correct", "top_predicted")
-    truths, correct, predicted = (records[name].to_numpy().astype(np.int64) for name in names)
-    precision = mean_ratio(correct, np.maximum(predicted, 1))
-    recall = mean_ratio(correct, truths)
+    precision = mean_ratio(correct, np.maximum(predicted, 1), records)
+    recall = mean_ratio(correct, truths, records)
     both = precision + recall
     return {
         "precision": precision,
         "recall": recall,
         "f_of_means": 2 * precision * recall / both if both else Fraction(0),
         # the harmonic mean of c / p and c / t
-        "mean_f": mean_ratio(2 * correct, predicted + truths),
+        "mean_f": mean_ratio(2 * correct, predicted + truths, records),
     }
 
 

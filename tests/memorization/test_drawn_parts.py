@@ -8,7 +8,7 @@ from clipaudit.memorization.drawn_parts import DrawnPart, overlaps_of_part
 from clipaudit.memorization.membership import MEMBERS, without_overlaps
 from clipaudit.neighbors.backends import search
 
-NUMPY = partial(search, k=1, backend="numpy")
+NUMPY = partial(search, k=2, backend="numpy")
 
 # row, set, uid, caption, picture (a direction)
 WEB = [
@@ -53,19 +53,25 @@ def parts():
     return [part("web", WEB), part("coco", COCO)]
 
 
-def test_the_later_set_leaves_whatever_they_share_and_wherever(parts):
+def test_records_leave_that_repeat_each_other_and_public_samples_that_repeat_a_record(parts):
     assert found(parts[0], parts) == [
+        (0, "caption", "web", 1, "b"),
         (1, "caption", "web", 0, "a"),
         (2, "near duplicate", "web", 1, "b"),
+        (3, "uid", "coco", 1, "holdout"),
         (3, "near duplicate", "coco", 0, "a"),
     ]
-    assert found(parts[1], parts) == [(1, "uid", "web", 3, "public")]
+    assert found(parts[1], parts) == []
 
 
 def test_without_embeddings_pictures_are_not_compared():
     parts = [part("web", WEB, pictures=False), part("coco", COCO, pictures=False)]
 
-    assert found(parts[0], parts) == [(1, "caption", "web", 0, "a")]
+    assert found(parts[0], parts) == [
+        (0, "caption", "web", 1, "b"),
+        (1, "caption", "web", 0, "a"),
+        (3, "uid", "coco", 1, "holdout"),
+    ]
 
 
 def test_nothing_is_left_when_those_have_left(parts):

@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from clipaudit.memorization.measures import in_one_corpus, measure
+from clipaudit.memorization.measures import AttackedPart, measure, in_one_corpus
 from clipaudit.memorization.recall import RECALLS
 
 
@@ -33,6 +33,11 @@ SAMPLES = pa.table(
 SETS = {"a": kept(0, 1), "b": kept(2, 3), "holdout": kept(4, 5)}
 
 
+def attacked(models, sets=SETS, *, neighbors=(10,)):
+    part = AttackedPart("scenes", models, sets, SAMPLES)
+    return measure([part], neighbors=neighbors, shards={"scenes": 1}, seed=0)
+
+
 def values(gaps, measure_name):
     rows = gaps.to_pylist()
     return {row["target"]: row["value"] for row in rows if row["measure"] == measure_name}
@@ -44,7 +49,7 @@ def models():
 
 
 def test_each_set_is_attacked_with_its_own_model_as_the_target(models):
-    gaps = measure(models, SETS, SAMPLES, neighbors=[10], seed=0).gaps
+    gaps = attacked(models).gaps
 
     assert values(gaps, "prg") == {"a": 0.5, "b": 1.0, "control": 0.0, "mean": 0.75}
     assert values(gaps, "aucg") == {"a": 0.25, "b": 0.5, "control": 0.0, "mean": 0.375}
@@ -53,8 +58,8 @@ def test_each_set_is_attacked_with_its_own_model_as_the_target(models):
 def test_swapping_the_models_negates_the_gaps_of_each_set(models):
     swapped = {"a": models["b"], "b": models["a"]}
 
-    one = measure(models, SETS, SAMPLES, neighbors=[10], seed=0).gaps
-    other = measure(swapped, SETS, SAMPLES, neighbors=[10], seed=0).gaps
+    one = attacked(models).gaps
+    other = attacked(swapped).gaps
 
     for name in ("ppg", "prg"):
         negated = {target: -value + 0.0 for target, value in values(one, name).items()}
@@ -64,7 +69,7 @@ def test_swapping_the_models_negates_the_gaps_of_each_set(models):
 def test_without_a_holdout_there_is_no_control(models):
     sets = {"a": SETS["a"], "b": SETS["b"]}
 
-    gaps = measure(models, sets, SAMPLES, neighbors=[10], seed=0).gaps
+    gaps = attacked(models, sets).gaps
 
     assert set(gaps["target"].to_pylist()) == {"a", "b", "mean"}
 
@@ -73,7 +78,7 @@ def test_every_number_of_neighbours_has_its_rows():
     models = {"a": pa.concat_tables([recalls(2, 1, 0, 1, 1, 1), recalls(*[2] * 6, k=100)])}
     models["b"] = pa.concat_tables([recalls(1, 1, 1, 2, 1, 1), recalls(*[2] * 6, k=100)])
 
-    found = measure(models, SETS, SAMPLES, neighbors=[10, 100], seed=0)
+    found = attacked(models, neighbors=[10, 100])
 
     for table in (found.gaps, found.survival, found.sample_gaps):
         assert set(table["k"].to_pylist()) == {10, 100}

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plaincosines import plain_cosines
 
-from clipaudit.memorization.allotment import SETS
+from clipaudit.memorization.allotment import RECORD_SETS, SETS
 from clipaudit.memorization.overlaps import (
     OVERLAPS,
     near_duplicates,
@@ -15,7 +15,7 @@ from clipaudit.memorization.overlaps import (
 )
 from clipaudit.neighbors.backends import search
 
-NUMPY = partial(search, k=1, backend="numpy")
+NUMPY = partial(search, k=2, backend="numpy")
 
 KEYS = pa.schema(
     [
@@ -50,7 +50,7 @@ def corpora(world):
     return {corpus: keys(rows) for corpus, rows in tables.items()}
 
 
-def plain(own, others):
+def plain(own, others, own_corpus):
     """Overlaps by their definition."""
     found = []
     for mine in sorted(own.to_pylist(), key=lambda row: (row["shard"], row["row"])):
@@ -59,9 +59,10 @@ def plain(own, others):
                 (SETS.index(row["set"]), corpus, row["shard"], row["row"])
                 for corpus, table in others
                 for row in table.to_pylist()
-                if mine[how] is not None and row[how] == mine[how]
+                if mine[how] is not None and row[how] == mine[how] and row["set"] != "public"
             ]
-            shared = [one for one in shared if one[0] < SETS.index(mine["set"])]
+            itself = own_corpus, mine["shard"], mine["row"]
+            shared = [one for one in shared if one[1:] != itself]
             if shared:
                 number, corpus, shard, row = min(shared)
                 place = (mine["shard"], mine["row"], mine["set"], how)
@@ -76,11 +77,11 @@ def rows(table):
 @given(worlds)
 def test_shared_keys_equal_their_definition(world):
     tables = corpora(world)
-    for own in tables.values():
-        found = shared_keys(own, tables.items())
+    for corpus, own in tables.items():
+        found = shared_keys(own, tables.items(), corpus=corpus)
 
         assert found.schema == OVERLAPS
-        assert rows(found) == plain(own, list(tables.items()))
+        assert rows(found) == plain(own, list(tables.items()), corpus)
 
 
 @settings(max_examples=30)
@@ -93,10 +94,11 @@ def test_order_and_cut_of_the_others_never_show(world, random):
         for i in range(len(table) + 1)
     ]
     random.shuffle(pieces)
-    for own in tables.values():
+    for corpus, own in tables.items():
         turned = own.take(random.sample(range(len(own)), len(own)))
 
-        assert shared_keys(turned, pieces) == shared_keys(own, tables.items())
+        expected = shared_keys(own, tables.items(), corpus=corpus)
+        assert shared_keys(turned, pieces, corpus=corpus) == expected
 
 
 @settings(max_examples=50)
@@ -105,26 +107,38 @@ def test_nothing_overlaps_once_the_offenders_left(world):
     tables = corpora(world)
     left = {}
     for corpus, own in tables.items():
-        gone = shared_keys(own, tables.items())
+        gone = shared_keys(own, tables.items(), corpus=corpus)
         pairs = set(zip(gone["shard"].to_pylist(), gone["row"].to_pylist(), strict=True))
         left[corpus] = keys([row for row in rows(own) if row[:2] not in pairs])
 
-    found = [shared_keys(own, left.items()) for own in left.values()]
+    found = [shared_keys(own, left.items(), corpus=corpus) for corpus, own in left.items()]
 
     assert sum(map(len, found)) == 0
 
 
-def test_samples_of_one_set_may_repeat_each_other():
-    own = keys([(0, 0, "a", "x", "a cat"), (0, 1, "a", "x", "a cat")])
+def test_of_two_records_that_repeat_each_other_both_leave_whatever_their_sets():
+    own = keys([(0, 0, "a", "x", "a cat"), (0, 1, "a", "y", "a cat"), (0, 2, "holdout", "x", None)])
 
-    assert shared_keys(own, [("pool", own)]) == OVERLAPS.empty_table()
+    found = shared_keys(own, [("pool", own)], corpus="pool")
+
+    pairs = [(row["row"], row["how"], row["other_row"]) for row in found.to_pylist()]
+    assert pairs == [(0, "uid", 2), (0, "caption", 1), (1, "caption", 0), (2, "uid", 0)]
+
+
+def test_a_public_sample_leaves_that_repeats_a_record_and_may_repeat_another_public_one():
+    own = keys(
+        [(0, 0, "public", "x", None), (0, 1, "public", "x", None), (0, 2, "b", "y", "a cat")]
+    )
+    own = pa.concat_tables([own, keys([(0, 3, "public", "z", "a cat")])])
+
+    assert shared_keys(own, [("pool", own)], corpus="pool")["row"].to_pylist() == [3]
 
 
 def test_no_samples_and_no_others_share_nothing():
     own = keys([(0, 0, "b", "x", "a cat")])
 
-    assert shared_keys(own, []) == OVERLAPS.empty_table()
-    assert shared_keys(keys([]), [("pool", own)]) == OVERLAPS.empty_table()
+    assert shared_keys(own, [], corpus="pool") == OVERLAPS.empty_table()
+    assert shared_keys(keys([]), [("pool", own)], corpus="pool") == OVERLAPS.empty_table()
 
 
 def embeddings(vectors, sets=None, shard=0):
@@ -151,12 +165,12 @@ def pool():
 
 def entries(tables, blocks=1000):
     for corpus, table in tables.items():
-        for name in SETS:
+        for name in RECORD_SETS:
             own = table.filter(pa.array(np.array(table["set"]) == name)).drop_columns("set")
             yield corpus, name, own.to_batches(max_chunksize=blocks)
 
 
-def plain_near(own, tables, distance):
+def plain_near(own, tables, distance, own_corpus):
     """Near duplicates by their definition."""
     found = []
     for mine in own.to_pylist():
@@ -166,7 +180,10 @@ def plain_near(own, tables, distance):
                 number = SETS.index(row["set"])
                 pair = [np.frombuffer(one["embedding"], "<f2")[None] for one in (mine, row)]
                 similarity = float(plain_cosines(*pair)[0, 0])
-                if number < SETS.index(mine["set"]) and 1 - similarity < distance:
+                itself = (corpus, row["shard"], row["row"]) == (
+                    own_corpus, mine["shard"], mine["row"]
+                )  # fmt: skip
+                if row["set"] != "public" and not itself and 1 - similarity < distance:
                     near.append((-similarity, row["shard"], row["row"], number, corpus))
         if near:
             falling, shard, row, number, corpus = min(near)
@@ -177,22 +194,25 @@ def plain_near(own, tables, distance):
 
 @pytest.mark.parametrize("distance", [0.25, 0.3, 0.75])
 def test_near_duplicates_equal_their_definition(pool, distance):
-    found = near_duplicates(pool["pool"], entries(pool), distance=distance, start=NUMPY)
+    found = near_duplicates(
+        pool["pool"], entries(pool), corpus="pool", distance=distance, start=NUMPY
+    )
 
     assert found.schema == OVERLAPS
-    assert rows(found) == plain_near(pool["pool"], pool, distance)
+    assert rows(found) == plain_near(pool["pool"], pool, distance, "pool")
     assert len(found) > 5
 
 
 @pytest.mark.parametrize("engine", [{"block_rows": 1}, {"backend": "torch", "threads": 1}])
 def test_backend_blocks_and_order_never_show(pool, engine):
     blocks = {name: size for name, size in engine.items() if name == "block_rows"}
-    started = {"start": partial(search, k=1, **{"backend": "numpy"} | engine), **blocks}
-    expected = near_duplicates(pool["coco"], entries(pool), distance=0.6, start=NUMPY)
+    started = {"start": partial(search, k=2, **{"backend": "numpy"} | engine), **blocks}
+    near = partial(near_duplicates, corpus="coco", distance=0.6)
+    expected = near(pool["coco"], entries(pool), start=NUMPY)
     turned = pool["coco"].take(np.random.default_rng(0).permutation(30))
     others = [*entries(pool, blocks=7)][::-1]
 
-    found = near_duplicates(turned, others, distance=0.6, **started)
+    found = near(turned, others, **started)
 
     assert found == expected
     assert len(found)
@@ -202,23 +222,19 @@ def test_at_the_distance_is_not_near():
     own = embeddings([[0.25] * 16, [0.25] * 14 + [-0.25] * 2], ["b", "b"])
     others = [("pool", "a", [embeddings([[0.25] * 16], shard=1)])]
 
-    found = near_duplicates(own, others, distance=0.25, start=NUMPY)
+    found = near_duplicates(own, others, corpus="coco", distance=0.25, start=NUMPY)
 
     assert rows(found) == [(0, 0, "b", "near duplicate", "pool", 1, 0, "a", 1.0)]
 
 
-def test_sets_that_meet_no_later_one_are_not_read():
-    def unread():
-        raise AssertionError
-        yield
+def test_a_record_alone_is_no_near_duplicate_of_itself():
+    own = embeddings([[1.0, 0.0], [0.0, 1.0]], ["b", "b"])
+    others = [("pool", "b", [own.drop_columns("set")])]
 
-    own = embeddings([[1.0, 0.0]], ["b"])
-
-    found = near_duplicates(
-        own, [("pool", "b", unread()), ("pool", "public", unread())], distance=1, start=NUMPY
-    )
+    found = near_duplicates(own, others, corpus="pool", distance=1, start=NUMPY)
 
     assert found == OVERLAPS.empty_table()
+    assert len(near_duplicates(own, others, corpus="coco", distance=1, start=NUMPY)) == 2
 
 
 @pytest.mark.parametrize("blocks", [[], [embeddings(np.empty((0, 2)))]])
@@ -226,6 +242,8 @@ def test_no_samples_and_no_others_are_not_near(blocks):
     own = embeddings([[1.0, 0.0]], ["b"])
 
     for some in (own, own.slice(0, 0)):
-        found = near_duplicates(some, [("pool", "a", blocks)], distance=1, start=NUMPY)
+        found = near_duplicates(
+            some, [("pool", "a", blocks)], corpus="pool", distance=1, start=NUMPY
+        )
 
         assert found == OVERLAPS.empty_table()
