@@ -1,7 +1,7 @@
 """Sources -> the sets A, B, public, hold-out: disjoint, and checked to be.
 
 Needs: `memorization.sources`; semantic duplicates need `memorization.deduplication`.
-Makes: lots/<source>/ by part; allotments/<source>.json; drawn/<source>/ and members/<source>/ by
+Makes: lots/<source>/ by part; allotments/<source>.json; cuts/<source>/<seed>.json; drawn/<source>/ and members/<source>/ by
 part, before and after overlaps are removed; overlaps/<source>/ and remaining_overlaps/<source>/; drops/overlaps/<source>/;
 samples/<source>.{drawn,public,records}/; manifests/<source>/set-<set>/.
 """
@@ -157,9 +157,30 @@ rule set_samples:
         "../workflow_scripts/set_samples.py"
 
 
+rule cut_again:
+    """Which records of a source are A, B and the hold-out under a further seed."""
+    input:
+        members=CORPORA.all_parts("members/{source}"),
+    output:
+        cut=f"{RESULTS}/cuts/{{source}}/{{cut}}.json",
+    log:
+        "logs/cut_again/{source}/{cut}.log",
+    wildcard_constraints:
+        cut=r"[0-9]+",
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("cut_again"),
+        cut=lambda wildcards: int(wildcards.cut),
+        seed=MEMORIZATION.audit.seed,
+    script:
+        "../workflow_scripts/cut_again.py"
+
+
 rule set_manifest:
     """The manifest of a set, or of its first samples: every other row says why it is not in."""
     input:
+        unpack(MEMORIZATION.cut_of_set),
         base=MEMORIZATION.base,
         allotment=f"{RESULTS}/allotments/{{corpus}}.json",
         overlaps=f"{RESULTS}/overlaps/{{corpus}}/{{part}}.json",

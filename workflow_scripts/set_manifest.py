@@ -7,18 +7,25 @@ def compute(step: Step) -> None:
     """Say of every row of the base whether it is in the set, and why not."""
     from clipaudit.corpora.manifests import MANIFEST
     from clipaudit.memorization.allotment import within_size
+    from clipaudit.memorization.cuts import with_cut, within_cut
     from clipaudit.memorization.membership import manifest_of_set
 
     asked, shards = step.settings["chosen"], step.settings["shards"]
+    name, size, drawn = asked["set"], asked["size"], step.settings["drawn"]
     allotted = step.between("allotment", "shard", shards[0], shards[-1])
     within = None
-    if asked["size"] is not None:
-        within = within_size(allotted, **asked, sizes=step.settings["drawn"])
+    if asked["cut"]:
+        cut = step.between("cut", "shard", shards[0], shards[-1])
+        allotted = with_cut(allotted, cut)
+        if size is not None:
+            within = within_cut(allotted, cut, set=name, size=size, own=drawn[name])
+    elif size is not None:
+        within = within_size(allotted, set=name, size=size, sizes=drawn)
     manifest = manifest_of_set(
         step.table("base"),
         allotted,
         step.table("overlaps"),
-        set=asked["set"],
+        set=name,
         group=step.settings["group"],
         corpus=step.settings["source"],
         within=within,

@@ -19,11 +19,6 @@ from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
 from clipaudit.errors import ConfigError, TooSmall
 
 SETS = ("a", "b", "public", "holdout")
-RECORD_SETS = (
-    "a",
-    "b",
-    "holdout",
-)  # whose captions are attacked; models are trained on the first two
 HELD_ROWS = 1 << 22  # members gathered before the highest leave, 24 bytes each: never results
 
 # One row for each member of a set, repeats included, by (shard, row).

@@ -21,8 +21,7 @@ def check(run: "Settings", audit: Memorization) -> None:
             raise ValueError(f"{where}: a split, of which no sets are drawn; name its corpus")
     where = "memorization.objects.annotator (transformers, dataset or a plug-in)"
     check_plugin("annotators", audit.objects.plugin, where)
-    for name in [audit.recipe, *audit.seeds]:
-        known(name, run.recipes, "memorization.recipe", "recipes")
+    known(audit.recipe, run.recipes, "memorization.recipe", "recipes")
     known(audit.encoder, run.encoders, "memorization.encoder", "encoders")
     for name in audit.baselines:
         known(name, run.encoders, "memorization.baselines", "encoders")

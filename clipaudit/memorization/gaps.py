@@ -123,8 +123,8 @@ def _gaps_of(group: str, attacks: Mapping[str, BySource], seed: int) -> list[dic
             row |= {"evaluated": sizes[name][0], "dropped": sizes[name][1]}
             if name in found:
                 row |= _numbers(found, name)
-            if name == "mean" and name in found and measure in _TERMS:
-                strata = _strata(attacks, _TERMS[measure])
+            if name == "mean" and name in found and measure in TERMS:
+                strata = _strata(attacks, TERMS[measure])
                 draws = generator(seed, f"{group} {measure} membership".lstrip())
                 row["p_value"] = membership_test(strata, draws)
             rows.append(row)
@@ -147,7 +147,7 @@ def _numbers(found: Mapping[str, Estimate], name: str) -> dict[str, object]:
     return {"value": float(own.value), **rounded}
 
 
-def _strata(attacks: Mapping[str, BySource], terms: "_Terms") -> list[Stratum]:
+def _strata(attacks: Mapping[str, BySource], terms: "Terms") -> list[Stratum]:
     """Return, source by source, what records add to the mean of A's model less that of B's."""
     strata = []
     for name in dict.fromkeys([*attacks["a"], *attacks["b"]]):
@@ -186,7 +186,7 @@ def survival(pairs: Pairs) -> pa.Table:
     return pa.concat_tables(tables)
 
 
-_Terms = Callable[[Pairs], Float64[np.ndarray, " outcomes"]]
+Terms = Callable[[Pairs], Float64[np.ndarray, " outcomes"]]
 
 
 def _precision_signs(kept: Pairs) -> Int64[np.ndarray, " outcomes"]:
@@ -205,7 +205,7 @@ def _recall_signs(kept: Pairs) -> Int64[np.ndarray, " outcomes"]:
 
 
 # what a record adds to a metric that is a mean over records
-_TERMS: Mapping[str, _Terms] = {
+TERMS: Mapping[str, Terms] = {
     "ppg": lambda kept: _precision_signs(kept).astype(np.float64),
     "prg": lambda kept: _recall_signs(kept).astype(np.float64),
     # equal fractions divide to equal floats, unequal ones to unequal floats

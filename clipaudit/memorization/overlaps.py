@@ -16,7 +16,8 @@ from jaxtyping import Int64
 
 from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
 from clipaudit.corpora.vectors import embedding_array, in_blocks
-from clipaudit.memorization.allotment import RECORD_SETS, SETS
+from clipaudit.memorization.allotment import SETS
+from clipaudit.memorization.settings import RECORD_SETS
 from clipaudit.neighbors.backends import BLOCK_ROWS
 from clipaudit.neighbors.interface import Queries, Search
 

@@ -69,6 +69,14 @@ def outcomes(target: pa.Table, reference: pa.Table, *, top: bool = False) -> Pai
     return _counted(pa.table(columns))
 
 
+def one_by_one(target: pa.Table, reference: pa.Table) -> Pairs:
+    """Return RECALLS that `matched_recalls` gave with each record by itself, in their order."""
+    names = ("correct", "predicted")
+    both = [target["truths"], *(table[name] for table in (target, reference) for name in names)]
+    columns = [column.to_numpy().astype(np.int64) for column in both]
+    return Pairs(*columns, np.ones(len(target), dtype=np.int64))
+
+
 def _counted(rows: pa.Table) -> Pairs:
     """Return pairs from a table with their columns, in which outcomes may repeat."""
     *outcome, records = _COLUMNS

@@ -2,17 +2,18 @@
 
 A *point* of the grid is a way to train: the default one, another size of the training sets, another
 value of one setting, or an earlier checkpoint of the default. At each point there are two models,
-one trained on A and one on B; the recall test asks them for records as encoders.
+one trained on A and one on B; the recall test asks them for records as encoders. Under each further
+seed of the models the records are cut anew into A, B and hold-out, so no cut recurs.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from clipaudit.config.corpora import Corpus
 from clipaudit.config.manifests import ALL, DEDUPLICATED, size_label
 from clipaudit.config.training import Encoder, Recipe
-from clipaudit.memorization.settings import Memorization, Share
+from clipaudit.memorization.settings import RECORD_SETS, Memorization, Share
 
 Family = Literal["default", "size", "epochs", "logit_scale", "weight_decay", "token_masking"]
 
@@ -31,10 +32,12 @@ class Point:
     recipe: str
     size: Share | None = None  # of the training sets; None: the default one
     epochs: int | None = None  # checkpoint after so many; None: the last
+    cut: int = 0  # of the records into sets
 
     def manifest(self, trained: str) -> str:
         """Return the manifest of one of the training sets, A or B."""
-        return f"set-{trained}" if self.size is None else f"set-{trained}-{size_label(self.size)}"
+        sized = "" if self.size is None else f"-{size_label(self.size)}"
+        return cut_label(f"set-{trained}{sized}", self.cut)
 
     def encoder(self, trained: str) -> str:
         """Return the name of the model trained on A or on B."""
@@ -42,13 +45,25 @@ class Point:
         return name if self.epochs is None else f"{name}.epoch-{self.epochs}"
 
 
-def points(audit: Memorization, recipe: Recipe, *, name: str | None = None) -> list[Point]:
+class SetOfCut(NamedTuple):
+    """A set, how much of it (None: all that was drawn), and which cut of the records it is of."""
+
+    set: str
+    size: Share | None
+    cut: int
+
+
+def cut_label(manifest: str, cut: int) -> str:
+    """Return the name of a set's manifest under a cut, the first of which goes without saying."""
+    return f"{manifest}-cut-{cut}" if cut else manifest
+
+
+def points(audit: Memorization, recipe: Recipe) -> list[Point]:
     """Return all points, in the grid or not, the default one first.
 
-    `recipe` is the audit's, or another of this `name`. A value that is the recipe's own is the
-    default point and no other.
+    `recipe` is the audit's. A value that is the recipe's own is the default point and no other.
     """
-    base = name or audit.recipe
+    base = audit.recipe
     default = Point(DEFAULT, "default", "", base)
     sized = [
         Point(f"size-{size_label(size)}", "size", size_label(size), base, size=size)
@@ -86,27 +101,51 @@ def in_grid(audit: Memorization, every: list[Point]) -> list[Point]:
     return [point for point in every if point.name == DEFAULT or audit.asks_for(point.name)]
 
 
-def seed_points(audit: Memorization, recipes: Mapping[str, Recipe]) -> dict[str, list[Point]]:
-    """Return the points in the grid by seed, the audit's own recipe first.
+def seed_recipes(audit: Memorization, recipe: Recipe) -> dict[str, Recipe]:
+    """Return the audit's recipe with its own seed and with each further one, by name."""
+    further = {
+        f"{audit.recipe}.seed-{recipe.seed + more}": recipe.model_copy(
+            update={"seed": recipe.seed + more}
+        )
+        for more in range(1, audit.seeds)
+    }
+    return {audit.recipe: recipe, **further}
 
-    The names of the others' end in their recipe: `token-masking-0.5.other-recipe`.
+
+def seed_points(audit: Memorization, recipes: Mapping[str, Recipe]) -> list[list[Point]]:
+    """Return the points in the grid under each seed, the audit's own seed first.
+
+    The names of the others' end in their seed: `token-masking-0.5.seed-3`.
     """
-    found = {audit.recipe: in_grid(audit, points(audit, recipes[audit.recipe]))}
-    for seed in audit.seeds:
-        asked = in_grid(audit, points(audit, recipes[seed], name=seed))
-        found[seed] = [replace(point, name=f"{point.name}.{seed}") for point in asked]
+    own = recipes[audit.recipe]
+    asked = in_grid(audit, points(audit, own))
+    found = [asked]
+    for cut, base in enumerate(list(seed_recipes(audit, own))[1:], start=1):
+        suffix = base.removeprefix(audit.recipe)
+        found.append(
+            [
+                replace(
+                    point,
+                    name=f"{point.name}{suffix}",
+                    recipe=base + point.recipe.removeprefix(audit.recipe),
+                    cut=cut,
+                )
+                for point in asked
+            ]
+        )
     return found
 
 
 def derived_recipes(audit: Memorization, recipes: Mapping[str, Recipe]) -> dict[str, Recipe]:
-    """Return the recipes of the points that train otherwise than the audit's own recipes."""
-    found = {}
-    for base in [audit.recipe, *audit.seeds]:
-        for point in _varied(audit, base, recipes[base]):
+    """Return the recipes of further seeds, and of points that train otherwise than the default."""
+    seeds = seed_recipes(audit, recipes[audit.recipe])
+    found = {name: recipe for name, recipe in seeds.items() if name != audit.recipe}
+    for base, recipe in seeds.items():
+        for point in _varied(audit, base, recipe):
             changes: dict[str, object] = {point.family: point.value}
             if point.family == "token_masking":
                 changes["caption_choice"] = "random" if point.value else "first"
-            found[point.recipe] = recipes[base].model_copy(update=changes)
+            found[point.recipe] = recipe.model_copy(update=changes)
     return found
 
 
@@ -116,7 +155,7 @@ def derived_encoders(audit: Memorization, recipes: Mapping[str, Recipe]) -> dict
         point.encoder(trained): Encoder.model_validate(
             {"model": f"{point.recipe}/{point.manifest(trained)}", "epoch": point.epochs}
         )
-        for asked in seed_points(audit, recipes).values()
+        for asked in seed_points(audit, recipes)
         for point in asked
         for trained in TRAINED
     }
@@ -140,30 +179,37 @@ def set_manifests(audit: Memorization, recipe: Recipe) -> dict[str, dict[str, st
 
     Sources other than the one with `sizes` give the same part at every size.
     """
+    every = [
+        replace(point, cut=cut) for cut in range(audit.seeds) for point in points(audit, recipe)
+    ]
     return {
         point.manifest(trained): {
-            name: point.manifest(trained) if point.size in source.sizes else f"set-{trained}"
+            name: point.manifest(trained)
+            if point.size in source.sizes
+            else cut_label(f"set-{trained}", point.cut)
             for name, source in audit.sources.items()
             if source.train is not None
         }
-        for point in points(audit, recipe)
+        for point in every
         for trained in TRAINED
     }
 
 
-def set_sizes(audit: Memorization, source: str) -> dict[str, tuple[str, Share | None]]:
-    """Return the manifests of one source's sets: which set each is, and how much of it.
+def set_sizes(audit: Memorization, source: str) -> dict[str, SetOfCut]:
+    """Return the manifests of one source's sets: which set each is, how much of it, of which cut.
 
-    None: all that was drawn; else the first of them, as many as this size.
+    Public sets are in no cut but the first.
     """
     given = audit.sources[source]
-    found: dict[str, tuple[str, Share | None]]
-    found = {f"set-{name}": (name, None) for name in given.drawn()}
+    found = {f"set-{name}": SetOfCut(name, None, 0) for name in given.drawn()}
     for trained in TRAINED if given.train is not None else ():
         if given.sizes:
-            found[f"set-{trained}"] = (trained, given.train)
+            found[f"set-{trained}"] = SetOfCut(trained, given.train, 0)
         for size in given.sizes:
-            found[f"set-{trained}-{size_label(size)}"] = (trained, size)
+            found[f"set-{trained}-{size_label(size)}"] = SetOfCut(trained, size, 0)
+    again = {name: each for name, each in found.items() if each.set in RECORD_SETS}
+    for cut in range(1, audit.seeds):
+        found |= {cut_label(name, cut): each._replace(cut=cut) for name, each in again.items()}
     return found
 
 

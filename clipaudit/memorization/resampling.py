@@ -61,15 +61,25 @@ class Estimate(NamedTuple):
     def bounds(self) -> tuple[float, float]:
         """Return a 95 % interval over records: percentiles of the bootstraps, within -1 and 1.
 
-        A bound is off by no less than the share that a kind of record may have that no record of
-        the smallest set shows, in 97.5 % of all draws: records that agree are no certainty.
+        A bound is off by no less than the `unseen_share` of the smallest set.
         """
         low, high = np.quantile(
             self.bootstraps, [LEVEL / 2, 1 - LEVEL / 2], method="inverted_cdf"
         ).tolist()
-        unseen = 1 - (LEVEL / 2) ** (1 / self.fewest)
+        unseen = unseen_share(self.fewest)
         value = float(self.value)
         return max(min(low, value - unseen), -1.0), min(max(high, value + unseen), 1.0)
+
+
+def unseen_share(records: int) -> float:
+    """Return the share of a kind of record of which so many show none in 2.5 % of all draws.
+
+    So records that agree are no certainty, and no interval is of zero width.
+
+    >>> round(unseen_share(100), 4)
+    0.0362
+    """
+    return float(1 - (LEVEL / 2) ** (1 / records))
 
 
 def estimate(statistic: Statistic, name: str, seed: int) -> Estimate:

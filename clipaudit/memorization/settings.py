@@ -7,6 +7,8 @@ from pydantic import Field, model_validator
 from clipaudit.config.base import Name, Section
 from clipaudit.config.deduplication import Deduplication
 
+RECORD_SETS = ("a", "b", "holdout")  # whose captions are attacked; models train on the first two
+
 # how many samples: a count, or a fraction of the groups of duplicates; 1.0 stands for all
 Share = Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, le=1)]
 
@@ -156,10 +158,12 @@ class Memorization(Section):
     selections: dict[Name, Selection] = Field({}, description="ARO: caption selection (Figure 7)")
     baselines: list[Name] = Field([], description="encoders beside the models in Figure 7")
     examples: int = Field(5, ge=1, description="most memorized samples that are shown")
-    seeds: list[Name] = Field(
-        [],
-        description="further recipes that differ from `recipe` in the seed alone: the points of "
-        "the grid are trained with each, and a table tells what holds for all",
+    seeds: int = Field(
+        1,
+        ge=1,
+        description="how many seeds each point of the grid is trained with, the recipe's own and "
+        "the next ones; each has a cut of its own into A, B and hold-out, and a table tells what "
+        "holds over all",
     )
 
     @property

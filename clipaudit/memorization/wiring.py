@@ -7,6 +7,7 @@ from clipaudit.memorization.points import (
     DEFAULT,
     TRAINED,
     Point,
+    cut_label,
     seed_points,
     set_sizes,
     start,
@@ -32,8 +33,8 @@ class MemorizationFiles:
         """Sort out the points, the sets and the sources."""
         self.audit, self.corpora = audit, models.corpora
         self.run = self.corpora.run
-        asked = seed_points(audit, self.run.recipes).values()
-        self.points = {point.name: point for points in asked for point in points}
+        self.seeds = seed_points(audit, self.run.recipes)
+        self.points = {point.name: point for points in self.seeds for point in points}
         self.sets = {source: set_sizes(audit, source) for source in audit.sources}
         self.shards_of_sources = {source: len(self.run.shards(source)) for source in audit.sources}
         self.with_records = [
@@ -80,8 +81,12 @@ class MemorizationFiles:
 
     def set_and_size(self, wildcards: Wildcards) -> dict[str, object]:
         """Return which set a manifest of a source holds, and how much of it."""
-        name, size = self.sets[wildcards.corpus][wildcards.set]
-        return {"set": name, "size": size}
+        return dict(self.sets[wildcards.corpus][wildcards.set]._asdict())
+
+    def cut_of_set(self, wildcards: Wildcards) -> dict[str, Paths]:
+        """Return the further cut that a manifest of a source holds, if it is not of the first."""
+        cut = self.sets[wildcards.corpus][wildcards.set].cut
+        return {"cut": [self.corpora.result(paths.cut(wildcards.corpus, cut))]} if cut else {}
 
     def set_manifests(self) -> Paths:
         """Return the manifests of all sets of all sources, at their default sizes."""
@@ -89,7 +94,7 @@ class MemorizationFiles:
             path
             for source, sets in self.sets.items()
             for name in sets
-            if name == f"set-{sets[name][0]}"
+            if name == f"set-{sets[name].set}"
             for path in self.corpora.by_part(f"manifests/{source}/{name}", source)
         ]
 
@@ -134,6 +139,7 @@ class MemorizationFiles:
     def _attacked(self, point: Point) -> dict[str, Paths]:
         """Return the manifests of the records attacked at a point: A's, B's, the hold-out's."""
         manifests = self.run.manifests()
+        holdout = cut_label("set-holdout", point.cut)
         found = {
             trained: [
                 path
@@ -145,8 +151,8 @@ class MemorizationFiles:
         found["holdout"] = [
             path
             for source in self.audit.sources
-            if "set-holdout" in self.sets[source]
-            for path in self.corpora.by_part(f"manifests/{source}/set-holdout", source)
+            if holdout in self.sets[source]
+            for path in self.corpora.by_part(f"manifests/{source}/{holdout}", source)
         ]
         return found
 

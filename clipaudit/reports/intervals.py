@@ -15,11 +15,11 @@ import pyarrow as pa
 from duckdb.func import ARROW, SPECIAL
 from jaxtyping import Float64, Int64
 
-CONFIDENCE = 0.95
+from clipaudit.evaluation.student import CONFIDENCE, DECIMALS
+
 DRAWS = 10_000  # a 2.5 % quantile then rests on 250 draws: steady to the digits that are printed
 SEED = 2310_09562  # any number does; this is the similarity paper's
 _BOUNDS = ("low", "high")
-DECIMALS = 12  # far past use, and short of the last bits, in which builds of scipy may differ
 
 
 def exact_interval(
@@ -149,17 +149,6 @@ def _middle(drawn: Float64[np.ndarray, " draws"]) -> Float64[np.ndarray, " 2"]:
     tails = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
     bounds: Float64[np.ndarray, " 2"] = np.quantile(drawn, tails, method="inverted_cdf")
     return bounds.round(DECIMALS)
-
-
-def student_quantile(degrees: float) -> float:
-    """Return the factor of a standard error that gives Student's interval of a mean.
-
-    >>> round(student_quantile(2), 6)
-    4.302653
-    """
-    from scipy.special import stdtrit
-
-    return round(float(stdtrit(degrees, (1 + CONFIDENCE) / 2)), DECIMALS)
 
 
 def register_intervals(connection: duckdb.DuckDBPyConnection) -> None:

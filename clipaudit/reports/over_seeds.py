@@ -2,10 +2,8 @@
 
 Another run would draw other seeds, and other images could be the test set, so both are noise. The
 images' part is the interval that `intervals` gives for the mean over seeds: it is there however
-well the seeds agree. The seeds' part is the variance of what was measured by seed. A bound is as
-far off as Student's factor of the root of both variances, with Satterthwaite's (1946) degrees of
-freedom: those of the seeds where they are all that varies, as many as it takes for the images'
-own interval where the seeds agree. Resampling two to five seeds beside the images, a hierarchical
+well the seeds agree. The seeds' part is the variance of what was measured by seed; `margin` adds
+both. Resampling two to five seeds beside the images, a hierarchical
 bootstrap, gives intervals that are too narrow: it covers 60, 75 and 85 % of two, three and five
 seeds where seeds are all that varies, and this one 95 % there and 87, 92 and 94 % at its worst,
 where both parts mix. Where single images go one way under one seed and another way under the
@@ -15,26 +13,16 @@ With one seed nothing is known of the seeds' part, and the intervals are those o
 """
 
 from collections.abc import Sequence
-from math import sqrt
-from statistics import NormalDist
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float64, Int64
 
-from clipaudit.reports.intervals import (
-    CONFIDENCE,
-    DECIMALS,
-    beta_bounds,
-    change_bounds,
-    register_structs,
-    structs,
-    student_quantile,
-)
+from clipaudit.evaluation.student import DECIMALS, margin
+from clipaudit.reports.intervals import beta_bounds, change_bounds, register_structs, structs
 
 _BOUNDS = ("low", "high")
-_NORMAL = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
 def accuracy_over_seeds(
@@ -99,18 +87,10 @@ def _widened(
         return bounds
     variance = float(by_seed.var(ddof=1)) / seeds
     below, above = (
-        _distance(max(each, 0.0), variance, seeds - 1)
+        margin(max(each, 0.0), variance, seeds - 1)
         for each in (value - bounds[0], bounds[1] - value)
     )
     return np.array([value - below, value + above]).clip(least, most).round(DECIMALS)
-
-
-def _distance(of_images: float, of_seeds: float, degrees: int) -> float:
-    """Return how far a bound is off, from its distance over images and the variance over seeds."""
-    if of_seeds == 0:
-        return of_images
-    whole = (of_images / _NORMAL) ** 2 + of_seeds
-    return student_quantile(degrees * (whole / of_seeds) ** 2) * sqrt(whole)
 
 
 def register_over_seeds(connection: duckdb.DuckDBPyConnection) -> None:

@@ -46,6 +46,8 @@ curves = Pointers("curves/{recipe}/{manifest}.json")
 predictions = Pointers("predictions/{recipe}/{manifest}/{test_set}.json")
 # the duplicates within a group of clusters of a corpus
 duplicates = Pointers("duplicates/{encoder}/{corpus}/{group}.json")
+# which records of a source are in which set under a further seed
+cut = Pointers("cuts/{source}/{cut}.json")
 # how similar the samples of a part are to the test sets
 similarities = Pointers("similarities/{encoder}/{corpus}/{part}.json")
 # the nearest samples of a whole corpus to every sample of every test set

@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from clipaudit.memorization.measures import AttackedPart, measure, in_one_corpus
+from clipaudit.memorization.measures import AttackedPart, in_one_corpus, measure
 from clipaudit.memorization.recall import RECALLS
 
 

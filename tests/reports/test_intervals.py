@@ -3,13 +3,13 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from clipaudit.evaluation.student import student_quantile
 from clipaudit.reports.intervals import (
     DRAWS,
     exact_interval,
     kappa_interval,
     register_intervals,
     relative_change_interval,
-    student_quantile,
 )
 
 

@@ -3,7 +3,7 @@ import math
 import pyarrow as pa
 import pytest
 
-from clipaudit.reports.intervals import student_quantile
+from clipaudit.evaluation.student import student_quantile
 from clipaudit.reports.tables import PUBLISHED_SCHEMA, published_values, report_table
 
 TEXT, INT, FLOAT, REAL = pa.string(), pa.int32(), pa.float32(), pa.float64()

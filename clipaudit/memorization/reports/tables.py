@@ -136,7 +136,7 @@ def gaps(run: Settings, audit: Memorization) -> ReportTable:
 
 def evidence(run: Settings, audit: Memorization) -> ReportTable:
     """The population metrics over seeds, at each point of the grid, and beside the default."""
-    from clipaudit.reports.intervals import student_quantile  # scipy: not for every planning
+    from clipaudit.evaluation.student import student_quantile  # scipy: not for every planning
 
     seeds = seed_points(audit, run.recipes)
     rows = [

@@ -205,7 +205,7 @@ def _trained_on(run: Settings, encoder: str) -> str:
 
 def evidence(run: Settings, audit: Parrot, asked: Evidence) -> ReportTable:
     """What parrot captions teach, over seeds."""
-    from clipaudit.reports.intervals import student_quantile  # scipy: not for every planning
+    from clipaudit.evaluation.student import student_quantile  # scipy: not for every planning
 
     assert audit.curations is not None, "checked with the settings"
     arms = {"parrot": asked.parrot, "clean": asked.clean}

@@ -310,7 +310,7 @@ def _evidence(
     arms: list[RelationRow],
     parameters: Mapping[str, object],
 ) -> ReportTable:
-    from clipaudit.reports.intervals import student_quantile  # scipy: not for every planning
+    from clipaudit.evaluation.student import student_quantile  # scipy: not for every planning
 
     models = [(str(arm["recipe"]), str(arm["manifest"])) for arm in arms]
     return ReportTable(

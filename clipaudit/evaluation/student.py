@@ -1,0 +1,40 @@
+"""Intervals of 95 % of a mean over seeds, which may also vary by image or by record.
+
+With variance between seeds, another run would draw other seeds, and with images or records others
+could be the sample: both are noise. A bound is as far off as Student's factor of the root of both
+variances, with Satterthwaite's (1946) degrees of freedom: those of the seeds where they are all
+that varies, as many as it takes for the records' own interval where the seeds agree.
+"""
+
+from math import sqrt
+from statistics import NormalDist
+
+CONFIDENCE = 0.95
+DECIMALS = 12  # far past use, and short of the last bits, in which builds of scipy may differ
+NORMAL = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+
+
+def student_quantile(degrees: float) -> float:
+    """Return the factor of a standard error that gives Student's interval of a mean.
+
+    >>> round(student_quantile(2), 6)
+    4.302653
+    """
+    from scipy.special import stdtrit
+
+    return round(float(stdtrit(degrees, (1 + CONFIDENCE) / 2)), DECIMALS)
+
+
+def margin(of_records: float, of_seeds: float, degrees: int) -> float:
+    """Return how far a bound is off its value.
+
+    `of_records` is how far it would be off over images or records alone, `of_seeds` the variance of
+    the mean over seeds, with so many degrees of freedom (one fewer than seeds).
+
+    >>> round(margin(0.02, 0.0, 4), 4), round(margin(0.0, 0.01**2, 2), 4)
+    (0.02, 0.043)
+    """
+    if of_seeds == 0:
+        return of_records
+    whole = (of_records / NORMAL) ** 2 + of_seeds
+    return student_quantile(degrees * (whole / of_seeds) ** 2) * sqrt(whole)

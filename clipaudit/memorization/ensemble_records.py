@@ -1,0 +1,159 @@
+"""Which single records models memorize, where several pairs of models saw the records by lot.
+
+A record is in A, in B or in the hold-out, by lot, anew under each seed. If membership changes
+nothing, any other draw of its sets was as likely. So the p value of a record compares how much more
+the models recalled that were trained on it with what all draws of its sets give: it holds whatever
+the models are. Memorization is counterfactual, as Feldman and Zhang (2020) have it
+(https://arxiv.org/abs/2008.03703): the mean recall of the models that were trained on the record,
+less that of the others. q is the false-discovery rate of Benjamini and Hochberg (1995): of the
+records with a q of at most 5 %, one in twenty is expected to be none.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from jaxtyping import Float64, Int64
+from scipy.stats import false_discovery_control
+
+from clipaudit.corpora.addresses import shards_and_rows
+from clipaudit.memorization.ensembles import Block, EnsemblePart, blocks
+from clipaudit.memorization.gaps import DECIMALS
+from clipaudit.memorization.resampling import PERMUTATIONS, generator
+from clipaudit.memorization.settings import RECORD_SETS
+
+ENUMERATED = 8  # seeds: all 3^8 draws of a record's sets are weighed; beyond, PERMUTATIONS of them
+_BLOCK = 1 << 10  # records held at once with all draws: memory, never results
+
+# One row per (k, source, record), in this order, of the records whose picture has a label.
+ENSEMBLE_RECORDS = pa.schema(
+    [
+        pa.field("k", pa.int32(), nullable=False),
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("shard", pa.int32(), nullable=False),
+        pa.field("row", pa.int32(), nullable=False),
+        pa.field("models", pa.int32(), nullable=False),
+        pa.field("trained_on_it", pa.int32(), nullable=False),  # of the models
+        # mean recall of these less that of the others; null where there are none of these
+        pa.field("memorization", pa.float64()),
+        pa.field("p_value", pa.float64(), nullable=False),  # one-sided: of recalling more
+        pa.field("q_value", pa.float64(), nullable=False),  # among all rows of this k
+    ]
+)
+
+
+def ensemble_records(
+    parts: Callable[[], Iterable[EnsemblePart]],
+    sources: Sequence[str],
+    *,
+    neighbors: Sequence[int],
+    seed: int,
+) -> pa.Table:
+    """Return the ENSEMBLE_RECORDS of models under several seeds.
+
+    `parts` gives the parts, and is asked twice. `sources` name theirs, in the order of the rows.
+    `seed` draws sets where there are more than ENUMERATED seeds. Memory grows with the rows alone.
+    Raise InputError as `blocks` does.
+    """
+    sizes = {source: np.zeros(len(RECORD_SETS)) for source in sources}
+    for part in parts():
+        for place, name in enumerate(RECORD_SETS):
+            kept = part.seeds[0].kept.get(name)
+            sizes[part.source][place] += 0 if kept is None else np.count_nonzero(kept["kept"])
+    tables = []
+    for part in parts():
+        share = sizes[part.source] / max(sizes[part.source].sum(), 1)
+        draws, chances = _draws(len(part.seeds), share, seed)
+        for k, block in blocks(part, neighbors):
+            tables.append(_rows(k, part.source, block, draws, chances))
+    joined = pa.concat_tables([_WITHOUT_Q.empty_table(), *tables])
+    order = np.lexsort(
+        (
+            joined["row"].to_numpy(),
+            joined["shard"].to_numpy(),
+            _places(joined["source"], sources),
+            _places(joined["k"], neighbors),
+        )
+    )
+    return _with_q(joined.take(pa.array(order)))
+
+
+_WITHOUT_Q = pa.schema([field for field in ENSEMBLE_RECORDS if field.name != "q_value"])
+
+
+def _places(column: pa.ChunkedArray, values: Sequence[object]) -> Int64[np.ndarray, " n"]:
+    """Return the place of each value of a column in a list of them."""
+    known = pa.array(values, column.type)
+    places: np.ndarray = pc.index_in(column, known).to_numpy().astype(np.int64)
+    return places
+
+
+def _draws(
+    seeds: int, share: Float64[np.ndarray, " sets"], seed: int
+) -> tuple[Float64[np.ndarray, "draws seeds"], Float64[np.ndarray, " draws"]]:
+    """Return draws of a record's sets, 1 for A, -1 for B, 0 for the hold-out, and their chances."""
+    if seeds <= ENUMERATED:
+        sets = np.array(list(product(range(len(share)), repeat=seeds)))
+        chances = share[sets].prod(axis=1)
+    else:
+        drawn = generator(seed, f"sets of a record under {seeds} seeds")
+        sets = drawn.choice(len(share), size=(PERMUTATIONS, seeds), p=share)
+        chances = np.full(PERMUTATIONS, 1 / (PERMUTATIONS + 1))
+    return np.array([1.0, -1.0, 0.0])[sets], chances
+
+
+def _rows(
+    k: int,
+    source: str,
+    block: Block,
+    draws: Float64[np.ndarray, "draws seeds"],
+    chances: Float64[np.ndarray, " draws"],
+) -> pa.Table:
+    n, seeds = block.sets.shape
+    in_a, in_b = block.sets == 0, block.sets == 1
+    trained = (in_a | in_b).sum(axis=1)
+    seen = (block.recalls[0] * in_a + block.recalls[1] * in_b).sum(axis=1)
+    whole = block.recalls[0].sum(axis=1) + block.recalls[1].sum(axis=1)
+    memorized = seen / np.maximum(trained, 1) - (whole - seen) / (2 * seeds - trained)
+    shard, row = shards_and_rows(block.addresses)
+    columns = {
+        "k": np.full(n, k),
+        "source": pa.repeat(source, n),
+        "shard": shard,
+        "row": row,
+        "models": np.full(n, 2 * seeds),
+        "trained_on_it": trained,
+        "memorization": pa.array(memorized.round(DECIMALS) + 0.0, mask=trained == 0),
+        "p_value": _p_values(block, draws, chances),
+    }
+    return pa.table(columns).cast(_WITHOUT_Q)
+
+
+def _p_values(
+    block: Block,
+    draws: Float64[np.ndarray, "draws seeds"],
+    chances: Float64[np.ndarray, " draws"],
+) -> Float64[np.ndarray, " n"]:
+    """Return the chance of a sum at least as large, over the models that a record is drawn for."""
+    gains = block.recalls[0] - block.recalls[1]
+    signs = (block.sets == 0).astype(np.float64) - (block.sets == 1)
+    found = np.empty(len(gains))
+    own = 1 - chances.sum() if len(chances) == PERMUTATIONS else 0.0  # the actual draw is one, too
+    for first in range(0, len(gains), _BLOCK):
+        rows = slice(first, first + _BLOCK)
+        actual = (signs[rows] * gains[rows]).sum(axis=1)
+        # sums of floats: what is equal in real numbers may fall short by some bits
+        above = gains[rows] @ draws.T >= actual[:, None] - 1e-9
+        found[rows] = own + above @ chances
+    return np.minimum(found, 1.0).round(DECIMALS)
+
+
+def _with_q(table: pa.Table) -> pa.Table:
+    """Return the rows with their false-discovery rates, among those of one k."""
+    k, p = table["k"].to_numpy(), table["p_value"].to_numpy()
+    q = np.empty(len(p))
+    for each in np.unique(k):
+        q[k == each] = false_discovery_control(p[k == each]).round(DECIMALS)
+    return table.append_column(ENSEMBLE_RECORDS.field("q_value"), pa.array(q))

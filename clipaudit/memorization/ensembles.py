@@ -1,0 +1,103 @@
+"""Pairs of models under several seeds, each with its own cut: what they recall of each record."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from jaxtyping import Float64, Int8, Int64
+
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.memorization.gaps import TERMS
+from clipaudit.memorization.pairs import matched_recalls, one_by_one
+from clipaudit.memorization.settings import RECORD_SETS
+
+
+@dataclass(frozen=True)
+class SeedPart:
+    """What the two models of a seed recall of the records of a part, and who is in which set."""
+
+    recalls_a: pa.Table  # RECALLS
+    recalls_b: pa.Table
+    kept: Mapping[str, pa.Table]  # MANIFEST rows of the RECORD_SETS that the source has
+    # RECALLS of the models of A and of B to compare these with, of the same cut
+    baseline: tuple[pa.Table, pa.Table] | None = None
+
+
+@dataclass(frozen=True)
+class EnsemblePart:
+    """A part of a source under each seed: at least one."""
+
+    source: str
+    seeds: Sequence[SeedPart]
+
+
+@dataclass(frozen=True)
+class Block:
+    """The records of a part whose picture has a label, by rising address.
+
+    `differences` are those of A's model less B's, by measure: ppg, prg, aucg; `changes` the same
+    less the baseline's. `recalls` are of A's models, then of B's. `sets` are places in RECORD_SETS,
+    -1 in none.
+    """
+
+    addresses: Int64[np.ndarray, " n"]
+    sets: Int8[np.ndarray, "n seeds"]
+    differences: Mapping[str, Float64[np.ndarray, "n seeds"]]
+    changes: Mapping[str, Float64[np.ndarray, "n seeds"]] | None
+    recalls: tuple[Float64[np.ndarray, "n seeds"], Float64[np.ndarray, "n seeds"]]
+
+
+def blocks(part: EnsemblePart, neighbors: Sequence[int]) -> Iterator[tuple[int, Block]]:
+    """Yield the records of a part at each number of neighbours.
+
+    Raise InputError as `matched_recalls` does, also where two seeds were tested with different
+    records.
+    """
+    for k in neighbors:
+        pairs = [_matched(seed.recalls_a, seed.recalls_b, k) for seed in part.seeds]
+        first = pairs[0][0]
+        for other, _ in pairs[1:]:
+            matched_recalls(first, other)
+        labelled = np.asarray(first["truths"]) > 0
+        addresses = sample_addresses(first)[labelled]
+        columns = [one_by_one(*pair) for pair in pairs]
+        differences = {
+            name: np.stack([terms(each.evaluated()) for each in columns], axis=1)
+            for name, terms in TERMS.items()
+        }
+        changes = None
+        if all(seed.baseline for seed in part.seeds):
+            bases = [
+                one_by_one(*_matched(*seed.baseline, k)).evaluated()
+                for seed in part.seeds
+                if seed.baseline
+            ]
+            changes = {
+                name: differences[name] - np.stack([terms(each) for each in bases], axis=1)
+                for name, terms in TERMS.items()
+            }
+        kept = [each.evaluated() for each in columns]
+        recalls = (
+            np.stack([each.target_correct / each.truths for each in kept], axis=1),
+            np.stack([each.reference_correct / each.truths for each in kept], axis=1),
+        )
+        sets = np.stack([_sets(addresses, seed.kept) for seed in part.seeds], axis=1)
+        yield k, Block(addresses, sets, differences, changes, recalls)
+
+
+def _matched(a: pa.Table, b: pa.Table, k: int) -> tuple[pa.Table, pa.Table]:
+    return matched_recalls(*(table.filter(pc.equal(table["k"], k)) for table in (a, b)))
+
+
+def _sets(
+    addresses: Int64[np.ndarray, " n"], kept: Mapping[str, pa.Table]
+) -> Int8[np.ndarray, " n"]:
+    """Return the set of each record."""
+    sets = np.full(len(addresses), -1, dtype=np.int8)
+    for place, name in enumerate(RECORD_SETS):
+        if name in kept:
+            inside = kept[name].filter(kept[name]["kept"])
+            sets[np.isin(addresses, sample_addresses(inside))] = place
+    return sets
