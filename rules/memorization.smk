@@ -3,7 +3,8 @@
 Needs: the sets; `memorization.recipe` and its grid; `objects`; labelled corpora for utility.
 Makes: objects/<corpus>/, vocabulary/<corpus>/ by part; caption_embeddings/<model>/<corpus>/;
 public_order/<public>.json; retrieved/ and recalls/<model>/<public>/<source>/ by part;
-gaps/, survival/, sample_gaps/<public>/<point>.json; examples/<public>.json;
+gaps/, survival/, sample_gaps/<public>/<point>.json; with several seeds ensemble_gaps/,
+ensemble_records/<public>/<point>.json; examples/<public>.json;
 utility/<model>/<test set>.json; selections/<model>/<corpus>.json.
 """
 
@@ -156,6 +157,32 @@ rule measure:
         shards=MEMORIZATION.shards_of_sources,
     script:
         "../workflow_scripts/measure.py"
+
+
+if MEMORIZATION.audit.seeds > 1:
+
+    rule ensemble:
+        """What the models of a point show under all seeds: gaps, and records they memorize."""
+        input:
+            unpack(MEMORIZATION.ensemble_inputs),
+        output:
+            gaps=f"{RESULTS}/ensemble_gaps/{{public}}/{{point}}.json",
+            records=f"{RESULTS}/ensemble_records/{{public}}/{{point}}.json",
+        log:
+            "logs/ensemble/{public}/{point}.log",
+        conda:
+            ENVIRONMENT
+        resources:
+            mem_mb=memory(8),
+        params:
+            code=code("ensemble"),
+            numeric=["numpy", "scipy"],
+            models=MEMORIZATION.ensemble_models,
+            sources=MEMORIZATION.with_records,
+            neighbors=MEMORIZATION.audit.neighbors,
+            seed=MEMORIZATION.audit.seed,
+        script:
+            "../workflow_scripts/ensemble.py"
 
 
 if MEMORIZATION.audit.utility:

@@ -55,9 +55,9 @@ def ensemble_gaps(
 ) -> pa.Table:
     """Return the ENSEMBLE_GAPS of models under several seeds, with each number of neighbours.
 
-    `sources` name those of the parts, in the order of the rows. Parts are held one at a time and may
-    come in any order, which changes no number before its thirteenth decimal. A target is left out
-    for which a set has no records. Raise InputError as `blocks` does.
+    `sources` name those of the parts, in the order of the rows. Parts are held one at a time and
+    may come in any order, which changes no number before its thirteenth decimal. A target is left
+    out for which a set has no records. Raise InputError as `blocks` does.
     """
     found: dict[tuple[int, str, str], tuple[_Moments, _Moments | None]] = {}
     for part in parts:

@@ -109,6 +109,50 @@ class MemorizationFiles:
             "samples": self.of_sources("samples", self.with_records, ".records"),
         }
 
+    def ensemble_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
+        """Return what the models of a point recall under all seeds, and the sets of each cut."""
+        found: dict[str, Paths] = {"recalls": [], "kept": []}
+        for point, default in self._seeds_of(wildcards.point):
+            for each in dict.fromkeys([point, default]):
+                for paths_of in self._recalls(each, wildcards.public).values() if each else ():
+                    found["recalls"] += [path for path in paths_of if path not in found["recalls"]]
+            for sets in self._attacked(point).values():
+                found["kept"] += sets
+        return found
+
+    def ensemble_models(self, wildcards: Wildcards) -> list[dict[str, object]]:
+        """Return the encoders of each seed, those to compare with last, and its sets by source."""
+        manifests = self.run.manifests()
+        found: list[dict[str, object]] = []
+        for point, default in self._seeds_of(wildcards.point):
+            holdout = cut_label("set-holdout", point.cut)
+            sets = {
+                source: {
+                    **{
+                        trained: manifests[point.manifest(trained)][source]
+                        for trained in TRAINED
+                        if source in manifests[point.manifest(trained)]
+                    },
+                    **({"holdout": holdout} if holdout in self.sets[source] else {}),
+                }
+                for source in self.with_records
+            }
+            pairs = [point] if default is None else [point, default]
+            encoders = [pair.encoder(trained) for pair in pairs for trained in TRAINED]
+            found.append({"encoders": encoders, "sets": sets})
+        return found
+
+    def _seeds_of(self, name: str) -> list[tuple[Point, Point | None]]:
+        """Return a point under each seed, with the default one to compare it with.
+
+        None for the default itself, and for one with other records.
+        """
+        place = [point.name for point in self.seeds[0]].index(name)
+        return [
+            (points[place], None if place == 0 or points[place].size is not None else points[0])
+            for points in self.seeds
+        ]
+
     def example_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
         """Return what the list of the most memorized records is made from."""
         point, public = self.points[DEFAULT], wildcards.public

@@ -46,6 +46,9 @@ curves = Pointers("curves/{recipe}/{manifest}.json")
 predictions = Pointers("predictions/{recipe}/{manifest}/{test_set}.json")
 # the duplicates within a group of clusters of a corpus
 duplicates = Pointers("duplicates/{encoder}/{corpus}/{group}.json")
+# what models of a point show under several seeds: gaps, and single records
+ensemble_gaps = Pointers("ensemble_gaps/{public}/{point}.json")
+ensemble_records = Pointers("ensemble_records/{public}/{point}.json")
 # which records of a source are in which set under a further seed
 cut = Pointers("cuts/{source}/{cut}.json")
 # how similar the samples of a part are to the test sets

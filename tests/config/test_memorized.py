@@ -83,8 +83,8 @@ def test_the_largest_size_is_drawn_and_the_others_are_its_first(dejavu):
 
     assert audit.sources["filtered-laion"].drawn()["a"] == 50_000_000
     sizes = set_sizes(audit, "filtered-laion")
-    assert sizes["set-a"] == ("a", 10_000_000)
-    assert sizes["set-a-50000000"] == ("a", 50_000_000)
+    assert sizes["set-a"] == ("a", 10_000_000, 0)
+    assert sizes["set-a-50000000"] == ("a", 50_000_000, 0)
 
 
 def test_a_public_corpus_has_no_records(dejavu):
@@ -166,13 +166,23 @@ def test_both_audits_deduplicate_a_corpus_alike():
 
 
 def test_every_point_of_the_grid_is_trained_with_every_seed(dejavu):
-    dejavu["recipes"]["again"] = {**dejavu["recipes"]["dejavu"], "seed": 1}
-    dejavu["memorization"] |= {"seeds": ["again"], "grid": ["epochs-20", "token-masking-0.3"]}
+    dejavu["memorization"] |= {"seeds": 2, "grid": ["epochs-20", "token-masking-0.3"]}
     run = parse_settings(dejavu)
 
     by_seed = seed_points(run.memorization, run.recipes)
-    names = {seed: [point.name for point in asked] for seed, asked in by_seed.items()}
-    assert names["dejavu"] == ["default", "epochs-20", "token-masking-0.3"]
-    assert names["again"] == ["default.again", "epochs-20.again", "token-masking-0.3.again"]
-    assert run.recipes["again.token-masking-0.3"].seed == 1
-    assert run.encoders["again.set-b.epoch-20"].model == "again/set-b"
+    names = [[point.name for point in asked] for asked in by_seed]
+    assert names[0] == ["default", "epochs-20", "token-masking-0.3"]
+    assert names[1] == ["default.seed-1", "epochs-20.seed-1", "token-masking-0.3.seed-1"]
+    assert run.recipes["dejavu.seed-1.token-masking-0.3"].seed == 1
+    model = run.encoders["dejavu.seed-1.set-b-cut-1.epoch-20"].model
+    assert model == "dejavu.seed-1/set-b-cut-1"
+
+
+def test_every_seed_has_a_cut_of_its_own(dejavu):
+    dejavu["memorization"] |= {"seeds": 3, "grid": []}
+    run = parse_settings(dejavu)
+
+    manifests = run.manifests()
+    assert manifests["set-a-cut-2"]["filtered-laion"] == "set-a-cut-2"
+    assert manifests["set-a-1000000-cut-2"]["coco"] == "set-a-cut-2"
+    assert "set-a-cut-3" not in manifests

@@ -1,4 +1,4 @@
-"""Recalls of models of several seeds that were never trained: simulated, with known memorization."""
+"""Recalls of models that were never trained, under several seeds, with known memorization."""
 
 import numpy as np
 import pyarrow as pa

@@ -5,7 +5,6 @@ from ensembleworld import simulated
 
 from clipaudit.memorization.ensemble_gaps import ENSEMBLE_GAPS, ensemble_gaps
 from clipaudit.memorization.ensembles import EnsemblePart, SeedPart
-from clipaudit.memorization.gaps import population_gaps
 from clipaudit.memorization.measures import AttackedPart, measure
 
 SAMPLES = pa.table(

@@ -41,6 +41,7 @@ def bounds(correct, images):
 
 def gap(target, measure, value, *, public="web", point="default", k=10, evaluated=90):
     row = {"public": public, "point": point, "k": k, "target": target, "measure": measure}
+    row["source"] = ""
     draws = {"draws_mean": value + 0.01, "draws_std": 0.125}
     return row | draws | {"value": value, "evaluated": evaluated, "dropped": 10}
 
@@ -235,9 +236,22 @@ def test_a_bar_is_a_gap_without_whiskers():
     assert (row["low"], row["high"], row["is_default"]) == (None, None, False)
 
 
+def test_beside_each_bar_stands_the_gap_of_the_holdout_in_the_same_list():
+    unseen = [
+        exposure("correct", records, "recall", gap, attack="control") | {"share": records / 40}
+        for records, gap in ((10, 0.125), (40, 0.0))
+    ]
+
+    rows = [row for row in exposed(*FEW, *unseen) if row["series"] == "recall"]
+
+    assert [(row["sort"], row["records"], row["chance"]) for row in rows] == [
+        *(("similarity", 10, None), ("similarity", 20, None)),
+        *(("correct", 10, 0.125), ("correct", 20, 0.0)),  # all of A, and all of the hold-out
+    ]
+
+
 @pytest.mark.parametrize(
-    "other",
-    [{"attack": "b"}, {"attack": "control"}, {"k": 20}, {"public": "photos"}, {"point": "small"}],
+    "other", [{"attack": "b"}, {"k": 20}, {"public": "photos"}, {"point": "small"}]
 )
 def test_gaps_of_other_attacks_k_publics_and_points_do_not_count(other):
     assert exposed(*FEW, exposure("similarity", 10, "recall", 0.5, **other)) == exposed(*FEW)

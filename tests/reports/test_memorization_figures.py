@@ -189,7 +189,11 @@ def test_the_most_exposed_are_those_of_the_default_models(demo):
         table = figures[f"memorization_{name}_{public}"].table
         assert table.inputs == {"sample_gaps": [f"sample_gaps/{public}/default.json"]}
         assert table.parameters == {"k": 20, "public": public, "point": "default"}
-        assert [row["sort"] for row in table.relations["panels"]] == ["similarity", "correct"]
+        assert [row["sort"] for row in table.relations["panels"]] == [
+            "similarity",
+            "correct",
+            "gap",
+        ]
 
 
 def test_the_mean_of_f_scores_is_in_the_table_and_not_drawn(demo):

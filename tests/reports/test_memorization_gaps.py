@@ -6,8 +6,10 @@ from clipaudit.reports.rendering import to_latex, to_markdown
 from clipaudit.reports.tables import published_values, report_table
 
 MEASURES = ("ppg", "prg", "aucg", "aucg_histogram")
-NUMBERS = {"draws_mean": 0.24, "draws_std": 0.1, "low": 0.05, "high": 0.45, "p_value": 0.03}
-VALUES = {"a": 0.25, "b": -0.25, "mean": 0.0, "control": 0.125}
+NUMBERS = {"draws_mean": 0.24, "draws_std": 0.1}
+BOUNDS = {"low": 0.05, "high": 0.45, "p_value": 0.03}  # of the mean and the hold-out
+NET = {"net": 0.2, "net_low": 0.1, "net_high": 0.3}  # of one direction
+VALUES = {"mean": 0.0, "a": 0.25, "b": -0.25, "control": 0.125}
 
 
 def point(position, name, *, asked=True, epochs=2):
@@ -17,9 +19,11 @@ def point(position, name, *, asked=True, epochs=2):
     return names | {"asked": asked, "epochs": epochs} | models
 
 
-def gap(target, measure, *, point="default", k=10, evaluated=600):
-    row = {"public": "web", "point": point, "k": k, "target": target, "measure": measure}
-    return row | {"value": VALUES[target], "evaluated": evaluated, "dropped": 3} | NUMBERS
+def gap(target, measure, *, point="default", k=10, source=""):
+    row = {"public": "web", "point": point, "k": k, "source": source, "target": target}
+    row |= {"measure": measure, "value": VALUES[target], "evaluated": 600, "dropped": 3}
+    row |= dict.fromkeys([*BOUNDS, *NET])
+    return row | NUMBERS | (NET if target in ("a", "b") else BOUNDS)
 
 
 def steps(manifest, losses):
@@ -42,6 +46,10 @@ def table():
             "targets": [
                 {"position": place, "target": name, "title": title}
                 for place, (name, title) in enumerate(TARGETS.items())
+            ],
+            "sources": [
+                {"position": place, "source": name, "title": name.title()}
+                for place, name in enumerate(("", "web", "album"))
             ],
             "gaps": [gap(target, name) for target in VALUES for name in MEASURES] + [*gaps],
             "curves": steps("set-a", (8, 6, 4, 2)) + steps("set-b", (8, 8, 6, 4)),
@@ -66,14 +74,27 @@ def by_target(table, measure="ppg"):
 def test_targets_and_measures_come_in_order_with_their_numbers(table):
     rows = table().to_pylist()
 
-    assert [row["target"] for row in rows[::4]] == ["a", "b", "mean", "control"]
+    assert [row["target"] for row in rows[::4]] == ["mean", "a", "b", "control"]
     assert [row["measure"] for row in rows[:4]] == list(MEASURES)
-    assert [row["value"] for row in rows[::4]] == [0.25, -0.25, 0.0, 0.125]
+    assert [row["value"] for row in rows[::4]] == [0.0, 0.25, -0.25, 0.125]
     assert [row["position"] for row in rows] == [place for place in range(4) for _ in range(4)]
-    kept = ("draws_mean", "draws_std", "value_low", "value_high", "p_value", "evaluated", "dropped")
-    assert {tuple(row[name] for name in kept) for row in rows} == {
-        (0.24, 0.1, 0.05, 0.45, 0.03, 600, 3)
-    }
+    kept = ("draws_mean", "draws_std", "evaluated", "dropped")
+    assert {tuple(row[name] for name in kept) for row in rows} == {(0.24, 0.1, 600, 3)}
+    bounds = {row["target"]: (row["value_low"], row["p_value"], row["net_low"]) for row in rows}
+    whole, net = (0.05, 0.03, None), (None, None, 0.1)
+    assert bounds == {"mean": whole, "a": net, "b": net, "control": whole}
+
+
+def test_single_sources_have_the_mean_and_the_holdout_alone(table):
+    of_album = [gap(target, name, source="album") for target in VALUES for name in MEASURES]
+
+    rows = table(gaps=of_album).to_pylist()
+
+    shown = [(row["target"], row["attack"]) for row in rows if row["source"] == "album"]
+    assert shown[::4] == [
+        ("mean", "Album, both directions"), ("control", "Album, hold-out (in neither)"),
+    ]  # fmt: skip
+    assert [row["position"] for row in rows] == [place for place in range(6) for _ in range(4)]
 
 
 def test_losses_are_those_of_the_last_epoch_target_first(table):
@@ -121,9 +142,14 @@ def test_it_prints_a_row_a_target_under_the_name_of_its_point(table):
     text = to_markdown("memorization_gaps", table())
 
     names = [line.split(" | ")[0].strip("| ") for line in text.splitlines()[2:]]
-    assert "Web, k = 10: default, A against B" in names
+    assert "Web, k = 10: default, both directions" in names
     assert "\N{EN DASH} hold-out (in neither)" in names
-    for expected in ("[+0.050, +0.450]", "+0.240 \N{PLUS-MINUS SIGN} 0.100", "3.000 and 5.000"):
+    for expected in (
+        "[+0.050, +0.450]",
+        "+0.200 [+0.100, +0.300]",
+        "+0.240 \N{PLUS-MINUS SIGN} 0.100",
+        "3.000 and 5.000",
+    ):
         assert expected in text
     assert "Val 75.0 [19.4, 99.4]" in text
     assert to_latex("memorization_gaps", table()).isascii()

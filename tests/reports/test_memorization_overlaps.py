@@ -1,4 +1,4 @@
-from itertools import combinations
+from itertools import combinations_with_replacement
 
 import pyarrow as pa
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from clipaudit.reports.rendering import to_markdown
 from clipaudit.reports.tables import report_table
 
-SETS = ("a", "b", "public", "holdout")
+SETS = ("a", "b", "holdout", "public")
 FOUND = pa.schema([("set", pa.string()), ("how", pa.string()), ("other_set", pa.string())])
 
 
@@ -21,13 +21,8 @@ def overlaps():
     def build(removed=(), remaining=(), *, has_encoder=True):
         ways = {"uid": True, "caption": True, "near duplicate": has_encoder}
         pairs = [
-            {
-                "position": position,
-                "earlier": earlier,
-                "later": later,
-                "title": f"{earlier}-{later}",
-            }
-            for position, (earlier, later) in enumerate(combinations(SETS, 2))
+            {"position": position, "one": one, "other": other, "title": f"{one}-{other}"}
+            for position, (one, other) in enumerate(combinations_with_replacement(SETS, 2))
         ]
         views = {
             "pairs": pa.Table.from_pylist(pairs),
@@ -49,24 +44,30 @@ def overlaps():
 
 def counts(table, column):
     rows = table.to_pylist()
-    return {(row["earlier"], row["later"], row["how"]): row[column] for row in rows if row[column]}
+    return {(row["one"], row["other"], row["how"]): row[column] for row in rows if row[column]}
 
 
-def test_four_overlaps_by_hand(overlaps):
-    removed = [("a", "b", "uid")] * 2 + [("a", "b", "caption"), ("public", "holdout", "uid")]
+def test_overlaps_of_two_sets_count_in_either_direction(overlaps):
+    """Given are the set of what is repeated, that of what leaves, and the way of looking."""
+    removed = [
+        ("a", "b", "uid"),
+        ("b", "a", "uid"),
+        ("a", "a", "caption"),
+        ("holdout", "public", "uid"),
+    ]
 
     table = overlaps(removed)
 
-    assert len(table) == 18  # six pairs, three ways
+    assert len(table) == 30  # ten pairs, three ways
     assert counts(table, "removed") == {
         ("a", "b", "uid"): 2,
-        ("a", "b", "caption"): 1,
-        ("public", "holdout", "uid"): 1,
+        ("a", "a", "caption"): 1,
+        ("holdout", "public", "uid"): 1,
     }
-    assert table["remaining"].to_pylist() == [0] * 18
-    first = table.to_pylist()[0]
-    assert (first["earlier_drawn"], first["later_drawn"]) == (5, 4)
-    assert (first["earlier_samples"], first["later_samples"]) == (5, 2)
+    assert table["remaining"].to_pylist() == [0] * 30
+    row = next(row for row in table.to_pylist() if (row["one"], row["other"]) == ("a", "b"))
+    assert (row["one_drawn"], row["other_drawn"]) == (5, 4)
+    assert (row["one_samples"], row["other_samples"]) == (5, 2)
 
 
 def test_what_remains_is_counted_and_not_assumed(overlaps):
@@ -81,5 +82,5 @@ def test_without_an_encoder_near_duplicates_are_said_not_to_be_checked(overlaps)
     rows = [row for row in table.to_pylist() if row["how"] == "near duplicate"]
     assert {(row["removed"], row["remaining"]) for row in rows} == {(None, None)}
     text = to_markdown("memorization_overlaps", table)
-    assert text.count("not checked") == 6
-    assert text.count("0 removed") == 12
+    assert text.count("not checked") == 10
+    assert text.count("0 removed") == 20

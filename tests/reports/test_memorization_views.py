@@ -10,6 +10,8 @@ from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.corpora.manifests import MANIFEST
 from clipaudit.corpora.samples import SAMPLES
 from clipaudit.evaluation.evaluation import PREDICTIONS
+from clipaudit.memorization.ensemble_gaps import ENSEMBLE_GAPS
+from clipaudit.memorization.ensemble_records import ENSEMBLE_RECORDS
 from clipaudit.memorization.measures import GAPS_BY_K
 from clipaudit.memorization.membership import MEMBERS
 from clipaudit.memorization.objects import OBJECTS
@@ -28,6 +30,8 @@ DEMO = Path(__file__).parents[2] / "config/demo.yaml"
 # folder of results/: the schema of its tables, and the labels that their paths bear
 STORED = {
     "gaps": (GAPS_BY_K, ("public", "point")),
+    "ensemble_gaps": (ENSEMBLE_GAPS, ("public", "point")),
+    "ensemble_records": (ENSEMBLE_RECORDS, ("public", "point")),
     "curves": (CURVES, ("recipe", "manifest")),
     "utility": (PREDICTIONS, ("encoder", "testset")),
     "overlaps": (OVERLAPS, ("source", "part")),
@@ -46,8 +50,7 @@ STORED = {
 @pytest.fixture
 def tables():
     settings = read_settings(DEMO)
-    settings["recipes"]["again"] = {**settings["recipes"]["scenes"], "seed": 1}
-    settings["memorization"]["seeds"] = ["again"]
+    settings["memorization"]["seeds"] = 2
     return memorization_tables(parse_settings(settings))
 
 
@@ -71,7 +74,8 @@ def stored(tmp_path):
 @pytest.mark.parametrize(
     "name",
     [
-        *("memorization_evidence", "memorization_gaps", "memorization_joined"),
+        *("memorization_ensemble", "memorization_evidence", "memorization_gaps"),
+        "memorization_joined",
         *("memorization_overlaps", "memorization_records", "memorization_sets"),
     ],
 )

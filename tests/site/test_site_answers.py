@@ -19,7 +19,7 @@ def accuracy(manifest, value, baseline=None, change=(None, None, None), testset=
 def gap(value, low, measure="prg", target="mean", k=10, public="scenes"):
     return {
         "point": "default", "measure": measure, "measure_title": measure.upper(), "target": target,
-        "k": k, "public_title": public, "value": value, "value_low": low,
+        "source": "", "k": k, "public_title": public, "value": value, "value_low": low,
         "value_high": value + 0.1, "evaluated": 1000,
     }  # fmt: skip
 
@@ -228,8 +228,8 @@ def test_other_test_sets_and_other_encoders_stop_no_claim(elsewhere):
 @pytest.mark.parametrize(
     ("lows", "start"),
     [
-        ((0.1, 0.1), "Yes: in every attack"),
-        ((0.1, -0.1), "Yes, in part: 1 of 2"),
+        ((0.1, 0.1), "Yes, in this pair of models: in every attack"),
+        ((0.1, -0.1), "Yes, in part, in this pair of models: 1 of 2"),
         ((-0.1, -0.1), "Not that this run shows"),
     ],
 )
@@ -247,24 +247,35 @@ def test_the_control_is_told_beside_the_gap():
     assert (
         "PRG +0.200 [+0.100, +0.300], over 1\N{NARROW NO-BREAK SPACE}000" in found.sentences[0].text
     )
-    assert "neither model saw: PRG +0.010" in found.sentences[0].text
+    assert "neither model saw the two differ by PRG +0.010" in found.sentences[0].text
 
 
-@pytest.mark.parametrize(
-    ("value", "low", "told"),
-    [
-        (0.1, 0.02, "exclude 0 as well (1 of 1)"),
-        (-0.2, -0.3, "up to 0.200"),
-        (0.01, -0.1, "beyond"),
-    ],
-)
-def test_a_control_that_excludes_zero_from_either_side_tempers_the_headline(value, low, told):
-    rows = [gap(0.2, 0.1), gap(value, low, target="control")]
+def test_one_pair_of_models_speaks_of_itself_alone_and_several_seeds_of_all():
+    rows = [gap(0.2, 0.1)]
+    over_seeds = [{**gap(0.1, -0.1), "setting": "default", "seeds": 5}]
+
+    one = answer("memorization", memorization_gaps=rows)
+    several = answer("memorization", memorization_gaps=rows, memorization_evidence=over_seeds)
+
+    assert one.headline.endswith("is not known: memorization.seeds trains more.")
+    assert several.headline.startswith("Not that this run shows over 5 seeds")
+    assert several.sentences[0].table == "memorization_evidence"
+
+
+def test_one_direction_alone_makes_no_claim():
+    rows = [gap(0.4, 0.3, target="a"), gap(0.01, -0.1)]
 
     headline = answer("memorization", memorization_gaps=rows).headline
 
-    assert told in headline
-    assert ("But" in headline) == (told != "beyond")
+    assert headline.startswith("Not that this run shows")
+
+
+def test_each_source_is_told_beside_all_together():
+    rows = [gap(0.2, 0.1), {**gap(0.0, -0.05), "source": "album", "source_title": "Album"}]
+
+    text = answer("memorization", memorization_gaps=rows).sentences[0].text
+
+    assert "Of Album alone: PRG +0.000 [\N{MINUS SIGN}0.050, +0.100]" in text
 
 
 def test_other_settings_than_the_default_do_not_answer():

@@ -1,4 +1,4 @@
-"""Does the model remember objects? The answer, from the gaps between two models."""
+"""Does the model remember objects? The answer, from the gaps between models."""
 
 from collections.abc import Sequence
 
@@ -11,30 +11,40 @@ _METRICS = ("prg", "ppg", "aucg")  # the paper's; the histogram's is its code's 
 
 
 def memorization_answer(tables: Tables) -> Answer:
-    """Return the answer of the memorization audit; what its tables lack is left out."""
+    """Return the answer of the memorization audit; what its tables lack is left out.
+
+    With several seeds it is that over seeds, else that of one pair of models.
+    """
+    over_seeds = [
+        row for row in tables.get("memorization_evidence", ()) if row["setting"] == "default"
+    ]
+    table = "memorization_evidence" if over_seeds else "memorization_gaps"
     rows = [
         row
-        for row in tables.get("memorization_gaps", ())
-        if row["point"] == "default" and row["measure"] in _METRICS and row["value"] is not None
+        for row in over_seeds or tables.get("memorization_gaps", ())
+        if (over_seeds or row["point"] == "default")
+        and row["measure"] in _METRICS
+        and row["value"] is not None
     ]
-    seen = [row for row in rows if row["target"] == "mean"] or [
-        row for row in rows if row["target"] != "control"
-    ]
-    unseen = [row for row in rows if row["target"] == "control"]
-    fewest = min((row["k"] for row in seen), default=None)  # the table below has every number k
+    gaps = [row for row in rows if row["target"] == "mean"]
+    whole = [row for row in gaps if not row["source"]]
+    unseen = [row for row in rows if row["target"] == "control" and not row["source"]]
+    fewest = min((row["k"] for row in whole), default=None)  # the table below has every number k
     sentences = [
-        Sentence(_attack(group, unseen), "memorization_gaps")
-        for group in _attacks(seen)
+        Sentence(_attack(group, gaps, unseen), table)
+        for group in _attacks(whole)
         if group[0]["k"] == fewest
     ]
     return Answer(
-        _headline(seen) + _caveat(unseen),
+        _headline(whole),
         tuple(sentences),
         ("Public set, images looked up", *(metric.upper() for metric in _METRICS)),
-        tuple(_attack_line(group) for group in [*_attacks(seen), *_attacks(unseen)]),
+        tuple(_attack_line(group) for group in [*_attacks(whole), *_attacks(unseen)]),
         "PRG and PPG: the share of records on which the model that was trained on them has the "
         "higher recall, or precision, of their objects, less the share on which the other model "
-        "has. AUCG: the area between both models' survival curves of recall. 0: no difference.",
+        "has. AUCG: the area between both models' survival curves of recall. 0: no difference. "
+        "Each is the mean over the records of both models, so what one model finds more of every "
+        "picture cancels.",
     )
 
 
@@ -46,51 +56,52 @@ def _attacks(rows: Sequence[Row]) -> list[list[Row]]:
     return list(groups.values())
 
 
-def _headline(seen: Sequence[Row]) -> str:
-    known = [row for row in seen if row["value_low"] is not None]
+def _headline(gaps: Sequence[Row]) -> str:
+    known = [row for row in gaps if row["value_low"] is not None]
     if not known:
         return cannot("no pair of models with an interval for its gap was asked for")
+    seeds = known[0].get("seeds")
+    where = f"over {seeds} seeds" if seeds else "in this pair of models"
     positive = [row for row in known if row["value_low"] > 0]
     if len(positive) == len(known):
-        return (
-            "Yes: in every attack the model that was trained on a record recovers more of its "
-            "objects than one that was not, beyond chance."
+        found = (
+            f"Yes, {where}: in every attack a model that was trained on a record recovers more of "
+            "its objects than one that was not, beyond chance."
         )
-    if positive:
-        return (
-            f"Yes, in part: {len(positive)} of {len(known)} gaps between the model that was "
-            "trained on a record and one that was not exclude 0."
+    elif positive:
+        found = (
+            f"Yes, in part, {where}: {len(positive)} of {len(known)} gaps between models that were "
+            "trained on a record and models that were not exclude 0."
         )
-    return "Not that this run shows: no gap between the two models excludes 0."
+    else:
+        found = f"Not that this run shows {where}: every interval of a gap holds 0."
+    if seeds:
+        return found
+    return f"{found} What other trainings would show is not known: memorization.seeds trains more."
 
 
-def _caveat(unseen: Sequence[Row]) -> str:
-    """Say where two models differ on records of neither: by that much trainings differ anyway."""
-    known = [
-        row for row in unseen if row["value_low"] is not None and row["value_high"] is not None
-    ]
-    apart = [row for row in known if row["value_low"] > 0 or row["value_high"] < 0]
-    if not apart:
-        return ""
-    widest = max(abs(row["value"]) for row in apart)
-    return (
-        " But on records that neither model saw gaps exclude 0 as well "
-        f"({len(apart)} of {len(known)}): up to {widest:.3f} is how two trainings differ anyway."
-    )
-
-
-def _attack(group: Sequence[Row], unseen: Sequence[Row]) -> str:
+def _attack(group: Sequence[Row], gaps: Sequence[Row], unseen: Sequence[Row]) -> str:
     first = group[0]
-    same = [
-        row
-        for row in unseen
-        if (row["public_title"], row["k"]) == (first["public_title"], first["k"])
-    ]
-    control = f" On records that neither model saw: {_gaps(same)}." if same else ""
+    where = first["public_title"], first["k"]
+    same = [row for row in unseen if (row["public_title"], row["k"]) == where]
+    control = f" On records that neither model saw the two differ by {_gaps(same)}." if same else ""
+    of_source = [row for row in gaps if row["source"] and (row["public_title"], row["k"]) == where]
+    by_source = "".join(
+        f" Of {plain(rows[0]['source_title'])} alone: {_gaps(rows)}, over "
+        f"{count(rows[0]['evaluated'])} records."
+        for rows in _by(of_source, "source")
+    )
     return (
         f"With {plain(first['public_title'])} to look things up in, and the {first['k']} nearest "
-        f"images: {_gaps(group)}, over {count(first['evaluated'])} records.{control}"
+        f"images: {_gaps(group)}, over {count(first['evaluated'])} records.{by_source}{control}"
     )
+
+
+def _by(rows: Sequence[Row], column: str) -> list[list[Row]]:
+    groups: dict[object, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row[column], []).append(row)
+    return list(groups.values())
 
 
 def _attack_line(group: Sequence[Row]) -> tuple[str, ...]:

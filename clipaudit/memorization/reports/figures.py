@@ -29,6 +29,7 @@ _FAMILIES: dict[Family, str] = {
 _SORTS = {
     "similarity": "(a) by similarity to the nearest public image",
     "correct": "(b) by the number of correct predictions",
+    "gap": "(c) by how many more than the reference model",
 }
 _SAMPLE_MEASURES = {"precision": "precision", "recall": "recall", "f_of_means": "F-score"}
 _OF_RECALL = ("survival", "gaps")
@@ -219,11 +220,14 @@ def _exposed(run: Settings, audit: Memorization, public: str) -> ReportFigure:
         "means, between the target model, trained on A, and the reference model, trained on B, "
         "over the first L records of A, sorted (a) by the target model's similarity of the "
         "caption and its nearest public image, (b) by how many objects the target model predicts "
-        f"correctly. {_looked_up(run, audit, public)}",
+        "correctly, (c) by how many more than the reference model. To sort by (b) or (c) selects "
+        "luck as well: a line across a bar is the gap of the hold-out, which no model was trained "
+        f"on, sorted in the same way. {_looked_up(run, audit, public)}",
         {
             "group": "records",
             "x_label": "first L records, and their share of all (%)",
             "empty": "no records with objects",
+            "across": "hold-out",
         },
     )
 

@@ -15,6 +15,7 @@ from clipaudit.reports.layouts import (
     number,
 )
 
+FALSE_DISCOVERIES = 0.05  # the share of listed records that are none
 LISTED = 20  # records of each k that are printed; the audit's tables hold them all
 DIGITS = 3  # of a gap
 _LEAST_P = 1e-4  # smaller ones are printed as below it
@@ -66,6 +67,29 @@ def _change(row: Row) -> str:
     return f"{gap(row['change'])} {bounds}" if bounds else ""
 
 
+def _net(row: Row) -> str:
+    bounds = _bounds(row, "net")
+    return f"{gap(row['net'])} {bounds}" if bounds else ""
+
+
+def _record(row: Row) -> str:
+    """Return the name of a listed record, or of all together."""
+    if not row["uid"]:
+        return str(row["record"])
+    return f"{row['record']} ({row['source_title']}, {row['shard']}, {row['row']})"
+
+
+def _as_large(row: Row) -> str:
+    """Say how many records have so large a gap, of those trained on and of those not."""
+    if row["quantity"] != "recall_gap":
+        return ""
+    members, unseen = (
+        None if share is None else f"{number(100 * share)} %"
+        for share in (row["share_of_members"], row["share_of_holdout"])
+    )
+    return f"{members} of members, {unseen} of the hold-out" if unseen else f"{members} of members"
+
+
 def _quantity(row: Row) -> str:
     """Return a value of the table, gaps with their signs."""
     is_gap = row["quantity"].endswith("_gap")
@@ -85,8 +109,9 @@ _METRICS = (
 )
 _TARGETS = (
     " \N{LEFT SINGLE QUOTATION MARK}A against B\N{RIGHT SINGLE QUOTATION MARK}: records of A, the "
-    "target model trained on A, the reference model on B; the hold-out is in neither set, so that "
-    "nothing is to be found there (its target is the model of A)."
+    "target model trained on A, the reference model on B. The hold-out is in neither set: what the "
+    "model of A finds more of it is a difference of two trainings, and no memorization. It cancels "
+    "from the mean of both directions; a single direction is stated net of it."
 )
 _LOSSES = (
     " Final losses are means over the last epoch, target first: a reference that is trained less "
@@ -94,10 +119,31 @@ _LOSSES = (
 )
 
 LAYOUTS: Mapping[str, Layout | Listing] = {
+    "memorization_ensemble": Listing(
+        caption="Records that the models memorize, whatever their seed and cut. Under each seed "
+        "lot decides whether a record is in A, in B or in the hold-out. Memorization is the mean "
+        "recall of the models that were trained on the record, less that of the others; p compares "
+        "it with all draws of the record's sets; listed are records at a false-discovery rate of "
+        f"{FALSE_DISCOVERIES:.0%}, the {LISTED} most memorized of each k.",
+        corner="Caption (source, shard, row)",
+        name=_record,
+        fields={
+            "Trained on it": lambda row: (
+                f"{row['trained_on_it']} of {row['models']} models"
+                if row["uid"]
+                else f"{count(row['discovered'])} of {count(row['tested'])} found"
+            ),
+            "Memorization": cell(gap, "memorization", missing=MISSING),
+            "p": cell(chance, "p_value", missing=MISSING),
+            "False-discovery rate": cell(chance, "q_value"),
+        },
+    ),
     "memorization_evidence": Layout(
-        caption=f"Memorization over seeds. {_METRICS}. Means over seeds with Student's 95 % "
-        "intervals; below, for how many of the single seeds a bootstrap over records excludes 0, "
-        "and how a setting differs from the default one, seed by seed." + _TARGETS + _LOSSES,
+        caption=f"Memorization over seeds. {_METRICS}. Each seed has a cut of its own into A, B "
+        "and hold-out. Means over seeds with 95 % intervals over seeds and records; below, the "
+        "single seeds, and how a setting differs from the default one, seed by seed."
+        + _TARGETS
+        + _LOSSES,
         corner="Attack",
         lead="Records",
         row="attack",
@@ -105,7 +151,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         lines=(
             Line("", cell(gap, "value", missing=MISSING), cell(count, "evaluated")),
             Line("95 % interval", lambda row: _bounds(row, "value")),
-            Line("seeds that exclude 0", lambda row: f"{row['excluding_zero']} of {row['seeds']}"),
+            Line("by seed", lambda row: ", ".join(map(gap, row["by_seed"]))),
             Line("less the default's, 95 %", _change),
             Line("final losses", lambda row: "", _losses),
         ),
@@ -114,8 +160,10 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         caption=f"Memorization of the training pictures' objects. {_METRICS}: the exact ones, and "
         "those of the published code's 100-bin histogram. Records are those whose picture shows an "
         "object; intervals are a 95 % bootstrap over them, draws the paper's 100 of 10 % with "
-        "replacement. p is that of no difference between the models, by swapping them record by "
-        "record." + _TARGETS + _LOSSES + " Not in this grid: no such models were asked for.",
+        "replacement. p is that of membership changing nothing, by drawing it by lot again."
+        + _TARGETS
+        + _LOSSES
+        + " Not in this grid: no such models were asked for.",
         corner="Attack",
         lead="Records",
         row="attack",
@@ -124,6 +172,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         lines=(
             Line("", cell(gap, "value", missing=MISSING), cell(count, "evaluated")),
             Line("95 % interval", lambda row: _bounds(row, "value")),
+            Line("net of the hold-out, 95 %", _net),
             Line("draws, mean \N{PLUS-MINUS SIGN} std", _draws),
             Line("p", cell(chance, "p_value")),
             Line("left out, without objects", lambda row: "", cell(count, "dropped")),
@@ -148,9 +197,10 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         ),
     ),
     "memorization_overlaps": Layout(
-        caption="Samples of the later set that repeat a sample of the earlier one: removed, and "
-        "left when all pairs were searched again. A sample that repeats several sets counts with "
-        "one of them, for each way of looking.",
+        caption="Samples that repeat a record of A, B or the hold-out. Of two records that repeat "
+        "each other both were removed, whatever their sets; of a public sample and a record the "
+        "public sample. Below: what was left when all pairs were searched again. A sample that "
+        "repeats several counts with one of them, for each way of looking.",
         corner="Sets",
         lead="Samples compared",
         row="sets",
@@ -159,12 +209,12 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
             Line(
                 "",
                 lambda row: f"{count(row['removed'])} removed" if row["checked"] else "not checked",
-                lambda row: f"{count(row['earlier_drawn'])} and {count(row['later_drawn'])}",
+                lambda row: f"{count(row['one_drawn'])} and {count(row['other_drawn'])}",
             ),
             Line(
                 "left after removal",
                 cell(count, "remaining"),
-                lambda row: f"{count(row['earlier_samples'])} and {count(row['later_samples'])}",
+                lambda row: f"{count(row['one_samples'])} and {count(row['other_samples'])}",
             ),
         ),
     ),
@@ -173,7 +223,9 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         "of public images that predict. Objects: those of the picture that the target and the "
         "reference model recall, of all that it shows. Gaps are target less reference; similarity "
         "is to the nearest image of a test set, the rate that of caption words written in the "
-        "picture. Captions are cut after 100 letters.",
+        "picture. Some records of the hold-out, which no model was trained on, have as large a "
+        "gap: the more of them, the less a listed record says by itself. Captions are cut after "
+        "100 letters.",
         corner="Caption (set; source, shard, row)",
         lead="Objects",
         row="record",
@@ -189,18 +241,19 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
                     f"{row['target_correct']} and {row['reference_correct']} of {row['truths']}"
                 ),
             ),
+            Line("with as large a gap", _as_large),
         ),
     ),
     "memorization_sets": Listing(
         caption="The sets: samples asked for (a share of all, if below or equal to 1.0), drawn, "
-        "left for they repeat a sample of an earlier set, and in the set; and the objects that "
+        "removed because they repeat a record, and in the set; and the objects that "
         "their pictures show, each label counted once a picture.",
         corner="Source",
         name=lambda row: f"{row['source_title']}, {row['set_title']}",
         fields={
             "Asked for": lambda row: row["asked"],
             "Drawn": cell(count, "allotted"),
-            "Left": cell(count, "left_for_overlaps"),
+            "Removed": cell(count, "left_for_overlaps"),
             "In the set": cell(count, "samples"),
             "Not annotated": cell(count, "not_annotated"),
             "Without objects": cell(count, "without_objects"),

@@ -9,9 +9,9 @@ from clipaudit.memorization.settings import Memorization
 from clipaudit.reports.specification import RelationRow
 
 TARGETS = {
+    "mean": "both directions",
     "a": "A against B",
     "b": "B against A",
-    "mean": "mean",
     "control": "hold-out (in neither)",
 }
 

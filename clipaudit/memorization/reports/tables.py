@@ -1,11 +1,11 @@
 """The tables of the memorization audit that the settings ask for, and what they are made from."""
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations_with_replacement
 
 from clipaudit.config.settings import Settings
 from clipaudit.memorization.points import DEFAULT, TRAINED, seed_points
-from clipaudit.memorization.reports.layouts import LISTED
+from clipaudit.memorization.reports.layouts import FALSE_DISCOVERIES, LISTED
 from clipaudit.memorization.reports.points import (
     TARGETS,
     all_points,
@@ -41,7 +41,8 @@ def memorization_tables(run: Settings) -> dict[str, ReportTable]:
         "memorization_records": records(run, audit),
         "memorization_sets": sets(run, audit),
     }
-    if audit.seeds:
+    if audit.seeds > 1:
+        tables["memorization_ensemble"] = ensemble(run, audit)
         tables["memorization_evidence"] = evidence(run, audit)
     return dict(sorted(tables.items()))
 
@@ -89,11 +90,14 @@ def overlaps(run: Settings, audit: Memorization) -> ReportTable:
         relations={
             "pairs": numbered(
                 {
-                    "earlier": earlier,
-                    "later": later,
-                    "title": f"{SETS[earlier]} and {SETS[later]}",
+                    "one": min(one, other),
+                    "other": max(one, other),
+                    "title": f"{SETS[one]} and {SETS[other]}"
+                    if one != other
+                    else f"within {SETS[one]}",
                 }
-                for earlier, later in combinations(SETS, 2)
+                for one, other in combinations_with_replacement(SETS, 2)
+                if (one, other) != ("public", "public")
             ),
             "ways": numbered(
                 {"how": how, "title": f"by {how}", "checked": is_checked}
@@ -125,6 +129,7 @@ def gaps(run: Settings, audit: Memorization) -> ReportTable:
             "publics": corpus_rows(run, "public", audit.publics),
             "points": point_rows(run, audit),
             "targets": titled("target", TARGETS.items()),
+            "sources": _sources(run, audit),
         },
         parameters={
             "neighbors": audit.neighbors,
@@ -136,28 +141,26 @@ def gaps(run: Settings, audit: Memorization) -> ReportTable:
 
 def evidence(run: Settings, audit: Memorization) -> ReportTable:
     """The population metrics over seeds, at each point of the grid, and beside the default."""
-    from clipaudit.evaluation.student import student_quantile  # scipy: not for every planning
-
-    seeds = seed_points(audit, run.recipes)
     rows = [
         {
             "point": point.name,
-            "seed": seed,
             "setting_position": position,
             "setting": asked[0].name,
-            "setting_title": point_title(point),
+            "setting_title": point_title(asked[0]),
             "recipe": point.recipe,
             "epochs": point.epochs or run.recipes[point.recipe].epochs,
             **{f"manifest_{trained}": point.manifest(trained) for trained in TRAINED},
         }
-        for position, asked in enumerate(zip(*seeds.values(), strict=True))
-        for seed, point in zip(seeds, asked, strict=True)
+        for position, asked in enumerate(zip(*seed_points(audit, run.recipes), strict=True))
+        for point in asked
     ]
     return ReportTable(
         sql="memorization_evidence",
         inputs={
             "gaps": [
-                paths.gaps(public, str(row["point"])) for public in audit.publics for row in rows
+                paths.ensemble_gaps(public, point)
+                for public in audit.publics
+                for point in dict.fromkeys(str(row["setting"]) for row in rows)
             ],
             "curves": once(
                 paths.curves(str(row["recipe"]), str(row[f"manifest_{trained}"]))
@@ -168,10 +171,36 @@ def evidence(run: Settings, audit: Memorization) -> ReportTable:
         relations={
             "publics": corpus_rows(run, "public", audit.publics),
             "points": rows,
-            "targets": titled("target", TARGETS.items()),
+            "targets": titled(
+                "target",
+                [
+                    (name, f"{title}, net of the hold-out" if name in TRAINED else title)
+                    for name, title in TARGETS.items()
+                ],
+            ),
+            "sources": _sources(run, audit),
         },
-        parameters={"t": student_quantile(len(seeds) - 1), "default": DEFAULT},
     )
+
+
+def ensemble(run: Settings, audit: Memorization) -> ReportTable:
+    """The records that models memorize under all seeds, one by one, and how many there are."""
+    public = audit.publics[0]
+    return ReportTable(
+        sql="memorization_ensemble",
+        inputs={
+            "found": [paths.ensemble_records(public, DEFAULT)],
+            "samples": part_files(run, "samples", audit.trained_on, ".records"),
+        },
+        relations={"sources": _sources(run, audit)},
+        parameters={"rate": FALSE_DISCOVERIES, "limit": LISTED},
+    )
+
+
+def _sources(run: Settings, audit: Memorization) -> list[RelationRow]:
+    """Return the relation `sources`: all together, then each."""
+    titles = [("", ""), *((name, run.title(name)) for name in audit.sources)]
+    return titled("source", titles)
 
 
 # --- beside the other audits -------------------------------------------------------------------
@@ -192,12 +221,16 @@ def joined(run: Settings, audit: Memorization) -> ReportTable:
 
 def records(run: Settings, audit: Memorization) -> ReportTable:
     """The records with the largest recall gaps, one by one."""
-    samples = part_files(run, "samples", audit.trained_on, ".records")
+    holdouts = [name for name, each in audit.sources.items() if each.holdout is not None]
+    sources = list(dict.fromkeys([*audit.trained_on, *holdouts]))
     return ReportTable(
         sql="memorization_records",
-        inputs={**_record_files(run, audit), "samples": samples},
+        inputs={
+            **_record_files(run, audit, holdouts),
+            "samples": part_files(run, "samples", sources, ".records"),
+        },
         relations={
-            "attacks": _attacks(run, audit),
+            "attacks": [*_attacks(run, audit), *_attacks_on_holdouts(run, audit, holdouts)],
             "quantities": _quantities(run, audit, ["recall_gap", "precision_gap"]),
         },
         parameters={"limit": LISTED, **_others(run, audit).parameters},
@@ -209,21 +242,26 @@ def _others(run: Settings, audit: Memorization) -> SampleNumbers:
     return sample_numbers(run, [f"{name}.drawn" for name in audit.trained_on])
 
 
-def _record_files(run: Settings, audit: Memorization) -> dict[str, Sequence[str]]:
-    """Return what is known of the records of A and B, at the default point and first public set."""
+def _record_files(
+    run: Settings, audit: Memorization, holdouts: Sequence[str] = ()
+) -> dict[str, Sequence[str]]:
+    """Return what is known of the records of A and B, at the default point and first public set.
+
+    And of the hold-outs of the sources that are named.
+    """
     default, public = all_points(run, audit)[0], audit.publics[0]
+    attacks = [*_attacks(run, audit), *_attacks_on_holdouts(run, audit, holdouts)]
+    sources = list(dict.fromkeys([*audit.trained_on, *holdouts]))
     return {
-        "manifest_rows": [
+        "manifest_rows": once(
             paths.manifest(str(attack["source"]), str(attack["manifest"]), part)
-            for attack in _attacks(run, audit)
+            for attack in attacks
             for part in run.parts(str(attack["source"]))
-        ],
+        ),
         "recalls": [
             path
             for trained in TRAINED
-            for path in part_files(
-                run, f"recalls/{default.encoder(trained)}/{public}", audit.trained_on
-            )
+            for path in part_files(run, f"recalls/{default.encoder(trained)}/{public}", sources)
         ],
         **_others(run, audit).inputs,
     }
@@ -242,6 +280,24 @@ def _attacks(run: Settings, audit: Memorization) -> list[RelationRow]:
         }
         for target, reference in (TRAINED, TRAINED[::-1])
         for source, manifest in manifests[default.manifest(target)].items()
+    ]
+
+
+def _attacks_on_holdouts(
+    run: Settings, audit: Memorization, holdouts: Sequence[str]
+) -> list[RelationRow]:
+    """Return rows of `attacks` on records of neither set, in both directions."""
+    default = all_points(run, audit)[0]
+    return [
+        {
+            "source": source,
+            "manifest": "set-holdout",
+            "attacked": "holdout",
+            "target": default.encoder(target),
+            "reference": default.encoder(reference),
+        }
+        for target, reference in (TRAINED, TRAINED[::-1])
+        for source in holdouts
     ]
 
 

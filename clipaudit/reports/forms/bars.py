@@ -52,7 +52,8 @@ def draw_bars(table: pa.Table, options: Mapping[str, str]) -> Figure:
 
     Options: `group`, what is written below a group: its `title`, its `size` (a number of training
     samples, else its title) or its `records` (with their share); `x_label`; `alone`, what a panel
-    says with no group but the default one; `empty`, with no group at all.
+    says with no group but the default one; `empty`, with no group at all; `across`, what the line
+    across a bar is, else chance.
     """
     rows = table.to_pylist()
     drawn = [row for row in rows if row["value"] is not None and row["series_position"] is not None]
@@ -66,7 +67,8 @@ def draw_bars(table: pa.Table, options: Mapping[str, str]) -> Figure:
         _label_panel(axes, rows, place, options)
     legend = [handles[series] for series in sorted(handles)]
     if any(row.get("chance") is not None for row in drawn):
-        across = Line2D([], [], color=PALETTE["text"], linewidth=1, label="chance")
+        name = options.get("across", "chance")
+        across = Line2D([], [], color=PALETTE["text"], linewidth=1, label=name)
         legend.append(across)
     write_legend(figure, legend)
     return figure

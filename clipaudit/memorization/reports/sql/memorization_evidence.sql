@@ -1,17 +1,17 @@
--- Does memorization show under every seed, and does a setting lower it? The population metrics over
--- models that differ in their seed alone.
--- One row per (public set, k, setting, target, measure), in the order of the views; values are means
--- over the seeds and bounds are Student's 95 % intervals of these means. A change is that of a
--- setting from the default one, seed by seed.
+-- Does memorization show over seeds, and does a setting lower it? The population metrics over models
+-- of several seeds, each with its own cut of the records into A, B and hold-out.
+-- One row per (public set, k, setting, source, target, measure), in the order of the views; of single
+-- sources there are the mean and the control alone. Values are means over the seeds, their bounds
+-- over seeds and records; a change is that of a setting from the default one, seed by seed.
 --
 -- publics  position, public, title
--- points   point, seed, setting_position, setting, setting_title, recipe, epochs, manifest_a,
---          manifest_b: one for each seed at each setting
--- targets  position, target, title: a, b, mean, control; the last is attacked as a is
--- gaps     public, point, k, target, measure, value, low, high, evaluated
+-- points   point, setting_position, setting, setting_title, recipe, epochs, manifest_a, manifest_b:
+--          one for each seed at each setting
+-- targets  position, target, title: mean, a, b, control; a and b are net of the control
+-- sources  position, source, title: "" is all together
+-- gaps     public, point, k, source, target, measure, seeds, evaluated, by_seed, value, low, high,
+--          change, change_low, change_high; a point is a setting
 -- curves   recipe, manifest, step, epoch, loss
--- $t       the 97.5 % quantile of Student's t, one degree of freedom fewer than seeds
--- $default the default setting
 with measures (measure_position, measure, measure_title) as (
     values (0, 'ppg', 'PPG'), (1, 'prg', 'PRG'), (2, 'aucg', 'AUCG')
 ),
@@ -19,6 +19,7 @@ with measures (measure_position, measure, measure_title) as (
 final_losses as (
     select
         points.point,
+        points.setting,
         avg(curves.loss order by curves.step)
         filter (where curves.manifest = points.manifest_a) as loss_a,
         avg(curves.loss order by curves.step)
@@ -26,60 +27,16 @@ final_losses as (
     from curves
     inner join points
         on points.recipe = curves.recipe and curves.epoch = points.epochs - 1
-    group by points.point
+    group by points.point, points.setting
 ),
 
-found as (
+losses as (
     select
-        gaps.*,
-        points.seed,
-        points.setting,
-        case gaps.target
-            when 'b' then loss_b when 'mean' then (loss_a + loss_b) / 2 else loss_a
-        end as target_loss,
-        case gaps.target
-            when 'b' then loss_a when 'mean' then (loss_a + loss_b) / 2 else loss_b
-        end as reference_loss,
-    from gaps
-    inner join points
-        on points.point = gaps.point
-    inner join final_losses
-        on final_losses.point = gaps.point
-),
-
-compared as (
-    select
-        found.*,
-        if(found.setting = $default, null, found.value - defaults.value) as change,
-    from found
-    inner join found as defaults
-        on
-            defaults.setting = $default
-            and defaults.seed = found.seed
-            and defaults.public = found.public
-            and defaults.k = found.k
-            and defaults.target = found.target
-            and defaults.measure = found.measure
-),
-
-summary as (
-    select
-        public,
-        k,
         setting,
-        target,
-        measure,
-        count(value) as seeds,
-        count(*) filter (where low > 0 or high < 0) as excluding_zero,
-        max(evaluated) as evaluated,
-        avg(value order by seed) as value,
-        $t * stddev_samp(value order by seed) / sqrt(count(value)) as margin,
-        avg(change order by seed) as change,
-        $t * stddev_samp(change order by seed) / sqrt(count(change)) as change_margin,
-        avg(target_loss order by seed) as target_loss,
-        avg(reference_loss order by seed) as reference_loss,
-    from compared
-    group by public, k, setting, target, measure
+        avg(loss_a order by point) as loss_a,
+        avg(loss_b order by point) as loss_b,
+    from final_losses
+    group by setting
 ),
 
 settings as (
@@ -89,44 +46,71 @@ settings as (
 
 select
     dense_rank() over (
-        order by publics.position, summary.k, settings.setting_position, targets.position
+        order by
+            publics.position,
+            gaps.k,
+            settings.setting_position,
+            sources.position,
+            targets.position
     )::int - 1 as position,
-    summary.public,
+    gaps.public,
     publics.title as public_title,
-    summary.k,
-    summary.setting,
+    gaps.k,
+    settings.setting,
     settings.setting_title,
-    summary.target,
+    gaps.source,
+    sources.title as source_title,
+    gaps.target,
     targets.title as target_title,
     concat(
-        publics.title, ', k = ', summary.k, ': ', settings.setting_title, ', ', targets.title
+        publics.title,
+        ', k = ',
+        gaps.k,
+        ': ',
+        concat_ws(
+            ', ',
+            nullif(settings.setting_title, ''),
+            nullif(sources.title, ''),
+            targets.title
+        )
     ) as attack,
-    summary.measure,
+    gaps.measure,
     measures.measure_title,
-    summary.seeds,
-    summary.excluding_zero,
-    summary.evaluated,
-    summary.value,
-    -- greatest and least pass nulls over: one seed alone would have the whole scale
-    if(summary.margin is null, null, greatest(summary.value - summary.margin, -1)) as value_low,
-    if(summary.margin is null, null, least(summary.value + summary.margin, 1)) as value_high,
-    summary.change,
-    summary.change - summary.change_margin as change_low,
-    summary.change + summary.change_margin as change_high,
-    summary.target_loss,
-    summary.reference_loss,
-from summary
+    gaps.seeds,
+    gaps.by_seed,
+    gaps.evaluated,
+    gaps.value,
+    gaps.low as value_low,
+    gaps.high as value_high,
+    gaps.change,
+    gaps.change_low,
+    gaps.change_high,
+    case gaps.target
+        when 'b' then losses.loss_b when 'mean' then (losses.loss_a + losses.loss_b) / 2
+        else losses.loss_a
+    end as target_loss,
+    case gaps.target
+        when 'b' then losses.loss_a when 'mean' then (losses.loss_a + losses.loss_b) / 2
+        else losses.loss_b
+    end as reference_loss,
+from gaps
 inner join publics
-    on publics.public = summary.public
+    on publics.public = gaps.public
 inner join settings
-    on settings.setting = summary.setting
+    on settings.setting = gaps.point
+inner join sources
+    on sources.source = gaps.source
 inner join targets
-    on targets.target = summary.target
+    on targets.target = gaps.target
 inner join measures
-    on measures.measure = summary.measure
+    on measures.measure = gaps.measure
+inner join losses
+    on losses.setting = gaps.point
+where gaps.source = '' or gaps.target in ('mean', 'control')
 order by
     publics.position,
-    summary.k,
+    gaps.k,
     settings.setting_position,
+    sources.position,
     targets.position,
     measures.measure_position

@@ -7,7 +7,7 @@
 --           in_grid
 -- measures  panel_row, scale, series_position, series, title; series: ppg, prg, aucg, utility
 -- models    point, encoder: the models trained on A and on B
--- gaps      public, point, k, target, measure, value, draws_mean, draws_std, evaluated, dropped
+-- gaps      public, point, k, source, target, measure, value, draws_mean, draws_std, evaluated, dropped
 -- utility   encoder, testset, right_rank
 -- $k        neighbours of a caption
 -- $testset  whose accuracy is the utility
@@ -21,7 +21,7 @@ with memorized as (
         draws_mean + draws_std as high,
         value as over_all,
     from gaps
-    where k = $k and target = 'mean'
+    where k = $k and source = '' and target = 'mean'
 ),
 
 scores as (
@@ -54,7 +54,7 @@ sizes as (
         point,
         evaluated + dropped as training_samples,
     from gaps
-    where k = $k and target = 'a' and measure = 'aucg'
+    where k = $k and source = '' and target = 'a' and measure = 'aucg'
 )
 
 select

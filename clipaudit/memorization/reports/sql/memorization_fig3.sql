@@ -5,7 +5,7 @@
 --
 -- panels    panel_position, panel_title, is_default, in_grid, point
 -- survival  public, point, k, attack, model, recall, at_least, records
--- gaps      public, point, k, target, measure, value, evaluated, dropped
+-- gaps      public, point, k, source, target, measure, value, evaluated, dropped
 -- $public   the public set
 -- $k        neighbours of a caption
 with stairs as (
@@ -25,7 +25,7 @@ areas as (
         value as aucg,
         evaluated + dropped as training_samples,
     from gaps
-    where public = $public and k = $k and target = 'a' and measure = 'aucg'
+    where public = $public and k = $k and source = '' and target = 'a' and measure = 'aucg'
 )
 
 select

@@ -1,5 +1,6 @@
 -- How much more the model trained on A recalls than the other one, of the records of A that stand
--- first in some order: Figures 4, 8 and 10 of the VL-Deja-Vu paper.
+-- first in some order, and of the hold-out in the same order: Figures 4, 8 and 10 of the VL-Deja-Vu
+-- paper, which has no hold-out.
 -- One row per (panel, number of first records, measure), in this order; without any record that
 -- has a label, one per (panel, measure), without a value.
 --
@@ -9,17 +10,26 @@
 -- $public      the public set
 -- $point       the models
 -- $k           neighbours of a caption
-with exposed as (
-    select
-        sort,
-        records,
-        share,
-        measure,
-        target,
-        reference,
-        gap,
+with shown as (
+    select *
     from sample_gaps
-    where public = $public and point = $point and k = $k and attack = 'a'
+    where public = $public and point = $point and k = $k
+),
+
+exposed as (
+    select
+        members.*,
+        unseen.records as unseen_records,
+        unseen.gap as unseen_gap,
+    from shown as members
+    left join shown as unseen
+        on
+            unseen.attack = 'control'
+            and unseen.sort = members.sort
+            and unseen.measure = members.measure
+            -- the first so many, or all of either
+            and if(members.share = 1, unseen.share = 1, unseen.records = members.records)
+    where members.attack = 'a'
 )
 
 select
@@ -40,6 +50,9 @@ select
     exposed.gap as value,
     null::double as low,
     null::double as high,
+    -- the hold-out's, which no training explains
+    exposed.unseen_records,
+    exposed.unseen_gap as chance,
 from panels
 cross join measures
 left join exposed

@@ -1,15 +1,17 @@
 -- How much more a model recalls of its own training pictures than one that never saw them: the
 -- population metrics of the memorization paper (Figures 2, 5 and 9), at every point of the grid.
--- One row per (public set, k, point, target, measure), in the order of the views; a point that is
+-- One row per (public set, k, point, source, target, measure), in the order of the views; of single
+-- sources there are the mean and the control alone; a point that is
 -- not in the grid has one row per (public set, k, measure), without a target and without numbers.
 -- The target `mean` has the means of the two models' losses and utilities.
 --
 -- publics   position, public, title
 -- points    position, point, title, asked, recipe, epochs, encoder_a, encoder_b, manifest_a,
 --           manifest_b
--- targets   position, target, title: a, b, mean, control; the last is attacked as a is
--- gaps      public, point, k, target, measure, value, draws_mean, draws_std, low, high, p_value,
---           evaluated, dropped
+-- targets   position, target, title: mean, a, b, control; the last is attacked as a is
+-- sources   position, source, title: "" is all together
+-- gaps      public, point, k, source, target, measure, value, draws_mean, draws_std, low, high, net,
+--           net_low, net_high, p_value, evaluated, dropped
 -- curves    recipe, manifest, step, epoch, loss
 -- utility   encoder, testset, right_rank
 -- $neighbors  list of the k
@@ -77,6 +79,8 @@ found as (
         models.position as point_position,
         targets.position as target_position,
         targets.title as target_title,
+        sources.position as source_position,
+        sources.title as source_title,
         gaps.*,
         case targets.target
             when 'b' then loss_b when 'mean' then (loss_a + loss_b) / 2 else loss_a
@@ -95,6 +99,9 @@ found as (
         on models.point = gaps.point
     inner join targets
         on targets.target = gaps.target
+    inner join sources
+        on sources.source = gaps.source
+    where gaps.source = '' or gaps.target in ('mean', 'control')
 ),
 
 asked_for as (
@@ -118,7 +125,8 @@ cells as (
     select
         asked_for.*,
         found.* exclude (public, point, k, measure, point_position),
-        coalesce(found.target_position, -1) as row_position,
+        -- sources, then targets, of which there are four
+        coalesce(4 * found.source_position + found.target_position, -1) as row_position,
         row_position = min(row_position) over (
             partition by asked_for.public_position, asked_for.k, asked_for.point_position
         ) as is_first_of_point,
@@ -143,12 +151,14 @@ select
     in_grid,
     target,
     target_title,
+    source,
+    source_title,
     if(
         is_first_of_point,
         concat(
             public_title, ', k = ', k, ': ', concat_ws(', ', point_title, target_title)
         ),
-        target_title
+        concat_ws(', ', nullif(source_title, ''), target_title)
     ) as attack,
     not is_first_of_point as indent,
     measure,
@@ -156,6 +166,9 @@ select
     value,
     low as value_low,
     high as value_high,
+    net,
+    net_low,
+    net_high,
     draws_mean,
     draws_std,
     p_value,

@@ -1,7 +1,8 @@
--- Samples that two sets share, before those of the later set left and after: are the sets disjoint?
+-- Samples that repeat a record of A, B or the hold-out, before they left and after: are the sets
+-- disjoint, and did each lose the same kinds of records?
 -- One row per (pair of sets, way of looking), in the order of the views.
 --
--- pairs      position, earlier, later, title: all pairs of sets
+-- pairs      position, one, other, title: pairs of sets, their names in order; a set with itself, too
 -- ways       position, how, title, checked
 -- removed    set, how, other_set: overlaps of what was drawn, all of which left
 -- remaining  set, how, other_set: overlaps of what stayed, looked for anew
@@ -9,22 +10,22 @@
 -- members    set: of the samples that stayed
 with removed_counts as (
     select
-        other_set as earlier,
-        "set" as later,
+        least("set", other_set) as one,
+        greatest("set", other_set) as other,
         how,
         count(*) as samples,
     from removed
-    group by earlier, later, how
+    group by one, other, how
 ),
 
 remaining_counts as (
     select
-        other_set as earlier,
-        "set" as later,
+        least("set", other_set) as one,
+        greatest("set", other_set) as other,
         how,
         count(*) as samples,
     from remaining
-    group by earlier, later, how
+    group by one, other, how
 ),
 
 drawn_sizes as (
@@ -41,16 +42,16 @@ sizes as (
 
 select
     pairs.position,
-    pairs.earlier,
-    pairs.later,
+    pairs.one,
+    pairs.other,
     pairs.title as sets,
     ways.how,
     ways.title as how_title,
     ways.checked,
-    coalesce(earlier_drawn.samples, 0) as earlier_drawn,
-    coalesce(later_drawn.samples, 0) as later_drawn,
-    coalesce(earlier_sizes.samples, 0) as earlier_samples,
-    coalesce(later_sizes.samples, 0) as later_samples,
+    coalesce(one_drawn.samples, 0) as one_drawn,
+    coalesce(other_drawn.samples, 0) as other_drawn,
+    coalesce(one_sizes.samples, 0) as one_samples,
+    coalesce(other_sizes.samples, 0) as other_samples,
     -- null: nobody looked
     if(ways.checked, coalesce(removed_counts.samples, 0), null) as removed,
     if(ways.checked, coalesce(remaining_counts.samples, 0), null) as remaining,
@@ -58,20 +59,20 @@ from pairs
 cross join ways
 left join removed_counts
     on
-        removed_counts.earlier = pairs.earlier
-        and removed_counts.later = pairs.later
+        removed_counts.one = pairs.one
+        and removed_counts.other = pairs.other
         and removed_counts.how = ways.how
 left join remaining_counts
     on
-        remaining_counts.earlier = pairs.earlier
-        and remaining_counts.later = pairs.later
+        remaining_counts.one = pairs.one
+        and remaining_counts.other = pairs.other
         and remaining_counts.how = ways.how
-left join drawn_sizes as earlier_drawn
-    on earlier_drawn.set = pairs.earlier
-left join drawn_sizes as later_drawn
-    on later_drawn.set = pairs.later
-left join sizes as earlier_sizes
-    on earlier_sizes.set = pairs.earlier
-left join sizes as later_sizes
-    on later_sizes.set = pairs.later
+left join drawn_sizes as one_drawn
+    on one_drawn.set = pairs.one
+left join drawn_sizes as other_drawn
+    on other_drawn.set = pairs.other
+left join sizes as one_sizes
+    on one_sizes.set = pairs.one
+left join sizes as other_sizes
+    on other_sizes.set = pairs.other
 order by pairs.position, ways.position

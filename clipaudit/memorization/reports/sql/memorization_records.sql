@@ -1,10 +1,12 @@
 -- Single records of A and B, each attacked at the model that trained on it: what both models recall
--- of its picture, how similar the picture is to test images, how much of its caption is in it.
+-- of its picture, how many records have so large a gap, how similar the picture is to test images,
+-- how much of its caption is in it.
 -- One row per (k, record, quantity): k ascending, the largest recall gaps first, then the most
 -- labels recalled beyond the reference, then by uid and (source, shard, row); quantities in the
 -- order of their view. Records without an object of their own are left out.
 --
--- attacks        source, manifest, attacked, target, reference: models that recalled, as encoders
+-- attacks        source, manifest, attacked, target, reference: models that recalled, as encoders;
+--                attacked is a, b or holdout, whose records no model was trained on
 -- quantities     position, quantity (recall_gap, precision_gap, similarity, text_rate), testset or
 --                "", title
 -- manifest_rows  corpus, set, shard, row, kept: which records are in a set
@@ -30,7 +32,7 @@ with records as (
     where manifest_rows.kept
 ),
 
-pairs as (
+every as (
     select
         of_target.k,
         records.source,
@@ -62,6 +64,23 @@ pairs as (
     where of_target.truths > 0
 ),
 
+pairs as (
+    select
+        *,
+        cume_dist() over (partition by k order by recall_gap desc) as share_of_members,
+    from every
+    where attacked <> 'holdout'
+),
+
+unseen as (
+    select
+        k,
+        recall_gap,
+        cume_dist() over (partition by k order by recall_gap desc) as share,
+    from every
+    where attacked = 'holdout'
+),
+
 -- without captions, which are looked up for the listed records alone
 placed as (
     select
@@ -91,14 +110,32 @@ listed as (
     where place < coalesce($limit::bigint, place + 1)
 ),
 
+shares as (
+    select
+        gaps.k,
+        gaps.recall_gap,
+        if(
+            exists (select 1 from unseen where unseen.k = gaps.k),
+            (
+                select coalesce(max(unseen.share), 0)
+                from unseen
+                where unseen.k = gaps.k and unseen.recall_gap >= gaps.recall_gap
+            ),
+            null
+        ) as share_of_holdout,
+    from (select distinct k, recall_gap from listed) as gaps
+),
+
 described as (
-    select listed.*, samples.caption,
+    select listed.*, shares.share_of_holdout, samples.caption,
     from samples
     inner join listed
         on
             listed.source = samples.source
             and listed.shard = samples.shard
             and listed.row = samples.row
+    inner join shares
+        on shares.k = listed.k and shares.recall_gap = listed.recall_gap
 ),
 
 measured as (
@@ -150,6 +187,8 @@ select
     described.target_predicted,
     described.reference_correct,
     described.reference_predicted,
+    described.share_of_members,
+    described.share_of_holdout,
     concat_ws(' ', quantities.quantity, nullif(quantities.testset, '')) as measure,
     quantities.quantity,
     nullif(quantities.testset, '') as testset,
