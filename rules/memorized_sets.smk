@@ -3,7 +3,7 @@
 Needs: `memorization.sources`; semantic duplicates need `memorization.deduplication`.
 Makes: lots/<source>/ by part; allotments/<source>.json; drawn/<source>/ and members/<source>/ by
 part, before and after overlaps are removed; overlaps/<source>/ and remaining_overlaps/<source>/; drops/overlaps/<source>/;
-samples/<source>.{drawn,public,records}/; manifests/<source>/set-<set>/.
+samples/<source>.{drawn,public,records,records-<size>}/; manifests/<source>/set-<set>/.
 """
 
 from clipaudit.memorization.settings import Memorization
@@ -49,6 +49,8 @@ rule allot:
         "logs/allot/{source}.log",
     conda:
         ENVIRONMENT
+    resources:
+        mem_mb=memory(32),
     params:
         code=code("allot"),
         place="memorization.sources.{source}",
@@ -155,6 +157,25 @@ rule set_samples:
         kind="{kind}",
     script:
         "../workflow_scripts/set_samples.py"
+
+
+rule records_of_size:
+    """The samples of a part that are records of A and B at a smaller size, or of the hold-out."""
+    input:
+        samples=f"{RESULTS}/samples/{{source}}.drawn/{{part}}.json",
+        manifests=MEMORIZATION.manifests_of_size,
+    output:
+        samples=f"{RESULTS}/samples/{{source}}.records-{{size}}/{{part}}.json",
+    log:
+        "logs/records_of_size/{source}/{size}/{part}.log",
+    wildcard_constraints:
+        size=one_of(MEMORIZATION.smaller_sizes()),
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("records_of_size"),
+    script:
+        "../workflow_scripts/records_of_size.py"
 
 
 rule set_manifest:

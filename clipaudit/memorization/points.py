@@ -123,16 +123,41 @@ def derived_encoders(audit: Memorization, recipes: Mapping[str, Recipe]) -> dict
 
 
 def derived_corpora(audit: Memorization, corpora: dict[str, Corpus]) -> dict[str, Corpus]:
-    """Return the corpora of drawn samples: each source's drawn, public and attacked ones."""
+    """Return the corpora of drawn samples: each source's drawn, public and attacked ones.
+
+    A source with several sizes has attacked ones for each: see `records_corpus`.
+    """
     found = {}
     for name, source in audit.sources.items():
         kinds = ["drawn"]
         kinds += ["public"] if source.public is not None else []
         kinds += ["records"] if source.train is not None or source.holdout is not None else []
+        origin = corpora[name].model_dump(exclude=_OF_SHARDS)
         for kind in kinds:
-            origin = corpora[name].model_dump(exclude=_OF_SHARDS)
             found[f"{name}.{kind}"] = Corpus.model_validate({**origin, "of": name, "sets": kind})
+        for label in smaller_sizes(audit, name):
+            given = {**origin, "of": name, "sets": "records"}
+            found[f"{name}.records-{label}"] = Corpus.model_validate(given)
     return found
+
+
+def smaller_sizes(audit: Memorization, source: str) -> dict[str, Share]:
+    """Return the sizes of a source's A and B but for the largest, by their label in names."""
+    given = audit.sources[source]
+    largest = given.drawn().get("a")
+    sizes = [given.train, *given.sizes]
+    return {size_label(size): size for size in sizes if size is not None and size != largest}
+
+
+def records_corpus(audit: Memorization, source: str, size: Share | None) -> str:
+    """Return the corpus of a source's records at a point of this `size`, None for the default.
+
+    `<source>.records` at the largest size, `<source>.records-<size>` at a smaller one.
+    """
+    given = audit.sources[source]
+    own = size if size in given.sizes else given.train
+    label = size_label(own) if own is not None else ""
+    return f"{source}.records" + (f"-{label}" if label in smaller_sizes(audit, source) else "")
 
 
 def set_manifests(audit: Memorization, recipe: Recipe) -> dict[str, dict[str, str]]:

@@ -7,8 +7,10 @@ from clipaudit.memorization.points import (
     DEFAULT,
     TRAINED,
     Point,
+    records_corpus,
     seed_points,
     set_sizes,
+    smaller_sizes,
     start,
 )
 from clipaudit.memorization.settings import Memorization
@@ -20,7 +22,7 @@ from clipaudit.wiring.plugins import (
     plugin_libraries,
     plugin_param,
 )
-from clipaudit.wiring.wildcards import Paths, Wildcards
+from clipaudit.wiring.wildcards import Chosen, Paths, Wildcards
 
 COCO = "coco"  # names that come with us, in no file
 
@@ -34,6 +36,11 @@ class MemorizationFiles:
         self.run = self.corpora.run
         asked = seed_points(audit, self.run.recipes).values()
         self.points = {point.name: point for points in asked for point in points}
+        self._sizes = {
+            point.encoder(trained): point.size
+            for point in self.points.values()
+            for trained in TRAINED
+        }
         self.sets = {source: set_sizes(audit, source) for source in audit.sources}
         self.shards_of_sources = {source: len(self.run.shards(source)) for source in audit.sources}
         self.with_records = [
@@ -93,7 +100,40 @@ class MemorizationFiles:
             for path in self.corpora.by_part(f"manifests/{source}/{name}", source)
         ]
 
+    def smaller_sizes(self) -> list[str]:
+        """Return the labels of the sizes of A and B but for the largest, of all sources."""
+        return [label for name in self.audit.sources for label in smaller_sizes(self.audit, name)]
+
+    def manifests_of_size(self, wildcards: Wildcards) -> Paths:
+        """Return a part's manifests of a source's A and B at a size, and of its hold-out."""
+        size = smaller_sizes(self.audit, wildcards.source)[wildcards.size]
+        sets = self.sets[wildcards.source].items()
+        names = [name for name, found in sets if found in {("a", size), ("b", size)}]
+        names += [name for name, _ in sets if name == "set-holdout"]
+        found = [paths.manifest(wildcards.source, name, wildcards.part) for name in names]
+        return [self.corpora.result(path) for path in found]
+
     # --- models -----------------------------------------------------------------------------------
+
+    def records(self, folder: str) -> Chosen:
+        """Return what gives a part, in a folder, of the records that a job's encoder is asked for.
+
+        They are those of the size that it was trained at.
+        """
+
+        def chosen(wildcards: Wildcards) -> Paths:
+            size = self._sizes[wildcards.encoder]
+            corpus = records_corpus(self.audit, wildcards.source, size)
+            filled = folder.format(encoder=wildcards.encoder)
+            return [self.corpora.result(paths.of_part(filled, corpus, wildcards.part))]
+
+        return chosen
+
+    def _samples_of(self, point: Point) -> Paths:
+        """Return the samples of all records of a point, by source and part."""
+        folders = {name: records_corpus(self.audit, name, point.size) for name in self.with_records}
+        found = (self.corpora.by_part(f"samples/{name}", of) for of, name in folders.items())
+        return [path for pointers in found for path in pointers]
 
     def point_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
         """Return what the metrics of a point are made from."""
@@ -101,7 +141,7 @@ class MemorizationFiles:
         return {
             **self._recalls(point, wildcards.public),
             **{f"kept_{name}": found for name, found in self._attacked(point).items()},
-            "samples": self.of_sources("samples", self.with_records, ".records"),
+            "samples": self._samples_of(point),
         }
 
     def example_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
@@ -116,7 +156,7 @@ class MemorizationFiles:
                 for trained in TRAINED
             },
             "kept_a": self._attacked(point)["a"],
-            "samples": self.of_sources("samples", self.with_records, ".records"),
+            "samples": self._samples_of(point),
             "truths": self.of_sources("objects", self.with_records, ".drawn"),
             "public": self.corpora.by_part(f"objects/{public}.drawn", public),
             "vocabulary": self.of_sources("vocabulary", self.audit.sources, ".drawn"),

@@ -6,7 +6,13 @@ import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.errors import ConfigError
-from clipaudit.memorization.points import in_grid, points, seed_points, set_sizes
+from clipaudit.memorization.points import (
+    in_grid,
+    points,
+    records_corpus,
+    seed_points,
+    set_sizes,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -176,3 +182,21 @@ def test_every_point_of_the_grid_is_trained_with_every_seed(dejavu):
     assert names["again"] == ["default.again", "epochs-20.again", "token-masking-0.3.again"]
     assert run.recipes["again.token-masking-0.3"].seed == 1
     assert run.encoders["again.set-b.epoch-20"].model == "again/set-b"
+
+
+def test_records_have_a_corpus_for_each_size_and_the_largest_has_the_plain_name(dejavu):
+    run = parse_settings(dejavu)
+
+    names = {
+        size: records_corpus(run.memorization, "filtered-laion", size)
+        for size in (None, 1_000_000, 50_000_000)
+    }
+
+    assert names == {
+        None: "filtered-laion.records-10000000",
+        1_000_000: "filtered-laion.records-1000000",
+        50_000_000: "filtered-laion.records",
+    }
+    derived = {name for name in run.corpora if ".records" in name}
+    assert derived == {*names.values(), "coco.records"}
+    assert records_corpus(run.memorization, "coco", 1_000_000) == "coco.records"
