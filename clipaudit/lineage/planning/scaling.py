@@ -152,7 +152,7 @@ _TRAINED = Law(
     "count: the share that is kept is taken to be that of the recorded trainings",
     gives={
         "model": one,
-        "epochs": lambda reading: float(reading.settings["recipe"]["epochs"]) - 1,  # earlier ones
+        "epochs": lambda reading: float(len(reading.settings.get("kept_epochs", ()))),
     },
     weighs=True,
 )
