@@ -137,6 +137,11 @@ class Memorization(Section):
     near_duplicate_distance: float = Field(
         0.05, gt=0, description="a near duplicate is nearer than this (1 - similarity)"
     )
+    verify_overlaps: bool = Field(
+        False,
+        description="search all pairs of the sets again once what overlaps has left (twice the "
+        "work), so that memorization_overlaps counts what is left",
+    )
     objects: Objects = Field(
         Objects.model_validate({}), description="which objects are in the pictures"
     )

@@ -72,6 +72,13 @@ def _quantity(row: Row) -> str:
     return number(row["value"], digits=DIGITS, sign=is_gap) or MISSING
 
 
+def _left_after_removal(row: Row) -> str:
+    """Say how many samples still repeat one of an earlier set, or that nobody searched again."""
+    if row["checked"] and row["remaining"] is None:
+        return "not searched again"
+    return count(row["remaining"])
+
+
 def _unknown(row: Row) -> str:
     """Say how many records of the group have no value, where only some have one."""
     missing = row["records"] - row["known"]
@@ -149,7 +156,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     ),
     "memorization_overlaps": Layout(
         caption="Samples of the later set that repeat a sample of the earlier one: removed, and "
-        "left when all pairs were searched again. A sample that repeats several sets counts with "
+        "left if all pairs were searched again (`memorization.verify_overlaps`). A sample that repeats several sets counts with "
         "one of them, for each way of looking.",
         corner="Sets",
         lead="Samples compared",
@@ -163,7 +170,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
             ),
             Line(
                 "left after removal",
-                cell(count, "remaining"),
+                _left_after_removal,
                 lambda row: f"{count(row['earlier_samples'])} and {count(row['later_samples'])}",
             ),
         ),
