@@ -49,6 +49,7 @@ class Law:
     compares  whether its time grows with the dimension of embeddings, too
     wide      outputs whose bytes do
     weighs    whether its outputs are models, whose bytes depend on the architecture
+    keeps     the rows that its manifests of all parts keep together, where its settings state them
     """
 
     time: Measure
@@ -64,6 +65,7 @@ class Law:
     compares: bool = False
     wide: tuple[str, ...] = ()
     weighs: bool = False
+    keeps: Callable[[Json], float | None] = lambda _: None
 
     def work(self, reading: Reading) -> float:
         """Return the work of a job, in units."""

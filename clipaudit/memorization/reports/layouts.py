@@ -156,8 +156,8 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     ),
     "memorization_overlaps": Layout(
         caption="Samples of the later set that repeat a sample of the earlier one: removed, and "
-        "left if all pairs were searched again (`memorization.verify_overlaps`). A sample that repeats several sets counts with "
-        "one of them, for each way of looking.",
+        "left if all pairs were searched again (`memorization.verify_overlaps`). A sample that "
+        "repeats several sets counts with one of them, for each way of looking.",
         corner="Sets",
         lead="Samples compared",
         row="sets",
