@@ -5,7 +5,7 @@ value of one setting, or an earlier checkpoint of the default. At each point the
 one trained on A and one on B; the recall test asks them for records as encoders.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,7 +14,16 @@ from clipaudit.config.manifests import ALL, DEDUPLICATED, size_label
 from clipaudit.config.training import Encoder, Recipe
 from clipaudit.memorization.settings import Memorization, Share
 
-Family = Literal["default", "size", "epochs", "logit_scale", "weight_decay", "token_masking"]
+Family = Literal[
+    "default",
+    "size",
+    "epochs",
+    "logit_scale",
+    "weight_decay",
+    "token_masking",
+    "captions",
+    "text_noise",
+]
 
 DEFAULT = "default"
 _OF_SHARDS = {"shards", "of", "where", "label", "sets", "world", "blurred"}  # a split has others
@@ -67,18 +76,27 @@ def points(audit: Memorization, recipe: Recipe, *, name: str | None = None) -> l
 def _varied(audit: Memorization, base: str, recipe: Recipe) -> list[Point]:
     """Return the points at which one setting of the recipe `base` has another value."""
     grid = audit.mitigations
-    families: dict[Family, list[float]] = {
+    families: dict[Family, Sequence[float]] = {
         "logit_scale": grid.logit_scale,
         "weight_decay": grid.weight_decay,
         "token_masking": grid.token_masking,
+        "captions": grid.captions,
+        "text_noise": grid.text_noise,
     }
     return [
         Point(name, family, value, f"{base}.{name}")
         for family, values in families.items()
         for value in values
-        if value != getattr(recipe, family)
+        if value != _own_value(recipe, family)
         for name in [f"{family.replace('_', '-')}-{value:g}"]
     ]
+
+
+def _own_value(recipe: Recipe, family: Family) -> object:
+    """Return what a recipe has for a family; always the first caption is one of one."""
+    if family == "captions" and recipe.caption_choice == "first":
+        return 1
+    return getattr(recipe, family)
 
 
 def in_grid(audit: Memorization, every: list[Point]) -> list[Point]:
@@ -106,6 +124,8 @@ def derived_recipes(audit: Memorization, recipes: Mapping[str, Recipe]) -> dict[
             changes: dict[str, object] = {point.family: point.value}
             if point.family == "token_masking":
                 changes["caption_choice"] = "random" if point.value else "first"
+            if point.family == "captions":
+                changes["caption_choice"] = "random"
             found[point.recipe] = recipes[base].model_copy(update=changes)
     return found
 

@@ -112,6 +112,16 @@ class Mitigations(Section):
         [0.0, 0.3, 0.5],
         description="masking ratios; above 0 records with several captions show a random one",
     )
+    captions: list[Annotated[int, Field(ge=1)]] = Field(
+        [],
+        description="of how many captions of a record one is drawn each epoch, where there are "
+        "several (not in the paper), such as 1 and 5",
+    )
+    text_noise: list[Annotated[float, Field(ge=0)]] = Field(
+        [],
+        description="standard deviations of noise on the unit text embeddings in training (not in "
+        "the paper), such as 0.1",
+    )
 
 
 class Selection(Section):

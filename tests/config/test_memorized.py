@@ -200,3 +200,21 @@ def test_records_have_a_corpus_for_each_size_and_the_largest_has_the_plain_name(
     derived = {name for name in run.corpora if ".records" in name}
     assert derived == {*names.values(), "coco.records"}
     assert records_corpus(run.memorization, "coco", 1_000_000) == "coco.records"
+
+
+def test_mitigations_that_are_not_the_papers_are_points_on_request(dejavu):
+    plain = point_names(parse_settings(dejavu))
+    dejavu["memorization"]["mitigations"] |= {"captions": [1, 5], "text_noise": [0.0, 0.1]}
+    run = parse_settings(dejavu)
+
+    # the recipe's own are the first caption and no noise
+    assert point_names(run) == [*plain, "captions-5", "text-noise-0.1"]
+    several = run.recipes["dejavu.captions-5"]
+    assert (several.captions, several.caption_choice) == (5, "random")
+    assert run.recipes["dejavu.text-noise-0.1"].text_noise == 0.1
+
+
+def test_a_recipe_without_them_has_the_digest_that_it_had_before_them(dejavu):
+    recipe = parse_settings(dejavu).recipes["dejavu"].model_dump(mode="json")
+
+    assert not {"captions", "text_noise"} & recipe.keys()
