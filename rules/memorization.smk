@@ -90,6 +90,8 @@ rule order_public:
         "logs/order_public/{public}.log",
     conda:
         ENVIRONMENT
+    resources:
+        mem_mb=memory(16),
     params:
         code=code("order_public"),
     script:
@@ -99,7 +101,7 @@ rule order_public:
 rule retrieve:
     """The public images nearest to the captions of a part."""
     input:
-        captions=f"{RESULTS}/caption_embeddings/{{encoder}}/{{source}}.records/{{part}}.json",
+        captions=MEMORIZATION.records("caption_embeddings/{encoder}"),
         public=CORPORA.gathered_parts("embeddings/{encoder}/{public}.public"),
         order=f"{RESULTS}/public_order/{{public}}.json",
     output:
@@ -121,7 +123,7 @@ rule recall:
     """How many objects of each record's picture the public images nearest to its caption show."""
     input:
         retrieved=f"{RESULTS}/retrieved/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
-        records=f"{RESULTS}/samples/{{source}}.records/{{part}}.json",
+        records=MEMORIZATION.records("samples"),
         truths=f"{RESULTS}/objects/{{source}}.drawn/{{part}}.json",
         public=CORPORA.gathered_parts("objects/{public}.drawn"),
     output:
@@ -130,6 +132,8 @@ rule recall:
         "logs/recall/{encoder}/{public}/{source}/{part}.log",
     conda:
         ENVIRONMENT
+    resources:
+        mem_mb=memory(16),
     params:
         code=code("recall"),
         neighbors=MEMORIZATION.audit.neighbors,
@@ -149,6 +153,8 @@ rule measure:
         "logs/measure/{public}/{point}.log",
     conda:
         ENVIRONMENT
+    resources:
+        mem_mb=memory(96),
     params:
         code=code("measure"),
         numeric=["numpy", "scipy"],
@@ -258,6 +264,8 @@ rule examples:
         "logs/examples/{public}.log",
     conda:
         ENVIRONMENT
+    resources:
+        mem_mb=memory(16),
     params:
         code=code("examples"),
         neighbors=MEMORIZATION.audit.neighbors[0],

@@ -1,9 +1,9 @@
 """Sources -> the sets A, B, public, hold-out: disjoint, and checked to be.
 
 Needs: `memorization.sources`; semantic duplicates need `memorization.deduplication`.
-Makes: lots/<source>/ by part; allotments/<source>.json; cuts/<source>/<seed>.json; drawn/<source>/ and members/<source>/ by
+Makes: lots/<source>/ by part; allotments/<source>.json; cuts/<source>.records[-<size>]/<seed>.json; drawn/<source>/ and members/<source>/ by
 part, before and after overlaps are removed; overlaps/<source>/ and remaining_overlaps/<source>/; drops/overlaps/<source>/;
-samples/<source>.{drawn,public,records}/; manifests/<source>/set-<set>/.
+samples/<source>.{drawn,public,records,records-<size>}/; manifests/<source>/set-<set>/.
 """
 
 from clipaudit.memorization.settings import Memorization
@@ -49,6 +49,8 @@ rule allot:
         "logs/allot/{source}.log",
     conda:
         ENVIRONMENT
+    resources:
+        mem_mb=memory(32),
     params:
         code=code("allot"),
         place="memorization.sources.{source}",
@@ -160,21 +162,44 @@ rule set_samples:
 rule cut_again:
     """Which records of a source are A, B and the hold-out under a further seed."""
     input:
-        members=CORPORA.all_parts("members/{source}"),
+        unpack(MEMORIZATION.sets_to_cut),
+        samples=CORPORA.all_parts("samples/{records}"),
     output:
-        cut=f"{RESULTS}/cuts/{{source}}/{{cut}}.json",
+        cut=f"{RESULTS}/cuts/{{records}}/{{cut}}.json",
     log:
-        "logs/cut_again/{source}/{cut}.log",
+        "logs/cut_again/{records}/{cut}.log",
     wildcard_constraints:
+        records=one_of(MEMORIZATION.records_corpora()),
         cut=r"[0-9]+",
     conda:
         ENVIRONMENT
+    resources:
+        mem_mb=memory(16),
     params:
         code=code("cut_again"),
         cut=lambda wildcards: int(wildcards.cut),
         seed=MEMORIZATION.audit.seed,
     script:
         "../workflow_scripts/cut_again.py"
+
+
+rule records_of_size:
+    """The samples of a part that are records of A and B at a smaller size, or of the hold-out."""
+    input:
+        samples=f"{RESULTS}/samples/{{source}}.drawn/{{part}}.json",
+        manifests=MEMORIZATION.manifests_of_size,
+    output:
+        samples=f"{RESULTS}/samples/{{source}}.records-{{size}}/{{part}}.json",
+    log:
+        "logs/records_of_size/{source}/{size}/{part}.log",
+    wildcard_constraints:
+        size=one_of(MEMORIZATION.smaller_sizes()),
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("records_of_size"),
+    script:
+        "../workflow_scripts/records_of_size.py"
 
 
 rule set_manifest:

@@ -1,7 +1,7 @@
 """Manifests -> models.
 
 Needs: `recipes` and `architectures`, or `supervised_recipes`; a sealed manifest.
-Makes: models/<recipe>/<manifest>.json (the last epoch; earlier ones in <manifest>.epochs/),
+Makes: models/<recipe>/<manifest>.json (the last epoch; in <manifest>.epochs/ those that an encoder names),
 curves/<recipe>/<manifest>.json, checkpoints/<recipe>/<manifest>/<epochs>.json.
 """
 
@@ -28,6 +28,7 @@ rule train:
         numeric=CLIP_LIBRARIES,
         reads_labels=False,
         recipe=setting_of(RUN.recipes, "recipe"),
+        kept_epochs=MODELS.kept_epochs,
         architecture=MODELS.recipe_architecture,
     script:
         "../workflow_scripts/train.py"
@@ -68,7 +69,7 @@ rule checkpoint:
         "logs/checkpoint/{recipe}/{manifest}/{epochs}.log",
     wildcard_constraints:
         recipe=one_of(RUN.recipes),
-        epochs=r"\d+",
+        epochs=one_of(MODELS.asked_epochs()),
     conda:
         ENVIRONMENT
     params:

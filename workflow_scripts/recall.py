@@ -8,14 +8,14 @@ def compute(step: Step) -> None:
     import pyarrow as pa
 
     from clipaudit.corpora.splits import select_rows
-    from clipaudit.memorization.recall import RECALLS, recall_test
+    from clipaudit.memorization.recall import RECALLS, recall_test, retrieved_images
 
     columns = ["shard", "row", "labels"]
     truths = pa.concat_tables(step.tables("truths", columns=columns))
-    public = pa.concat_tables(step.tables("public", columns=columns))
     records = select_rows(truths, step.table("records"))
-    ks = step.settings["neighbors"]
-    recalls = recall_test(step.table("retrieved"), records, public, ks=ks)
+    ks, retrieved = step.settings["neighbors"], step.table("retrieved")
+    public = retrieved_images(step.tables("public", columns=columns), retrieved)
+    recalls = recall_test(retrieved, records, public, ks=ks)
     step.write_table("recalls", recalls, RECALLS)
 
 

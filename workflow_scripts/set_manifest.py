@@ -16,9 +16,7 @@ def compute(step: Step) -> None:
     within = None
     if asked["cut"]:
         cut = step.between("cut", "shard", shards[0], shards[-1])
-        allotted = with_cut(allotted, cut)
-        if size is not None:
-            within = within_cut(allotted, cut, set=name, size=size, own=drawn[name])
+        allotted, within = with_cut(allotted, cut), within_cut(allotted, cut)
     elif size is not None:
         within = within_size(allotted, set=name, size=size, sizes=drawn)
     manifest = manifest_of_set(

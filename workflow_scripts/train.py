@@ -4,7 +4,7 @@ from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Train the model; every epoch is kept, the last one is the model."""
+    """Train the model; of its epochs the last one is the model, and those asked for are kept."""
     from functools import partial
 
     from clipaudit.config.training import Architecture, Recipe
@@ -17,7 +17,8 @@ def compute(step: Step) -> None:
     def save_epoch(epoch: int, weights: bytes) -> None:
         last = epoch == recipe.epochs - 1
         name = "model" if last else f"epochs/{epoch:04d}"
-        step.write_bytes(name, weights, ".safetensors", epoch=str(epoch))
+        if last or epoch + 1 in step.settings["kept_epochs"]:
+            step.write_bytes(name, weights, ".safetensors", epoch=str(epoch))
 
     several = partial(train_in_processes, step.processes, nodes=step.nodes)
     run = several if step.processes > 1 else train

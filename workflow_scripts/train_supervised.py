@@ -4,7 +4,7 @@ from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Train the classifier; every epoch is kept, the last one is the model."""
+    """Train the classifier; the last epoch is the model."""
     from clipaudit.config.supervised import SupervisedRecipe
     from clipaudit.corpora.classes import read_classes
     from clipaudit.training.curves import CURVES
@@ -14,9 +14,8 @@ def compute(step: Step) -> None:
     recipe = step.settings_as(SupervisedRecipe, "recipe")
 
     def save_epoch(epoch: int, weights: bytes) -> None:
-        last = epoch == recipe.epochs - 1
-        name = "model" if last else f"epochs/{epoch:04d}"
-        step.write_bytes(name, weights, ".safetensors", epoch=str(epoch))
+        if epoch == recipe.epochs - 1:
+            step.write_bytes("model", weights, ".safetensors", epoch=str(epoch))
 
     curves = train_classifier(
         step.file("sealed"),

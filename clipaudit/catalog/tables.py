@@ -114,7 +114,10 @@ def _execution(key: str, record: Record) -> tuple[object, ...]:
 
 
 def _epochs(record: Record) -> Iterator[tuple[str, str, int, float]]:
-    """Yield recipe, manifest, epoch and its seconds, the start of the process in the first."""
+    """Yield recipe, manifest, each epoch that was kept and the seconds since the one before it.
+
+    The first row counts the start of the process, too.
+    """
     before = 0.0
     written = record.execution.written
     for output in sorted(written, key=lambda name: float(written[name])):

@@ -68,9 +68,9 @@ def write_catalog(
     """Write a DuckDB file with a view for each name among `files`, and what the actions cost.
 
     The view `audit` has one row per sample, with what `audit_view` picks by the settings. The
-    tables `executions` and `epochs` say how long each action and each epoch of a training took when
-    it was computed: on which machine, not necessarily in this run. Every view and column bears a
-    comment.
+    tables `executions` and `epochs` say how long each action, and a training up to each epoch that
+    is kept, took when it was computed: on which machine, not necessarily in this run. Every view
+    and column bears a comment.
     """
     groups: dict[str, list[CatalogFile]] = {}
     for file in files:

@@ -36,6 +36,9 @@ def estimate_lines(found: "Estimate") -> Iterator[str]:
     if found.no_steps:
         named = ", ".join(f"{rule} {jobs:,}" for rule, jobs in sorted(found.no_steps.items()))
         yield f"not counted, since recorded nowhere: {named}"
+    largest = max(found.stages, key=lambda stage: stage.asked_mb, default=None)
+    if largest and largest.asked_mb:
+        yield f"memory that one job asks for, at most: {largest.asked_mb:,} MB ({largest.rule})"
     at_least = "at least " if found.total("unsized") else ""
     yield f"needed on the store's disk: {at_least}{size(needed)}"
     yield f"free on the store's disk: {size(found.free_bytes)}"

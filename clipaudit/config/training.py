@@ -69,6 +69,20 @@ class Recipe(Section):
         description="of a corpus with several captions of a picture: one drawn afresh each epoch, "
         "or always the first (déjà vu, Sec. 5.4: drawn)",
     )
+    captions: int | None = Field(
+        None,
+        ge=1,
+        exclude_if=lambda value: value is None,
+        description="of a corpus with several captions of a picture: only the first so many are "
+        "drawn from; all when absent",
+    )
+    text_noise: float = Field(
+        0.0,
+        ge=0,
+        exclude_if=lambda value: value == 0,
+        description="standard deviation of the Gaussian noise that is added to each number of the "
+        "unit text embeddings in training, drawn anew each step",
+    )
     local_loss: bool = Field(False, description="several processes: loss over local rows only")
     gather_with_grad: bool = Field(False, description="several processes: gather with gradients")
     shuffle: Literal["shards", "samples"] = Field(

@@ -1,6 +1,7 @@
 """What the time and the outputs of the memorization audit's own scripts grow with."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from clipaudit.lineage.planning.scaling import (
     DRAWN,
@@ -14,6 +15,7 @@ from clipaudit.lineage.planning.scaling import (
     pairs,
     rows,
 )
+from clipaudit.plaindata import Json
 
 _COMPARED = Law(
     pairs("own", "drawn"),
@@ -23,12 +25,21 @@ _COMPARED = Law(
     compares=True,
 )
 
+
+def _size_of_set(settings: Json) -> float | None:
+    """Return how many samples a set holds at most; None where it is a share of those there are."""
+    chosen = settings["chosen"]
+    size = settings["drawn"][chosen["set"]] if chosen["size"] is None else chosen["size"]
+    return float(size) if isinstance(size, int) else None
+
+
 LAWS: Mapping[str, Law] = {
     "draw_lots": EACH_SAMPLE,
     "draw": EACH_SAMPLE,
     "overlaps": _COMPARED,
     "set_samples": EACH_SAMPLE,
-    "set_manifest": EACH_ROW,
+    "set_manifest": replace(EACH_ROW, keeps=_size_of_set),
+    "records_of_size": EACH_SAMPLE,
     "annotate": EACH_SAMPLE,
     "detect": EACH_SAMPLE,
     "retrieve": Law(

@@ -6,16 +6,25 @@ one trained on A and one on B; the recall test asks them for records as encoders
 seed of the models the records are cut anew into A, B and hold-out, so no cut recurs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from clipaudit.config.corpora import Corpus
 from clipaudit.config.manifests import ALL, DEDUPLICATED, size_label
 from clipaudit.config.training import Encoder, Recipe
-from clipaudit.memorization.settings import RECORD_SETS, Memorization, Share
+from clipaudit.memorization.settings import Memorization, Share
 
-Family = Literal["default", "size", "epochs", "logit_scale", "weight_decay", "token_masking"]
+Family = Literal[
+    "default",
+    "size",
+    "epochs",
+    "logit_scale",
+    "weight_decay",
+    "token_masking",
+    "captions",
+    "text_noise",
+]
 
 DEFAULT = "default"
 _OF_SHARDS = {"shards", "of", "where", "label", "sets", "world", "blurred"}  # a split has others
@@ -82,18 +91,27 @@ def points(audit: Memorization, recipe: Recipe) -> list[Point]:
 def _varied(audit: Memorization, base: str, recipe: Recipe) -> list[Point]:
     """Return the points at which one setting of the recipe `base` has another value."""
     grid = audit.mitigations
-    families: dict[Family, list[float]] = {
+    families: dict[Family, Sequence[float]] = {
         "logit_scale": grid.logit_scale,
         "weight_decay": grid.weight_decay,
         "token_masking": grid.token_masking,
+        "captions": grid.captions,
+        "text_noise": grid.text_noise,
     }
     return [
         Point(name, family, value, f"{base}.{name}")
         for family, values in families.items()
         for value in values
-        if value != getattr(recipe, family)
+        if value != _own_value(recipe, family)
         for name in [f"{family.replace('_', '-')}-{value:g}"]
     ]
+
+
+def _own_value(recipe: Recipe, family: Family) -> object:
+    """Return what a recipe has for a family; always the first caption is one of one."""
+    if family == "captions" and recipe.caption_choice == "first":
+        return 1
+    return getattr(recipe, family)
 
 
 def in_grid(audit: Memorization, every: list[Point]) -> list[Point]:
@@ -145,6 +163,8 @@ def derived_recipes(audit: Memorization, recipes: Mapping[str, Recipe]) -> dict[
             changes: dict[str, object] = {point.family: point.value}
             if point.family == "token_masking":
                 changes["caption_choice"] = "random" if point.value else "first"
+            if point.family == "captions":
+                changes["caption_choice"] = "random"
             found[point.recipe] = recipe.model_copy(update=changes)
     return found
 
@@ -162,16 +182,41 @@ def derived_encoders(audit: Memorization, recipes: Mapping[str, Recipe]) -> dict
 
 
 def derived_corpora(audit: Memorization, corpora: dict[str, Corpus]) -> dict[str, Corpus]:
-    """Return the corpora of drawn samples: each source's drawn, public and attacked ones."""
+    """Return the corpora of drawn samples: each source's drawn, public and attacked ones.
+
+    A source with several sizes has attacked ones for each: see `records_corpus`.
+    """
     found = {}
     for name, source in audit.sources.items():
         kinds = ["drawn"]
         kinds += ["public"] if source.public is not None else []
         kinds += ["records"] if source.train is not None or source.holdout is not None else []
+        origin = corpora[name].model_dump(exclude=_OF_SHARDS)
         for kind in kinds:
-            origin = corpora[name].model_dump(exclude=_OF_SHARDS)
             found[f"{name}.{kind}"] = Corpus.model_validate({**origin, "of": name, "sets": kind})
+        for label in smaller_sizes(audit, name):
+            given = {**origin, "of": name, "sets": "records"}
+            found[f"{name}.records-{label}"] = Corpus.model_validate(given)
     return found
+
+
+def smaller_sizes(audit: Memorization, source: str) -> dict[str, Share]:
+    """Return the sizes of a source's A and B but for the largest, by their label in names."""
+    given = audit.sources[source]
+    largest = given.drawn().get("a")
+    sizes = [given.train, *given.sizes]
+    return {size_label(size): size for size in sizes if size is not None and size != largest}
+
+
+def records_corpus(audit: Memorization, source: str, size: Share | None) -> str:
+    """Return the corpus of a source's records at a point of this `size`, None for the default.
+
+    `<source>.records` at the largest size, `<source>.records-<size>` at a smaller one.
+    """
+    given = audit.sources[source]
+    own = size if size in given.sizes else given.train
+    label = size_label(own) if own is not None else ""
+    return f"{source}.records" + (f"-{label}" if label in smaller_sizes(audit, source) else "")
 
 
 def set_manifests(audit: Memorization, recipe: Recipe) -> dict[str, dict[str, str]]:
@@ -207,10 +252,27 @@ def set_sizes(audit: Memorization, source: str) -> dict[str, SetOfCut]:
             found[f"set-{trained}"] = SetOfCut(trained, given.train, 0)
         for size in given.sizes:
             found[f"set-{trained}-{size_label(size)}"] = SetOfCut(trained, size, 0)
-    again = {name: each for name, each in found.items() if each.set in RECORD_SETS}
+    again = {name: each for name, each in found.items() if each.set in TRAINED}
+    if given.holdout is not None:
+        sized = {size_label(size): size for size in given.sizes if size != given.train}
+        again["set-holdout"] = SetOfCut("holdout", given.train if given.sizes else None, 0)
+        again |= {
+            f"set-holdout-{label}": SetOfCut("holdout", size, 0) for label, size in sized.items()
+        }
     for cut in range(1, audit.seeds):
         found |= {cut_label(name, cut): each._replace(cut=cut) for name, each in again.items()}
     return found
+
+
+def holdout_manifest(audit: Memorization, source: str, point: Point) -> str:
+    """Return the manifest of a source's hold-out at a point.
+
+    In the first cut there is one. In a further one it is drawn from the records of a size.
+    """
+    given = audit.sources[source]
+    is_sized = point.cut and point.size in given.sizes and point.size != given.train
+    label = f"-{size_label(point.size)}" if is_sized and point.size is not None else ""
+    return cut_label(f"set-holdout{label}", point.cut)
 
 
 def start(audit: Memorization, source: str) -> str:

@@ -21,8 +21,8 @@ MOST_LISTED = 100_000  # the longest list of first records; beyond it, all of th
 # One row per (sort, records, measure), in this order.
 SAMPLE_GAPS = pa.schema(
     [
-        # similarity: nearest to a public image first; correct: most correct labels first; gap: most
-        # correct labels beyond the reference model's first
+        # similarity: nearest to a public image first; correct: most correct top labels first; gap:
+        # most correct labels, top or not, beyond the reference model's first (`max_pred_gap`)
         pa.field("sort", pa.string(), nullable=False),
         # the first so many: 1, 10, 100, ... up to 100,000, and all
         pa.field("records", pa.int64(), nullable=False),
@@ -98,7 +98,7 @@ def _ordered(
     keys = {
         "similarity": target["similarity"],
         "correct": target["top_correct"],
-        "gap": pc.subtract(target["top_correct"], reference["top_correct"]),
+        "gap": pc.subtract(target["correct"], reference["correct"]),
     }
     ordered = pc.sort_indices(
         pa.table({"key": keys[sort], "uid": target["uid"], "address": sample_addresses(target)}),

@@ -114,6 +114,16 @@ class Mitigations(Section):
         [0.0, 0.3, 0.5],
         description="masking ratios; above 0 records with several captions show a random one",
     )
+    captions: list[Annotated[int, Field(ge=1)]] = Field(
+        [],
+        description="of how many captions of a record one is drawn each epoch, where there are "
+        "several (not in the paper), such as 1 and 5",
+    )
+    text_noise: list[Annotated[float, Field(ge=0)]] = Field(
+        [],
+        description="standard deviations of noise on the unit text embeddings in training (not in "
+        "the paper), such as 0.1",
+    )
 
 
 class Selection(Section):
@@ -138,6 +148,11 @@ class Memorization(Section):
     )
     near_duplicate_distance: float = Field(
         0.05, gt=0, description="a near duplicate is nearer than this (1 - similarity)"
+    )
+    verify_overlaps: bool = Field(
+        False,
+        description="search all pairs of the sets again once what overlaps has left (twice the "
+        "work), so that memorization_overlaps counts what is left",
     )
     objects: Objects = Field(
         Objects.model_validate({}), description="which objects are in the pictures"

@@ -7,12 +7,14 @@ from clipaudit.memorization.points import (
     DEFAULT,
     TRAINED,
     Point,
-    cut_label,
+    holdout_manifest,
+    records_corpus,
     seed_points,
     set_sizes,
+    smaller_sizes,
     start,
 )
-from clipaudit.memorization.settings import Memorization
+from clipaudit.memorization.settings import RECORD_SETS, Memorization
 from clipaudit.steps import paths
 from clipaudit.wiring.models import ModelFiles
 from clipaudit.wiring.plugins import (
@@ -21,7 +23,7 @@ from clipaudit.wiring.plugins import (
     plugin_libraries,
     plugin_param,
 )
-from clipaudit.wiring.wildcards import Paths, Wildcards
+from clipaudit.wiring.wildcards import Chosen, Paths, Wildcards
 
 COCO = "coco"  # names that come with us, in no file
 
@@ -35,6 +37,11 @@ class MemorizationFiles:
         self.run = self.corpora.run
         self.seeds = seed_points(audit, self.run.recipes)
         self.points = {point.name: point for points in self.seeds for point in points}
+        self._sizes = {
+            point.encoder(trained): point.size
+            for point in self.points.values()
+            for trained in TRAINED
+        }
         self.sets = {source: set_sizes(audit, source) for source in audit.sources}
         self.shards_of_sources = {source: len(self.run.shards(source)) for source in audit.sources}
         self.with_records = [
@@ -85,8 +92,29 @@ class MemorizationFiles:
 
     def cut_of_set(self, wildcards: Wildcards) -> dict[str, Paths]:
         """Return the further cut that a manifest of a source holds, if it is not of the first."""
-        cut = self.sets[wildcards.corpus][wildcards.set].cut
-        return {"cut": [self.corpora.result(paths.cut(wildcards.corpus, cut))]} if cut else {}
+        _, size, cut = self.sets[wildcards.corpus][wildcards.set]
+        records = records_corpus(self.audit, wildcards.corpus, size)
+        return {"cut": [self.corpora.result(paths.cut(records, cut))]} if cut else {}
+
+    def records_corpora(self) -> list[str]:
+        """Return the corpora of records of all sources, at all sizes."""
+        return [
+            records_corpus(self.audit, source, size)
+            for source in self.with_records
+            for size in [None, *self.audit.sources[source].sizes]
+        ]
+
+    def sets_to_cut(self, wildcards: Wildcards) -> dict[str, Paths]:
+        """Return the manifests of A, B and hold-out of a corpus of records, in the first cut."""
+        source = self.run.corpora[wildcards.records].of
+        found: dict[str, Paths] = {}
+        for name, each in self.sets[source].items():
+            own = records_corpus(self.audit, source, each.size) == wildcards.records
+            if each.cut == 0 and each.set in RECORD_SETS and (own or each.set == "holdout"):
+                found[f"kept_{each.set}"] = self.corpora.by_part(
+                    f"manifests/{source}/{name}", source
+                )
+        return found
 
     def set_manifests(self) -> Paths:
         """Return the manifests of all sets of all sources, at their default sizes."""
@@ -98,7 +126,40 @@ class MemorizationFiles:
             for path in self.corpora.by_part(f"manifests/{source}/{name}", source)
         ]
 
+    def smaller_sizes(self) -> list[str]:
+        """Return the labels of the sizes of A and B but for the largest, of all sources."""
+        return [label for name in self.audit.sources for label in smaller_sizes(self.audit, name)]
+
+    def manifests_of_size(self, wildcards: Wildcards) -> Paths:
+        """Return a part's manifests of a source's A and B at a size, and of its hold-out."""
+        size = smaller_sizes(self.audit, wildcards.source)[wildcards.size]
+        sets = self.sets[wildcards.source].items()
+        names = [name for name, found in sets if found in {("a", size, 0), ("b", size, 0)}]
+        names += [name for name, _ in sets if name == "set-holdout"]
+        found = [paths.manifest(wildcards.source, name, wildcards.part) for name in names]
+        return [self.corpora.result(path) for path in found]
+
     # --- models -----------------------------------------------------------------------------------
+
+    def records(self, folder: str) -> Chosen:
+        """Return what gives a part, in a folder, of the records that a job's encoder is asked for.
+
+        They are those of the size that it was trained at.
+        """
+
+        def chosen(wildcards: Wildcards) -> Paths:
+            size = self._sizes[wildcards.encoder]
+            corpus = records_corpus(self.audit, wildcards.source, size)
+            filled = folder.format(encoder=wildcards.encoder)
+            return [self.corpora.result(paths.of_part(filled, corpus, wildcards.part))]
+
+        return chosen
+
+    def _samples_of(self, point: Point) -> Paths:
+        """Return the samples of all records of a point, by source and part."""
+        folders = {name: records_corpus(self.audit, name, point.size) for name in self.with_records}
+        found = (self.corpora.by_part(f"samples/{name}", of) for of, name in folders.items())
+        return [path for pointers in found for path in pointers]
 
     def point_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
         """Return what the metrics of a point are made from."""
@@ -106,7 +167,7 @@ class MemorizationFiles:
         return {
             **self._recalls(point, wildcards.public),
             **{f"kept_{name}": found for name, found in self._attacked(point).items()},
-            "samples": self.of_sources("samples", self.with_records, ".records"),
+            "samples": self._samples_of(point),
         }
 
     def ensemble_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
@@ -122,24 +183,11 @@ class MemorizationFiles:
 
     def ensemble_models(self, wildcards: Wildcards) -> list[dict[str, object]]:
         """Return the encoders of each seed, those to compare with last, and its sets by source."""
-        manifests = self.run.manifests()
         found: list[dict[str, object]] = []
         for point, default in self._seeds_of(wildcards.point):
-            holdout = cut_label("set-holdout", point.cut)
-            sets = {
-                source: {
-                    **{
-                        trained: manifests[point.manifest(trained)][source]
-                        for trained in TRAINED
-                        if source in manifests[point.manifest(trained)]
-                    },
-                    **({"holdout": holdout} if holdout in self.sets[source] else {}),
-                }
-                for source in self.with_records
-            }
             pairs = [point] if default is None else [point, default]
             encoders = [pair.encoder(trained) for pair in pairs for trained in TRAINED]
-            found.append({"encoders": encoders, "sets": sets})
+            found.append({"encoders": encoders, "sets": self._sets_of(point)})
         return found
 
     def _seeds_of(self, name: str) -> list[tuple[Point, Point | None]]:
@@ -165,7 +213,7 @@ class MemorizationFiles:
                 for trained in TRAINED
             },
             "kept_a": self._attacked(point)["a"],
-            "samples": self.of_sources("samples", self.with_records, ".records"),
+            "samples": self._samples_of(point),
             "truths": self.of_sources("objects", self.with_records, ".drawn"),
             "public": self.corpora.by_part(f"objects/{public}.drawn", public),
             "vocabulary": self.of_sources("vocabulary", self.audit.sources, ".drawn"),
@@ -182,22 +230,25 @@ class MemorizationFiles:
 
     def _attacked(self, point: Point) -> dict[str, Paths]:
         """Return the manifests of the records attacked at a point: A's, B's, the hold-out's."""
-        manifests = self.run.manifests()
-        holdout = cut_label("set-holdout", point.cut)
-        found = {
-            trained: [
+        return {
+            name: [
                 path
-                for source, name in manifests[point.manifest(trained)].items()
-                for path in self.corpora.by_part(f"manifests/{source}/{name}", source)
+                for source, sets in self._sets_of(point).items()
+                if name in sets
+                for path in self.corpora.by_part(f"manifests/{source}/{sets[name]}", source)
             ]
-            for trained in TRAINED
+            for name in RECORD_SETS
         }
-        found["holdout"] = [
-            path
-            for source in self.audit.sources
-            if holdout in self.sets[source]
-            for path in self.corpora.by_part(f"manifests/{source}/{holdout}", source)
-        ]
+
+    def _sets_of(self, point: Point) -> dict[str, dict[str, str]]:
+        """Return the manifests of A, B and hold-out at a point, as far as there are any."""
+        manifests = self.run.manifests()
+        found: dict[str, dict[str, str]] = {}
+        for source in self.with_records:
+            named = {name: manifests[point.manifest(name)].get(source) for name in TRAINED}
+            holdout = holdout_manifest(self.audit, source, point)
+            named["holdout"] = holdout if holdout in self.sets[source] else None
+            found[source] = {name: manifest for name, manifest in named.items() if manifest}
         return found
 
     # --- objects and selections -------------------------------------------------------------------

@@ -200,7 +200,7 @@ def _epochs(connection: duckdb.DuckDBPyConnection) -> tuple[Line, ...]:
     if "epoch" not in view_columns(connection).get("epochs", ()):
         return ()
     query = (
-        "select recipe, manifest, count(*), round(avg(seconds), 2) from epochs "
-        "group by recipe, manifest order by recipe, manifest"
+        "select recipe, manifest, max(epoch) + 1, round(sum(seconds) / (max(epoch) + 1), 2) "
+        "from epochs group by recipe, manifest order by recipe, manifest"
     )
     return tuple(connection.execute(query).fetchall())

@@ -50,7 +50,7 @@ duplicates = Pointers("duplicates/{encoder}/{corpus}/{group}.json")
 ensemble_gaps = Pointers("ensemble_gaps/{public}/{point}.json")
 ensemble_records = Pointers("ensemble_records/{public}/{point}.json")
 # which records of a source are in which set under a further seed
-cut = Pointers("cuts/{source}/{cut}.json")
+cut = Pointers("cuts/{records}/{cut}.json")
 # how similar the samples of a part are to the test sets
 similarities = Pointers("similarities/{encoder}/{corpus}/{part}.json")
 # the nearest samples of a whole corpus to every sample of every test set

@@ -397,8 +397,9 @@ class Step:
         return Path(f"{first}.{name}.json")
 
     def _clear_undeclared(self, outputs: Mapping[str, ActionOutput]) -> None:
-        """Empty the folders of outputs such as `epochs/0000`: a longer training filled them."""
-        for folder in {self._output_path(name).parent for name in outputs if "/" in name}:
+        """Empty the folders of outputs such as `epochs/0000`: another training filled them."""
+        names = {*outputs, "epochs/0000"}  # also where none is kept any more
+        for folder in {self._output_path(name).parent for name in names if "/" in name}:
             for path in folder.glob("*") if folder.is_dir() else ():
                 path.unlink()
 

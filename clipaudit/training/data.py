@@ -184,6 +184,7 @@ class CaptionMaker(Maker):
     masking: float  # share of the tokens to drop
     end_token: int  # id of the end of text; used only when masking
     choice: CaptionChoice = "random"  # which of several captions
+    most: int | None = None  # captions that are drawn from; None: all
     learns: ClassVar[Target] = "caption"
 
     def target(self, sample: Sample, epoch: int) -> Tokens:
@@ -205,7 +206,7 @@ class CaptionMaker(Maker):
         if self.choice == "first":
             return captions[0]
         drawn = draw(self.crops.seed, "caption", epoch, sample.shard, sample.row)
-        return captions[drawn % len(captions)]
+        return captions[drawn % len(captions[: self.most])]
 
 
 @functools.lru_cache(maxsize=TOKENIZED_CAPTIONS)

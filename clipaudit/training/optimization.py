@@ -183,7 +183,11 @@ def _contrasts(
             torch.manual_seed((seed + part) % 2**63)
             with autocast():
                 output: dict[str, torch.Tensor] = parallel(*parts[part])
-                return output
+            if recipe.text_noise:  # the same in both passes, by the seed above
+                text = output["text_features"]
+                noise = torch.randn_like(text) * recipe.text_noise
+                output = {**output, "text_features": text + noise}
+            return output
 
         outputs = []
         if len(parts) > 1:

@@ -137,7 +137,7 @@ def _maker(clip: Clip, crops: Crops, recipe: Recipe) -> CaptionMaker:
             "works with open_clip's own tokenizer"
         )
     masking, choice = recipe.token_masking, recipe.caption_choice
-    return CaptionMaker(crops, clip.tokenizer, masking, end or 0, choice)
+    return CaptionMaker(crops, clip.tokenizer, masking, end or 0, choice, recipe.captions)
 
 
 def _warn_of_warmup(recipe: Recipe, steps: int) -> None:

@@ -33,6 +33,10 @@ class ModelFiles:
         self.corpora = corpora
         self.run = corpora.run
         self.given = self.run.given_embeddings()
+        self._asked: dict[str, set[int]] = {}  # epochs, by `recipe/manifest`
+        for encoder in self.run.encoders.values():
+            if encoder.model is not None and encoder.epoch is not None:
+                self._asked.setdefault(encoder.model, set()).add(encoder.epoch)
         self._plugin_param = cache(plugin_param)  # jobs ask some thousand times
 
     # --- encoders -------------------------------------------------------------------------------
@@ -110,6 +114,19 @@ class ModelFiles:
         if epoch is None or epoch == self.run.recipes[recipe].epochs:
             return self.corpora.result(paths.model(recipe, manifest))
         return self.corpora.result(paths.checkpoint(recipe, manifest, epoch))
+
+    def kept_epochs(self, wildcards: Wildcards) -> list[int]:
+        """Return after how many epochs of a training its checkpoint is kept, ascending.
+
+        Those that an encoder names, but for the last: that is the model.
+        """
+        model = f"{wildcards.recipe}/{wildcards.manifest}"
+        last = self.run.recipes[wildcards.recipe].epochs
+        return sorted(self._asked.get(model, set()) - {last})
+
+    def asked_epochs(self) -> list[str]:
+        """Return after how many epochs some training's checkpoint is asked for."""
+        return sorted({str(epoch) for asked in self._asked.values() for epoch in asked})
 
     def start(self, wildcards: Wildcards) -> Paths:
         """Return the model that a recipe starts from, if it does."""

@@ -6,7 +6,13 @@ import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.errors import ConfigError
-from clipaudit.memorization.points import in_grid, points, seed_points, set_sizes
+from clipaudit.memorization.points import (
+    in_grid,
+    points,
+    records_corpus,
+    seed_points,
+    set_sizes,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -186,3 +192,42 @@ def test_every_seed_has_a_cut_of_its_own(dejavu):
     assert manifests["set-a-cut-2"]["filtered-laion"] == "set-a-cut-2"
     assert manifests["set-a-1000000-cut-2"]["coco"] == "set-a-cut-2"
     assert "set-a-cut-3" not in manifests
+    sets = set_sizes(run.memorization, "filtered-laion")
+    assert sets["set-holdout-1000000-cut-2"] == ("holdout", 1_000_000, 2)
+    assert "set-public-cut-2" not in sets
+
+
+def test_records_have_a_corpus_for_each_size_and_the_largest_has_the_plain_name(dejavu):
+    run = parse_settings(dejavu)
+
+    names = {
+        size: records_corpus(run.memorization, "filtered-laion", size)
+        for size in (None, 1_000_000, 50_000_000)
+    }
+
+    assert names == {
+        None: "filtered-laion.records-10000000",
+        1_000_000: "filtered-laion.records-1000000",
+        50_000_000: "filtered-laion.records",
+    }
+    derived = {name for name in run.corpora if ".records" in name}
+    assert derived == {*names.values(), "coco.records"}
+    assert records_corpus(run.memorization, "coco", 1_000_000) == "coco.records"
+
+
+def test_mitigations_that_are_not_the_papers_are_points_on_request(dejavu):
+    plain = point_names(parse_settings(dejavu))
+    dejavu["memorization"]["mitigations"] |= {"captions": [1, 5], "text_noise": [0.0, 0.1]}
+    run = parse_settings(dejavu)
+
+    # the recipe's own are the first caption and no noise
+    assert point_names(run) == [*plain, "captions-5", "text-noise-0.1"]
+    several = run.recipes["dejavu.captions-5"]
+    assert (several.captions, several.caption_choice) == (5, "random")
+    assert run.recipes["dejavu.text-noise-0.1"].text_noise == 0.1
+
+
+def test_a_recipe_without_them_has_the_digest_that_it_had_before_them(dejavu):
+    recipe = parse_settings(dejavu).recipes["dejavu"].model_dump(mode="json")
+
+    assert not {"captions", "text_noise"} & recipe.keys()

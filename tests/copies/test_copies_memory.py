@@ -1,8 +1,8 @@
 """The memory of a search for near hashes, and of verifying what it finds: by their blocks."""
 
-import subprocess
-import sys
 import textwrap
+
+from peakmemory import peak_memory_mb
 
 SEARCH = textwrap.dedent(
     """
@@ -16,8 +16,6 @@ SEARCH = textwrap.dedent(
     dice = np.random.default_rng(0)
     first, second = (dice.integers(0, 256, (n, 32), dtype=np.uint8) for n in (2_000, rows))
     found = sum(len(pairs.first) for pairs in hash_pairs(first, second, distance=40))
-    (peak,) = (line.split()[1] for line in open("/proc/self/status") if line[:6] == "VmHWM:")
-    print(int(peak) // 1024)
     """
 )
 
@@ -52,17 +50,8 @@ VERIFY = textwrap.dedent(
     candidates = pa.Table.from_pylist(rows, schema=CANDIDATES)
     for table in verify_candidates(candidates, lambda of: files(of, 0), lambda of: files(of, 3)):
         assert set(table["kind"].to_pylist()) == {"re-encoded or resized"}
-    (peak,) = (line.split()[1] for line in open("/proc/self/status") if line[:6] == "VmHWM:")
-    print(int(peak) // 1024)
     """
 )
-
-
-def peak_memory_mb(job, rows):
-    done = subprocess.run(
-        [sys.executable, "-c", job, str(rows)], capture_output=True, text=True, check=True
-    )
-    return int(done.stdout)
 
 
 def test_four_times_the_hashes_take_no_more_than_their_own_bytes():

@@ -13,6 +13,7 @@ from clipaudit.memorization.recall import (
     RETRIEVED,
     SAMPLE_LABELS,
     recall_test,
+    retrieved_images,
     sample_labels,
 )
 
@@ -107,6 +108,16 @@ def test_a_record_without_neighbours_predicts_nothing():
     assert recalls.to_pylist() == [
         dict(zip(RECALLS.names, (2, 1, 10, None, 1, 0, 0, 0, 0), strict=True))
     ]
+
+
+def test_only_public_images_that_were_retrieved_are_held():
+    retrieved = found({(0, 0): [(0, 1), (1, 0)], (0, 1): [(1, 0)]})
+    pieces = [labelled({(0, 0): [1], (0, 1): [2, 3]}), labelled({(1, 0): [4], (1, 1): [5]})]
+
+    held = retrieved_images(pieces, retrieved)
+
+    assert held.equals(labelled({(0, 1): [2, 3], (1, 0): [4]}))
+    assert len(retrieved_images(pieces, found({}))) == 0
 
 
 def test_no_records_give_no_rows():

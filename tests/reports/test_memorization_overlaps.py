@@ -18,7 +18,7 @@ def found(rows):
 
 @pytest.fixture
 def overlaps():
-    def build(removed=(), remaining=(), *, has_encoder=True):
+    def build(removed=(), remaining=(), *, has_encoder=True, searched_again=True):
         ways = {"uid": True, "caption": True, "near duplicate": has_encoder}
         pairs = [
             {"position": position, "one": one, "other": other, "title": f"{one}-{other}"}
@@ -33,11 +33,12 @@ def overlaps():
                 ]
             ),
             "removed": found(removed),
-            "remaining": found(remaining),
+            "remaining": found(remaining) if searched_again else [],
             "drawn": pa.table({"set": ["a"] * 5 + ["b"] * 4}),
             "members": pa.table({"set": ["a"] * 5 + ["b"] * 2}),
         }
-        return report_table("memorization_overlaps", views, {})
+        parameters = {"searched_again": searched_again}
+        return report_table("memorization_overlaps", views, parameters)
 
     return build
 
@@ -84,3 +85,11 @@ def test_without_an_encoder_near_duplicates_are_said_not_to_be_checked(overlaps)
     text = to_markdown("memorization_overlaps", table)
     assert text.count("not checked") == 10
     assert text.count("0 removed") == 20
+
+
+def test_without_a_second_search_the_table_says_so(overlaps):
+    table = overlaps([("a", "b", "uid")], searched_again=False, has_encoder=False)
+
+    assert table["remaining"].null_count == 30
+    text = to_markdown("memorization_overlaps", table)
+    assert text.count("not searched again") == 20  # and not where nobody searched at all

@@ -97,6 +97,14 @@ def test_near_duplicates_are_checked_where_an_encoder_sees_them(tables):
     }
 
 
+@pytest.mark.parametrize("asked", [True, False])
+def test_overlaps_are_searched_again_on_request(tables, asked):
+    found = tables(verify_overlaps=asked)["memorization_overlaps"]
+
+    assert bool(found.inputs["remaining"]) == asked
+    assert found.parameters == {"searched_again": asked}
+
+
 def test_all_pairs_of_sets_are_compared(tables):
     pairs = tables()["memorization_overlaps"].relations["pairs"]
 

@@ -1,12 +1,11 @@
 """The memory of a job of the nearest stage: by its blocks, not by the rows of its part."""
 
-import subprocess
-import sys
 import textwrap
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from peakmemory import peak_memory_mb
 
 from clipaudit.store.parquet import write_tables
 
@@ -33,8 +32,6 @@ JOB = textwrap.dedent(
     tables = part.similarities(one_ahead(read_batches(train)))
     write_tables(one_ahead(tables), SIMILARITIES, similarities)
     part.neighbors()
-    (peak,) = (line.split()[1] for line in open("/proc/self/status") if line[:6] == "VmHWM:")
-    print(int(peak) // 1024)
     """
 )
 
@@ -57,24 +54,22 @@ def store(rows, path, seed=0):
     write_tables(embeddings(rows, seed), next(embeddings(1)).schema, path)
 
 
-def peak_memory_mb(tmp_path, rows, queries):
+def peak_of_search(tmp_path, rows, queries):
     store(rows, tmp_path / "train")
     for number in range(6):
         store(queries // 6, tmp_path / f"set{number}", seed=number + 1)
     arguments = [tmp_path / "train", tmp_path, tmp_path / "similarities"]
-    done = subprocess.run(
-        [sys.executable, "-c", JOB, *arguments], capture_output=True, text=True, check=True
-    )
+    peak = peak_memory_mb(JOB, *arguments)
     (tmp_path / "train").unlink()  # pytest keeps the folder
-    return int(done.stdout)
+    return peak
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1_200)
 def test_memory_does_not_grow_with_the_rows_of_a_part(tmp_path):
     """700,000 rows of 640 dimensions are 0.9 GB in float16."""
-    some = peak_memory_mb(tmp_path, 200_000, 6_000)
-    whole = peak_memory_mb(tmp_path, 700_000, 6_000)
+    some = peak_of_search(tmp_path, 200_000, 6_000)
+    whole = peak_of_search(tmp_path, 700_000, 6_000)
 
     print(f"peak memory: {some} MB for 200,000 rows, {whole} MB for 700,000")
     assert whole < some + 100  # now and then one block more: 42 MB
@@ -85,8 +80,8 @@ def test_memory_does_not_grow_with_the_rows_of_a_part(tmp_path):
 @pytest.mark.timeout(1_200)
 def test_memory_grows_with_queries_by_their_own_size_alone(tmp_path):
     """8 kB each: 640 dimensions as read, joined, and packed for screening, and 10 neighbours."""
-    few = peak_memory_mb(tmp_path, 200_000, 6_000)
-    many = peak_memory_mb(tmp_path, 200_000, 60_000)
+    few = peak_of_search(tmp_path, 200_000, 6_000)
+    many = peak_of_search(tmp_path, 200_000, 60_000)
 
     print(f"peak memory: {few} MB for 6,000 queries, {many} MB for 60,000")
     assert (many - few) * 2**20 < 54_000 * 8_000

@@ -376,6 +376,7 @@ def test_other_recipes_give_other_losses(training):
         {"weight_decay": 5.0},
         {"gradient_clip_norm": 0.01},
         {"workers": 2},
+        {"text_noise": 0.1},
     ):
         training.saved.clear()
         assert training.run(**change)["loss"].to_pylist() != plain, change
@@ -385,12 +386,26 @@ def test_recipe_says_which_of_several_captions(training):
     training.captioning, training.shards = Captioning("texts"), three_captions
 
     losses = []
-    for change in ({}, {"token_masking": 0.5}, {"caption_choice": "first"}):
+    for change in (
+        *({}, {"token_masking": 0.5}, {"caption_choice": "first"}, {"captions": 1}),
+        {"captions": 2},
+    ):
         training.saved.clear()
         losses.append(training.run(**change)["loss"].to_pylist())
 
     assert losses[0] == losses[1]  # they are never masked
     assert losses[0] != losses[2]
+    assert losses[2] == losses[3]  # the first of one
+    assert losses[4] not in (losses[0], losses[2])
+
+
+def test_noise_on_text_embeddings_is_the_same_each_time(training, tmp_path):
+    again = dataclasses.replace(training, folder=tmp_path / "again", saved={})
+
+    losses = [each.run(text_noise=0.1)["loss"].to_pylist() for each in (training, again)]
+
+    assert losses[0] == losses[1]
+    assert training.saved == again.saved
 
 
 def test_warmup_beyond_the_end_is_told(training, caplog):

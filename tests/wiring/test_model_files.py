@@ -1,6 +1,7 @@
 import re
 from types import SimpleNamespace
 
+from clipaudit.config.training import Encoder
 from clipaudit.wiring.models import ModelFiles
 from clipaudit.wiring.plugins import files_within
 
@@ -21,6 +22,21 @@ def test_the_end_of_a_training_is_no_checkpoint(corpora):
 
     assert last == "results_micro/models/brief-scenes/set-a.json"
     assert first == "results_micro/checkpoints/brief-scenes/set-a/1.json"
+
+
+def test_of_a_training_the_epochs_are_kept_that_encoders_name(corpora):
+    given = corpora("micro_memorization")
+    asked = {"model": "brief-scenes/set-a"}
+    for name, epoch in (("early", 1), ("late", 2), ("last", None)):
+        given.run.encoders[name] = Encoder.model_validate({**asked, "epoch": epoch})
+    models = ModelFiles(given)
+
+    kept = {
+        manifest: models.kept_epochs(SimpleNamespace(recipe="brief-scenes", manifest=manifest))
+        for manifest in ("set-a", "set-b")
+    }
+
+    assert kept == {"set-a": [1], "set-b": []}  # after the second epoch it is the model itself
 
 
 def test_given_embeddings_take_their_corpus_from_the_encoder(corpora):

@@ -136,6 +136,21 @@ def test_a_smaller_set_is_the_first_part_of_the_larger(remembered):
     assert "beyond the size of the set" in set(small.reason)
 
 
+def test_a_model_is_asked_for_the_records_of_its_own_size_alone(remembered):
+    def kept(*sets):
+        manifests = [read(remembered, f"manifests/scenes/set-{name}/*") for name in sets]
+        rows = pd.concat(manifests).query("kept")
+        return set(zip(rows.shard, rows.row, strict=True))
+
+    asked = {}
+    for size in ("", "-10pct"):
+        rows = read(remembered, f"recalls/brief-scenes.set-a{size}/scenes/scenes/*")
+        asked[size] = set(zip(rows.shard, rows.row, strict=True))
+
+    assert asked["-10pct"] == kept("a-10pct", "b-10pct", "holdout") < asked[""]
+    assert asked[""] == kept("a", "b", "holdout")
+
+
 def test_a_second_run_has_nothing_to_do(project):
     assert "Nothing to be done" in project.run(config=SETTINGS)
 
@@ -157,11 +172,15 @@ def test_a_further_grid_point_runs_its_own_training_and_metrics_alone(project):
 
 def test_a_lost_checkpoint_is_one_clear_error(project):
     """The store forgets the training and what was taken from it."""
+    early = "encoders: {early: {model: brief-scenes/set-a, epoch: 1}}\n"
+    project.edit(SETTINGS, "\nmemorization:", f"\n{early}\nmemorization:")
+    target = "results_micro/checkpoints/brief-scenes/set-a/1.json"
+    project.run(config=SETTINGS, target=target)
+    (project.folder / target).unlink()
     for path in (project.store / "actions").rglob("*.json"):
         if "epochs/0000" in path.read_text() or '"checkpoint"' in path.read_text():
             path.unlink()
 
-    target = "results_micro/checkpoints/brief-scenes/set-a/1.json"
     output = project.run(config=SETTINGS, target=target, ok=False)
 
     assert "the store has no output epochs/0000 of the action that made it" in output

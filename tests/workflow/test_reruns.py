@@ -188,7 +188,9 @@ def test_a_missing_object_is_computed_again(project):
 
 def test_a_shorter_training_leaves_no_epoch_of_a_longer_one(project):
     model = "results_micro/models/brief/small.json"
+    asked = "".join(f"  early{n}: {{model: brief/small, epoch: {n}}}\n" for n in (1, 2))
     project.edit("config/micro.yaml", "epochs: 1", "epochs: 3")
+    project.edit("config/micro.yaml", "\nencoders:\n", f"\nencoders:\n{asked}")
     project.run(target=model)
     epochs = project.results / "models/brief/small.epochs"
     assert sorted(path.name for path in epochs.glob("*.json")) == ["0000.json", "0001.json"]
@@ -197,6 +199,11 @@ def test_a_shorter_training_leaves_no_epoch_of_a_longer_one(project):
     project.run(target=model)
 
     assert [path.name for path in epochs.glob("*.json")] == ["0000.json"]
+
+    project.edit("config/micro.yaml", asked, "")
+    project.run(target=model)
+
+    assert list(epochs.glob("*.json")) == []
 
 
 def test_two_manifests_of_one_content_are_one_training(project):

@@ -38,7 +38,9 @@ def test_the_demo_is_planned_without_a_complaint(fresh):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", ["config/laion400m.yaml", "config/dejavu.yaml"])
+@pytest.mark.parametrize(
+    "settings", ["config/laion400m.yaml", "config/dejavu.yaml", "config/dejavu_small.yaml"]
+)
 def test_a_papers_run_is_planned_within_two_gigabytes(fresh, settings):
     output = fresh.run(*PLAN, "--quiet", "rules", config=settings, target="all_tables")
 

@@ -62,7 +62,8 @@ class Stage:
 
     `untimed` jobs count for no hours and `unsized` ones for no bytes: `unknown` says why, and of
     how many jobs. `beyond` says how many times the work of the largest recorded job the largest of
-    these is. `peak_memory_mb` is the most that was recorded, not what these will need.
+    these is. `peak_memory_mb` is the most that was recorded, not what these will need; `asked_mb`
+    the most that one of these asks for, 0 where none does.
     """
 
     rule: str
@@ -78,6 +79,7 @@ class Stage:
     devices: set[str] = field(default_factory=set)
     beyond: float = 0.0
     peak_memory_mb: int = 0
+    asked_mb: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
 
     def add(self, job: JobEstimate) -> None:
@@ -90,6 +92,7 @@ class Stage:
         self.untimed += job.rate is None
         self.unsized += job.bytes is None
         self.unknown.update(job.unknown)
+        self.asked_mb = max(self.asked_mb, int(job.job.resources.get("mem_mb", 0)))
         if job.rate:
             self.devices.add(job.device if job.rate.records else f"{job.device}, as stated")
             self.records = max(self.records, job.rate.records)
@@ -143,22 +146,26 @@ def estimate_jobs(workflow: Workflow, rates: Rates, sizes: ShardSizes) -> list[J
             reading = expected.reading(job, law)
             expected.give(job, law, reading)
             if job.started:
-                found.append(_estimated(job, law, reading, rates))
+                seen = expected.stated_work(job)
+                found.append(_estimated(job, law, reading, rates, seen))
     return found
 
 
 # --- what one job takes ------------------------------------------------------------------------
 
 
-def _estimated(job: Job, law: Law, reading: Reading, rates: Rates) -> JobEstimate:
+def _estimated(
+    job: Job, law: Law, reading: Reading, rates: Rates, seen: float | None
+) -> JobEstimate:
     model, device = model_of(job.params), device_of(job.resources)
-    work = law.work(reading)
+    rate = rates.time(job.rule, model, device)
+    # recorded rates are of whole manifests, those that a user states of samples that are seen
+    work = law.work(reading) if seen is None or (rate and rate.records) else seen
     found = partial(JobEstimate, job, law.unit, work, device)
     if (law.compares or law.wide) and not reading.dimension:
         why = "hours and bytes: nothing tells the dimension of the embeddings"
         return found(None, None, (why,))
-    rate = rates.time(job.rule, model, device)
-    size = _size(job, law, reading, rates)
+    size = _size(job, law, reading, rates, work)
     unknown = []
     if rate is None:
         unknown.append(_no_rate(job.rule, model, device, rates))
@@ -178,13 +185,13 @@ def _with(model: str) -> str:
     return f" with {model}" if model else ""
 
 
-def _size(job: Job, law: Law, reading: Reading, rates: Rates) -> float | None:
+def _size(job: Job, law: Law, reading: Reading, rates: Rates, work: float) -> float | None:
     if law.adopts:
         return 0.0
     model = model_of(job.params)
     stated = rates.stated_bytes(job.rule, model)
     if stated is not None:
-        return stated * law.work(reading)
+        return stated * work
     kinds = {output_kind(name, law) for name in job.outputs}
     of = model if law.weighs else None
     lines = {kind: rates.bytes(job.rule, of, kind) for kind in kinds | set(law.gives)}
@@ -204,6 +211,9 @@ class _Expected:
         self._dimensions: dict[str, int] = {}
         self._rates = rates
         self._sizes = sizes
+        self._makers = {
+            path: job for job in workflow.jobs for paths in job.outputs.values() for path in paths
+        }
         self._sharers = Counter(_share(job) for job in workflow.jobs if law_of(job.script).shared)
 
     def reading(self, job: Job, law: Law) -> Reading:
@@ -219,6 +229,25 @@ class _Expected:
         read = max((self._dimensions.get(path, UNKNOWN) for path in firsts), default=UNKNOWN)
         dimension = dimension_of(job.params) or read
         return Reading(rows, files, job.params, sharers, dimension)
+
+    def stated_work(self, job: Job) -> float | None:
+        """Return the samples that a training sees, where settings state how many its sets keep."""
+        kept: dict[tuple[str, ...], float] = {}
+        for manifest in self._manifests(job):
+            maker = self._makers.get(manifest)
+            size = law_of(maker.script).keeps(maker.params) if maker else None
+            if maker is None or size is None:
+                return None
+            named = (value for name, value in maker.wildcards.items() if name != "part")
+            kept[(maker.rule, *named)] = size
+        return sum(kept.values()) * float(job.params["recipe"]["epochs"]) if kept else None
+
+    def _manifests(self, job: Job) -> list[str]:
+        """Return the manifests that a training's sealed one is made of; of other jobs none."""
+        sealing = [self._makers.get(path) for path in job.inputs.get("sealed", ())]
+        return [
+            path for seal in sealing if seal for path in seal.inputs[law_of(seal.script).carries]
+        ]
 
     def give(self, job: Job, law: Law, reading: Reading) -> None:
         """Note the rows of the outputs of a job, and the dimension of embeddings among them."""

@@ -49,6 +49,7 @@ class Law:
     compares  whether its time grows with the dimension of embeddings, too
     wide      outputs whose bytes do
     weighs    whether its outputs are models, whose bytes depend on the architecture
+    keeps     the rows that its manifests of all parts keep together, where its settings state them
     """
 
     time: Measure
@@ -64,6 +65,7 @@ class Law:
     compares: bool = False
     wide: tuple[str, ...] = ()
     weighs: bool = False
+    keeps: Callable[[Json], float | None] = lambda _: None
 
     def work(self, reading: Reading) -> float:
         """Return the work of a job, in units."""
@@ -152,7 +154,7 @@ _TRAINED = Law(
     "count: the share that is kept is taken to be that of the recorded trainings",
     gives={
         "model": one,
-        "epochs": lambda reading: float(reading.settings["recipe"]["epochs"]) - 1,  # earlier ones
+        "epochs": lambda reading: float(len(reading.settings.get("kept_epochs", ()))),
     },
     weighs=True,
 )

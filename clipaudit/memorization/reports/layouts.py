@@ -96,6 +96,13 @@ def _quantity(row: Row) -> str:
     return number(row["value"], digits=DIGITS, sign=is_gap) or MISSING
 
 
+def _left_after_removal(row: Row) -> str:
+    """Say how many samples still repeat a record, or that nobody searched again."""
+    if row["checked"] and row["remaining"] is None:
+        return "not searched again"
+    return count(row["remaining"])
+
+
 def _unknown(row: Row) -> str:
     """Say how many records of the group have no value, where only some have one."""
     missing = row["records"] - row["known"]
@@ -199,8 +206,9 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "memorization_overlaps": Layout(
         caption="Samples that repeat a record of A, B or the hold-out. Of two records that repeat "
         "each other both were removed, whatever their sets; of a public sample and a record the "
-        "public sample. Below: what was left when all pairs were searched again. A sample that "
-        "repeats several counts with one of them, for each way of looking.",
+        "public sample. Below: what was left, if all pairs were searched again "
+        "(`memorization.verify_overlaps`). A sample that repeats several counts with one of them, "
+        "for each way of looking.",
         corner="Sets",
         lead="Samples compared",
         row="sets",
@@ -213,7 +221,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
             ),
             Line(
                 "left after removal",
-                cell(count, "remaining"),
+                _left_after_removal,
                 lambda row: f"{count(row['one_samples'])} and {count(row['other_samples'])}",
             ),
         ),

@@ -76,14 +76,15 @@ def sets(run: Settings, audit: Memorization) -> ReportTable:
 
 
 def overlaps(run: Settings, audit: Memorization) -> ReportTable:
-    """Samples that sets shared, and share no more."""
+    """Samples that sets shared, and if they are searched again, those that they still share."""
     sources = list(audit.sources)
+    again = sources if audit.verify_overlaps else []
     checked = {"uid": True, "caption": True, "near duplicate": audit.encoder is not None}
     return ReportTable(
         sql="memorization_overlaps",
         inputs={
             "removed": part_files(run, "overlaps", sources),
-            "remaining": part_files(run, "remaining_overlaps", sources),
+            "remaining": part_files(run, "remaining_overlaps", again),
             "drawn": part_files(run, "drawn", sources),
             "members": part_files(run, "members", sources),
         },
@@ -104,6 +105,7 @@ def overlaps(run: Settings, audit: Memorization) -> ReportTable:
                 for how, is_checked in checked.items()
             ),
         },
+        parameters={"searched_again": audit.verify_overlaps},
     )
 
 

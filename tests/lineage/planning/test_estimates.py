@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from clipaudit.cli.estimates import estimate_lines
 from clipaudit.lineage.planning.estimates import estimate
 from clipaudit.lineage.planning.observations import Given, Observation
 from clipaudit.lineage.planning.rates import Rates, StatedRate
@@ -81,6 +82,37 @@ def test_samples_are_followed_from_shard_to_similarity():
     # 200 samples indexed, of which 100 stay; 100 x 10 pairs
     assert hours(found) == pytest.approx({"index": 2.0, "embed": 4.0, "nearest": 2.5})
     assert [stage.work for stage in found.stages] == [200, 100, 1000 * 512]
+
+
+def test_a_stated_rate_counts_the_samples_that_the_settings_put_into_the_sets():
+    def made(rule, script, inputs, output, **params):
+        job_ = job(rule, inputs, output, **params)
+        return replace(job_, script=script, wildcards={"corpus": "large", "set": rule})
+
+    chosen = {"chosen": {"set": "a", "size": 40}, "drawn": {"a": 90}}
+    set_ = made("set_manifest", "set_manifest", {"base": INDEX.outputs["samples"]}, "m", **chosen)
+    seal = made("seal", "seal", {"manifests": set_.outputs["m"]}, "sealed")
+    train = job("train", {"sealed": seal.outputs["sealed"]}, "model", recipe={"epochs": 5}, gpu=1)
+    shares = replace(set_, params={"chosen": {"set": "a", "size": None}, "drawn": {"a": 0.5}})
+
+    work = {
+        sets.params["drawn"]["a"]: of(INDEX, sets, seal, train, stated={"train": [GPU]}).stages[-1]
+        for sets in (set_, shares)
+    }
+
+    assert work[90].work == 40 * 5
+    assert work[90].gpu_hours == pytest.approx(40 * 5 / 0.5 / 3600)
+    assert work[0.5].work == 100 * 5  # a share of what is not known: all that the manifest lists
+
+
+def test_the_most_memory_that_a_job_asks_for_is_said():
+    large = replace(EMBED, resources={"gpu": 0, "mem_mb": 16_000})
+
+    found = of(INDEX, large)
+
+    assert [stage.asked_mb for stage in found.stages] == [0, 16_000]
+    line = "memory that one job asks for, at most: 16,000 MB (embed)"
+    assert line in list(estimate_lines(found))
 
 
 def test_bytes_are_those_of_the_outputs():

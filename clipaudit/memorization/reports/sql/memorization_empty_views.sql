@@ -21,3 +21,4 @@ create table curves (
     epoch integer,
     loss double
 );
+create table remaining ("set" varchar, how varchar, other_set varchar);

@@ -6,6 +6,7 @@
 -- ways       position, how, title, checked
 -- removed    set, how, other_set: overlaps of what was drawn, all of which left
 -- remaining  set, how, other_set: overlaps of what stayed, looked for anew
+--            if $searched_again, else no rows
 -- drawn      set: of the samples that were drawn
 -- members    set: of the samples that stayed
 with removed_counts as (
@@ -54,7 +55,9 @@ select
     coalesce(other_sizes.samples, 0) as other_samples,
     -- null: nobody looked
     if(ways.checked, coalesce(removed_counts.samples, 0), null) as removed,
-    if(ways.checked, coalesce(remaining_counts.samples, 0), null) as remaining,
+    if(
+        ways.checked and $searched_again, coalesce(remaining_counts.samples, 0), null
+    ) as remaining,
 from pairs
 cross join ways
 left join removed_counts

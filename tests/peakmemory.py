@@ -1,0 +1,15 @@
+"""The most memory that a program held: of several sizes of its data, it should not grow."""
+
+import subprocess
+import sys
+
+_TELL = """
+(peak,) = (line.split()[1] for line in open("/proc/self/status") if line[:6] == "VmHWM:")
+print(int(peak) // 1024)
+"""
+
+
+def peak_memory_mb(program, *arguments):
+    """Run the text of a Python program with arguments in a process of its own."""
+    command = [sys.executable, "-c", program + _TELL, *map(str, arguments)]
+    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
