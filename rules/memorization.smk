@@ -3,7 +3,8 @@
 Needs: the sets; `memorization.recipe` and its grid; `objects`; labelled corpora for utility.
 Makes: objects/<corpus>/, vocabulary/<corpus>/ by part; caption_embeddings/<model>/<corpus>/;
 public_order/<public>.json; retrieved/ and recalls/<model>/<public>/<source>/ by part;
-gaps/, survival/, sample_gaps/<public>/<point>.json; examples/<public>.json;
+gaps/, survival/, sample_gaps/<public>/<point>.json; pair_scores/<model>/<source>/ by part;
+pair_tests/<model>/<source>/<hold-out's source>.json; examples/<public>.json;
 utility/<model>/<test set>.json; selections/<model>/<corpus>.json.
 """
 
@@ -156,6 +157,45 @@ rule measure:
         shards=MEMORIZATION.shards_of_sources,
     script:
         "../workflow_scripts/measure.py"
+
+
+rule score_pairs:
+    """How similar the captions and the pictures of the records of a part are."""
+    input:
+        captions=f"{RESULTS}/caption_embeddings/{{encoder}}/{{source}}.records/{{part}}.json",
+        pictures=f"{RESULTS}/embeddings/{{encoder}}/{{source}}.records/{{part}}.json",
+    output:
+        scores=f"{RESULTS}/pair_scores/{{encoder}}/{{source}}/{{part}}.json",
+    log:
+        "logs/score_pairs/{encoder}/{source}/{part}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("score_pairs"),
+    script:
+        "../workflow_scripts/score_pairs.py"
+
+
+rule pair_test:
+    """Whether a model knows the pairs of a source that it trained on, against a hold-out."""
+    input:
+        unpack(MEMORIZATION.pair_test_inputs),
+    output:
+        test=f"{RESULTS}/pair_tests/{{encoder}}/{{source}}/{{holdout}}.json",
+    log:
+        "logs/pair_test/{encoder}/{source}/{holdout}.log",
+    wildcard_constraints:
+        holdout=one_of(MEMORIZATION.audit.held_out),
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("pair_test"),
+        numeric=["numpy", "scipy"],
+        neighbors=MEMORIZATION.audit.neighbors[0],
+        seed=MEMORIZATION.audit.seed,
+        shards=MEMORIZATION.shards_of_sources,
+    script:
+        "../workflow_scripts/pair_test.py"
 
 
 if MEMORIZATION.audit.utility:

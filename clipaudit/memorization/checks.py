@@ -27,6 +27,10 @@ def check(run: "Settings", audit: Memorization) -> None:
     for name in audit.baselines:
         known(name, run.encoders, "memorization.baselines", "encoders")
         reads_text(run, name, "memorization.baselines")
+    for name in [*audit.targets, *([audit.reference] if audit.reference else [])]:
+        where = "memorization.reference" if name == audit.reference else "memorization.targets"
+        known(name, run.encoders, where, "encoders")
+        reads_text(run, name, where)
     for name in audit.utility:
         known(name, run.corpora, "memorization.utility", "corpora")
         if run.corpora[name].labels is None:

@@ -43,6 +43,8 @@ LAWS: Mapping[str, Law] = {
         all_rows, "rows", "each record", gives={"gaps": one, "survival": one},
         gives_else=rows("samples"),
     ),
+    "score_pairs": Law(rows("captions"), "rows", "each caption with its own picture"),
+    "pair_test": SUMMED,
     "examples": SUMMED,
     "select": TESTED,
     "report_memorized": DRAWN,

@@ -98,6 +98,42 @@ def seed_points(audit: Memorization, recipes: Mapping[str, Recipe]) -> dict[str,
     return found
 
 
+@dataclass(frozen=True)
+class PairTest:
+    """A model whose training pairs, a source's part of `members`, are set against a hold-out."""
+
+    target: str  # encoder
+    reference: str | None  # encoder that saw neither; None: there is none
+    members: str  # manifest
+    source: str
+    holdout: str  # source of the hold-out: the same one where both are drawn by lot
+    point: Point | None  # whose models they are; None: an encoder of `targets`
+
+
+def pair_tests(audit: Memorization, recipes: Mapping[str, Recipe]) -> list[PairTest]:
+    """Return the pair tests of the models of every point in the grid, then of the targets.
+
+    Points under other seeds are not tested. Each source that has both A and a hold-out is tested by
+    itself. Only where none has both is each A set against each hold-out of another source.
+    """
+    both = [(name, name) for name in audit.trained_on if name in audit.held_out]
+    compared = both or [(name, other) for name in audit.trained_on for other in audit.held_out]
+    every = in_grid(audit, points(audit, recipes[audit.recipe]))
+    models = [
+        (point.encoder(target), point.encoder(other), point.manifest(target), point)
+        for point in every
+        for target, other in (TRAINED, TRAINED[::-1])
+    ]
+    default = every[0]
+    reference = audit.reference or default.encoder("b")
+    given = [(name, reference, default.manifest("a"), None) for name in audit.targets]
+    return [
+        PairTest(target, other, members, source, holdout, point)
+        for target, other, members, point in [*models, *given]
+        for source, holdout in compared
+    ]
+
+
 def derived_recipes(audit: Memorization, recipes: Mapping[str, Recipe]) -> dict[str, Recipe]:
     """Return the recipes of the points that train otherwise than the audit's own recipes."""
     found = {}

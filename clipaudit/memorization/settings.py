@@ -161,6 +161,16 @@ class Memorization(Section):
         description="further recipes that differ from `recipe` in the seed alone: the points of "
         "the grid are trained with each, and a table tells what holds for all",
     )
+    targets: list[Name] = Field(
+        [],
+        description="encoders that are tested without training: A is what they were trained on, "
+        "the hold-out what they never saw",
+    )
+    reference: Name | None = Field(
+        None,
+        description="encoder that saw neither, for the pair test of the targets; the model of B "
+        "when absent",
+    )
 
     @property
     def publics(self) -> list[str]:
@@ -172,6 +182,11 @@ class Memorization(Section):
         """The sources of A and B, in their order."""
         return [name for name, source in self.sources.items() if source.train is not None]
 
+    @property
+    def held_out(self) -> list[str]:
+        """The sources that have a hold-out, in their order."""
+        return [name for name, source in self.sources.items() if source.holdout is not None]
+
     @model_validator(mode="after")
     def _is_possible(self) -> "Memorization":
         if not self.trained_on or not self.publics:
@@ -179,6 +194,13 @@ class Memorization(Section):
         sized = [name for name, source in self.sources.items() if source.sizes]
         if len(sized) > 1:
             raise ValueError(f"sources: {', '.join(sized)} have `sizes`; give them to one")
+        if len(set(self.targets)) != len(self.targets) or self.reference in self.targets:
+            raise ValueError(
+                f"targets: {', '.join(self.targets)}, with reference {self.reference}: give each "
+                "encoder once, and none as its own reference"
+            )
+        if self.targets and not self.held_out:
+            raise ValueError("targets: one of the sources needs `holdout`, which they never saw")
         if sorted(set(self.neighbors)) != self.neighbors:
             raise ValueError(f"neighbors: {self.neighbors} must rise, each number once")
         for name, source in self.sources.items():

@@ -6,7 +6,9 @@ from pathlib import Path
 from clipaudit.memorization.points import (
     DEFAULT,
     TRAINED,
+    PairTest,
     Point,
+    pair_tests,
     seed_points,
     set_sizes,
     start,
@@ -34,6 +36,10 @@ class MemorizationFiles:
         self.run = self.corpora.run
         asked = seed_points(audit, self.run.recipes).values()
         self.points = {point.name: point for points in asked for point in points}
+        self.pair_tests = {
+            (test.target, test.source, test.holdout): test
+            for test in pair_tests(audit, self.run.recipes)
+        }
         self.sets = {source: set_sizes(audit, source) for source in audit.sources}
         self.shards_of_sources = {source: len(self.run.shards(source)) for source in audit.sources}
         self.with_records = [
@@ -149,6 +155,35 @@ class MemorizationFiles:
             for path in self.corpora.by_part(f"manifests/{source}/set-holdout", source)
         ]
         return found
+
+    # --- pairs ------------------------------------------------------------------------------------
+
+    def pair_test_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
+        """Return what the pair test of a model is made from, on a source and its hold-out."""
+        key = wildcards.encoder, wildcards.source, wildcards.holdout
+        test, public = self.pair_tests[key], self.audit.publics[0]
+        models = {"target": test.target}
+        models |= {} if test.reference is None else {"reference": test.reference}
+        compared = list(dict.fromkeys([test.source, test.holdout]))
+        found = {
+            f"scores_{name}": self.of_sources(f"pair_scores/{encoder}", compared)
+            for name, encoder in models.items()
+        }
+        if len(models) > 1:
+            found |= {
+                f"recalls_{name}": self.of_sources(f"recalls/{encoder}/{public}", compared)
+                for name, encoder in models.items()
+            }
+        return found | {
+            "members": self.corpora.by_part(
+                f"manifests/{test.source}/{self._part_of(test)}", test.source
+            ),
+            "holdout": self.corpora.by_part(f"manifests/{test.holdout}/set-holdout", test.holdout),
+        }
+
+    def _part_of(self, test: PairTest) -> str:
+        """Return the manifest of a source's part of the records that a model trained on."""
+        return self.run.manifests()[test.members][test.source]
 
     # --- objects and selections -------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from clipaudit.memorization.measures import GAPS_BY_K
 from clipaudit.memorization.membership import MEMBERS
 from clipaudit.memorization.objects import OBJECTS
 from clipaudit.memorization.overlaps import OVERLAPS
+from clipaudit.memorization.pair_tests import PAIR_TESTS
 from clipaudit.memorization.recall import RECALLS
 from clipaudit.memorization.reports.tables import memorization_tables
 from clipaudit.parrot.matching import MATCHES
@@ -27,6 +28,7 @@ DEMO = Path(__file__).parents[2] / "config/demo.yaml"
 
 # folder of results/: the schema of its tables, and the labels that their paths bear
 STORED = {
+    "pair_tests": (PAIR_TESTS, ("encoder", "source", "holdout")),
     "gaps": (GAPS_BY_K, ("public", "point")),
     "curves": (CURVES, ("recipe", "manifest")),
     "utility": (PREDICTIONS, ("encoder", "testset")),
@@ -73,6 +75,7 @@ def stored(tmp_path):
     [
         *("memorization_evidence", "memorization_gaps", "memorization_joined"),
         *("memorization_overlaps", "memorization_records", "memorization_sets"),
+        "memorization_pairs",
     ],
 )
 def test_its_columns_are_those_of_the_stored_tables(tables, stored, name):

@@ -5,6 +5,7 @@ import shutil
 from collections import Counter
 from fractions import Fraction
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -94,6 +95,45 @@ def test_gaps_are_what_the_retrieved_images_say(remembered, public, k):
         assert gaps.evaluated[attacked, "ppg"] == len(records)
 
 
+def cosines(project, model):
+    """The cosine of caption and picture of each of the scenes' records, by (shard, row)."""
+    vectors = [
+        {
+            (row.shard, row.row): np.frombuffer(row.embedding, "<f2").astype(float)
+            for row in read(project, f"{folder}/{model}/scenes.records/*").itertuples()
+        }
+        for folder in ("caption_embeddings", "embeddings")
+    ]
+    captions, pictures = vectors
+    return {
+        at: captions[at]
+        @ pictures[at]
+        / np.linalg.norm(captions[at])
+        / np.linalg.norm(pictures[at])
+        for at in captions
+    }
+
+
+@pytest.mark.parametrize(("attacked", "against"), [("a", "b"), ("b", "a")])
+def test_a_pair_test_ranks_members_and_holdout_by_their_cosines(remembered, attacked, against):
+    every = members(remembered).query("source == 'scenes'")
+    own, other = (cosines(remembered, MODELS[name]) for name in (attacked, against))
+    test = read(remembered, f"pair_tests/{MODELS[attacked]}/scenes/scenes")
+    aucs = test[test.measure == "auc"].set_index("score").value
+
+    for score, value in {
+        "target": own,
+        "difference": {at: own[at] - other[at] for at in own},
+        "reference": other,
+    }.items():
+        inside, outside = (
+            [value[row.shard, row.row] for row in every[every.set == name].itertuples()]
+            for name in (attacked, "holdout")
+        )
+        wins = [(one > two) + (one == two) / 2 for one in inside for two in outside]
+        assert aucs[score] == pytest.approx(np.mean(wins), abs=1e-12)
+
+
 def test_no_two_sets_share_a_uid_or_a_caption(remembered):
     every = members(remembered)
     for one, other in itertools.combinations(("a", "b", "public", "holdout"), 2):
@@ -148,7 +188,8 @@ def test_a_further_grid_point_runs_its_own_training_and_metrics_alone(project):
     project.run(config=SETTINGS)
 
     steps = [step for step in project.computed_steps(before) if not step.startswith("report")]
-    of_each_model = {"embed": 1, "embed_captions": 2, "recall": 2, "retrieve": 2, "select": 1}
+    of_each_model = {"embed": 2, "embed_captions": 2, "recall": 2, "retrieve": 2, "select": 1}
+    of_each_model |= {"pair_test": 1, "score_pairs": 1}
     expected = {step: 2 * jobs for step, jobs in of_each_model.items()} | {"measure": 1, "train": 2}
     assert Counter(steps) - Counter(catalog=1) == Counter(expected)
     changed = {path for path, digest in project.digests().items() if digests.get(path) != digest}

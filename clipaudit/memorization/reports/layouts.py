@@ -78,6 +78,17 @@ def _unknown(row: Row) -> str:
     return count(missing) if row["known"] and missing else ""
 
 
+def _rate(row: Row) -> str:
+    """Return a rate of a pair test, or what it needs."""
+    if row["value"] is None:
+        return f"needs {count(row['needed'])} hold-out records"
+    return number(row["value"], digits=DIGITS)
+
+
+def _rate_bounds(row: Row) -> str:
+    return interval(row["value_low"], row["value_high"], form=number, digits=DIGITS)
+
+
 _METRICS = (
     "PPG and PRG are the shares of records on which the target model has the higher precision, or "
     "recall, less those on which the reference model has; AUCG is the area between the survival "
@@ -166,6 +177,30 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
                 cell(count, "remaining"),
                 lambda row: f"{count(row['earlier_samples'])} and {count(row['later_samples'])}",
             ),
+        ),
+    ),
+    "memorization_pairs": Layout(
+        caption="Does a model know the pairs that it trained on? The score of a pair is the cosine "
+        "of its caption and picture. AUC is the chance that a training pair scores higher than one "
+        "of the hold-out: 0.5 is a coin toss, 1 means that the model knows every pair. TPR at 1 % "
+        "FPR is the share of training pairs above the score that 1 % of the hold-out exceeds. "
+        "Intervals are of 95 %, over training pairs and hold-out. The reference model saw neither "
+        "set: where its AUC excludes 0.5, the sets differ for another reason than training, and "
+        "the other rows are no evidence. A high AUC of the cosine beside one near 0.5 of the "
+        "recall gap means that the model knows its training pairs, but their captions find few "
+        "objects that they do not name.",
+        corner="Test",
+        lead="Members, hold-out",
+        row="test",
+        column="measure",
+        row_note=lambda row: (
+            " \N{EM DASH} not 0.5: the sets differ" if row["control_fails"] else ""
+        ),
+        lines=(
+            Line(
+                "", _rate, lambda row: f"{count(row['members'])}, {count(row['holdout_records'])}"
+            ),
+            Line("95 % interval", _rate_bounds),
         ),
     ),
     "memorization_records": Layout(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from clipaudit.config.settings import Settings
-from clipaudit.memorization.points import DEFAULT, TRAINED, seed_points
+from clipaudit.memorization.points import DEFAULT, TRAINED, PairTest, pair_tests, seed_points
 from clipaudit.memorization.reports.layouts import LISTED
 from clipaudit.memorization.reports.points import (
     TARGETS,
@@ -19,6 +19,7 @@ from clipaudit.reports.specification import (
     RelationRow,
     ReportTable,
     corpus_rows,
+    encoder_title,
     numbered,
     once,
     part_files,
@@ -41,6 +42,8 @@ def memorization_tables(run: Settings) -> dict[str, ReportTable]:
         "memorization_records": records(run, audit),
         "memorization_sets": sets(run, audit),
     }
+    if audit.held_out:
+        tables["memorization_pairs"] = pairs(run, audit)
     if audit.seeds:
         tables["memorization_evidence"] = evidence(run, audit)
     return dict(sorted(tables.items()))
@@ -172,6 +175,69 @@ def evidence(run: Settings, audit: Memorization) -> ReportTable:
         },
         parameters={"t": student_quantile(len(seeds) - 1), "default": DEFAULT},
     )
+
+
+# --- pairs ---------------------------------------------------------------------------------------
+
+PAIR_SCORES = {
+    "target": "cosine",
+    "difference": "cosine less the reference's",
+    "recall_gap": "recall gap of objects",
+    "reference": "control: the reference's cosine",
+}
+
+
+def pairs(run: Settings, audit: Memorization) -> ReportTable:
+    """Whether models know the pairs that they trained on."""
+    tests = pair_tests(audit, run.recipes)
+    return ReportTable(
+        sql="memorization_pairs",
+        inputs={
+            "pair_tests": [
+                paths.pair_test(each.target, each.source, each.holdout) for each in tests
+            ]
+        },
+        relations={
+            "tests": numbered(
+                {
+                    "encoder": each.target,
+                    "source": each.source,
+                    "holdout": each.holdout,
+                    "title": _tested(run, each),
+                }
+                for each in tests
+            ),
+            "scores": titled("score", PAIR_SCORES.items()),
+            "measures": numbered(
+                {"measure": measure, "title": title, "needed": needed}
+                for measure, (title, needed) in _PAIR_MEASURES.items()
+            ),
+        },
+        notes=[_NOT_BY_LOT] if any(each.source != each.holdout for each in tests) else [],
+    )
+
+
+_PAIR_MEASURES = {
+    "auc": ("AUC", 1),
+    "tpr_1": ("TPR at 1 % FPR", 100),
+    "tpr_01": ("TPR at 0.1 % FPR", 1000),
+}
+_NOT_BY_LOT = (
+    "Warning: no source has both `train` and `holdout`, so members and hold-out come from "
+    "different sources. A score that separates them may only tell the sources apart. Give one "
+    "source both."
+)
+
+
+def _tested(run: Settings, test: PairTest) -> str:
+    """Return what the table calls a test: its source, and the model."""
+    if test.point is None:
+        model = encoder_title(run, test.target)
+    else:
+        trained = next(name for name in TRAINED if test.point.encoder(name) == test.target)
+        model = f"{point_title(test.point)}, model of {SETS[trained]}"
+    against = "" if test.source == test.holdout else f" against {run.title(test.holdout)}"
+    return f"{run.title(test.source)}{against}, {model}"
 
 
 # --- beside the other audits -------------------------------------------------------------------
