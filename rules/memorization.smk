@@ -4,7 +4,8 @@ Needs: the sets; `memorization.recipe` and its grid; `objects`; labelled corpora
 Makes: objects/<corpus>/, vocabulary/<corpus>/ by part; caption_embeddings/<model>/<corpus>/;
 public_order/<public>.json; retrieved/ and recalls/<model>/<public>/<source>/ by part;
 gaps/, survival/, sample_gaps/<public>/<point>.json; pair_scores/<model>/<source>/ by part;
-pair_tests/<model>/<source>/<hold-out's source>.json; examples/<public>.json;
+pair_tests/, one_model/<model>/<source>/<hold-out's source>.json; word_recalls/, caption_recalls/
+and retrieved_captions/ as recalls/ and retrieved/; examples/<public>.json;
 utility/<model>/<test set>.json; selections/<model>/<corpus>.json.
 """
 
@@ -196,6 +197,79 @@ rule pair_test:
         shards=MEMORIZATION.shards_of_sources,
     script:
         "../workflow_scripts/pair_test.py"
+
+
+rule recall_by_words:
+    """How many objects of each record's picture the words of its caption predict."""
+    input:
+        recalls=f"{RESULTS}/recalls/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
+        records=f"{RESULTS}/samples/{{source}}.records/{{part}}.json",
+        truths=f"{RESULTS}/objects/{{source}}.drawn/{{part}}.json",
+        captions=CORPORA.gathered_parts("samples/{public}.public"),
+        shown=CORPORA.gathered_parts("objects/{public}.drawn"),
+    output:
+        recalls=f"{RESULTS}/word_recalls/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
+    log:
+        "logs/recall_by_words/{encoder}/{public}/{source}/{part}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("recall_by_words"),
+        numeric=["numpy", "scipy"],
+    script:
+        "../workflow_scripts/recall_by_words.py"
+
+
+use rule retrieve as retrieve_captions with:
+    input:
+        captions=f"{RESULTS}/caption_embeddings/{{encoder}}/{{source}}.records/{{part}}.json",
+        public=CORPORA.gathered_parts("caption_embeddings/{encoder}/{public}.public"),
+        order=f"{RESULTS}/public_order/{{public}}.json",
+    output:
+        retrieved=f"{RESULTS}/retrieved_captions/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
+    log:
+        "logs/retrieve_captions/{encoder}/{public}/{source}/{part}.log",
+    params:
+        code=code("retrieve"),
+        script="retrieve",
+        neighbors=max(MEMORIZATION.audit.neighbors),
+
+
+use rule recall as recall_by_captions with:
+    input:
+        retrieved=f"{RESULTS}/retrieved_captions/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
+        records=f"{RESULTS}/samples/{{source}}.records/{{part}}.json",
+        truths=f"{RESULTS}/objects/{{source}}.drawn/{{part}}.json",
+        public=CORPORA.gathered_parts("objects/{public}.drawn"),
+    output:
+        recalls=f"{RESULTS}/caption_recalls/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
+    log:
+        "logs/recall_by_captions/{encoder}/{public}/{source}/{part}.log",
+    params:
+        code=code("recall"),
+        script="recall",
+        neighbors=MEMORIZATION.audit.neighbors,
+
+
+rule one_model:
+    """What a model recalls beyond what captions alone tell, of its records and of a hold-out."""
+    input:
+        unpack(MEMORIZATION.one_model_inputs),
+    output:
+        gaps=f"{RESULTS}/one_model/{{encoder}}/{{source}}/{{holdout}}.json",
+    log:
+        "logs/one_model/{encoder}/{source}/{holdout}.log",
+    wildcard_constraints:
+        holdout=one_of(MEMORIZATION.audit.held_out),
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("one_model"),
+        numeric=["numpy", "scipy"],
+        neighbors=MEMORIZATION.audit.neighbors,
+        shards=MEMORIZATION.shards_of_sources,
+    script:
+        "../workflow_scripts/one_model.py"
 
 
 if MEMORIZATION.audit.utility:

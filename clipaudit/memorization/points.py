@@ -134,6 +134,39 @@ def pair_tests(audit: Memorization, recipes: Mapping[str, Recipe]) -> list[PairT
     ]
 
 
+@dataclass(frozen=True)
+class OneModelTest:
+    """A pair test's model, members and hold-out, tested by what captions tell of objects."""
+
+    of: PairTest
+    public: str
+    captions: str  # encoder of captions
+
+
+def one_model_tests(
+    audit: Memorization,
+    recipes: Mapping[str, Recipe],
+    corpora: Mapping[str, Corpus],
+    encoders: Mapping[str, Encoder],
+) -> list[OneModelTest]:
+    """Return the one-model tests: of the default point's model of A, and of the targets.
+
+    They look objects up in the first public set that has captions; without one there are none.
+    """
+    public = next((name for name in audit.publics if corpora[name].captions != "none"), None)
+    if public is None:
+        return []
+    text = audit.text_encoder or audit.encoder
+    if text is not None and encoders[text].plugin is not None:
+        text = None
+    return [
+        OneModelTest(test, public, text or test.target)
+        for test in pair_tests(audit, recipes)
+        if test.point is None
+        or (test.point.name == DEFAULT and test.target == test.point.encoder("a"))
+    ]
+
+
 def derived_recipes(audit: Memorization, recipes: Mapping[str, Recipe]) -> dict[str, Recipe]:
     """Return the recipes of the points that train otherwise than the audit's own recipes."""
     found = {}

@@ -166,6 +166,11 @@ class Memorization(Section):
         description="encoders that are tested without training: A is what they were trained on, "
         "the hold-out what they never saw",
     )
+    text_encoder: Name | None = Field(
+        None,
+        description="encoder of the captions whose pictures predict objects, for the one-model "
+        "test; `encoder` when absent or, where it reads no text, each target itself",
+    )
     reference: Name | None = Field(
         None,
         description="encoder that saw neither, for the pair test of the targets; the model of B "

@@ -8,6 +8,7 @@ from clipaudit.memorization.points import (
     TRAINED,
     PairTest,
     Point,
+    one_model_tests,
     pair_tests,
     seed_points,
     set_sizes,
@@ -39,6 +40,10 @@ class MemorizationFiles:
         self.pair_tests = {
             (test.target, test.source, test.holdout): test
             for test in pair_tests(audit, self.run.recipes)
+        }
+        tests = one_model_tests(audit, self.run.recipes, self.run.corpora, self.run.encoders)
+        self.one_model_tests = {
+            (test.of.target, test.of.source, test.of.holdout): test for test in tests
         }
         self.sets = {source: set_sizes(audit, source) for source in audit.sources}
         self.shards_of_sources = {source: len(self.run.shards(source)) for source in audit.sources}
@@ -174,7 +179,26 @@ class MemorizationFiles:
                 f"recalls_{name}": self.of_sources(f"recalls/{encoder}/{public}", compared)
                 for name, encoder in models.items()
             }
-        return found | {
+        return found | self._compared(test)
+
+    def one_model_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
+        """Return what the one-model test is made from, on a source and its hold-out."""
+        test = self.one_model_tests[wildcards.encoder, wildcards.source, wildcards.holdout]
+        pair, public = test.of, test.public
+        folders = {
+            "target": f"recalls/{pair.target}/{public}",
+            "words": f"word_recalls/{pair.target}/{public}",
+            "captions": f"caption_recalls/{test.captions}/{public}",
+        }
+        if pair.reference is not None:
+            folders["model"] = f"recalls/{pair.reference}/{public}"
+        compared = list(dict.fromkeys([pair.source, pair.holdout]))
+        recalls = {name: self.of_sources(folder, compared) for name, folder in folders.items()}
+        return recalls | self._compared(pair)
+
+    def _compared(self, test: PairTest) -> dict[str, Paths]:
+        """Return the manifests of a test's members and of its hold-out."""
+        return {
             "members": self.corpora.by_part(
                 f"manifests/{test.source}/{self._part_of(test)}", test.source
             ),

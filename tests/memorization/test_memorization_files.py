@@ -5,7 +5,7 @@ import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.errors import ConfigError
-from clipaudit.memorization.points import DEFAULT, pair_tests
+from clipaudit.memorization.points import DEFAULT, one_model_tests, pair_tests
 from clipaudit.memorization.wiring import MemorizationFiles
 from clipaudit.wiring.corpora import CorpusFiles
 from clipaudit.wiring.models import ModelFiles
@@ -108,4 +108,41 @@ def test_a_pair_test_reads_scores_recalls_and_both_sets(files):
         "recalls_reference": ["results/recalls/scenes.set-a/scenes/scenes/00000.json"],
         "members": ["results/manifests/scenes/set-b/00000.json"],
         "holdout": ["results/manifests/scenes/set-holdout/00000.json"],
+    }
+
+
+def one_model_of(**changes):
+    """The one-model tests of the demo, with some settings of the audit replaced."""
+    settings = read_settings(DEMO)
+    settings["memorization"] |= changes
+    run = parse_settings(settings)
+    tests = one_model_tests(run.memorization, run.recipes, run.corpora, run.encoders)
+    return [(test.of.target, test.public, test.captions) for test in tests]
+
+
+def test_the_default_model_of_a_and_the_targets_are_tested_against_captions():
+    assert one_model_of(targets=["reader"]) == [
+        ("scenes.set-a", "scenes", "own"),
+        ("reader", "scenes", "own"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "captions"),
+    [({"text_encoder": "reader"}, "reader"), ({"encoder": "thumbnail"}, "scenes.set-a")],
+)
+def test_captions_are_embedded_by_the_text_encoder_or_the_target_itself(changes, captions):
+    assert one_model_of(**changes)[0] == ("scenes.set-a", "scenes", captions)
+
+
+def test_a_one_model_test_reads_the_recalls_of_its_three_references(files):
+    wildcards = SimpleNamespace(encoder="scenes.set-a", source="scenes", holdout="scenes")
+
+    found = files.one_model_inputs(wildcards)
+
+    assert {name: paths for name, paths in found.items() if name not in ("members", "holdout")} == {
+        "target": ["results/recalls/scenes.set-a/scenes/scenes/00000.json"],
+        "words": ["results/word_recalls/scenes.set-a/scenes/scenes/00000.json"],
+        "captions": ["results/caption_recalls/own/scenes/scenes/00000.json"],
+        "model": ["results/recalls/scenes.set-b/scenes/scenes/00000.json"],
     }

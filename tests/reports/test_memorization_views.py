@@ -13,6 +13,7 @@ from clipaudit.evaluation.evaluation import PREDICTIONS
 from clipaudit.memorization.measures import GAPS_BY_K
 from clipaudit.memorization.membership import MEMBERS
 from clipaudit.memorization.objects import OBJECTS
+from clipaudit.memorization.one_model import ONE_MODEL
 from clipaudit.memorization.overlaps import OVERLAPS
 from clipaudit.memorization.pair_tests import PAIR_TESTS
 from clipaudit.memorization.recall import RECALLS
@@ -28,6 +29,7 @@ DEMO = Path(__file__).parents[2] / "config/demo.yaml"
 
 # folder of results/: the schema of its tables, and the labels that their paths bear
 STORED = {
+    "one_model": (ONE_MODEL, ("encoder", "source", "holdout")),
     "pair_tests": (PAIR_TESTS, ("encoder", "source", "holdout")),
     "gaps": (GAPS_BY_K, ("public", "point")),
     "curves": (CURVES, ("recipe", "manifest")),
@@ -75,7 +77,7 @@ def stored(tmp_path):
     [
         *("memorization_evidence", "memorization_gaps", "memorization_joined"),
         *("memorization_overlaps", "memorization_records", "memorization_sets"),
-        "memorization_pairs",
+        *("memorization_one_model", "memorization_pairs"),
     ],
 )
 def test_its_columns_are_those_of_the_stored_tables(tables, stored, name):

@@ -52,13 +52,13 @@ def labels(project, corpus):
     return {(row.shard, row.row): set(row.labels) for row in rows.itertuples()}
 
 
-def scores(project, public, model, k):
+def scores(project, public, model, k, *, folder="retrieved", sources=SOURCES):
     """Precision and recall of every record under a model, by (source, shard, row)."""
     shown = labels(project, public)
     found = {}
-    for source in SOURCES:
+    for source in sources:
         truths = labels(project, source)
-        near = read(project, f"retrieved/{model}/{public}/{source}/*")
+        near = read(project, f"{folder}/{model}/{public}/{source}/*")
         for place, rows in near[near["rank"] < k].groupby(["shard", "row"]):
             predicted = set()
             for row in rows.itertuples():
@@ -132,6 +132,30 @@ def test_a_pair_test_ranks_members_and_holdout_by_their_cosines(remembered, atta
         )
         wins = [(one > two) + (one == two) / 2 for one in inside for two in outside]
         assert aucs[score] == pytest.approx(np.mean(wins), abs=1e-12)
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_one_model_is_compared_with_the_nearest_captions_and_with_a_second_model(remembered, k):
+    every = members(remembered).query("source == 'scenes'")
+    of = {"sources": ["scenes"]}
+    target, model = (scores(remembered, "scenes", MODELS[name], k, **of) for name in "ab")
+    captions = scores(remembered, "scenes", MODELS["a"], k, folder="retrieved_captions", **of)
+    found = read(remembered, f"one_model/{MODELS['a']}/scenes/scenes")
+    found = found.query(f"k == {k} and measure == 'aucg'").set_index(["reference", "part"]).value
+
+    for name, reference in {"captions": captions, "model": model}.items():
+        gaps = {at: float(target[at][1] - reference[at][1]) for at in target}
+        inside, outside = (
+            np.mean(
+                [
+                    gaps["scenes", row.shard, row.row]
+                    for row in every[every.set == part].itertuples()
+                ]
+            )
+            for part in ("a", "holdout")
+        )
+        assert found[name, "members"] == pytest.approx(inside, abs=1e-12)
+        assert found[name, "net"] == pytest.approx(inside - outside, abs=1e-12)
 
 
 def test_no_two_sets_share_a_uid_or_a_caption(remembered):

@@ -158,6 +158,25 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
             Line("records without it", _unknown),
         ),
     ),
+    "memorization_one_model": Layout(
+        caption="Does one model remember more than captions tell? The references predict the "
+        "objects of a picture from its caption and the public set: by the words of public captions "
+        "(naive Bayes, with as many labels as the target names), by the pictures of the k public "
+        "captions nearest to it, or by a second model that did not train on the records. PRG is "
+        "the share of records on which the target has the higher recall less that on which the "
+        "reference has, AUCG the mean difference of recalls. A model may know pictures better than "
+        "words do: the hold-out measures that, and net of it is what training on a record adds. "
+        "Agreement is Spearman's correlation, over records, with the gap between two models. "
+        "Intervals are of 95 %.",
+        corner="Target and reference",
+        row="attack",
+        column="part",
+        lines=(
+            Line("", cell(gap, "value", missing=MISSING)),
+            Line("95 % interval", lambda row: _bounds(row, "value")),
+            Line("records", cell(count, "records")),
+        ),
+    ),
     "memorization_overlaps": Layout(
         caption="Samples of the later set that repeat a sample of the earlier one: removed, and "
         "left when all pairs were searched again. A sample that repeats several sets counts with "

@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from clipaudit.config.settings import Settings
-from clipaudit.memorization.points import DEFAULT, TRAINED, PairTest, pair_tests, seed_points
+from clipaudit.memorization.points import (
+    DEFAULT,
+    TRAINED,
+    PairTest,
+    one_model_tests,
+    pair_tests,
+    seed_points,
+)
 from clipaudit.memorization.reports.layouts import LISTED
 from clipaudit.memorization.reports.points import (
     TARGETS,
@@ -44,6 +51,8 @@ def memorization_tables(run: Settings) -> dict[str, ReportTable]:
     }
     if audit.held_out:
         tables["memorization_pairs"] = pairs(run, audit)
+    if one_model_tests(audit, run.recipes, run.corpora, run.encoders):
+        tables["memorization_one_model"] = one_model(run, audit)
     if audit.seeds:
         tables["memorization_evidence"] = evidence(run, audit)
     return dict(sorted(tables.items()))
@@ -198,23 +207,62 @@ def pairs(run: Settings, audit: Memorization) -> ReportTable:
             ]
         },
         relations={
-            "tests": numbered(
-                {
-                    "encoder": each.target,
-                    "source": each.source,
-                    "holdout": each.holdout,
-                    "title": _tested(run, each),
-                }
-                for each in tests
-            ),
+            "tests": _test_rows(run, tests),
             "scores": titled("score", PAIR_SCORES.items()),
             "measures": numbered(
                 {"measure": measure, "title": title, "needed": needed}
                 for measure, (title, needed) in _PAIR_MEASURES.items()
             ),
         },
-        notes=[_NOT_BY_LOT] if any(each.source != each.holdout for each in tests) else [],
+        notes=_not_by_lot(tests),
     )
+
+
+REFERENCES = {
+    "words": "words of captions",
+    "captions": "nearest captions",
+    "model": "a second model",
+}
+PARTS = {
+    "members": "trained on",
+    "holdout": "hold-out",
+    "net": "net",
+    "agreement": "agreement",
+}
+
+
+def one_model(run: Settings, audit: Memorization) -> ReportTable:
+    """What models recall beyond what captions alone tell."""
+    tests = [each.of for each in one_model_tests(audit, run.recipes, run.corpora, run.encoders)]
+    return ReportTable(
+        sql="memorization_one_model",
+        inputs={
+            "one_model": [paths.one_model(each.target, each.source, each.holdout) for each in tests]
+        },
+        relations={
+            "tests": _test_rows(run, tests),
+            "baselines": titled("reference", REFERENCES.items()),
+            "parts": titled("part", PARTS.items()),
+        },
+        notes=_not_by_lot(tests),
+    )
+
+
+def _test_rows(run: Settings, tests: Sequence[PairTest]) -> list[RelationRow]:
+    """Return the relation `tests`: position, encoder, source, holdout, title."""
+    return numbered(
+        {
+            "encoder": each.target,
+            "source": each.source,
+            "holdout": each.holdout,
+            "title": _tested(run, each),
+        }
+        for each in tests
+    )
+
+
+def _not_by_lot(tests: Sequence[PairTest]) -> list[str]:
+    return [_NOT_BY_LOT] if any(each.source != each.holdout for each in tests) else []
 
 
 _PAIR_MEASURES = {
