@@ -37,8 +37,8 @@ ONE_MODEL = pa.schema(
         pa.field("k", pa.int32(), nullable=False),
         pa.field("reference", pa.string(), nullable=False),
         pa.field("measure", pa.string(), nullable=False),  # prg, aucg: as in GAPS
-        # members, holdout: the gap on them; net: their difference; agreement: Spearman's
-        # correlation of the members' gaps with those between two models
+        # members, holdout: the gap on them; net: their difference; agreement_members and
+        # agreement_holdout: Spearman's correlation of their gaps with those between two models
         pa.field("part", pa.string(), nullable=False),
         pa.field("records", pa.int64(), nullable=False),  # with an object; of both, for net
         pa.field("value", pa.float64()),  # null: too few records, or all alike for a correlation
@@ -164,7 +164,8 @@ def one_model(
 
     `members` and `holdout` are tables whose (shard, row) say which records are which. Records whose
     picture has no label are left out. The reference `model`, if there is one, is a second model
-    that never saw the members: the others have an `agreement` with it. Bounds are those of normal
+    that never saw the members: the others have an agreement with it. Both gaps share the target's
+    recall, so they agree without memory too; the hold-out says how far. Bounds are those of normal
     means, and for Spearman's correlation by Fisher's transformation (Bonett and Wright,
     Psychometrika 2000: https://doi.org/10.1007/BF02294183).
     """
@@ -190,8 +191,9 @@ def one_model(
                     "net": (len(inside) + len(outside), _net(inside, outside)),
                 }
                 if "model" in gaps and name != "model":
-                    other = gaps["model"]["members"][measure]
-                    found["agreement"] = len(inside), _agreement(inside, other)
+                    for part, own in (("members", inside), ("holdout", outside)):
+                        other = gaps["model"][part][measure]
+                        found[f"agreement_{part}"] = len(own), _agreement(own, other)
                 head = {"k": k, "reference": name, "measure": measure}
                 rows += [
                     {**head, "part": part, "records": records, **estimate._asdict()}

@@ -136,13 +136,17 @@ def test_records_that_all_agree_have_no_interval_of_zero_width():
 
 
 def test_agreement_is_the_rank_correlation_with_the_gaps_of_two_models():
-    target = recalls([0, 1, 2, 3, 4, 4])
-    references = {"words": recalls([0] * 6), "model": recalls([0, 0, 0, 0, 0, 1])}
+    target = recalls([0, 1, 2, 3, 4, 0, 1, 2, 3, 4])
+    references = {"words": recalls([0] * 10), "model": recalls([0] * 5 + [0, 2, 4, 4, 4])}
+    sets = records(*range(5)), records(*range(5, 10))
 
-    table = one_model(target, references, records(0, 1, 2, 3, 4), records(5), neighbors=[10])
+    table = one_model(target, references, *sets, neighbors=[10])
 
-    assert values(table)["agreement"]["value"] == pytest.approx(1)
-    assert "agreement" not in values(table, "model")
+    agreement = {part: row["value"] for part, row in values(table).items() if "agreement" in part}
+    assert agreement["agreement_members"] == pytest.approx(1)
+    # ranks of 0 to 4 and of the gaps 0, -1, -2, -1, 0: no rank rises with the other
+    assert agreement["agreement_holdout"] == pytest.approx(0)
+    assert not [part for part in values(table, "model") if "agreement" in part]
 
 
 def simulated(planted, runs=200, n=150):

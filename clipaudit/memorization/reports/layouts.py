@@ -166,8 +166,9 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         "the share of records on which the target has the higher recall less that on which the "
         "reference has, AUCG the mean difference of recalls. A model may know pictures better than "
         "words do: the hold-out measures that, and net of it is what training on a record adds. "
-        "Agreement is Spearman's correlation, over records, with the gap between two models. "
-        "Intervals are of 95 %.",
+        "Agreement is Spearman's correlation, over records, with the gap between two models. Both "
+        "share the target's recall, so they agree without memory too: that of the hold-out says "
+        "how far. Intervals are of 95 %.",
         corner="Target and reference",
         row="attack",
         column="part",

@@ -227,7 +227,8 @@ PARTS = {
     "members": "trained on",
     "holdout": "hold-out",
     "net": "net",
-    "agreement": "agreement",
+    "agreement_members": "agreement",
+    "agreement_holdout": "agreement, hold-out",
 }
 
 

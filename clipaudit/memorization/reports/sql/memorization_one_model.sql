@@ -4,7 +4,7 @@
 --
 -- tests       position, encoder, source, holdout, title
 -- baselines   position, reference, title: words, captions, model
--- parts       position, part, title: members, holdout, net, agreement
+-- parts       position, part, title: members, holdout, net, agreement_members, agreement_holdout
 -- one_model   encoder, source, holdout, k, reference, measure, part, records, value, low, high
 with measures (measure_position, measure, measure_name) as (
     values
@@ -26,7 +26,7 @@ select
         measures.measure_name
     ) as attack,
     one_model.measure, -- prg or aucg, as in memorization_gaps
-    one_model.part, -- members, holdout: the gap on them; net: their difference; agreement
+    one_model.part, -- members, holdout: the gap on them; net: their difference; agreement_members, agreement_holdout
     parts.title as part_title, -- as printed
     one_model.records, -- with an object of their own
     one_model.value, -- the gap, or Spearman's correlation with the gaps of two models
