@@ -4,7 +4,9 @@ Needs: the sets; `memorization.recipe` and its grid; `objects`; labelled corpora
 Makes: objects/<corpus>/, vocabulary/<corpus>/ by part; caption_embeddings/<model>/<corpus>/;
 public_order/<public>.json; retrieved/ and recalls/<model>/<public>/<source>/ by part;
 gaps/, survival/, sample_gaps/<public>/<point>.json; with several seeds ensemble_gaps/,
-ensemble_records/<public>/<point>.json; examples/<public>.json;
+ensemble_records/<public>/<point>.json; pair_scores/<model>/<source>/ by part;
+pair_tests/, one_model/<model>/<source>/<hold-out's source>.json; word_recalls/, caption_recalls/
+and retrieved_captions/ as recalls/ and retrieved/; examples/<public>.json;
 utility/<model>/<test set>.json; selections/<model>/<corpus>.json.
 """
 
@@ -189,6 +191,118 @@ if MEMORIZATION.audit.seeds > 1:
             seed=MEMORIZATION.audit.seed,
         script:
             "../workflow_scripts/ensemble.py"
+
+
+rule score_pairs:
+    """How similar the captions and the pictures of the records of a part are."""
+    input:
+        captions=MEMORIZATION.records("caption_embeddings/{encoder}"),
+        pictures=MEMORIZATION.records("embeddings/{encoder}"),
+    output:
+        scores=f"{RESULTS}/pair_scores/{{encoder}}/{{source}}/{{part}}.json",
+    log:
+        "logs/score_pairs/{encoder}/{source}/{part}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("score_pairs"),
+    script:
+        "../workflow_scripts/score_pairs.py"
+
+
+rule pair_test:
+    """Whether a model knows the pairs of a source that it trained on, against a hold-out."""
+    input:
+        unpack(MEMORIZATION.pair_test_inputs),
+    output:
+        test=f"{RESULTS}/pair_tests/{{encoder}}/{{source}}/{{holdout}}.json",
+    log:
+        "logs/pair_test/{encoder}/{source}/{holdout}.log",
+    wildcard_constraints:
+        holdout=one_of(MEMORIZATION.audit.held_out),
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("pair_test"),
+        numeric=["numpy", "scipy"],
+        neighbors=MEMORIZATION.audit.neighbors[0],
+        seed=MEMORIZATION.audit.seed,
+        shards=MEMORIZATION.shards_of_sources,
+    script:
+        "../workflow_scripts/pair_test.py"
+
+
+rule recall_by_words:
+    """How many objects of each record's picture the words of its caption predict."""
+    input:
+        recalls=f"{RESULTS}/recalls/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
+        records=MEMORIZATION.records("samples"),
+        truths=f"{RESULTS}/objects/{{source}}.drawn/{{part}}.json",
+        captions=CORPORA.gathered_parts("samples/{public}.public"),
+        shown=CORPORA.gathered_parts("objects/{public}.drawn"),
+    output:
+        recalls=f"{RESULTS}/word_recalls/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
+    log:
+        "logs/recall_by_words/{encoder}/{public}/{source}/{part}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("recall_by_words"),
+        numeric=["numpy", "scipy"],
+    script:
+        "../workflow_scripts/recall_by_words.py"
+
+
+use rule retrieve as retrieve_captions with:
+    input:
+        captions=MEMORIZATION.records("caption_embeddings/{encoder}"),
+        public=CORPORA.gathered_parts("caption_embeddings/{encoder}/{public}.public"),
+        order=f"{RESULTS}/public_order/{{public}}.json",
+    output:
+        retrieved=f"{RESULTS}/retrieved_captions/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
+    log:
+        "logs/retrieve_captions/{encoder}/{public}/{source}/{part}.log",
+    params:
+        code=code("retrieve"),
+        script="retrieve",
+        neighbors=max(MEMORIZATION.audit.neighbors),
+
+
+use rule recall as recall_by_captions with:
+    input:
+        retrieved=f"{RESULTS}/retrieved_captions/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
+        records=MEMORIZATION.records("samples"),
+        truths=f"{RESULTS}/objects/{{source}}.drawn/{{part}}.json",
+        public=CORPORA.gathered_parts("objects/{public}.drawn"),
+    output:
+        recalls=f"{RESULTS}/caption_recalls/{{encoder}}/{{public}}/{{source}}/{{part}}.json",
+    log:
+        "logs/recall_by_captions/{encoder}/{public}/{source}/{part}.log",
+    params:
+        code=code("recall"),
+        script="recall",
+        neighbors=MEMORIZATION.audit.neighbors,
+
+
+rule one_model:
+    """What a model recalls beyond what captions alone tell, of its records and of a hold-out."""
+    input:
+        unpack(MEMORIZATION.one_model_inputs),
+    output:
+        gaps=f"{RESULTS}/one_model/{{encoder}}/{{source}}/{{holdout}}.json",
+    log:
+        "logs/one_model/{encoder}/{source}/{holdout}.log",
+    wildcard_constraints:
+        holdout=one_of(MEMORIZATION.audit.held_out),
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("one_model"),
+        numeric=["numpy", "scipy"],
+        neighbors=MEMORIZATION.audit.neighbors,
+        shards=MEMORIZATION.shards_of_sources,
+    script:
+        "../workflow_scripts/one_model.py"
 
 
 if MEMORIZATION.audit.utility:

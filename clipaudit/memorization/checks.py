@@ -26,6 +26,12 @@ def check(run: "Settings", audit: Memorization) -> None:
     for name in audit.baselines:
         known(name, run.encoders, "memorization.baselines", "encoders")
         reads_text(run, name, "memorization.baselines")
+    given = [("targets", name) for name in audit.targets]
+    given += [("reference", audit.reference)] if audit.reference else []
+    given += [("text_encoder", audit.text_encoder)] if audit.text_encoder else []
+    for key, name in given:
+        known(name, run.encoders, f"memorization.{key}", "encoders")
+        reads_text(run, name, f"memorization.{key}")
     for name in audit.utility:
         known(name, run.corpora, "memorization.utility", "corpora")
         if run.corpora[name].labels is None:

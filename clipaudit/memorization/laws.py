@@ -54,6 +54,12 @@ LAWS: Mapping[str, Law] = {
         all_rows, "rows", "each record", gives={"gaps": one, "survival": one},
         gives_else=rows("samples"),
     ),
+    "recall_by_words": Law(
+        all_rows, "rows", "all public captions and objects are read", gives_else=rows("records")
+    ),
+    "one_model": SUMMED,
+    "score_pairs": Law(rows("captions"), "rows", "each caption with its own picture"),
+    "pair_test": SUMMED,
     "examples": SUMMED,
     "select": TESTED,
     "report_memorized": DRAWN,

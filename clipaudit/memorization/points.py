@@ -154,6 +154,75 @@ def seed_points(audit: Memorization, recipes: Mapping[str, Recipe]) -> list[list
     return found
 
 
+@dataclass(frozen=True)
+class PairTest:
+    """A model whose training pairs, a source's part of `members`, are set against a hold-out."""
+
+    target: str  # encoder
+    reference: str | None  # encoder that saw neither; None: there is none
+    members: str  # manifest
+    source: str
+    holdout: str  # source of the hold-out: the same one where both are drawn by lot
+    point: Point | None  # whose models they are; None: an encoder of `targets`
+
+
+def pair_tests(audit: Memorization, recipes: Mapping[str, Recipe]) -> list[PairTest]:
+    """Return the pair tests of the models of every point in the grid, then of the targets.
+
+    Points under other seeds are not tested. Each source that has both A and a hold-out is tested by
+    itself. Only where none has both is each A set against each hold-out of another source.
+    """
+    both = [(name, name) for name in audit.trained_on if name in audit.held_out]
+    compared = both or [(name, other) for name in audit.trained_on for other in audit.held_out]
+    every = in_grid(audit, points(audit, recipes[audit.recipe]))
+    models = [
+        (point.encoder(target), point.encoder(other), point.manifest(target), point)
+        for point in every
+        for target, other in (TRAINED, TRAINED[::-1])
+    ]
+    default = every[0]
+    reference = audit.reference or default.encoder("b")
+    given = [(name, reference, default.manifest("a"), None) for name in audit.targets]
+    return [
+        PairTest(target, other, members, source, holdout, point)
+        for target, other, members, point in [*models, *given]
+        for source, holdout in compared
+    ]
+
+
+@dataclass(frozen=True)
+class OneModelTest:
+    """A pair test's model, members and hold-out, tested by what captions tell of objects."""
+
+    of: PairTest
+    public: str
+    captions: str  # encoder of captions
+
+
+def one_model_tests(
+    audit: Memorization,
+    recipes: Mapping[str, Recipe],
+    corpora: Mapping[str, Corpus],
+    encoders: Mapping[str, Encoder],
+) -> list[OneModelTest]:
+    """Return the one-model tests: of the default point's model of A, and of the targets.
+
+    They look objects up in the first public set that has captions; without one there are none.
+    """
+    public = next((name for name in audit.publics if corpora[name].captions != "none"), None)
+    if public is None:
+        return []
+    text = audit.text_encoder or audit.encoder
+    if text is not None and encoders[text].plugin is not None:
+        text = None
+    return [
+        OneModelTest(test, public, text or test.target)
+        for test in pair_tests(audit, recipes)
+        if test.point is None
+        or (test.point.name == DEFAULT and test.target == test.point.encoder("a"))
+    ]
+
+
 def derived_recipes(audit: Memorization, recipes: Mapping[str, Recipe]) -> dict[str, Recipe]:
     """Return the recipes of further seeds, and of points that train otherwise than the default."""
     seeds = seed_recipes(audit, recipes[audit.recipe])

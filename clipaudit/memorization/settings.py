@@ -180,6 +180,21 @@ class Memorization(Section):
         "the next ones; each has a cut of its own into A, B and hold-out, and a table tells what "
         "holds over all",
     )
+    targets: list[Name] = Field(
+        [],
+        description="encoders that are tested without training: A is what they were trained on, "
+        "the hold-out what they never saw",
+    )
+    text_encoder: Name | None = Field(
+        None,
+        description="encoder of the captions whose pictures predict objects, for the one-model "
+        "test; `encoder` when absent or, where it reads no text, each target itself",
+    )
+    reference: Name | None = Field(
+        None,
+        description="encoder that saw neither, for the pair test of the targets; the model of B "
+        "when absent",
+    )
 
     @property
     def publics(self) -> list[str]:
@@ -191,6 +206,11 @@ class Memorization(Section):
         """The sources of A and B, in their order."""
         return [name for name, source in self.sources.items() if source.train is not None]
 
+    @property
+    def held_out(self) -> list[str]:
+        """The sources that have a hold-out, in their order."""
+        return [name for name, source in self.sources.items() if source.holdout is not None]
+
     @model_validator(mode="after")
     def _is_possible(self) -> "Memorization":
         if not self.trained_on or not self.publics:
@@ -198,6 +218,13 @@ class Memorization(Section):
         sized = [name for name, source in self.sources.items() if source.sizes]
         if len(sized) > 1:
             raise ValueError(f"sources: {', '.join(sized)} have `sizes`; give them to one")
+        if len(set(self.targets)) != len(self.targets) or self.reference in self.targets:
+            raise ValueError(
+                f"targets: {', '.join(self.targets)}, with reference {self.reference}: give each "
+                "encoder once, and none as its own reference"
+            )
+        if self.targets and not self.held_out:
+            raise ValueError("targets: one of the sources needs `holdout`, which they never saw")
         if sorted(set(self.neighbors)) != self.neighbors:
             raise ValueError(f"neighbors: {self.neighbors} must rise, each number once")
         for name, source in self.sources.items():

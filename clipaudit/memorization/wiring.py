@@ -6,9 +6,12 @@ from pathlib import Path
 from clipaudit.memorization.points import (
     DEFAULT,
     TRAINED,
+    PairTest,
     Point,
     holdout_manifest,
     records_corpus,
+    one_model_tests,
+    pair_tests,
     seed_points,
     set_sizes,
     smaller_sizes,
@@ -41,6 +44,14 @@ class MemorizationFiles:
             point.encoder(trained): point.size
             for point in self.points.values()
             for trained in TRAINED
+        }
+        self.pair_tests = {
+            (test.target, test.source, test.holdout): test
+            for test in pair_tests(audit, self.run.recipes)
+        }
+        tests = one_model_tests(audit, self.run.recipes, self.run.corpora, self.run.encoders)
+        self.one_model_tests = {
+            (test.of.target, test.of.source, test.of.holdout): test for test in tests
         }
         self.sets = {source: set_sizes(audit, source) for source in audit.sources}
         self.shards_of_sources = {source: len(self.run.shards(source)) for source in audit.sources}
@@ -148,7 +159,7 @@ class MemorizationFiles:
         """
 
         def chosen(wildcards: Wildcards) -> Paths:
-            size = self._sizes[wildcards.encoder]
+            size = self._sizes.get(wildcards.encoder)  # a target is asked as the default point
             corpus = records_corpus(self.audit, wildcards.source, size)
             filled = folder.format(encoder=wildcards.encoder)
             return [self.corpora.result(paths.of_part(filled, corpus, wildcards.part))]
@@ -250,6 +261,54 @@ class MemorizationFiles:
             named["holdout"] = holdout if holdout in self.sets[source] else None
             found[source] = {name: manifest for name, manifest in named.items() if manifest}
         return found
+
+    # --- pairs ------------------------------------------------------------------------------------
+
+    def pair_test_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
+        """Return what the pair test of a model is made from, on a source and its hold-out."""
+        key = wildcards.encoder, wildcards.source, wildcards.holdout
+        test, public = self.pair_tests[key], self.audit.publics[0]
+        models = {"target": test.target}
+        models |= {} if test.reference is None else {"reference": test.reference}
+        compared = list(dict.fromkeys([test.source, test.holdout]))
+        found = {
+            f"scores_{name}": self.of_sources(f"pair_scores/{encoder}", compared)
+            for name, encoder in models.items()
+        }
+        if len(models) > 1:
+            found |= {
+                f"recalls_{name}": self.of_sources(f"recalls/{encoder}/{public}", compared)
+                for name, encoder in models.items()
+            }
+        return found | self._compared(test)
+
+    def one_model_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
+        """Return what the one-model test is made from, on a source and its hold-out."""
+        test = self.one_model_tests[wildcards.encoder, wildcards.source, wildcards.holdout]
+        pair, public = test.of, test.public
+        folders = {
+            "target": f"recalls/{pair.target}/{public}",
+            "words": f"word_recalls/{pair.target}/{public}",
+            "captions": f"caption_recalls/{test.captions}/{public}",
+        }
+        if pair.reference is not None:
+            folders["model"] = f"recalls/{pair.reference}/{public}"
+        compared = list(dict.fromkeys([pair.source, pair.holdout]))
+        recalls = {name: self.of_sources(folder, compared) for name, folder in folders.items()}
+        return recalls | self._compared(pair)
+
+    def _compared(self, test: PairTest) -> dict[str, Paths]:
+        """Return the manifests of a test's members and of its hold-out."""
+        return {
+            "members": self.corpora.by_part(
+                f"manifests/{test.source}/{self._part_of(test)}", test.source
+            ),
+            "holdout": self.corpora.by_part(f"manifests/{test.holdout}/set-holdout", test.holdout),
+        }
+
+    def _part_of(self, test: PairTest) -> str:
+        """Return the manifest of a source's part of the records that a model trained on."""
+        return self.run.manifests()[test.members][test.source]
 
     # --- objects and selections -------------------------------------------------------------------
 

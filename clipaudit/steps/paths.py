@@ -69,6 +69,10 @@ task_results = Pointers("task_results/{encoder}.json")  # one number for each ta
 gaps = Pointers("gaps/{public}/{point}.json")
 # the gaps of every record at a point, over a public set
 sample_gaps = Pointers("sample_gaps/{public}/{point}.json")
+# whether a model knows the pairs of a source that it trained on, against a hold-out
+pair_test = Pointers("pair_tests/{encoder}/{source}/{holdout}.json")
+# what a model recalls of a source beyond what captions alone tell, against a hold-out
+one_model = Pointers("one_model/{encoder}/{source}/{holdout}.json")
 # what a model of the memorization audit predicts for the images of a test set
 utility = Pointers("utility/{encoder}/{test_set}.json")
 # which of its candidate captions a model finds nearest to every picture of a set

@@ -4,7 +4,8 @@ from types import SimpleNamespace
 import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
-from clipaudit.memorization.points import DEFAULT
+from clipaudit.errors import ConfigError
+from clipaudit.memorization.points import DEFAULT, one_model_tests, pair_tests
 from clipaudit.memorization.wiring import MemorizationFiles
 from clipaudit.wiring.corpora import CorpusFiles
 from clipaudit.wiring.models import ModelFiles
@@ -42,3 +43,106 @@ def test_sets_have_one_manifest_at_their_whole_size(files):
 
 def test_a_detector_of_the_hub_names_no_files(files):
     assert files.detector_files() == []
+
+
+@pytest.fixture
+def tests_of():
+    """A function: the pair tests of the demo, with some settings of the audit replaced."""
+
+    def build(**changes):
+        settings = read_settings(DEMO)
+        settings["memorization"] |= changes
+        run = parse_settings(settings)
+        return pair_tests(run.memorization, run.recipes)
+
+    return build
+
+
+def test_each_model_is_tested_on_sources_that_have_members_and_a_holdout(tests_of):
+    told = [(test.target, test.reference, test.source, test.holdout) for test in tests_of()]
+
+    assert told == [  # album has no hold-out
+        ("scenes.set-a", "scenes.set-b", "scenes", "scenes"),
+        ("scenes.set-b", "scenes.set-a", "scenes", "scenes"),
+    ]
+
+
+def test_a_target_is_tested_on_a_against_the_model_of_b_or_a_named_reference(tests_of):
+    of_b, named = (
+        tests_of(targets=["own"], reference=reference)[-1] for reference in (None, "reader")
+    )
+
+    assert (of_b.target, of_b.reference, of_b.members) == ("own", "scenes.set-b", "set-a")
+    assert named.reference == "reader"
+
+
+def test_sets_of_different_sources_are_compared_where_no_source_has_both(tests_of):
+    sources = {"scenes": {"public": 100, "holdout": 600}, "album": {"train": 100}}
+
+    compared = [(test.source, test.holdout) for test in tests_of(sources=sources)]
+
+    assert compared == [("album", "scenes")] * 2
+
+
+def test_a_target_without_a_holdout_is_refused(tests_of):
+    sources = {"scenes": {"train": 100, "public": 100}}
+
+    with pytest.raises(ConfigError, match="one of the sources needs `holdout`"):
+        tests_of(sources=sources, targets=["own"])
+
+
+def test_a_target_that_reads_no_text_is_refused(tests_of):
+    with pytest.raises(ConfigError, match=r"memorization\.targets: thumbnail is the plug-in"):
+        tests_of(targets=["thumbnail"])
+
+
+def test_a_pair_test_reads_scores_recalls_and_both_sets(files):
+    wildcards = SimpleNamespace(encoder="scenes.set-b", source="scenes", holdout="scenes")
+
+    found = files.pair_test_inputs(wildcards)
+
+    assert found == {
+        "scores_target": ["results/pair_scores/scenes.set-b/scenes/00000.json"],
+        "scores_reference": ["results/pair_scores/scenes.set-a/scenes/00000.json"],
+        "recalls_target": ["results/recalls/scenes.set-b/scenes/scenes/00000.json"],
+        "recalls_reference": ["results/recalls/scenes.set-a/scenes/scenes/00000.json"],
+        "members": ["results/manifests/scenes/set-b/00000.json"],
+        "holdout": ["results/manifests/scenes/set-holdout/00000.json"],
+    }
+
+
+def one_model_of(**changes):
+    """The one-model tests of the demo, with some settings of the audit replaced."""
+    settings = read_settings(DEMO)
+    settings["memorization"] |= changes
+    run = parse_settings(settings)
+    tests = one_model_tests(run.memorization, run.recipes, run.corpora, run.encoders)
+    return [(test.of.target, test.public, test.captions) for test in tests]
+
+
+def test_the_default_model_of_a_and_the_targets_are_tested_against_captions():
+    assert one_model_of(targets=["reader"]) == [
+        ("scenes.set-a", "scenes", "own"),
+        ("reader", "scenes", "own"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "captions"),
+    [({"text_encoder": "reader"}, "reader"), ({"encoder": "thumbnail"}, "scenes.set-a")],
+)
+def test_captions_are_embedded_by_the_text_encoder_or_the_target_itself(changes, captions):
+    assert one_model_of(**changes)[0] == ("scenes.set-a", "scenes", captions)
+
+
+def test_a_one_model_test_reads_the_recalls_of_its_three_references(files):
+    wildcards = SimpleNamespace(encoder="scenes.set-a", source="scenes", holdout="scenes")
+
+    found = files.one_model_inputs(wildcards)
+
+    assert {name: paths for name, paths in found.items() if name not in ("members", "holdout")} == {
+        "target": ["results/recalls/scenes.set-a/scenes/scenes/00000.json"],
+        "words": ["results/word_recalls/scenes.set-a/scenes/scenes/00000.json"],
+        "captions": ["results/caption_recalls/own/scenes/scenes/00000.json"],
+        "model": ["results/recalls/scenes.set-b/scenes/scenes/00000.json"],
+    }

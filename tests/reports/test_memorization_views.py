@@ -15,7 +15,9 @@ from clipaudit.memorization.ensemble_records import ENSEMBLE_RECORDS
 from clipaudit.memorization.measures import GAPS_BY_K
 from clipaudit.memorization.membership import MEMBERS
 from clipaudit.memorization.objects import OBJECTS
+from clipaudit.memorization.one_model import ONE_MODEL
 from clipaudit.memorization.overlaps import OVERLAPS
+from clipaudit.memorization.pair_tests import PAIR_TESTS
 from clipaudit.memorization.recall import RECALLS
 from clipaudit.memorization.reports.tables import memorization_tables
 from clipaudit.parrot.matching import MATCHES
@@ -29,6 +31,8 @@ DEMO = Path(__file__).parents[2] / "config/demo.yaml"
 
 # folder of results/: the schema of its tables, and the labels that their paths bear
 STORED = {
+    "one_model": (ONE_MODEL, ("encoder", "source", "holdout")),
+    "pair_tests": (PAIR_TESTS, ("encoder", "source", "holdout")),
     "gaps": (GAPS_BY_K, ("public", "point")),
     "ensemble_gaps": (ENSEMBLE_GAPS, ("public", "point")),
     "ensemble_records": (ENSEMBLE_RECORDS, ("public", "point")),
@@ -77,6 +81,7 @@ def stored(tmp_path):
         *("memorization_ensemble", "memorization_evidence", "memorization_gaps"),
         "memorization_joined",
         *("memorization_overlaps", "memorization_records", "memorization_sets"),
+        *("memorization_one_model", "memorization_pairs"),
     ],
 )
 def test_its_columns_are_those_of_the_stored_tables(tables, stored, name):

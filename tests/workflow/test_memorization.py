@@ -5,6 +5,7 @@ import shutil
 from collections import Counter
 from fractions import Fraction
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -51,13 +52,13 @@ def labels(project, corpus):
     return {(row.shard, row.row): set(row.labels) for row in rows.itertuples()}
 
 
-def scores(project, public, model, k):
+def scores(project, public, model, k, *, folder="retrieved", sources=SOURCES):
     """Precision and recall of every record under a model, by (source, shard, row)."""
     shown = labels(project, public)
     found = {}
-    for source in SOURCES:
+    for source in sources:
         truths = labels(project, source)
-        near = read(project, f"retrieved/{model}/{public}/{source}/*")
+        near = read(project, f"{folder}/{model}/{public}/{source}/*")
         for place, rows in near[near["rank"] < k].groupby(["shard", "row"]):
             predicted = set()
             for row in rows.itertuples():
@@ -92,6 +93,69 @@ def test_gaps_are_what_the_retrieved_images_say(remembered, public, k):
             assert gaps.value[attacked, measure] == pytest.approx(expected, abs=1e-15)
         assert gaps.value[attacked, "aucg"] == float(sum(recalls) / len(recalls))
         assert gaps.evaluated[attacked, "ppg"] == len(records)
+
+
+def cosines(project, model):
+    """The cosine of caption and picture of each of the scenes' records, by (shard, row)."""
+    vectors = [
+        {
+            (row.shard, row.row): np.frombuffer(row.embedding, "<f2").astype(float)
+            for row in read(project, f"{folder}/{model}/scenes.records/*").itertuples()
+        }
+        for folder in ("caption_embeddings", "embeddings")
+    ]
+    captions, pictures = vectors
+    return {
+        at: captions[at]
+        @ pictures[at]
+        / np.linalg.norm(captions[at])
+        / np.linalg.norm(pictures[at])
+        for at in captions
+    }
+
+
+@pytest.mark.parametrize(("attacked", "against"), [("a", "b"), ("b", "a")])
+def test_a_pair_test_ranks_members_and_holdout_by_their_cosines(remembered, attacked, against):
+    every = members(remembered).query("source == 'scenes'")
+    own, other = (cosines(remembered, MODELS[name]) for name in (attacked, against))
+    test = read(remembered, f"pair_tests/{MODELS[attacked]}/scenes/scenes")
+    aucs = test[test.measure == "auc"].set_index("score").value
+
+    for score, value in {
+        "target": own,
+        "difference": {at: own[at] - other[at] for at in own},
+        "reference": other,
+    }.items():
+        inside, outside = (
+            [value[row.shard, row.row] for row in every[every.set == name].itertuples()]
+            for name in (attacked, "holdout")
+        )
+        wins = [(one > two) + (one == two) / 2 for one in inside for two in outside]
+        assert aucs[score] == pytest.approx(np.mean(wins), abs=1e-12)
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_one_model_is_compared_with_the_nearest_captions_and_with_a_second_model(remembered, k):
+    every = members(remembered).query("source == 'scenes'")
+    of = {"sources": ["scenes"]}
+    target, model = (scores(remembered, "scenes", MODELS[name], k, **of) for name in "ab")
+    captions = scores(remembered, "scenes", MODELS["a"], k, folder="retrieved_captions", **of)
+    found = read(remembered, f"one_model/{MODELS['a']}/scenes/scenes")
+    found = found.query(f"k == {k} and measure == 'aucg'").set_index(["reference", "part"]).value
+
+    for name, reference in {"captions": captions, "model": model}.items():
+        gaps = {at: float(target[at][1] - reference[at][1]) for at in target}
+        inside, outside = (
+            np.mean(
+                [
+                    gaps["scenes", row.shard, row.row]
+                    for row in every[every.set == part].itertuples()
+                ]
+            )
+            for part in ("a", "holdout")
+        )
+        assert found[name, "members"] == pytest.approx(inside, abs=1e-12)
+        assert found[name, "net"] == pytest.approx(inside - outside, abs=1e-12)
 
 
 def test_no_two_sets_share_a_uid_or_a_caption(remembered):
@@ -163,7 +227,8 @@ def test_a_further_grid_point_runs_its_own_training_and_metrics_alone(project):
     project.run(config=SETTINGS)
 
     steps = [step for step in project.computed_steps(before) if not step.startswith("report")]
-    of_each_model = {"embed": 1, "embed_captions": 2, "recall": 2, "retrieve": 2, "select": 1}
+    of_each_model = {"embed": 2, "embed_captions": 2, "recall": 2, "retrieve": 2, "select": 1}
+    of_each_model |= {"pair_test": 1, "score_pairs": 1}
     expected = {step: 2 * jobs for step, jobs in of_each_model.items()} | {"measure": 1, "train": 2}
     assert Counter(steps) - Counter(catalog=1) == Counter(expected)
     changed = {path for path, digest in project.digests().items() if digests.get(path) != digest}

@@ -109,6 +109,17 @@ def _unknown(row: Row) -> str:
     return count(missing) if row["known"] and missing else ""
 
 
+def _rate(row: Row) -> str:
+    """Return a rate of a pair test, or what it needs."""
+    if row["value"] is None:
+        return f"needs {count(row['needed'])} hold-out records"
+    return number(row["value"], digits=DIGITS)
+
+
+def _rate_bounds(row: Row) -> str:
+    return interval(row["value_low"], row["value_high"], form=number, digits=DIGITS)
+
+
 _METRICS = (
     "PPG and PRG are the shares of records on which the target model has the higher precision, or "
     "recall, less those on which the reference model has; AUCG is the area between the survival "
@@ -203,6 +214,26 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
             Line("records without it", _unknown),
         ),
     ),
+    "memorization_one_model": Layout(
+        caption="Does one model remember more than captions tell? The references predict the "
+        "objects of a picture from its caption and the public set: by the words of public captions "
+        "(naive Bayes, with as many labels as the target names), by the pictures of the k public "
+        "captions nearest to it, or by a second model that did not train on the records. PRG is "
+        "the share of records on which the target has the higher recall less that on which the "
+        "reference has, AUCG the mean difference of recalls. A model may know pictures better than "
+        "words do: the hold-out measures that, and net of it is what training on a record adds. "
+        "Agreement is Spearman's correlation, over records, with the gap between two models. Both "
+        "share the target's recall, so they agree without memory too: that of the hold-out says "
+        "how far. Intervals are of 95 %.",
+        corner="Target and reference",
+        row="attack",
+        column="part",
+        lines=(
+            Line("", cell(gap, "value", missing=MISSING)),
+            Line("95 % interval", lambda row: _bounds(row, "value")),
+            Line("records", cell(count, "records")),
+        ),
+    ),
     "memorization_overlaps": Layout(
         caption="Samples that repeat a record of A, B or the hold-out. Of two records that repeat "
         "each other both were removed, whatever their sets; of a public sample and a record the "
@@ -224,6 +255,30 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
                 _left_after_removal,
                 lambda row: f"{count(row['one_samples'])} and {count(row['other_samples'])}",
             ),
+        ),
+    ),
+    "memorization_pairs": Layout(
+        caption="Does a model know the pairs that it trained on? The score of a pair is the cosine "
+        "of its caption and picture. AUC is the chance that a training pair scores higher than one "
+        "of the hold-out: 0.5 is a coin toss, 1 means that the model knows every pair. TPR at 1 % "
+        "FPR is the share of training pairs above the score that 1 % of the hold-out exceeds. "
+        "Intervals are of 95 %, over training pairs and hold-out. The reference model saw neither "
+        "set: where its AUC excludes 0.5, the sets differ for another reason than training, and "
+        "the other rows are no evidence. A high AUC of the cosine beside one near 0.5 of the "
+        "recall gap means that the model knows its training pairs, but their captions find few "
+        "objects that they do not name.",
+        corner="Test",
+        lead="Members, hold-out",
+        row="test",
+        column="measure",
+        row_note=lambda row: (
+            " \N{EM DASH} not 0.5: the sets differ" if row["control_fails"] else ""
+        ),
+        lines=(
+            Line(
+                "", _rate, lambda row: f"{count(row['members'])}, {count(row['holdout_records'])}"
+            ),
+            Line("95 % interval", _rate_bounds),
         ),
     ),
     "memorization_records": Layout(

@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from itertools import combinations_with_replacement
 
 from clipaudit.config.settings import Settings
-from clipaudit.memorization.points import DEFAULT, TRAINED, seed_points
+from clipaudit.memorization.points import (
+    DEFAULT,
+    TRAINED,
+    PairTest,
+    one_model_tests,
+    pair_tests,
+    seed_points,
+)
 from clipaudit.memorization.reports.layouts import FALSE_DISCOVERIES, LISTED
 from clipaudit.memorization.reports.points import (
     TARGETS,
@@ -19,6 +26,7 @@ from clipaudit.reports.specification import (
     RelationRow,
     ReportTable,
     corpus_rows,
+    encoder_title,
     numbered,
     once,
     part_files,
@@ -41,6 +49,10 @@ def memorization_tables(run: Settings) -> dict[str, ReportTable]:
         "memorization_records": records(run, audit),
         "memorization_sets": sets(run, audit),
     }
+    if audit.held_out:
+        tables["memorization_pairs"] = pairs(run, audit)
+    if one_model_tests(audit, run.recipes, run.corpora, run.encoders):
+        tables["memorization_one_model"] = one_model(run, audit)
     if audit.seeds > 1:
         tables["memorization_ensemble"] = ensemble(run, audit)
         tables["memorization_evidence"] = evidence(run, audit)
@@ -203,6 +215,109 @@ def _sources(run: Settings, audit: Memorization) -> list[RelationRow]:
     """Return the relation `sources`: all together, then each."""
     titles = [("", ""), *((name, run.title(name)) for name in audit.sources)]
     return titled("source", titles)
+
+
+# --- pairs ---------------------------------------------------------------------------------------
+
+PAIR_SCORES = {
+    "target": "cosine",
+    "difference": "cosine less the reference's",
+    "recall_gap": "recall gap of objects",
+    "reference": "control: the reference's cosine",
+}
+
+
+def pairs(run: Settings, audit: Memorization) -> ReportTable:
+    """Whether models know the pairs that they trained on."""
+    tests = pair_tests(audit, run.recipes)
+    return ReportTable(
+        sql="memorization_pairs",
+        inputs={
+            "pair_tests": [
+                paths.pair_test(each.target, each.source, each.holdout) for each in tests
+            ]
+        },
+        relations={
+            "tests": _test_rows(run, tests),
+            "scores": titled("score", PAIR_SCORES.items()),
+            "measures": numbered(
+                {"measure": measure, "title": title, "needed": needed}
+                for measure, (title, needed) in _PAIR_MEASURES.items()
+            ),
+        },
+        notes=_not_by_lot(tests),
+    )
+
+
+REFERENCES = {
+    "words": "words of captions",
+    "captions": "nearest captions",
+    "model": "a second model",
+}
+PARTS = {
+    "members": "trained on",
+    "holdout": "hold-out",
+    "net": "net",
+    "agreement_members": "agreement",
+    "agreement_holdout": "agreement, hold-out",
+}
+
+
+def one_model(run: Settings, audit: Memorization) -> ReportTable:
+    """What models recall beyond what captions alone tell."""
+    tests = [each.of for each in one_model_tests(audit, run.recipes, run.corpora, run.encoders)]
+    return ReportTable(
+        sql="memorization_one_model",
+        inputs={
+            "one_model": [paths.one_model(each.target, each.source, each.holdout) for each in tests]
+        },
+        relations={
+            "tests": _test_rows(run, tests),
+            "baselines": titled("reference", REFERENCES.items()),
+            "parts": titled("part", PARTS.items()),
+        },
+        notes=_not_by_lot(tests),
+    )
+
+
+def _test_rows(run: Settings, tests: Sequence[PairTest]) -> list[RelationRow]:
+    """Return the relation `tests`: position, encoder, source, holdout, title."""
+    return numbered(
+        {
+            "encoder": each.target,
+            "source": each.source,
+            "holdout": each.holdout,
+            "title": _tested(run, each),
+        }
+        for each in tests
+    )
+
+
+def _not_by_lot(tests: Sequence[PairTest]) -> list[str]:
+    return [_NOT_BY_LOT] if any(each.source != each.holdout for each in tests) else []
+
+
+_PAIR_MEASURES = {
+    "auc": ("AUC", 1),
+    "tpr_1": ("TPR at 1 % FPR", 100),
+    "tpr_01": ("TPR at 0.1 % FPR", 1000),
+}
+_NOT_BY_LOT = (
+    "Warning: no source has both `train` and `holdout`, so members and hold-out come from "
+    "different sources. A score that separates them may only tell the sources apart. Give one "
+    "source both."
+)
+
+
+def _tested(run: Settings, test: PairTest) -> str:
+    """Return what the table calls a test: its source, and the model."""
+    if test.point is None:
+        model = encoder_title(run, test.target)
+    else:
+        trained = next(name for name in TRAINED if test.point.encoder(name) == test.target)
+        model = f"{point_title(test.point)}, model of {SETS[trained]}"
+    against = "" if test.source == test.holdout else f" against {run.title(test.holdout)}"
+    return f"{run.title(test.source)}{against}, {model}"
 
 
 # --- beside the other audits -------------------------------------------------------------------

@@ -1,0 +1,273 @@
+"""One-model déjà vu: the reference is what captions alone tell of objects, and no second model.
+
+Kokhlikyan et al. 2025: https://arxiv.org/abs/2504.05651. A reference predicts the objects of a
+picture from its caption and the public set. `words` is naive Bayes over the words of public
+captions, which needs no model; `captions` takes the labels of the pictures whose captions are
+nearest to the record's, by a text tower. What the target recalls beyond a reference it may have
+from training, or from knowing pictures better than words tell: the hold-out measures the latter,
+and the difference of both is the evidence.
+
+Where we differ: naive Bayes counts the words that a caption has and not those that it lacks, and
+names as many labels as the target does for the same record, so that neither gains by guessing more.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from jaxtyping import Bool, Float64, Int64
+from scipy.sparse import csr_array
+
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.memorization.labelled import LabelledImages, places_among
+from clipaudit.memorization.pairs import pair_up
+from clipaudit.memorization.recall import BLOCK_RECORDS, RECALLS, TOP_LABELS
+
+DECIMALS = 9  # of log odds: sums in another order tie as equal ones do
+_WORD = re.compile(r"\w+")
+_Z = NormalDist().inv_cdf(0.975)
+
+# One row per (k, reference, measure, part), in the order given.
+ONE_MODEL = pa.schema(
+    [
+        pa.field("k", pa.int32(), nullable=False),
+        pa.field("reference", pa.string(), nullable=False),
+        pa.field("measure", pa.string(), nullable=False),  # prg, aucg: as in GAPS
+        # members, holdout: the gap on them; net: their difference; agreement_members and
+        # agreement_holdout: Spearman's correlation of their gaps with those between two models
+        pa.field("part", pa.string(), nullable=False),
+        pa.field("records", pa.int64(), nullable=False),  # with an object; of both, for net
+        pa.field("value", pa.float64()),  # null: too few records, or all alike for a correlation
+        pa.field("low", pa.float64()),  # 95 %; null where records do not vary
+        pa.field("high", pa.float64()),
+    ]
+)
+
+
+class Estimate(NamedTuple):
+    """A value with its 95 % bounds; None: not known."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+def recall_by_words(
+    target: pa.Table,
+    records: pa.Table,
+    truths: pa.Table,
+    captions: pa.Table,
+    shown: pa.Table,
+    *,
+    top: int = TOP_LABELS,
+) -> pa.Table:
+    """Return the RECALLS of naive Bayes over the words of captions, in the order of `target`.
+
+    `target` are a model's RECALLS: for each of them as many labels are predicted as the model
+    predicts, or all that public images show. `records` and `captions` have the columns shard, row
+    and `caption`, of the records and the public images; `truths` and `shown` their `labels`, sorted
+    by (shard, row). Public images without a caption, or of unknown objects, are left out. Words
+    are runs of letters, digits and underscores, casefolded, and count once a caption. Labels come
+    by log odds, the lower label in a tie; a caption without known words predicts the most frequent
+    labels. `similarity` is null. StoreError for a record that `records` or `truths` lacks.
+    """
+    model = _Bayes.fitted(records["caption"].to_pylist(), captions, shown)
+    addresses = sample_addresses(target)
+    own = LabelledImages.of(truths, "truths")
+    given = sample_addresses(records)
+    order = np.argsort(given, kind="stable")
+    distinct, place = np.unique(addresses, return_inverse=True)
+    at = order[places_among(given[order], distinct, "record", "records")]
+    images = places_among(own.addresses, distinct, "record", "truths")
+    texts = records["caption"].take(pa.array(at)).to_pylist()
+    columns = {
+        name: np.zeros(len(target), np.int32)
+        for name in ("predicted", "correct", "top_predicted", "top_correct")
+    }
+    for start in range(0, len(distinct), BLOCK_RECORDS):
+        block = slice(start, start + BLOCK_RECORDS)
+        right = model.right_among_first(texts[block], own.labels(images[block]))
+        rows = np.flatnonzero((place >= start) & (place < start + BLOCK_RECORDS))
+        asked = target["predicted"].to_numpy()[rows]
+        for prefix, most in (("", len(model.labels)), ("top_", min(top, len(model.labels)))):
+            predicted = np.minimum(asked, most)
+            columns[f"{prefix}predicted"][rows] = predicted
+            columns[f"{prefix}correct"][rows] = right[place[rows] - start, predicted]
+    head = {name: target[name] for name in ("shard", "row", "k", "truths")}
+    none = pa.nulls(len(target), pa.float64())
+    found = {**head, "similarity": none, **columns}
+    return pa.table({name: found[name] for name in RECALLS.names}, schema=RECALLS)
+
+
+class _Bayes(NamedTuple):
+    """The log odds of every label, and what each word adds to them."""
+
+    words: dict[str, int]
+    labels: Int64[np.ndarray, " labels"]  # ascending
+    prior: Float64[np.ndarray, " labels"]
+    weights: Float64[np.ndarray, "words labels"]
+
+    @classmethod
+    def fitted(cls, asked: Sequence[str | None], captions: pa.Table, shown: pa.Table) -> "_Bayes":
+        """Fit it on public images; only words of the captions `asked` are kept."""
+        captions = captions.filter(pc.is_valid(captions["caption"]))
+        images = LabelledImages.of(shown.filter(pc.is_valid(shown["labels"])), "public")
+        both, caption, image = np.intersect1d(
+            sample_addresses(captions), images.addresses, assume_unique=True, return_indices=True
+        )
+        names = sorted({word for text in asked for word in _words(text)})
+        words = {word: number for number, word in enumerate(names)}
+        has = _indicators(captions["caption"].take(pa.array(caption)).to_pylist(), words)
+        holder, label = images.labels(image)
+        labels, column = np.unique(label, return_inverse=True)
+        shows = _matrix(holder, column, (len(both), len(labels)))
+        together = (has.T @ shows).toarray()  # (words, labels): images with both
+        of_word, of_label = has.sum(axis=0)[:, None], shows.sum(axis=0)  # (words, 1), (labels,)
+        without = len(both) - of_label
+        weights = np.log((together + 1) / (of_label + 2))
+        weights -= np.log((of_word - together + 1) / (without + 2))
+        return cls(words, labels, np.log((of_label + 1) / (without + 1)), weights)
+
+    def right_among_first(
+        self,
+        captions: Sequence[str | None],
+        truths: tuple[Int64[np.ndarray, " found"], Int64[np.ndarray, " found"]],
+    ) -> Int64[np.ndarray, "n labels_and_1"]:
+        """Return how many of the first 0, 1, ... labels of each caption are true ones.
+
+        `truths` are the numbers of captions, and a label that its picture shows.
+        """
+        odds = _indicators(captions, self.words) @ self.weights + self.prior  # (n, labels)
+        order = np.argsort(-odds.round(DECIMALS), axis=1, kind="stable")
+        is_true: Bool[np.ndarray, "n labels"] = np.zeros(odds.shape, bool)
+        record, label = truths
+        known = np.isin(label, self.labels)
+        is_true[record[known], np.searchsorted(self.labels, label[known])] = True
+        right = np.zeros((len(odds), len(self.labels) + 1), np.int64)
+        right[:, 1:] = np.take_along_axis(is_true, order, axis=1).cumsum(axis=1)
+        return right
+
+
+def one_model(
+    target: pa.Table,
+    references: Mapping[str, pa.Table],
+    members: pa.Table,
+    holdout: pa.Table,
+    *,
+    neighbors: Sequence[int],
+) -> pa.Table:
+    """Return the ONE_MODEL of a target against each reference, from their RECALLS.
+
+    `members` and `holdout` are tables whose (shard, row) say which records are which. Records whose
+    picture has no label are left out. The reference `model`, if there is one, is a second model
+    that never saw the members: the others have an agreement with it. Both gaps share the target's
+    recall, so they agree without memory too; the hold-out says how far. Bounds are those of normal
+    means, and for Spearman's correlation by Fisher's transformation (Bonett and Wright,
+    Psychometrika 2000: https://doi.org/10.1007/BF02294183).
+    """
+    rows = []
+    for k in neighbors:
+        of_k = {
+            name: table.filter(pc.equal(table["k"], k))
+            for name, table in {"": target, **references}.items()
+        }
+        gaps = {
+            name: {
+                part: _gaps(_of(of_k[""], records), _of(of_k[name], records))
+                for part, records in (("members", members), ("holdout", holdout))
+            }
+            for name in references
+        }
+        for name, parts in gaps.items():
+            for measure in ("prg", "aucg"):
+                inside, outside = (parts[part][measure] for part in ("members", "holdout"))
+                found = {
+                    "members": (len(inside), _mean(inside)),
+                    "holdout": (len(outside), _mean(outside)),
+                    "net": (len(inside) + len(outside), _net(inside, outside)),
+                }
+                if "model" in gaps and name != "model":
+                    for part, own in (("members", inside), ("holdout", outside)):
+                        other = gaps["model"][part][measure]
+                        found[f"agreement_{part}"] = len(own), _agreement(own, other)
+                head = {"k": k, "reference": name, "measure": measure}
+                rows += [
+                    {**head, "part": part, "records": records, **estimate._asdict()}
+                    for part, (records, estimate) in found.items()
+                ]
+    return pa.Table.from_pylist(rows, ONE_MODEL)
+
+
+def _words(text: str | None) -> set[str]:
+    return set(_WORD.findall((text or "").casefold()))
+
+
+def _indicators(captions: Sequence[str | None], words: Mapping[str, int]) -> csr_array:
+    """Return which words each caption has, (captions, words)."""
+    numbers = [sorted(words[word] for word in _words(text) & words.keys()) for text in captions]
+    row = np.repeat(np.arange(len(numbers)), [len(each) for each in numbers])
+    column = np.array([number for each in numbers for number in each], dtype=np.int64)
+    return _matrix(row, column, (len(captions), len(words)))
+
+
+def _matrix(
+    row: Int64[np.ndarray, " m"], column: Int64[np.ndarray, " m"], shape: tuple[int, int]
+) -> csr_array:
+    """Return a matrix that is 1 at these places, also where one is given twice, and else 0."""
+    places = np.unique(row * shape[1] + column)
+    at = np.divmod(places, max(shape[1], 1))
+    return csr_array((np.ones(len(places)), at), shape=shape)
+
+
+def _of(recalls: pa.Table, records: pa.Table) -> pa.Table:
+    kept = np.isin(sample_addresses(recalls), sample_addresses(records))
+    return recalls.filter(pa.array(kept))
+
+
+def _gaps(target: pa.Table, reference: pa.Table) -> dict[str, Float64[np.ndarray, " n"]]:
+    """Return what each record with an object adds to PRG and AUCG, by rising address."""
+    pairs = pair_up(target, reference).evaluated()
+    more = pairs.target_correct - pairs.reference_correct
+    return {"prg": np.sign(more).astype(np.float64), "aucg": more / pairs.truths}
+
+
+def _mean(values: Float64[np.ndarray, " n"]) -> Estimate:
+    if len(values) == 0:
+        return Estimate()
+    return _bounded(float(values.mean()), _squared_error(values))
+
+
+def _net(inside: Float64[np.ndarray, " n"], outside: Float64[np.ndarray, " m"]) -> Estimate:
+    if len(inside) == 0 or len(outside) == 0:
+        return Estimate()
+    value = float(inside.mean() - outside.mean())
+    return _bounded(value, _squared_error(inside) + _squared_error(outside))
+
+
+def _squared_error(values: Float64[np.ndarray, " n"]) -> float:
+    """Return the squared standard error of a mean; not a number of a single value."""
+    return float(values.var(ddof=1)) / len(values) if len(values) > 1 else float("nan")
+
+
+def _bounded(value: float, squared_error: float) -> Estimate:
+    if not squared_error > 0:
+        return Estimate(value)
+    half = _Z * squared_error**0.5
+    return Estimate(value, value - half, value + half)
+
+
+def _agreement(own: Float64[np.ndarray, " n"], other: Float64[np.ndarray, " n"]) -> Estimate:
+    from scipy.stats import spearmanr
+
+    if len(own) < 2 or len(np.unique(own)) == 1 or len(np.unique(other)) == 1:
+        return Estimate()
+    value = float(spearmanr(own, other).statistic)
+    if len(own) < 4 or abs(value) > 1 - 1e-9:
+        return Estimate(value)
+    half = _Z * ((1 + value**2 / 2) / (len(own) - 3)) ** 0.5
+    middle = np.arctanh(value)
+    return Estimate(value, float(np.tanh(middle - half)), float(np.tanh(middle + half)))

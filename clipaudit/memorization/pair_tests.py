@@ -1,0 +1,231 @@
+"""Pair tests: does a model know its training pairs by the cosine of caption and picture?
+
+A pair's score is that cosine, less that by a reference model where there is one, as in CLIPMem
+(Wang et al., ICLR 2025: https://arxiv.org/abs/2502.07830). Members of the training set are set
+against a hold-out. The share of (member, hold-out record) in which the member scores higher is the
+AUC; the share of members above a threshold that few hold-out records pass is the true-positive rate
+(Carlini et al., IEEE S&P 2022: https://arxiv.org/abs/2112.03570). Beside them the recall gap of
+déjà vu is read as such a score. A model may know every pair by its cosine and recall no object.
+
+The reference alone is the control. It saw neither set, so it separates them only where they differ
+for another reason than training, and then no score of this test speaks of memory.
+"""
+
+from collections.abc import Mapping
+from statistics import NormalDist
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float64, Int64
+
+from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
+from clipaudit.corpora.vectors import embedding_array
+from clipaudit.memorization.pairs import matched_recalls
+from clipaudit.neighbors.cosines import paired_cosines
+
+# false-positive rates, by measure; a rate needs as many hold-out records as one in them is
+RATES = {"tpr_1": 100, "tpr_01": 1000}
+MEASURES = ("auc", *RATES)
+DRAWS = 10_000  # a 2.5 % quantile then rests on 250 draws
+DECIMALS = 12  # far past use, and short of the last bits, in which builds may differ
+_Z = NormalDist().inv_cdf(0.975)
+
+# One row per record, by (shard, row).
+PAIR_SCORES = pa.schema(
+    [
+        pa.field("shard", pa.int32(), nullable=False),
+        pa.field("row", pa.int32(), nullable=False),
+        pa.field("similarity", pa.float64(), nullable=False),  # cosine of caption and picture
+    ]
+)
+
+# One row per (score, measure): scores as they are given, measures as in MEASURES.
+PAIR_TESTS = pa.schema(
+    [
+        pa.field("score", pa.string(), nullable=False),
+        pa.field("measure", pa.string(), nullable=False),
+        pa.field("members", pa.int64(), nullable=False),  # with this score
+        pa.field("holdout_records", pa.int64(), nullable=False),
+        # null: too few records for it; both are needed for the AUC, RATES for the others
+        pa.field("value", pa.float64()),
+        pa.field("low", pa.float64()),  # 95 %, over both members and hold-out
+        pa.field("high", pa.float64()),
+    ]
+)
+
+Scores = tuple[Int64[np.ndarray, " n"], Float64[np.ndarray, " n"]]  # rising addresses, values
+
+
+def score_pairs(captions: pa.Table, pictures: pa.Table) -> pa.Table:
+    """Return the PAIR_SCORES of the records of which both EMBEDDINGS are given.
+
+    Both are sorted by (shard, row). The cosine is that of the stored vectors, exact but for three
+    rounded operations; a record without one of the two is left out.
+    """
+    addresses, of_captions, of_pictures = np.intersect1d(
+        sample_addresses(captions),
+        sample_addresses(pictures),
+        assume_unique=True,
+        return_indices=True,
+    )
+    similarity = paired_cosines(
+        embedding_array(captions, "captions")[of_captions],
+        embedding_array(pictures, "pictures")[of_pictures],
+    )
+    shard, row = shards_and_rows(addresses)
+    return pa.table({"shard": shard, "row": row, "similarity": similarity}, schema=PAIR_SCORES)
+
+
+def pair_test(
+    scores: Mapping[str, pa.Table],
+    recalls: Mapping[str, pa.Table],
+    members: pa.Table,
+    holdout: pa.Table,
+    *,
+    seed: int,
+) -> pa.Table:
+    """Return the PAIR_TESTS of the models `target` and, if there is one, `reference`.
+
+    `scores` are their PAIR_SCORES and `recalls`, which may be empty, their RECALLS of one k, both
+    over all records of one source; `members` and `holdout` are tables whose (shard, row) say which
+    records are which. The scores are `target`, with a reference `difference` (target less
+    reference) and `reference`, with recalls of both `recall_gap`. `seed` decides the draws of
+    intervals. A record counts where it has the score.
+    """
+    chosen = [sample_addresses(table) for table in (members, holdout)]
+    rows = []
+    for score, (addresses, values) in _scores(scores, recalls).items():
+        known = [values[np.isin(addresses, wanted)] for wanted in chosen]
+        for measure in MEASURES:
+            value, low, high = _measured(measure, known[0], known[1], seed)
+            counts = {"members": len(known[0]), "holdout_records": len(known[1])}
+            found = {"value": value, "low": low, "high": high}
+            rows.append({"score": score, "measure": measure, **counts, **found})
+    return pa.Table.from_pylist(rows, PAIR_TESTS)
+
+
+def auc(members: Float64[np.ndarray, " n"], holdout: Float64[np.ndarray, " m"]) -> float:
+    """Return the share of (member, hold-out record) in which the member is higher; a tie is half.
+
+    >>> auc(np.array([1.0, 3.0]), np.array([2.0, 1.0]))
+    0.625
+    """
+    ordered = np.sort(holdout)
+    below = np.searchsorted(ordered, members, "left").sum()
+    not_above = np.searchsorted(ordered, members, "right").sum()
+    return float(below + not_above) / (2 * len(members) * len(holdout))
+
+
+def auc_interval(value: float, members: int, holdout: int) -> tuple[float, float]:
+    """Return the 95 % bounds of an AUC of so many members and hold-out records.
+
+    Newcombe, Statistics in Medicine 2006 (method 5): https://doi.org/10.1002/sim.2324. At 0.5 the
+    variance is exactly that of the rank test. Unlike DeLong's the interval has a width at 0 and 1,
+    which models reach here.
+
+    >>> [round(bound, 4) for bound in auc_interval(0.5, 50, 50)]
+    [0.3897, 0.6103]
+    """
+    low, high = (_lower_bound(side, members, holdout) for side in (value, 1 - value))
+    return low, 1 - high
+
+
+def _lower_bound(value: float, members: int, holdout: int) -> float:
+    from scipy.optimize import brentq  # here: the names of the scores need no scipy
+
+    half = (members + holdout) / 2 - 1
+
+    def excess(at: float) -> float:
+        further = (1 - at) / (2 - at) + at / (1 + at)
+        variance = at * (1 - at) * (1 + half * further) / (members * holdout)
+        return float((value - at) ** 2 - _Z**2 * variance)
+
+    if value == 0:
+        return 0.0
+    return float(brentq(excess, 0.0, min(value, 1 - 1e-12), xtol=1e-15))  # 1 is no root of ours
+
+
+def true_positives(
+    members: Float64[np.ndarray, " n"], holdout: Float64[np.ndarray, " m"], *, one_in: int
+) -> float:
+    """Return the share of members above the lowest threshold that one in `one_in` passes, or fewer.
+
+    What equals a threshold does not pass it. There are `one_in` hold-out records or more.
+
+    >>> true_positives(np.array([5.0, 3.0, 1.0]), np.array([1.0, 2.0, 3.0, 4.0]), one_in=4)
+    0.3333333333333333
+    """
+    threshold = np.sort(holdout)[len(holdout) - 1 - len(holdout) // one_in]
+    return float((members > threshold).mean())
+
+
+def true_positives_interval(
+    members: Float64[np.ndarray, " n"],
+    holdout: Float64[np.ndarray, " m"],
+    *,
+    one_in: int,
+    generator: np.random.Generator,
+) -> tuple[float, float]:
+    """Return the 95 % bounds of `true_positives`, over both members and hold-out.
+
+    Hold-out records are resampled; the threshold of a resample is the record of a beta-distributed
+    rank. Members enter by Jeffreys' beta distribution, so that the interval has a width at 0 and 1.
+    """
+    passing = len(holdout) // one_in
+    share = generator.beta(passing + 1, len(holdout) - passing, DRAWS)
+    from_top = np.minimum((share * len(holdout)).astype(np.int64), len(holdout) - 1)
+    thresholds = np.sort(holdout)[len(holdout) - 1 - from_top]
+    above = len(members) - np.searchsorted(np.sort(members), thresholds, "right")
+    drawn = generator.beta(above + 0.5, len(members) - above + 0.5)
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    value = true_positives(members, holdout, one_in=one_in)
+    return min(float(low), value), max(float(high), value)  # at 0 and 1 the draws stop short
+
+
+def _measured(
+    measure: str,
+    members: Float64[np.ndarray, " n"],
+    holdout: Float64[np.ndarray, " m"],
+    seed: int,
+) -> tuple[float | None, float | None, float | None]:
+    """Return a measure's value and bounds, all None with too few records."""
+    if len(members) == 0 or len(holdout) < RATES.get(measure, 1):
+        return None, None, None
+    if measure == "auc":
+        value = auc(members, holdout)
+        low, high = auc_interval(value, len(members), len(holdout))
+    else:
+        one_in, generator = RATES[measure], np.random.default_rng(seed)
+        value = true_positives(members, holdout, one_in=one_in)
+        low, high = true_positives_interval(members, holdout, one_in=one_in, generator=generator)
+    return value, round(low, DECIMALS), round(high, DECIMALS)
+
+
+def _scores(scores: Mapping[str, pa.Table], recalls: Mapping[str, pa.Table]) -> dict[str, Scores]:
+    """Return every score that the tables give, by name."""
+    by_model = {
+        name: (sample_addresses(table), _similarity(table)) for name, table in scores.items()
+    }
+    found = {"target": by_model["target"]}
+    if "reference" in by_model:
+        (target, own), (reference, other) = by_model["target"], by_model["reference"]
+        both, at, there = np.intersect1d(target, reference, assume_unique=True, return_indices=True)
+        found["difference"] = both, own[at] - other[there]
+        found["reference"] = by_model["reference"]
+    if {"target", "reference"} <= recalls.keys():
+        found["recall_gap"] = _recall_gaps(recalls["target"], recalls["reference"])
+    return found
+
+
+def _similarity(scores: pa.Table) -> Float64[np.ndarray, " n"]:
+    values: np.ndarray = scores["similarity"].to_numpy()
+    return values
+
+
+def _recall_gaps(target: pa.Table, reference: pa.Table) -> Scores:
+    """Return the recall of one model less that of the other, of records with an object."""
+    left, right = matched_recalls(target, reference)
+    truths = left["truths"].to_numpy()
+    kept = truths > 0
+    more = left["correct"].to_numpy() - right["correct"].to_numpy()
+    return sample_addresses(left)[kept], more[kept] / truths[kept]

@@ -1,0 +1,55 @@
+-- Whether a model knows the pairs that it trained on: a score of each pair, members against a
+-- hold-out.
+-- One row per (test, score, measure), in the order of the views; a test without a reference has the
+-- score `target` alone.
+--
+-- tests       position, encoder, source, holdout, title
+-- scores      position, score, title: target, difference, recall_gap, reference
+-- measures    position, measure, title, needed: hold-out records without which there is no value
+-- pair_tests  encoder, source, holdout, score, measure, members, holdout_records, value, low, high
+with found as (
+    select
+        tests.position as test_position,
+        tests.title as test_title,
+        scores.position as score_position,
+        scores.title as score_title,
+        measures.position as measure_position,
+        measures.title as measure_title,
+        measures.needed,
+        pair_tests.*,
+        scores.position = min(scores.position) over (partition by tests.position) as is_first,
+    from pair_tests
+    inner join tests
+        on
+            tests.encoder = pair_tests.encoder
+            and tests.source = pair_tests.source
+            and tests.holdout = pair_tests.holdout
+    inner join scores
+        on scores.score = pair_tests.score
+    inner join measures
+        on measures.measure = pair_tests.measure
+)
+
+select
+    dense_rank() over (order by test_position, score_position)::int - 1 as position,
+    encoder, -- the model whose training pairs are tested
+    source,
+    holdout, -- source of the hold-out
+    source = holdout as by_lot, -- whether members and hold-out are drawn by lot from one source
+    if(is_first, concat(test_title, ': ', score_title), score_title) as test, -- as printed
+    not is_first as indent,
+    score, -- target: its cosine; difference: less the reference's; recall_gap: of objects
+    score_title, -- as printed
+    measure, -- auc, or the true-positive rate at 1 % or 0.1 % false positives
+    measure_title,
+    value, -- of the measure; null: too few hold-out records
+    low as value_low, -- lower bound, 95 %
+    high as value_high, -- upper bound, 95 %
+    members, -- pairs that the model trained on
+    holdout_records, -- pairs that it never saw
+    needed, -- hold-out records that the measure needs
+    -- the reference saw neither set: where it separates them, they differ otherwise
+    coalesce(score = 'reference' and measure = 'auc' and not 0.5 between low and high, false)
+        as control_fails, -- whether members and hold-out differ without any training
+from found
+order by test_position, score_position, measure_position

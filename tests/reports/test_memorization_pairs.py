@@ -1,0 +1,74 @@
+import pyarrow as pa
+import pytest
+
+from clipaudit.memorization.pair_tests import PAIR_TESTS
+from clipaudit.memorization.reports.tables import PAIR_SCORES
+from clipaudit.reports.rendering import to_markdown
+from clipaudit.reports.specification import numbered, titled
+from clipaudit.reports.tables import report_table
+
+LABELS = [("encoder", "m"), ("source", "web"), ("holdout", "web")]
+MEASURES = [
+    {"measure": "auc", "title": "AUC", "needed": 1},
+    {"measure": "tpr_01", "title": "TPR", "needed": 1000},
+]
+
+
+@pytest.fixture
+def pairs():
+    """A function: the table of one test, from rows of PAIR_TESTS."""
+
+    def build(*rows):
+        table = pa.Table.from_pylist(
+            [dict(zip(PAIR_TESTS.names, row, strict=True)) for row in rows], PAIR_TESTS
+        )
+        for name, value in LABELS:
+            table = table.append_column(name, pa.array([value] * len(table)))
+        views = {
+            "tests": pa.Table.from_pylist(numbered([{**dict(LABELS), "title": "web, model m"}])),
+            "scores": pa.Table.from_pylist(titled("score", PAIR_SCORES.items())),
+            "measures": pa.Table.from_pylist(numbered(MEASURES)),
+            "pair_tests": table,
+        }
+        return report_table("memorization_pairs", views, {})
+
+    return build
+
+
+TARGET = ("target", "auc", 90, 80, 0.9, 0.85, 0.94)
+TOO_FEW = ("target", "tpr_01", 90, 80, None, None, None)
+
+
+def test_four_rows_by_hand(pairs):
+    table = pairs(
+        ("reference", "auc", 90, 80, 0.52, 0.45, 0.59),
+        TOO_FEW,
+        TARGET,
+        ("difference", "auc", 90, 80, 1.0, 0.99, 1.0),
+    )
+
+    told = [(row["test"], row["measure"], row["value"]) for row in table.to_pylist()]
+    assert told == [
+        ("web, model m: cosine", "auc", 0.9),
+        ("web, model m: cosine", "tpr_01", None),
+        ("cosine less the reference's", "auc", 1.0),
+        ("control: the reference's cosine", "auc", 0.52),
+    ]
+    assert table["position"].to_pylist() == [0, 0, 1, 2]
+    assert set(table["control_fails"].to_pylist()) == {False}
+    assert set(table["by_lot"].to_pylist()) == {True}
+
+
+def test_a_rate_that_the_holdout_is_too_small_for_says_what_it_needs(pairs):
+    text = to_markdown("memorization_pairs", pairs(TARGET, TOO_FEW))
+
+    assert "needs 1\N{NARROW NO-BREAK SPACE}000 hold-out records" in text
+    assert "0.900" in text
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.51, 0.7), (0.3, 0.49)])
+def test_a_control_that_excludes_a_half_is_said_to_fail(pairs, low, high):
+    table = pairs(TARGET, ("reference", "auc", 90, 80, 0.5, low, high))
+
+    assert table["control_fails"].to_pylist() == [False, True]
+    assert to_markdown("memorization_pairs", table).count("not 0.5: the sets differ") == 1
