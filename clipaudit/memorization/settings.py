@@ -79,8 +79,8 @@ class Objects(Section):
     threshold: float = Field(
         0.5, ge=0, lt=1, description="transformers: a box scores more (Shutterstock: 0.3)"
     )
-    longest_side: int = Field(
-        256, ge=96, description="transformers: pictures are made so large (published code)"
+    shorter_side: int = Field(
+        256, ge=96, description="transformers: pixels of the shorter side (published code)"
     )
     batch_size: int = Field(16, ge=1, description="pictures a forward pass; not of `dataset`")
 

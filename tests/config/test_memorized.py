@@ -128,6 +128,13 @@ def test_impossible_settings_are_refused(dejavu, change, message):
         parse_settings(dejavu)
 
 
+def test_the_former_name_of_the_shorter_side_is_refused_with_the_new_one(dejavu):
+    dejavu["memorization"]["objects"]["longest_side"] = 256
+
+    with pytest.raises(ConfigError, match=r"longest_side is not a setting.*shorter_side"):
+        parse_settings(dejavu)
+
+
 def test_two_sources_with_sizes_are_refused(dejavu):
     dejavu["memorization"]["sources"]["coco"]["sizes"] = [10]
 

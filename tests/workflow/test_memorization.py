@@ -189,7 +189,7 @@ def test_a_detector_of_the_users_finds_the_objects(project):
     project.edit(
         SETTINGS,
         "objects: {annotator: dataset}",
-        "objects: {checkpoint: detector, threshold: 0.01, longest_side: 96}",
+        "objects: {checkpoint: detector, threshold: 0.01, shorter_side: 96}",
     )
 
     project.run(config=SETTINGS, target="results_micro/objects/album.drawn/00000.json")
