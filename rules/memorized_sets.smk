@@ -3,7 +3,7 @@
 Needs: `memorization.sources`; semantic duplicates need `memorization.deduplication`.
 Makes: lots/<source>/ by part; allotments/<source>.json; drawn/<source>/ and members/<source>/ by
 part, before and after overlaps are removed; overlaps/<source>/ and remaining_overlaps/<source>/; drops/overlaps/<source>/;
-samples/<source>.{drawn,public,records}/; manifests/<source>/set-<set>/.
+samples/<source>.{drawn,public,records}/; object_counts/<source>.json; manifests/<source>/set-<set>/.
 """
 
 from clipaudit.memorization.settings import Memorization
@@ -157,12 +157,32 @@ rule set_samples:
         "../workflow_scripts/set_samples.py"
 
 
+rule count_objects:
+    """How many images of each set of a source show an object: none is refused before training."""
+    input:
+        members=CORPORA.all_parts("members/{source}"),
+        objects=MEMORIZATION.drawn_objects,
+    output:
+        counts=f"{RESULTS}/object_counts/{{source}}.json",
+    log:
+        "logs/count_objects/{source}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("count_objects"),
+        source="{source}",
+        annotator=MEMORIZATION.audit.objects.annotator,
+    script:
+        "../workflow_scripts/count_objects.py"
+
+
 rule set_manifest:
     """The manifest of a set, or of its first samples: every other row says why it is not in."""
     input:
         base=MEMORIZATION.base,
         allotment=f"{RESULTS}/allotments/{{corpus}}.json",
         overlaps=f"{RESULTS}/overlaps/{{corpus}}/{{part}}.json",
+        objects=MEMORIZATION.object_counts(),
     output:
         manifest=f"{RESULTS}/manifests/{{corpus}}/{{set}}/{{part}}.json",
     log:

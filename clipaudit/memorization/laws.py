@@ -29,6 +29,7 @@ LAWS: Mapping[str, Law] = {
     "overlaps": _COMPARED,
     "set_samples": EACH_SAMPLE,
     "set_manifest": EACH_ROW,
+    "count_objects": SUMMED,
     "annotate": EACH_SAMPLE,
     "detect": EACH_SAMPLE,
     "retrieve": Law(

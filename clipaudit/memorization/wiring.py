@@ -93,6 +93,14 @@ class MemorizationFiles:
             for path in self.corpora.by_part(f"manifests/{source}/{name}", source)
         ]
 
+    def drawn_objects(self, wildcards: Wildcards) -> Paths:
+        """Return the objects of all that is drawn from a source, by part."""
+        return self.of_sources("objects", [wildcards.source], ".drawn")
+
+    def object_counts(self) -> Paths:
+        """Return the counts of objects of all sources: no set is trained on before they hold."""
+        return [self.corpora.result(f"object_counts/{source}.json") for source in self.sets]
+
     # --- models -----------------------------------------------------------------------------------
 
     def point_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:

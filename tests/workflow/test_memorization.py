@@ -182,6 +182,23 @@ def test_faces_are_blurred_before_anything_sees_the_pictures(project):
     assert (plain.image_sha256 != veiled.image_sha256).all()
 
 
+def test_a_run_whose_annotator_finds_no_object_is_refused_before_any_training(project):
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        write_detr(project.folder / "detector")
+    objects = "objects: {checkpoint: detector, threshold: 0.999999, shorter_side: 96}"
+    project.edit(SETTINGS, "objects: {annotator: dataset}", objects)
+    project.edit(SETTINGS, "epochs: 2", "epochs: 3")
+    before = project.computed()
+
+    target = "results_micro/models/brief-scenes/set-a.json"
+    output = project.run(config=SETTINGS, target=target, ok=False)
+
+    assert "transformers gives an object for 0 of" in output
+    assert "Lower memorization.objects.threshold" in output
+    assert not [step for step in project.computed_steps(before) if step.startswith("train")]
+
+
 def test_a_detector_of_the_users_finds_the_objects(project):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
