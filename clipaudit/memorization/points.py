@@ -14,7 +14,9 @@ from clipaudit.config.manifests import ALL, DEDUPLICATED, size_label
 from clipaudit.config.training import Encoder, Recipe
 from clipaudit.memorization.settings import Memorization, Share
 
-Family = Literal["default", "size", "epochs", "logit_scale", "weight_decay", "token_masking"]
+Family = Literal[
+    "default", "size", "epochs", "temperature", "logit_scale", "weight_decay", "token_masking"
+]
 
 DEFAULT = "default"
 _OF_SHARDS = {"shards", "of", "where", "label", "sets", "world", "blurred"}  # a split has others
@@ -68,6 +70,7 @@ def _varied(audit: Memorization, base: str, recipe: Recipe) -> list[Point]:
     """Return the points at which one setting of the recipe `base` has another value."""
     grid = audit.mitigations
     families: dict[Family, list[float]] = {
+        "temperature": grid.temperature if recipe.logit_scale == "learned" else [],
         "logit_scale": grid.logit_scale,
         "weight_decay": grid.weight_decay,
         "token_masking": grid.token_masking,
@@ -76,9 +79,14 @@ def _varied(audit: Memorization, base: str, recipe: Recipe) -> list[Point]:
         Point(name, family, value, f"{base}.{name}")
         for family, values in families.items()
         for value in values
-        if value != getattr(recipe, family)
+        if value != getattr(recipe, recipe_setting(family))
         for name in [f"{family.replace('_', '-')}-{value:g}"]
     ]
+
+
+def recipe_setting(family: Family) -> str:
+    """Return the setting of a recipe that the points of a family vary."""
+    return "max_logit_scale" if family == "temperature" else family
 
 
 def in_grid(audit: Memorization, every: list[Point]) -> list[Point]:
@@ -103,7 +111,7 @@ def derived_recipes(audit: Memorization, recipes: Mapping[str, Recipe]) -> dict[
     found = {}
     for base in [audit.recipe, *audit.seeds]:
         for point in _varied(audit, base, recipes[base]):
-            changes: dict[str, object] = {point.family: point.value}
+            changes: dict[str, object] = {recipe_setting(point.family): point.value}
             if point.family == "token_masking":
                 changes["caption_choice"] = "random" if point.value else "first"
             found[point.recipe] = recipes[base].model_copy(update=changes)

@@ -102,8 +102,13 @@ class Mitigations(Section):
     epochs: list[Annotated[int, Field(ge=1)]] = Field(
         [], description="checkpoints of the recipe's own training, after so many epochs"
     )
+    temperature: list[Annotated[float, Field(ge=1)]] = Field(
+        [25.0, 100.0, 200.0],
+        description="the paper's word for the maximum of the learned logit scale: values of the "
+        "recipe's `max_logit_scale`; no points of a recipe that fixes the scale",
+    )
     logit_scale: list[Annotated[float, Field(gt=0)]] = Field(
-        [25.0, 100.0, 200.0], description="fixed logit scales, which the paper calls temperature"
+        [], description="fixed logit scales: another reading of the paper's temperature (ours)"
     )
     weight_decay: list[Annotated[float, Field(ge=0)]] = Field(
         [0.03, 0.1, 0.3], description="AdamW's"
