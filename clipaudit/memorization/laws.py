@@ -31,6 +31,7 @@ LAWS: Mapping[str, Law] = {
     "set_manifest": EACH_ROW,
     "count_objects": SUMMED,
     "annotate": EACH_SAMPLE,
+    "take_objects": EACH_SAMPLE,
     "detect": EACH_SAMPLE,
     "retrieve": Law(
         pairs("captions", "public"),

@@ -2,10 +2,14 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from clipaudit.config.base import Name, Section
 from clipaudit.config.deduplication import Deduplication
+from clipaudit.corpora.parts import expand_shards
+from clipaudit.errors import ConfigError
+
+OWN_ANNOTATORS = ("transformers", "dataset", "given")
 
 # how many samples: a count, or a fraction of the groups of duplicates; 1.0 stands for all
 Share = Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, le=1)]
@@ -56,28 +60,57 @@ class Source(Section):
         return self
 
 
+class GivenObjects(Section):
+    """Files with the objects of a source, and how their rows find its samples."""
+
+    files: str | list[str] = Field(
+        description="Parquet, a row an image, or COCO JSON; `{0..3}` stands for a range "
+        "(docs/imports.md)"
+    )
+    column: str = Field(
+        "key", description="the column, or field of COCO's images, that tells which sample it is"
+    )
+    join_on: Literal["key", "uid", "url"] = Field(
+        "key", description="what of a sample the column holds; `url` is that of its JSON"
+    )
+
+    @field_validator("files")
+    @classmethod
+    def _are_of_a_known_kind(cls, files: str | list[str]) -> str | list[str]:
+        try:
+            paths = expand_shards(files)
+        except ConfigError as error:
+            raise ValueError(str(error)) from error
+        for path in paths:
+            if not path.endswith((".parquet", ".json")):
+                raise ValueError(f"{path}: give files that end in .parquet or .json (COCO)")
+        return files
+
+
 class Objects(Section):
     """What is in a picture: labels that the shards state, or that a detector finds."""
 
     annotator: Name = Field(
         "transformers",
         description="a detection checkpoint; `dataset`: the objects of the samples' JSON, as in "
-        "COCO; or a plug-in by its entry point in `clipaudit.annotators` (docs/plugins.md)",
+        "COCO; `given`: those of files; or a plug-in by its entry point in "
+        "`clipaudit.annotators` (docs/plugins.md)",
     )
     options: dict[str, Any] = Field(
         {}, description="of a plug-in; the contents of files that they name enter the keys"
     )
     names: str | None = Field(
         None,
-        description="dataset: text file of label names, the line number, from 0, being the label, "
-        "or `coco`; needed where the JSON states names alone",
+        description="dataset, given: text file of label names, the line number, from 0, being the "
+        "label, or `coco`; needed where the JSON states names alone",
     )
+    given: dict[Name, GivenObjects] = Field({}, description="given: by source, all of them")
     checkpoint: str = Field(
         "facebook/deformable-detr-detic",
         description="transformers: a name in the hub cache, or a folder (paper: Detic)",
     )
     threshold: float = Field(
-        0.5, ge=0, lt=1, description="transformers: a box scores more (Shutterstock: 0.3)"
+        0.5, ge=0, lt=1, description="a box scores more (Shutterstock: 0.3); not of `dataset`"
     )
     shorter_side: int = Field(
         256, ge=96, description="transformers: pixels of the shorter side (published code)"
@@ -87,12 +120,14 @@ class Objects(Section):
     @property
     def plugin(self) -> str | None:
         """The annotator, if it is a plug-in."""
-        return None if self.annotator in ("transformers", "dataset") else self.annotator
+        return None if self.annotator in OWN_ANNOTATORS else self.annotator
 
     @model_validator(mode="after")
     def _has_plugin(self) -> "Objects":
         if self.options and self.plugin is None:
             raise ValueError(f"options: {self.annotator} takes none; name a plug-in or remove them")
+        if bool(self.given) != (self.annotator == "given"):
+            raise ValueError("`annotator: given` and the files by source, `given`, go together")
         return self
 
 

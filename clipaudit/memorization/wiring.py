@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from clipaudit.corpora.parts import expand_shards
 from clipaudit.memorization.points import (
     DEFAULT,
     TRAINED,
@@ -11,7 +12,7 @@ from clipaudit.memorization.points import (
     set_sizes,
     start,
 )
-from clipaudit.memorization.settings import Memorization
+from clipaudit.memorization.settings import GivenObjects, Memorization
 from clipaudit.steps import paths
 from clipaudit.wiring.models import ModelFiles
 from clipaudit.wiring.plugins import (
@@ -164,6 +165,17 @@ class MemorizationFiles:
         """Return the file of the names of the objects, if the settings bring one."""
         names = self.audit.objects.names
         return self.corpora.brought(names if names != COCO else None)
+
+    def given_objects(self, wildcards: Wildcards) -> Paths:
+        """Return the files with the objects of a source that others found."""
+        return self.corpora.brought(*expand_shards(self._given(wildcards).files))
+
+    def given_join(self, wildcards: Wildcards) -> dict[str, object]:
+        """Return how rows of these files find their samples."""
+        return self._given(wildcards).model_dump(exclude={"files"})
+
+    def _given(self, wildcards: Wildcards) -> GivenObjects:
+        return self.audit.objects.given[wildcards.corpus.removesuffix(".drawn")]
 
     def detector_files(self) -> Paths:
         """Return the files of a detector that is a folder, or of a plug-in's options."""

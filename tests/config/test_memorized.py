@@ -173,6 +173,33 @@ def test_the_former_name_of_the_shorter_side_is_refused_with_the_new_one(dejavu)
         parse_settings(dejavu)
 
 
+def test_given_objects_are_by_source_and_of_every_source(dejavu):
+    files = {"files": "data/detic-{0..3}.parquet"}
+    objects = {"annotator": "given", "given": {"coco": files}}
+    dejavu["memorization"]["objects"] = objects
+    with pytest.raises(ConfigError, match="no files for filtered-laion, imagenet-train"):
+        parse_settings(dejavu)
+
+    objects["given"] = {name: files for name in dejavu["memorization"]["sources"]}
+    assert parse_settings(dejavu).memorization.objects.plugin is None
+
+
+@pytest.mark.parametrize(
+    ("objects", "message"),
+    [
+        ({"annotator": "given"}, "`annotator: given` and the files by source"),
+        ({"given": {"coco": {"files": "a.parquet"}}}, "`annotator: given` and the files by source"),
+        ({"annotator": "given", "given": {"coco": {"files": "a.pkl"}}}, r"a\.pkl: give files that"),
+        ({"annotator": "given", "given": {"none": {"files": "a.json"}}}, "'none' is not among"),
+    ],
+)
+def test_given_objects_that_do_not_fit_are_refused(dejavu, objects, message):
+    dejavu["memorization"]["objects"] = objects
+
+    with pytest.raises(ConfigError, match=message):
+        parse_settings(dejavu)
+
+
 def test_two_sources_with_sizes_are_refused(dejavu):
     dejavu["memorization"]["sources"]["coco"]["sizes"] = [10]
 

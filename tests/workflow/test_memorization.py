@@ -14,6 +14,7 @@ from tinydetector import NAMES, write_detr
 SETTINGS = "config/micro_memorization.yaml"
 MODELS = {"a": "brief-scenes.set-a", "b": "brief-scenes.set-b"}
 SOURCES = ("scenes", "album")
+BY_UID = "column: uid, join_on: uid"
 
 
 @pytest.fixture(scope="session")
@@ -180,6 +181,26 @@ def test_faces_are_blurred_before_anything_sees_the_pictures(project):
     veiled = read(project, "samples/veiled/*").set_index("row")
     assert (plain.caption == veiled.caption).all()
     assert (plain.image_sha256 != veiled.image_sha256).all()
+
+
+def test_objects_that_are_given_by_uid_are_those_that_the_dataset_states(project):
+    before = {path: digest for path, digest in project.digests().items() if "objects/" in path}
+    for source in SOURCES:
+        objects = read(project, f"objects/{source}.drawn/*")
+        samples = read(project, f"samples/{source}.drawn/*")[["shard", "row", "uid"]]
+        given = samples.merge(objects, on=["shard", "row"])[::-1]
+        given.to_parquet(project.folder / f"{source}.parquet")
+    files = ", ".join(f"{name}: {{files: {name}.parquet, {BY_UID}}}" for name in SOURCES)
+    objects = f"objects: {{annotator: given, given: {{{files}}}}}"
+    project.edit(SETTINGS, "objects: {annotator: dataset}", objects)
+
+    project.run(config=SETTINGS, target="results_micro/object_counts/album.json")
+
+    after = project.digests()
+    assert {path: after[path] for path in before if "album" in path} == {
+        path: digest for path, digest in before.items() if "album" in path
+    }
+    assert "take_objects" in str(project.computed_steps(set()))
 
 
 def test_a_run_whose_annotator_finds_no_object_is_refused_before_any_training(project):
