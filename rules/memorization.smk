@@ -155,6 +155,7 @@ rule recall:
     params:
         code=code("recall"),
         neighbors=MEMORIZATION.audit.neighbors,
+        top=MEMORIZATION.audit.top,
     script:
         "../workflow_scripts/recall.py"
 

@@ -15,7 +15,8 @@ def compute(step: Step) -> None:
     public = pa.concat_tables(step.tables("public", columns=columns))
     records = select_rows(truths, step.table("records"))
     ks = step.settings["neighbors"]
-    recalls = recall_test(step.table("retrieved"), records, public, ks=ks)
+    top = step.settings["top"]
+    recalls = recall_test(step.table("retrieved"), records, public, ks=ks, top=top)
     step.write_table("recalls", recalls, RECALLS)
 
 

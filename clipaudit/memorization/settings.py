@@ -186,6 +186,12 @@ class Memorization(Section):
         min_length=1,
         description="public images nearest to a caption (README and default of the published code)",
     )
+    top: int = Field(
+        10,
+        ge=1,
+        description="objects that count as predicted for single records: those that the most "
+        "neighbours show (paper: 10; Figures 4 and 8)",
+    )
     mitigations: Mitigations = Field(Mitigations.model_validate({}), description="Figures 5 and 9")
     grid: list[str] | None = Field(
         None,

@@ -95,6 +95,13 @@ def test_gaps_are_what_the_retrieved_images_say(remembered, public, k):
         assert gaps.evaluated[attacked, "ppg"] == len(records)
 
 
+def test_as_many_objects_count_for_a_single_record_as_the_settings_say(remembered):
+    recalls = read(remembered, "recalls/*/scenes/scenes/*")
+
+    assert recalls.top_predicted.max() == 2
+    assert recalls.predicted.max() > 2
+
+
 def test_no_two_sets_share_a_uid_or_a_caption(remembered):
     every = members(remembered)
     for one, other in itertools.combinations(("a", "b", "public", "holdout"), 2):

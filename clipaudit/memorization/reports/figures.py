@@ -217,11 +217,11 @@ def _exposed(run: Settings, audit: Memorization, public: str) -> ReportFigure:
     return ReportFigure(
         table,
         "bars",
-        "Gaps of the mean precision and recall of the ten top objects, and of the F-score of these "
-        "means, between the target model, trained on A, and the reference model, trained on B, "
-        "over the first L records of A, sorted (a) by the target model's similarity of the "
-        "caption and its nearest public image, (b) by how many objects the target model predicts "
-        f"correctly. {_looked_up(run, audit, public)}",
+        f"Gaps of the mean precision and recall of the {audit.top} objects that the most "
+        "neighbours show, and of the F-score of these means, between the target model, trained "
+        "on A, and the reference model, trained on B, over the first L records of A, sorted (a) by "
+        "the target model's similarity of the caption and its nearest public image, (b) by how "
+        f"many objects the target model predicts correctly. {_looked_up(run, audit, public)}",
         {
             "group": "records",
             "x_label": "first L records, and their share of all (%)",
