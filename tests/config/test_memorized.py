@@ -30,6 +30,25 @@ def dejavu():
     return read("dejavu")
 
 
+def test_figures_4_and_5_show_imagenet_and_8_and_9_laion_as_in_the_paper(dejavu):
+    figures = memorization_figures(parse_settings(dejavu))
+
+    shown = [name.removeprefix("memorization_") for name in figures]
+    assert [name for name in shown if name[:4] in {"fig4", "fig5", "fig8", "fig9"}] == [
+        "fig4_imagenet-train",
+        "fig5_imagenet-train",
+        "fig8_filtered-laion",
+        "fig9_filtered-laion",
+    ]
+
+
+def test_the_papers_sources_are_all_blurred(dejavu):
+    run = parse_settings(dejavu)
+
+    for name in run.memorization.sources:
+        assert run.corpora[name].blurred.of == f"{name}-with-faces"
+
+
 def test_every_value_but_the_recipes_own_is_a_point(dejavu):
     assert point_names(parse_settings(dejavu)) == [
         "default",
@@ -89,7 +108,7 @@ def test_figures_have_a_panel_for_each_reading_of_the_temperature(
     dejavu["memorization"]["mitigations"] = mitigations
     figures = memorization_figures(parse_settings(dejavu))
 
-    for name in ("memorization_fig5_filtered-laion", "memorization_fig7"):
+    for name in ("memorization_fig5_imagenet-train", "memorization_fig7"):
         groups = figures[name].table.relations["groups"]
         found = dict.fromkeys(group["panel_title"] for group in groups)
         assert [title for title in FAMILIES[:2] if title in found] == titles
@@ -177,7 +196,7 @@ def test_given_objects_are_by_source_and_of_every_source(dejavu):
     files = {"files": "data/detic-{0..3}.parquet"}
     objects = {"annotator": "given", "given": {"coco": files}}
     dejavu["memorization"]["objects"] = objects
-    with pytest.raises(ConfigError, match="no files for filtered-laion, imagenet-train"):
+    with pytest.raises(ConfigError, match="no files for imagenet-train, filtered-laion"):
         parse_settings(dejavu)
 
     objects["given"] = {name: files for name in dejavu["memorization"]["sources"]}
