@@ -7,6 +7,7 @@ grid has no bar.
 
 Differences: bars of gaps show the mean of the attacks on A and on B, the paper those on A alone;
 bars of accuracies the mean of both models. Figures 3 and 4 are, as there, of the attack on A.
+Figure 6, two example images with their labels, measures nothing and is left out.
 """
 
 from collections.abc import Mapping, Sequence
