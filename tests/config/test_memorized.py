@@ -30,18 +30,6 @@ def dejavu():
     return read("dejavu")
 
 
-def test_figures_4_and_5_show_imagenet_and_8_and_9_laion_as_in_the_paper(dejavu):
-    figures = memorization_figures(parse_settings(dejavu))
-
-    shown = [name.removeprefix("memorization_") for name in figures]
-    assert [name for name in shown if name[:4] in {"fig4", "fig5", "fig8", "fig9"}] == [
-        "fig4_imagenet-train",
-        "fig5_imagenet-train",
-        "fig8_filtered-laion",
-        "fig9_filtered-laion",
-    ]
-
-
 def test_the_papers_sources_are_all_blurred(dejavu):
     run = parse_settings(dejavu)
 
