@@ -130,7 +130,7 @@ def test_a_family_of_points_has_a_panel_with_the_default_in_its_place(paper):
         ["0.03", "0.1*", "0.3"],
         ["0*", "0.3", "0.5"],
     ]
-    assert {row["public"] for row in figure.table.relations["groups"]} == {"filtered-laion"}
+    assert {row["public"] for row in figure.table.relations["groups"]} == {"imagenet-train"}
 
 
 def test_points_outside_the_grid_are_named_and_not_read(demo):
