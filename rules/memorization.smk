@@ -30,6 +30,29 @@ if MEMORIZATION.audit.objects.annotator == "dataset":
         script:
             "../workflow_scripts/annotate.py"
 
+elif MEMORIZATION.audit.objects.annotator == "given":
+
+    rule take_objects:
+        """The objects of the pictures of a part that others found, joined to its samples."""
+        input:
+            samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+            files=MEMORIZATION.given_objects,
+            names=MEMORIZATION.names_files(),
+        output:
+            objects=f"{RESULTS}/objects/{{corpus}}/{{part}}.json",
+            vocabulary=f"{RESULTS}/vocabulary/{{corpus}}/{{part}}.json",
+        log:
+            "logs/take_objects/{corpus}/{part}.log",
+        conda:
+            ENVIRONMENT
+        params:
+            code=code("take_objects"),
+            join=MEMORIZATION.given_join,
+            threshold=MEMORIZATION.audit.objects.threshold,
+            names=MEMORIZATION.audit.objects.names,
+        script:
+            "../workflow_scripts/take_objects.py"
+
 else:
 
     rule detect:
@@ -139,6 +162,7 @@ rule recall:
     params:
         code=code("recall"),
         neighbors=MEMORIZATION.audit.neighbors,
+        top=MEMORIZATION.audit.top,
     script:
         "../workflow_scripts/recall.py"
 
@@ -249,6 +273,7 @@ rule recall_by_words:
     params:
         code=code("recall_by_words"),
         numeric=["numpy", "scipy"],
+        top=MEMORIZATION.audit.top,
     script:
         "../workflow_scripts/recall_by_words.py"
 
@@ -282,6 +307,7 @@ use rule recall as recall_by_captions with:
         code=code("recall"),
         script="recall",
         neighbors=MEMORIZATION.audit.neighbors,
+        top=MEMORIZATION.audit.top,
 
 
 rule one_model:

@@ -3,7 +3,8 @@
 Needs: `memorization.sources`; semantic duplicates need `memorization.deduplication`.
 Makes: lots/<source>/ by part; allotments/<source>.json; cuts/<source>.records[-<size>]/<seed>.json; drawn/<source>/ and members/<source>/ by
 part, before and after overlaps are removed; overlaps/<source>/ and remaining_overlaps/<source>/; drops/overlaps/<source>/;
-samples/<source>.{drawn,public,records,records-<size>}/; manifests/<source>/set-<set>/.
+samples/<source>.{drawn,public,records,records-<size>}/; object_counts/<source>.json;
+manifests/<source>/set-<set>/.
 """
 
 from clipaudit.memorization.settings import Memorization
@@ -202,6 +203,25 @@ rule records_of_size:
         "../workflow_scripts/records_of_size.py"
 
 
+rule count_objects:
+    """How many images of each set of a source show an object: none is refused before training."""
+    input:
+        members=CORPORA.all_parts("members/{source}"),
+        objects=MEMORIZATION.drawn_objects,
+    output:
+        counts=f"{RESULTS}/object_counts/{{source}}.json",
+    log:
+        "logs/count_objects/{source}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("count_objects"),
+        source="{source}",
+        annotator=MEMORIZATION.audit.objects.annotator,
+    script:
+        "../workflow_scripts/count_objects.py"
+
+
 rule set_manifest:
     """The manifest of a set, or of its first samples: every other row says why it is not in."""
     input:
@@ -209,6 +229,7 @@ rule set_manifest:
         base=MEMORIZATION.base,
         allotment=f"{RESULTS}/allotments/{{corpus}}.json",
         overlaps=f"{RESULTS}/overlaps/{{corpus}}/{{part}}.json",
+        objects=MEMORIZATION.object_counts(),
     output:
         manifest=f"{RESULTS}/manifests/{{corpus}}/{{set}}/{{part}}.json",
     log:

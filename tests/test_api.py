@@ -101,9 +101,23 @@ def test_equal_models_have_no_deja_vu_gap():
     one = clipaudit.Embedded(rng.standard_normal((40, 4)), rng.standard_normal((30, 4)))
     labels = [rng.choice(list("abcd"), 2).tolist() for _ in range(70)]
 
-    gaps = clipaudit.deja_vu_gaps(one, one, labels[:40], labels[40:], k=3)
+    for seen_by in (["target", "reference"] * 20, ["target", "neither"] * 20):
+        gaps = clipaudit.deja_vu_gaps(one, one, labels[:40], labels[40:], seen_by=seen_by, k=3)
 
-    assert {name: gap.value for name, gap in gaps.items()} == dict.fromkeys(gaps, 0.0)
+        assert {name: gap.value for name, gap in gaps.items()} == dict.fromkeys(gaps, 0.0)
+        assert all(gap.low < 0 < gap.high for gap in gaps.values())
+
+
+def test_what_one_model_recalls_more_of_everything_is_no_deja_vu():
+    public, labels = np.eye(4), [["a"], ["b"], ["c"], ["d"]]
+    right, wrong = clipaudit.Embedded(np.tile(public, (9, 1)), public), np.roll(public, 1, axis=0)
+    other = clipaudit.Embedded(np.tile(wrong, (9, 1)), public)
+    seen_by = ["target"] * 16 + ["reference"] * 16 + ["neither"] * 4
+
+    gaps = clipaudit.deja_vu_gaps(right, other, labels * 9, labels, seen_by=seen_by, k=1)
+
+    assert gaps["prg"].value == 0
+    assert gaps["prg"].p_value == 1
 
 
 @pytest.mark.parametrize(
@@ -117,8 +131,19 @@ def test_equal_models_have_no_deja_vu_gap():
                 clipaudit.Embedded(np.eye(2), np.eye(2)),
                 [["a"]],
                 [["a"], ["b"]],
+                seen_by=["target"],
             ),
             "captions: 2 embeddings of the target model, 2 of the reference model, and labels of 1",
+        ),
+        (
+            lambda: clipaudit.deja_vu_gaps(
+                clipaudit.Embedded(np.eye(2), np.eye(2)),
+                clipaudit.Embedded(np.eye(2), np.eye(2)),
+                [["a"], ["b"]],
+                [["a"], ["b"]],
+                seen_by=["target", "target"],
+            ),
+            r"all records are of one kind \(target\)",
         ),
     ],
 )

@@ -33,7 +33,7 @@ def compute(step: Step) -> None:
             step.table("samples"),
             detector,
             threshold=settings.threshold,
-            longest_side=settings.longest_side,
+            shorter_side=settings.shorter_side,
             batch_size=settings.batch_size,
             workers=workers,
             device=device,

@@ -13,9 +13,9 @@ def compute(step: Step) -> None:
     columns = ["shard", "row", "labels"]
     truths = pa.concat_tables(step.tables("truths", columns=columns))
     records = select_rows(truths, step.table("records"))
-    ks, retrieved = step.settings["neighbors"], step.table("retrieved")
+    ks, top, retrieved = step.settings["neighbors"], step.settings["top"], step.table("retrieved")
     public = retrieved_images(step.tables("public", columns=columns), retrieved)
-    recalls = recall_test(retrieved, records, public, ks=ks)
+    recalls = recall_test(retrieved, records, public, ks=ks, top=top)
     step.write_table("recalls", recalls, RECALLS)
 
 

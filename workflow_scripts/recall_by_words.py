@@ -19,6 +19,7 @@ def compute(step: Step) -> None:
         select_rows(pa.concat_tables(step.tables("truths", columns=labels)), records),
         pa.concat_tables(step.tables("captions", columns=captions)),
         pa.concat_tables(step.tables("shown", columns=labels)),
+        top=step.settings["top"],
     )
     step.write_table("recalls", recalls, RECALLS)
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 _folder = click.argument("folder", type=_FOLDER)
+# an importer that reads what looks like another's data
+_TAKEN = {("datacomp", "img2dataset"), ("aro", "folder")}
 _compare = click.option(
     "--compare",
     "compared",
@@ -101,7 +103,7 @@ def _hint(values: Mapping[str, Any]) -> str:
     places = [Path(place) for place in values.get("places", [values.get("folder")])]
     kind = recognise(places[0]) if len(places) == 1 and places[0].is_dir() else None
     called = click.get_current_context().info_name
-    if kind in (None, called) or (called, kind) == ("datacomp", "img2dataset"):
+    if kind in (None, called) or (called, kind) in _TAKEN:
         return ""
     return f"{plain(places[0])} looks like data for `clipaudit import {kind}`."
 
@@ -178,6 +180,35 @@ def clip_benchmark(folder: Path, name: str, label_set: str | None) -> "Imported"
     from clipaudit.imports.clip_benchmark import import_clip_benchmark
 
     return import_clip_benchmark(folder, name, label_set=label_set)
+
+
+@imports.command()
+@importer
+@_folder
+@click.option(
+    "--annotations",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    required=True,
+    help="ARO's visual_genome_relation.json or visual_genome_attribution.json, or its order cases.",
+)
+@click.option(
+    "--shards",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for the tars that are written.  [default: data/NAME]",
+)
+def aro(folder: Path, name: str, annotations: Path, shards: Path | None) -> "Imported":
+    """ARO's images and candidate captions as tars for caption selection.
+
+    Symmetric relations and rare pairs of attributes are left out, as ARO does.
+
+    \b
+    Example:
+      clipaudit import aro aro/images --annotations aro/visual_genome_relation.json --name relation
+    """
+    from clipaudit.imports.aro import import_aro
+
+    shards = shards or Path("data") / name
+    return import_aro(folder, name, annotations=annotations, shards=shards)
 
 
 @imports.command("folder")

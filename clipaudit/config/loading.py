@@ -16,6 +16,7 @@ from clipaudit.config.settings import Settings, whole_settings
 from clipaudit.config.shipped import shipped
 from clipaudit.errors import ConfigError
 from clipaudit.plaindata import Json
+from clipaudit.suggestions import did_you_mean
 
 RUNS_PYTHON = "__use_yte__"  # the YAML template engine, by which Snakemake reads --configfile
 
@@ -164,7 +165,7 @@ def _describe(fault: Any, model: type[Settings]) -> str:  # noqa: ANN401
         if len(fault["loc"]) == 1:
             known += plugged_audits()
         guess = difflib.get_close_matches(str(place[-1]), known, n=1)
-        hint = f" Did you mean `{guess[0]}`?" if guess else ""
+        hint = f" Did you mean `{guess[0]}`?" if guess else did_you_mean(str(place[-1]), known)
         if len(fault["loc"]) == 1 and isinstance(fault["input"], dict) and not guess:
             hint = " If it is the section of an audit, install the distribution that brings it."
         return f"{where} is not a setting.{hint}"

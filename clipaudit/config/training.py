@@ -55,7 +55,10 @@ class Recipe(Section):
         (0.9, 1.0), description="random resized crop, share of the area (open_clip's default)"
     )
     logit_scale: float | Literal["learned"] = Field(
-        "learned", description="a number fixes the logit scale at it; open_clip clamps at 100"
+        "learned", description="a number fixes the logit scale at it"
+    )
+    max_logit_scale: float = Field(
+        100.0, ge=1, description="a learned logit scale is clamped at it (open_clip's constant)"
     )
     token_masking: float = Field(
         0.0,

@@ -10,10 +10,9 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from clipaudit.corpora.drops import Drops
-from clipaudit.corpora.urls import stated_urls
+from clipaudit.corpora.joins import join_values
 from clipaudit.embeddings.embedding import embedding_rows, embeddings_schema
 from clipaudit.embeddings.embedding_files import EmbeddingFiles, Places
 from clipaudit.errors import InputError
@@ -45,7 +44,7 @@ def take_embeddings(
         files = np.searchsorted(np.asarray(shards), np.asarray(samples["shard"]))
         rows = np.asarray(samples["row"]).astype(np.int64)
     else:
-        wanted = _values(samples, join_on)
+        wanted = join_values(samples, join_on)
         files, rows = given.find(wanted)
         _refuse_losses(samples, wanted, files, given, join_on, may_lack)
     schema = embeddings_schema(encoder, given.dimension)
@@ -60,22 +59,6 @@ def take_embeddings(
         batch = embedding_rows(int(shard), numbers, keys, features, schema, drops)
         yield pa.Table.from_batches([batch])
     logger.info("%s: %s", given.pairs[0][0], given.lengths)
-
-
-def _values(samples: pa.Table, join_on: str) -> pa.Array:
-    """Return what each sample is joined by; null where it has none. InputError for one of two."""
-    if join_on == "url":
-        values = stated_urls(samples["metadata"])
-    else:
-        values = samples[join_on].combine_chunks()
-    counts = pc.value_counts(values.drop_null()).to_pylist()
-    shared = [each["values"] for each in counts if each["counts"] > 1]
-    if shared:
-        raise InputError(
-            f"{len(shared)} values of {join_on} are those of several samples of this part, first "
-            f"{plain(shared[0])!r}: which embedding is whose cannot be told. Join on another."
-        )
-    return values
 
 
 def _refuse_losses(

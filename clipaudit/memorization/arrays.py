@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float
 
 from clipaudit.errors import InputError
-from clipaudit.memorization.gaps import population_gaps
+from clipaudit.memorization.gaps import CONTROL, population_gaps
 from clipaudit.memorization.pairs import pair_up
 from clipaudit.memorization.recall import RETRIEVED, recall_test
 from clipaudit.neighbors.arrays import nearest
@@ -26,9 +27,10 @@ class Embedded:
 
 @dataclass(frozen=True)
 class Gap:
-    """Target less reference, with its 95 % bootstrap interval over records and its p value.
+    """How much more a model recalls of records that it was trained on, with its 95 % interval.
 
-    All are None without a record to evaluate, the p value also where no test exists.
+    The p value is that of membership changing nothing; None where there is no such test. All are
+    None without a record that has a label.
     """
 
     value: float | None
@@ -37,36 +39,64 @@ class Gap:
     p_value: float | None
 
 
+SeenBy = Literal["target", "reference", "neither"]
+_ATTACKS: dict[SeenBy, str] = {"target": "a", "reference": "b", "neither": CONTROL}
+
+
 def deja_vu_gaps(
     target: Embedded,
     reference: Embedded,
     labels: Labels,
     public_labels: Labels,
     *,
+    seen_by: Sequence[SeenBy],
     k: int = 10,
     seed: int = 0,
 ) -> Mapping[str, Gap]:
-    """Return how much more the target model recalls of its training records than the reference.
+    """Return how much more two models recall of the records that they were trained on.
 
     `labels` name the objects of each record's own picture, `public_labels` those of each public
-    image. A record's caption predicts the labels of the k public images nearest to it. The gaps are
-    `ppg`, `prg`, `aucg` and `aucg_histogram` (Jayaraman et al., NeurIPS 2024, Sec. 3.2:
-    https://arxiv.org/abs/2402.02103); records without labels are left out. `seed` decides the draws
-    of the intervals. Among equally similar public images the first counts. Raise InputError where
-    labels and embeddings are not as many.
+    image, and `seen_by` says which of the models was trained on each record. A record's caption
+    predicts the labels of the k public images nearest to it. The gaps are `ppg`, `prg`, `aucg` and
+    `aucg_histogram` (Jayaraman et al., NeurIPS 2024, Sec. 3.2: https://arxiv.org/abs/2402.02103);
+    records without labels are left out. With records of each model they are the mean of both
+    directions, from which cancels what one model recalls more of everything; with records of one
+    model and of neither, that model's less what both differ by on the others. `seed` decides the
+    draws of the intervals. Among equally similar public images the first counts. Raise InputError
+    where labels and embeddings are not as many, and for records of one model alone.
     """
     _refuse_lengths("captions", target.captions, reference.captions, labels)
     _refuse_lengths("public images", target.public, reference.public, public_labels)
+    if len(seen_by) != len(labels):
+        raise InputError(f"seen_by: {len(seen_by)} entries for {len(labels)} records")
     names = sorted({name for each in (*labels, *public_labels) for name in each})
     numbers = {name: number for number, name in enumerate(names)}
     truths, public = _table(labels, numbers), _table(public_labels, numbers)
     recalls = [
         recall_test(_retrieved(model, k), truths, public, ks=[k]) for model in (target, reference)
     ]
-    rows = population_gaps({"target": pair_up(*recalls)}, seed=seed).to_pylist()
-    return {
-        row["measure"]: Gap(row["value"], row["low"], row["high"], row["p_value"]) for row in rows
-    }
+    attacks = {}
+    for seen, attack in _ATTACKS.items():
+        inside = pa.array([each == seen for each in seen_by])
+        own, other = (table.filter(inside) for table in recalls)
+        if len(own):
+            pairs = pair_up(other, own) if seen == "reference" else pair_up(own, other)
+            attacks[attack] = {"records": pairs}
+    rows = population_gaps(attacks, seed=seed).to_pylist()
+    if {"a", "b"} <= attacks.keys():
+        chosen = [row for row in rows if row["target"] == "mean"]
+        columns = ("value", "low", "high", "p_value")
+    elif CONTROL in attacks and len(attacks) == 2:
+        chosen = [row for row in rows if row["target"] != CONTROL]
+        columns = ("net", "net_low", "net_high", "p_value")
+    else:
+        given = ", ".join(sorted(set(seen_by)))
+        raise InputError(
+            f"seen_by: all records are of one kind ({given}). A gap between two models says as "
+            "much of the models as of membership: add records that the other model was trained on, "
+            "or that neither was"
+        )
+    return {row["measure"]: Gap(*(row[name] for name in columns)) for row in chosen}
 
 
 def _retrieved(model: Embedded, k: int) -> pa.Table:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from clipaudit.config.audits import Asked
 from clipaudit.config.checks import check_plugin, known, reads_text
 from clipaudit.memorization.points import points
-from clipaudit.memorization.settings import Memorization
+from clipaudit.memorization.settings import OWN_ANNOTATORS, Memorization
 
 if TYPE_CHECKING:
     from clipaudit.config.settings import Settings
@@ -19,8 +19,9 @@ def check(run: "Settings", audit: Memorization) -> None:
         known(name, run.corpora, where, "corpora")
         if run.corpora[name].is_split:
             raise ValueError(f"{where}: a split, of which no sets are drawn; name its corpus")
-    where = "memorization.objects.annotator (transformers, dataset or a plug-in)"
+    where = f"memorization.objects.annotator ({', '.join(OWN_ANNOTATORS)} or a plug-in)"
     check_plugin("annotators", audit.objects.plugin, where)
+    _check_given(audit)
     known(audit.recipe, run.recipes, "memorization.recipe", "recipes")
     known(audit.encoder, run.encoders, "memorization.encoder", "encoders")
     for name in audit.baselines:
@@ -39,6 +40,18 @@ def check(run: "Settings", audit: Memorization) -> None:
     for name, selection in audit.selections.items():
         known(selection.corpus, run.corpora, f"memorization.selections.{name}", "corpora")
     _check_points(run, audit)
+
+
+def _check_given(audit: Memorization) -> None:
+    given = audit.objects.given
+    for name in given:
+        known(name, audit.sources, "memorization.objects.given", "memorization.sources")
+    lacking = [name for name in audit.sources if name not in given]
+    if given and lacking:
+        raise ValueError(
+            f"memorization.objects.given: no files for {', '.join(lacking)}; objects are compared "
+            "by their label, so give files of one detector for every source"
+        )
 
 
 def _check_points(run: "Settings", audit: Memorization) -> None:

@@ -1,10 +1,13 @@
 """The annotator `transformers`: the objects that a detector finds in the pictures of samples.
 
 How pictures reach a detector follows from what it was made for. One that pads its pictures and is
-told where (`pixel_mask`), as the DETRs are, gets them with their aspect kept, padded to a square.
-Any other one (YOLOS, RT-DETR) would take padding for a part of the picture, and gets them stretched
-to the square. Both give boxes relative to the picture. What a score is, of a softmax or a sigmoid,
-the checkpoint's own post-processing knows.
+told where (`pixel_mask`), as the DETRs are, gets them with their aspect kept, padded to the largest
+of their batch. Any other one (YOLOS, RT-DETR) would take padding for a part of the picture, and
+gets them stretched to a square. Both give boxes relative to the picture. What a score is, of a
+softmax or a sigmoid, the checkpoint's own post-processing knows.
+
+Differs from the published code in one point: a picture longer than MOST_ASPECT times its shorter
+side is scaled by its longer side, so that one banner does not fill the memory.
 """
 
 import logging
@@ -21,6 +24,7 @@ from jaxtyping import Bool, Float32, Int64
 from PIL import Image
 
 from clipaudit.corpora.drops import Drops
+from clipaudit.corpora.shards import RawSample
 from clipaudit.memorization.detectors import Detector
 from clipaudit.memorization.objects import objects_table, pictures_without_objects
 from clipaudit.models.pictures import PictureBatch, PictureSource
@@ -29,6 +33,7 @@ from clipaudit.models.workers import Workers
 from clipaudit.progress import Progress
 
 NOT_FINITE = "detection not finite"
+MOST_ASPECT = 4  # longer side by shorter side of what a detector is shown; ours
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +44,7 @@ def detect_objects(
     detector: Detector,
     *,
     threshold: float,
-    longest_side: int,
+    shorter_side: int,
     batch_size: int,
     workers: int,
     device: torch.device,
@@ -48,17 +53,18 @@ def detect_objects(
     """Yield the OBJECTS of the rows in `samples`, ordered by (shard, row) as these are.
 
     `shards` gives each shard number's tar, ascending; `samples` are SAMPLES. Pictures are resized
-    so that their longer side has `longest_side` pixels; a box counts whose score is above
-    `threshold`, and is cut at the picture's edge. Rows whose picture cannot be decoded, or for
-    which the detector gives numbers that are not finite, are added to `drops` instead: rows in
-    `samples` = rows out + drops. The values depend on the detector, the shard, `batch_size`, the
-    device class and its threads, but not on `workers` nor on which shards come together.
+    so that their shorter side has `shorter_side` pixels, and their longer one at most MOST_ASPECT
+    times as many; a box counts whose score is above `threshold`, and is cut at the picture's edge.
+    Rows whose picture cannot be decoded, or for which the detector gives numbers that are not
+    finite, are added to `drops` instead: rows in `samples` = rows out + drops. The values depend on
+    the detector, the shard, `batch_size`, the device class and its threads, but not on `workers`
+    nor on which shards come together.
     """
     addresses = zip(samples["shard"].to_pylist(), samples["row"].to_pylist(), strict=True)
     sides = zip(samples["height"].to_pylist(), samples["width"].to_pylist(), strict=True)
     sizes = dict(zip(addresses, sides, strict=True))
-    preparation = _preparation(detector, longest_side)
-    source = PictureSource(shards, samples, preparation, batch_size=batch_size)
+    preparation = _preparation(detector, shorter_side)
+    source = _PaddedPictures(shards, samples, preparation, batch_size=batch_size)
     detector.model.to(device).eval()
     progress = Progress(_log, "detecting objects", total=source.total, unit="rows")
     done = bare = 0
@@ -112,13 +118,14 @@ def _run(
 ) -> tuple[Bool[np.ndarray, " n"], list[dict[str, torch.Tensor]]]:
     """Return, of each picture, whether the model's numbers are finite, and what it found."""
     n, side = len(batch.rows), preparation.size[0]
+    canvas = (batch.pixels.shape[1], batch.pixels.shape[2])
     stored = np.ones((len(batch.pixels), 2), np.int64)  # height, width; beyond the rows anything
     stored[:n] = sizes
     with torch.inference_mode(), _whole_sums():
         images = preparation.tensor(batch.pixels, device)
         options = {}
         if detector.takes_padding:
-            mask = torch.from_numpy(_mask(sizes, len(batch.pixels), side)).to(device)
+            mask = torch.from_numpy(_mask(sizes, len(batch.pixels), side, canvas)).to(device)
             images *= mask[:, None]  # padding is 0 after normalization, as transformers has it
             options["pixel_mask"] = mask.to(torch.int64)
         outputs = detector.model(pixel_values=images, **options)
@@ -156,49 +163,64 @@ def _whole_sums() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class _Square:
-    """Stretches a picture to a square, or fits it, padded at the right and at the bottom."""
+class _Resized:
+    """Stretches a picture to a square, or scales it with its aspect kept."""
 
     side: int
     filter: Image.Resampling
-    pads: bool
+    keeps_aspect: bool
 
     def __call__(self, picture: Image.Image) -> Image.Image:
-        if not self.pads:
-            return picture.resize((self.side, self.side), self.filter)
-        fitted = Image.new("RGB", (self.side, self.side))
-        height, width = _fitted(np.array([picture.height, picture.width]), self.side).tolist()
-        fitted.paste(picture.resize((width, height), self.filter))
-        return fitted
+        height = width = self.side
+        if self.keeps_aspect:
+            stored = np.array([picture.height, picture.width])
+            height, width = _fitted(stored, self.side).tolist()
+        return picture.resize((width, height), self.filter)
+
+
+class _PaddedPictures(PictureSource):
+    """Prepared pictures, padded at the right and at the bottom to the largest of their batch."""
+
+    def _batch(self, number: int, samples: list[RawSample]) -> PictureBatch:
+        rows, keys, pictures, faults = self._usable(samples)
+        sizes = np.array([self.preparation.size, *(each.shape[:2] for each in pictures)])
+        pixels = np.zeros((self.batch_size, *sizes.max(axis=0), 3), np.uint8)
+        for place, picture in zip(pixels, pictures, strict=False):
+            place[: picture.shape[0], : picture.shape[1]] = picture
+        return PictureBatch(number, rows, keys, torch.from_numpy(pixels), faults)
 
 
 def _preparation(detector: Detector, side: int) -> Preparation:
     processor = detector.processor
     resample = Image.Resampling(int(getattr(processor, "resample", Image.Resampling.BILINEAR)))
-    square = _Square(side, resample, pads=detector.takes_padding)
+    resized = _Resized(side, resample, keeps_aspect=detector.takes_padding)
     mean, deviation = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
     if processor.do_normalize:
         mean, deviation = tuple(processor.image_mean), tuple(processor.image_std)
-    return Preparation((square,), mean, deviation, (side, side))
+    return Preparation((resized,), mean, deviation, (side, side))
 
 
 def _fitted(sizes: Int64[np.ndarray, "*n 2"], side: int) -> Int64[np.ndarray, "*n 2"]:
-    """Return heights and widths scaled to the longer side, rounded to the nearest, at least 1.
+    """Return heights and widths scaled to the shorter side, rounded to the nearest, at least 1.
 
     >>> _fitted(np.array([[480, 640], [1000, 2]]), 256).tolist()
-    [[192, 256], [256, 1]]
+    [[256, 341], [1024, 2]]
     """
-    longest = sizes.max(axis=-1, keepdims=True)
-    scaled: np.ndarray = np.maximum(1, (2 * side * sizes + longest) // (2 * longest))
+    shortest, longest = (edge(sizes, axis=-1, keepdims=True) for edge in (np.min, np.max))
+    banner = longest > MOST_ASPECT * shortest
+    wanted, known = np.where(banner, MOST_ASPECT * side, side), np.where(banner, longest, shortest)
+    scaled: np.ndarray = np.maximum(1, (2 * wanted * sizes + known) // (2 * known))
     return scaled
 
 
-def _mask(sizes: Int64[np.ndarray, "n 2"], batch: int, side: int) -> Bool[np.ndarray, "b s s"]:
+def _mask(
+    sizes: Int64[np.ndarray, "n 2"], batch: int, side: int, canvas: tuple[int, int]
+) -> Bool[np.ndarray, "b h w"]:
     """Return where the padded pictures are; beyond the rows all counts as picture."""
-    fitted = np.full((batch, 2), side, np.int64)
+    fitted = np.tile(np.array(canvas), (batch, 1))
     fitted[: len(sizes)] = _fitted(sizes, side)
-    places = np.arange(side)
-    mask: np.ndarray = (places[:, None] < fitted[:, :1, None]) & (places < fitted[:, 1:, None])
+    down, right = (np.arange(edge) for edge in canvas)
+    mask: np.ndarray = (down[:, None] < fitted[:, :1, None]) & (right < fitted[:, 1:, None])
     return mask
 
 

@@ -109,7 +109,7 @@ def _gaps_of(group: str, attacks: Mapping[str, BySource], seed: int) -> list[dic
     sizes = {name: (kept[name].size, joined[name].size - kept[name].size) for name in joined}
     if {"a", "b"} <= joined.keys():
         sizes["mean"] = sizes["a"][0] + sizes["b"][0], sizes["a"][1] + sizes["b"][1]
-    rows = []
+    rows: list[dict[str, object]] = []
     for measure, statistic in _STATISTICS.items():
         found = {
             name: estimate(statistic(pairs), f"{group} {name} {measure}".lstrip(), seed)
@@ -119,7 +119,7 @@ def _gaps_of(group: str, attacks: Mapping[str, BySource], seed: int) -> list[dic
         if {"a", "b"} <= found.keys():
             found["mean"] = found["a"].plus(found["b"]).times(Fraction(1, 2))
         for name in sizes:
-            row = {"source": group, "target": name, "measure": measure}
+            row: dict[str, object] = {"source": group, "target": name, "measure": measure}
             row |= {"evaluated": sizes[name][0], "dropped": sizes[name][1]}
             if name in found:
                 row |= _numbers(found, name)
@@ -128,7 +128,7 @@ def _gaps_of(group: str, attacks: Mapping[str, BySource], seed: int) -> list[dic
                 draws = generator(seed, f"{group} {measure} membership".lstrip())
                 row["p_value"] = membership_test(strata, draws)
             rows.append(row)
-    return sorted(rows, key=lambda row: TARGETS.index(row["target"]))
+    return sorted(rows, key=lambda row: TARGETS.index(str(row["target"])))
 
 
 def _numbers(found: Mapping[str, Estimate], name: str) -> dict[str, object]:

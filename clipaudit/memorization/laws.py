@@ -40,7 +40,9 @@ LAWS: Mapping[str, Law] = {
     "set_samples": EACH_SAMPLE,
     "set_manifest": replace(EACH_ROW, keeps=_size_of_set),
     "records_of_size": EACH_SAMPLE,
+    "count_objects": SUMMED,
     "annotate": EACH_SAMPLE,
+    "take_objects": EACH_SAMPLE,
     "detect": EACH_SAMPLE,
     "retrieve": Law(
         pairs("captions", "public"),

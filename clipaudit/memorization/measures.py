@@ -7,6 +7,7 @@ there nothing is to be found.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -65,16 +66,15 @@ def measure(
     found: dict[tuple[int, str], dict[str, Pairs]] = {}
     first: dict[tuple[int, str], FirstRecords] = {}
     for part in parts:
-        samples = in_one_corpus([(part.source, part.samples)], shards)
+        samples = _of_source(part.source, shards, part.samples)
         for k in neighbors:
             for attack, (target, reference) in _attacks(part, k):
                 pairs = found.setdefault((k, attack), {})
                 own = pairs.get(part.source, Pairs.joined([]))
                 pairs[part.source] = Pairs.joined([own, pair_up(target, reference)])
-                moved = (
-                    in_one_corpus([(part.source, table)], shards) for table in (target, reference)
-                )
-                first.setdefault((k, attack), FirstRecords()).add(*moved, samples)
+                place = partial(_of_source, part.source, shards)
+                records = first.setdefault((k, attack), FirstRecords())
+                records.add(place(target), place(reference), samples)
     gaps, curves, exposed = [], [], []
     for k in neighbors:
         attacks = {name: found[k, name] for name in ATTACKS if (k, name) in found}
@@ -118,6 +118,10 @@ def in_one_corpus(tables: BySource, shards: Mapping[str, int]) -> pa.Table:
         shard = pc.add(table["shard"], pa.scalar(starts[source], pa.int32()))
         moved.append(table.set_column(place, table.schema.field("shard"), shard))
     return pa.concat_tables(moved)
+
+
+def _of_source(source: str, shards: Mapping[str, int], table: pa.Table) -> pa.Table:
+    return in_one_corpus([(source, table)], shards)
 
 
 def _with(table: pa.Table, schema: pa.Schema, **columns: int | str) -> pa.Table:

@@ -4,6 +4,7 @@ A label is a number and stays one: names are kept beside, in the vocabulary, and
 by them. So a name that two classes share, or that is spelled anew, joins or parts no objects.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -11,7 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Float32, Int32, Int64
 
+from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.errors import InputError
+from clipaudit.memorization.allotment import SETS
 
 _LABELS = pa.list_(pa.field("label", pa.int32(), nullable=False))
 _SCORES = pa.list_(pa.field("score", pa.float32(), nullable=False))
@@ -36,9 +39,30 @@ VOCABULARY = pa.schema(
         pa.field("name", pa.string()),  # null: the dataset numbers the class and never names it
     ]
 )
+# How many images of a set show an object; one row per set that has members, in the order of SETS.
+OBJECT_COUNTS = pa.schema(
+    [
+        pa.field("set", pa.string(), nullable=False),
+        pa.field("members", pa.int64(), nullable=False),
+        pa.field("with_objects", pa.int64(), nullable=False),
+    ]
+)
 SAME_NUMBER = (
     "a label is compared by its number, so give each class one number and one name everywhere"
 )
+
+
+_TOGETHER = {
+    "records of A and B": ("a", "b"),
+    "public images": ("public",),
+    "records of the hold-out": ("holdout",),
+}
+_ANOTHER = "Name another one in memorization.objects.annotator."
+_NEXT = {
+    "dataset": "Give the samples' JSON a list `objects` or `annotations`, or set "
+    "memorization.objects.annotator to transformers.",
+    "transformers": "Lower memorization.objects.threshold, or give another checkpoint.",
+}
 
 
 def objects_table(
@@ -98,6 +122,36 @@ def merged_vocabulary(vocabularies: Iterable[pa.Table]) -> pa.Table:
 def pictures_without_objects(objects: pa.Table) -> int:
     """Return how many rows of OBJECTS have no label."""
     return int(pc.sum(pc.equal(pc.list_value_length(objects["labels"]), 0)).as_py() or 0)
+
+
+def count_objects(
+    parts: Iterable[tuple[pa.Table, pa.Table]], *, source: str, annotator: str
+) -> pa.Table:
+    """Return the OBJECT_COUNTS of one source.
+
+    `parts` are the source's: MEMBERS, of which shard, row and set are read, and OBJECTS, of which
+    shard, row and labels are read. A member that OBJECTS lacks shows no object. Raise InputError,
+    which names the `source` and the `annotator`, where A and B together, the public set or the
+    hold-out have members but no object: their recall would be of nothing.
+    """
+    members: Counter[str] = Counter()
+    shown: Counter[str] = Counter()
+    for drawn, objects in parts:
+        some = pc.greater(pc.list_value_length(objects["labels"]), 0)
+        has = np.isin(sample_addresses(drawn), sample_addresses(objects.filter(some)))
+        members.update(drawn["set"].to_pylist())
+        shown.update(drawn["set"].filter(pa.array(has)).to_pylist())
+    for kind, sets in _TOGETHER.items():
+        count = sum(members[name] for name in sets)
+        if count and not any(shown[name] for name in sets):
+            raise InputError(
+                f"memorization.sources.{source}: {annotator} gives an object for 0 of {count} "
+                f"{kind}. Without objects nothing can be recalled, so no model is trained. "
+                f"{_NEXT.get(annotator, _ANOTHER)}"
+            )
+    rows = [(name, members[name], shown[name]) for name in SETS if members[name]]
+    columns = zip(*rows, strict=True) if rows else ([], [], [])
+    return pa.table([list(column) for column in columns], schema=OBJECT_COUNTS)
 
 
 def _box_array(boxes: Float32[np.ndarray, "m 4"]) -> pa.Array:

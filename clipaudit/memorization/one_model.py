@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.memorization.labelled import LabelledImages, places_among
 from clipaudit.memorization.pairs import pair_up
-from clipaudit.memorization.recall import BLOCK_RECORDS, RECALLS, TOP_LABELS
+from clipaudit.memorization.recall import BLOCK_RECORDS, RECALLS
 
 DECIMALS = 9  # of log odds: sums in another order tie as equal ones do
 _WORD = re.compile(r"\w+")
@@ -63,7 +63,7 @@ def recall_by_words(
     captions: pa.Table,
     shown: pa.Table,
     *,
-    top: int = TOP_LABELS,
+    top: int,
 ) -> pa.Table:
     """Return the RECALLS of naive Bayes over the words of captions, in the order of `target`.
 

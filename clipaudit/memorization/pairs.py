@@ -39,7 +39,7 @@ class Pairs:
     def evaluated(self) -> "Pairs":
         """Return the records whose picture has a label."""
         kept = self.truths > 0
-        return Pairs(*(column[kept] for column in vars(self).values()))
+        return Pairs(**{name: column[kept] for name, column in vars(self).items()})
 
     @staticmethod
     def joined(pieces: Iterable["Pairs"]) -> "Pairs":
@@ -74,7 +74,8 @@ def one_by_one(target: pa.Table, reference: pa.Table) -> Pairs:
     names = ("correct", "predicted")
     both = [target["truths"], *(table[name] for table in (target, reference) for name in names)]
     columns = [column.to_numpy().astype(np.int64) for column in both]
-    return Pairs(*columns, np.ones(len(target), dtype=np.int64))
+    columns.append(np.ones(len(target), dtype=np.int64))
+    return Pairs(*columns)
 
 
 def _counted(rows: pa.Table) -> Pairs:

@@ -19,6 +19,7 @@ Family = Literal[
     "default",
     "size",
     "epochs",
+    "temperature",
     "logit_scale",
     "weight_decay",
     "token_masking",
@@ -92,6 +93,7 @@ def _varied(audit: Memorization, base: str, recipe: Recipe) -> list[Point]:
     """Return the points at which one setting of the recipe `base` has another value."""
     grid = audit.mitigations
     families: dict[Family, Sequence[float]] = {
+        "temperature": grid.temperature if recipe.logit_scale == "learned" else [],
         "logit_scale": grid.logit_scale,
         "weight_decay": grid.weight_decay,
         "token_masking": grid.token_masking,
@@ -111,7 +113,12 @@ def _own_value(recipe: Recipe, family: Family) -> object:
     """Return what a recipe has for a family; always the first caption is one of one."""
     if family == "captions" and recipe.caption_choice == "first":
         return 1
-    return getattr(recipe, family)
+    return getattr(recipe, recipe_setting(family))
+
+
+def recipe_setting(family: Family) -> str:
+    """Return the setting of a recipe that the points of a family vary."""
+    return "max_logit_scale" if family == "temperature" else family
 
 
 def in_grid(audit: Memorization, every: list[Point]) -> list[Point]:
@@ -229,7 +236,7 @@ def derived_recipes(audit: Memorization, recipes: Mapping[str, Recipe]) -> dict[
     found = {name: recipe for name, recipe in seeds.items() if name != audit.recipe}
     for base, recipe in seeds.items():
         for point in _varied(audit, base, recipe):
-            changes: dict[str, object] = {point.family: point.value}
+            changes: dict[str, object] = {recipe_setting(point.family): point.value}
             if point.family == "token_masking":
                 changes["caption_choice"] = "random" if point.value else "first"
             if point.family == "captions":

@@ -3,7 +3,7 @@
 Jayaraman et al., NeurIPS 2024, Algorithm 1: https://arxiv.org/abs/2402.02103. The labels of the k
 public images nearest to a record's caption predict the labels of its picture. A label counts once
 for each image, however often the image shows it. The paper keeps the 10 labels of a sample-level
-prediction without saying which: here those that the most neighbours hold.
+prediction without saying which: here the `top` labels that the most neighbours hold.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,6 @@ from clipaudit.corpora.addresses import sample_addresses, shard_row, shards_and_
 from clipaudit.errors import ConfigError, StoreError
 from clipaudit.memorization.labelled import LabelledImages, places_among
 
-TOP_LABELS = 10  # Sec. 4.2 and Fig. 4: "when predicting top-10 objects"
 BLOCK_RECORDS = 4096  # records held at once: memory, never results
 MOST_NEIGHBORS = 1 << 19  # a vote packs record (12 bits), label (32) and rank (19) into 63 bits
 
@@ -70,7 +69,7 @@ def recall_test(
     public: pa.Table,
     *,
     ks: Sequence[int],
-    top: int = TOP_LABELS,
+    top: int = 10,
 ) -> pa.Table:
     """Return the RECALLS of every record of `truths`, with each of `ks`.
 

@@ -2,10 +2,14 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from clipaudit.config.base import Name, Section
 from clipaudit.config.deduplication import Deduplication
+from clipaudit.corpora.parts import expand_shards
+from clipaudit.errors import ConfigError
+
+OWN_ANNOTATORS = ("transformers", "dataset", "given")
 
 RECORD_SETS = ("a", "b", "holdout")  # whose captions are attacked; models train on the first two
 
@@ -58,43 +62,74 @@ class Source(Section):
         return self
 
 
+class GivenObjects(Section):
+    """Files with the objects of a source, and how their rows find its samples."""
+
+    files: str | list[str] = Field(
+        description="Parquet, a row an image, or COCO JSON; `{0..3}` stands for a range "
+        "(docs/imports.md)"
+    )
+    column: str = Field(
+        "key", description="the column, or field of COCO's images, that tells which sample it is"
+    )
+    join_on: Literal["key", "uid", "url"] = Field(
+        "key", description="what of a sample the column holds; `url` is that of its JSON"
+    )
+
+    @field_validator("files")
+    @classmethod
+    def _are_of_a_known_kind(cls, files: str | list[str]) -> str | list[str]:
+        try:
+            paths = expand_shards(files)
+        except ConfigError as error:
+            raise ValueError(str(error)) from error
+        for path in paths:
+            if not path.endswith((".parquet", ".json")):
+                raise ValueError(f"{path}: give files that end in .parquet or .json (COCO)")
+        return files
+
+
 class Objects(Section):
     """What is in a picture: labels that the shards state, or that a detector finds."""
 
     annotator: Name = Field(
         "transformers",
         description="a detection checkpoint; `dataset`: the objects of the samples' JSON, as in "
-        "COCO; or a plug-in by its entry point in `clipaudit.annotators` (docs/plugins.md)",
+        "COCO; `given`: those of files; or a plug-in by its entry point in "
+        "`clipaudit.annotators` (docs/plugins.md)",
     )
     options: dict[str, Any] = Field(
         {}, description="of a plug-in; the contents of files that they name enter the keys"
     )
     names: str | None = Field(
         None,
-        description="dataset: text file of label names, the line number, from 0, being the label, "
-        "or `coco`; needed where the JSON states names alone",
+        description="dataset, given: text file of label names, the line number, from 0, being the "
+        "label, or `coco`; needed where the JSON states names alone",
     )
+    given: dict[Name, GivenObjects] = Field({}, description="given: by source, all of them")
     checkpoint: str = Field(
         "facebook/deformable-detr-detic",
         description="transformers: a name in the hub cache, or a folder (paper: Detic)",
     )
     threshold: float = Field(
-        0.5, ge=0, lt=1, description="transformers: a box scores more (Shutterstock: 0.3)"
+        0.5, ge=0, lt=1, description="a box scores more (Shutterstock: 0.3); not of `dataset`"
     )
-    longest_side: int = Field(
-        256, ge=96, description="transformers: pictures are made so large (published code)"
+    shorter_side: int = Field(
+        256, ge=96, description="transformers: pixels of the shorter side (published code)"
     )
     batch_size: int = Field(16, ge=1, description="pictures a forward pass; not of `dataset`")
 
     @property
     def plugin(self) -> str | None:
         """The annotator, if it is a plug-in."""
-        return None if self.annotator in ("transformers", "dataset") else self.annotator
+        return None if self.annotator in OWN_ANNOTATORS else self.annotator
 
     @model_validator(mode="after")
     def _has_plugin(self) -> "Objects":
         if self.options and self.plugin is None:
             raise ValueError(f"options: {self.annotator} takes none; name a plug-in or remove them")
+        if bool(self.given) != (self.annotator == "given"):
+            raise ValueError("`annotator: given` and the files by source, `given`, go together")
         return self
 
 
@@ -104,8 +139,13 @@ class Mitigations(Section):
     epochs: list[Annotated[int, Field(ge=1)]] = Field(
         [], description="checkpoints of the recipe's own training, after so many epochs"
     )
+    temperature: list[Annotated[float, Field(ge=1)]] = Field(
+        [25.0, 100.0, 200.0],
+        description="the paper's word for the maximum of the learned logit scale: values of the "
+        "recipe's `max_logit_scale`; no points of a recipe that fixes the scale",
+    )
     logit_scale: list[Annotated[float, Field(gt=0)]] = Field(
-        [25.0, 100.0, 200.0], description="fixed logit scales, which the paper calls temperature"
+        [], description="fixed logit scales: another reading of the paper's temperature (ours)"
     )
     weight_decay: list[Annotated[float, Field(ge=0)]] = Field(
         [0.03, 0.1, 0.3], description="AdamW's"
@@ -162,6 +202,12 @@ class Memorization(Section):
         [10, 100],
         min_length=1,
         description="public images nearest to a caption (README and default of the published code)",
+    )
+    top: int = Field(
+        10,
+        ge=1,
+        description="objects that count as predicted for single records: those that the most "
+        "neighbours show (paper: 10; Figures 4 and 8)",
     )
     mitigations: Mitigations = Field(Mitigations.model_validate({}), description="Figures 5 and 9")
     grid: list[str] | None = Field(

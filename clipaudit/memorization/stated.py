@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,18 +72,33 @@ def objects_of_dataset(
     vocabulary has the labels that occur. Raises InputError for anything else that an entry holds,
     for a name that is not listed, and for a number with two names.
     """
+    # a chunk's worth of texts in memory at a time
+    batches = samples.select(["metadata"]).to_batches(max_chunksize=1024)
+    texts = (text for batch in batches for text in batch.column(0).to_pylist())
+    addresses = zip(samples["shard"].to_pylist(), samples["row"].to_pylist(), strict=True)
+    lists = (
+        _entries(text, f"shard {shard}, row {row}")
+        for text, (shard, row) in zip(texts, addresses, strict=True)
+    )
+    return objects_of_entries(samples, lists, names=names)
+
+
+def objects_of_entries(
+    samples: pa.Table, lists: Iterable[list[Any]], *, names: Sequence[str] | None
+) -> tuple[pa.Table, pa.Table]:
+    """Return the OBJECTS of `samples` and their VOCABULARY: of each sample a list of objects.
+
+    An object has the form of `objects_of_dataset`, and the same errors are raised.
+    """
     numbered = _numbered_classes(names)
     numbers = _numbers_by_name(numbered)
     shards, rows = (np.asarray(samples[name].to_numpy(), np.int32) for name in ("shard", "row"))
     assert np.all(np.diff(sample_addresses(samples)) > 0), "samples come sorted by (shard, row)"
     owners, stated = [], []
     first_named: dict[int, tuple[str, str]] = {}  # of each label, its name and who says so first
-    # a chunk's worth of texts in memory at a time
-    batches = samples.select(["metadata"]).to_batches(max_chunksize=1024)
-    texts = (text for batch in batches for text in batch.column(0).to_pylist())
-    for at, text in enumerate(texts):
+    for at, entries in enumerate(lists):
         place = f"shard {shards[at]}, row {rows[at]}"
-        for entry in _entries(text, place):
+        for entry in entries:
             found = _stated(entry, numbers, names is None, place)
             _note_name(first_named, found, numbered, place)
             owners.append(at)

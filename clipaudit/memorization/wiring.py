@@ -3,21 +3,22 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from clipaudit.corpora.parts import expand_shards
 from clipaudit.memorization.points import (
     DEFAULT,
     TRAINED,
     PairTest,
     Point,
     holdout_manifest,
-    records_corpus,
     one_model_tests,
     pair_tests,
+    records_corpus,
     seed_points,
     set_sizes,
     smaller_sizes,
     start,
 )
-from clipaudit.memorization.settings import RECORD_SETS, Memorization
+from clipaudit.memorization.settings import RECORD_SETS, GivenObjects, Memorization
 from clipaudit.steps import paths
 from clipaudit.wiring.models import ModelFiles
 from clipaudit.wiring.plugins import (
@@ -117,7 +118,7 @@ class MemorizationFiles:
 
     def sets_to_cut(self, wildcards: Wildcards) -> dict[str, Paths]:
         """Return the manifests of A, B and hold-out of a corpus of records, in the first cut."""
-        source = self.run.corpora[wildcards.records].of
+        source = wildcards.records.partition(".records")[0]
         found: dict[str, Paths] = {}
         for name, each in self.sets[source].items():
             own = records_corpus(self.audit, source, each.size) == wildcards.records
@@ -149,6 +150,14 @@ class MemorizationFiles:
         names += [name for name, _ in sets if name == "set-holdout"]
         found = [paths.manifest(wildcards.source, name, wildcards.part) for name in names]
         return [self.corpora.result(path) for path in found]
+
+    def drawn_objects(self, wildcards: Wildcards) -> Paths:
+        """Return the objects of all that is drawn from a source, by part."""
+        return self.of_sources("objects", [wildcards.source], ".drawn")
+
+    def object_counts(self) -> Paths:
+        """Return the counts of objects of all sources: no set is trained on before they hold."""
+        return [self.corpora.result(f"object_counts/{source}.json") for source in self.sets]
 
     # --- models -----------------------------------------------------------------------------------
 
@@ -316,6 +325,17 @@ class MemorizationFiles:
         """Return the file of the names of the objects, if the settings bring one."""
         names = self.audit.objects.names
         return self.corpora.brought(names if names != COCO else None)
+
+    def given_objects(self, wildcards: Wildcards) -> Paths:
+        """Return the files with the objects of a source that others found."""
+        return self.corpora.brought(*expand_shards(self._given(wildcards).files))
+
+    def given_join(self, wildcards: Wildcards) -> dict[str, object]:
+        """Return how rows of these files find their samples."""
+        return self._given(wildcards).model_dump(exclude={"files"})
+
+    def _given(self, wildcards: Wildcards) -> GivenObjects:
+        return self.audit.objects.given[wildcards.corpus.removesuffix(".drawn")]
 
     def detector_files(self) -> Paths:
         """Return the files of a detector that is a folder, or of a plug-in's options."""

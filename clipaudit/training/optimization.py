@@ -1,7 +1,8 @@
 """One step of training; for CLIP with open_clip's loss, groups of weights, schedule and precision.
 
-Differs from open_clip_train.train_one_epoch in one point: a recipe may fix the logit scale at any
-number (Jayaraman et al. train with 25, 100 and 200), which the clamp at 100 there forbids.
+Differs from open_clip_train.train_one_epoch in one point: it clamps a learned logit scale at 100,
+where a recipe here may give another maximum or fix the scale. Jayaraman et al. train with a
+"temperature" of 25, 100 and 200. They call 100 open_clip's default, which is the clamp.
 """
 
 import math
@@ -17,8 +18,6 @@ from open_clip_train.scheduler import cosine_lr
 from clipaudit.config.training import Recipe
 from clipaudit.errors import StepError
 from clipaudit.training.processes import Processes, together
-
-MAX_LOG_SCALE = math.log(100)  # open_clip_train's clamp of a learned scale, from the CLIP paper
 
 ONEDNN_BLOCK = 16  # channels that oneDNN's 1x1 convolutions take at a time: 8, with AVX-512 16
 
@@ -39,6 +38,7 @@ class Optimization:
     losses: Losses
     clip_norm: float | None = None
     learned_scale: torch.Tensor | None = None  # log of a logit scale that the optimizer changes
+    max_log_scale: float = math.inf  # of the learned scale
     layout: torch.memory_format = torch.contiguous_format  # of images and weights in memory
 
     def step(
@@ -59,7 +59,7 @@ class Optimization:
         self._descend()
         if self.learned_scale is not None:
             with torch.no_grad():
-                self.learned_scale.clamp_(0, MAX_LOG_SCALE)
+                self.learned_scale.clamp_(0, self.max_log_scale)
         return loss, scale, rate
 
     def rehearse(self, images: torch.Tensor, targets: torch.Tensor) -> None:
@@ -116,6 +116,7 @@ def prepare(
         losses=_contrasts(together(model, processes, device), recipe, processes, device, at_once),
         clip_norm=recipe.gradient_clip_norm,
         learned_scale=model.logit_scale if recipe.logit_scale == "learned" else None,
+        max_log_scale=math.log(recipe.max_logit_scale),
         layout=layout,
     )
 

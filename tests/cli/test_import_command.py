@@ -38,6 +38,14 @@ def test_the_block_is_printed_and_counts_go_to_standard_error(photos, tmp_path):
     assert answer.stderr.startswith("1 image in 1 list, 0 with a caption\nshards_per_part: 1, ")
 
 
+def test_images_of_aro_are_not_taken_for_a_folder_of_images(photos, tmp_path):
+    (tmp_path / "cases.json").write_text("[]")
+
+    answer = ask("aro", photos, "--annotations", tmp_path / "cases.json", "--name", "relation")
+
+    assert answer.stderr.rstrip().endswith("visual_genome_attribution.json or its order cases.")
+
+
 def test_the_block_is_added_to_a_file(photos, tmp_path):
     asked = ("folder", photos, "--name", "photos", "--lists", tmp_path / "lists")
 

@@ -46,7 +46,7 @@ def test_every_setting_says_what_it_is():
         (["corpora", "large"], "shard", "large.shard is not a setting. Did you mean `shards`?"),
         (["recipes", "base"], "epoch", "base.epoch is not a setting. Did you mean `epochs`?"),
         (["worlds", "glyph"], "sid", "worlds.glyph.sid is not a setting. Did you mean `side`?"),
-        (["label_sets", "symbols"], "zzz", "label_sets.symbols.zzz is not a setting."),
+        (["label_sets", "symbols"], "zzz", "symbols.zzz is not a setting. There are: "),
     ],
 )  # fmt: skip
 def test_a_misspelt_key_is_refused_with_a_guess(settings, place, key, message):

@@ -13,6 +13,7 @@ from clipaudit.memorization.points import (
     seed_points,
     set_sizes,
 )
+from clipaudit.memorization.reports.figures import memorization_figures
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,9 +28,19 @@ def point_names(run, *, asked=False):
     return [point.name for point in (in_grid(audit, every) if asked else every)]
 
 
+FAMILIES = ("temperature (maximum of the logit scale)", "fixed logit scale")
+
+
 @pytest.fixture
 def dejavu():
     return read("dejavu")
+
+
+def test_the_papers_sources_are_all_blurred(dejavu):
+    run = parse_settings(dejavu)
+
+    for name in run.memorization.sources:
+        assert run.corpora[name].blurred.of == f"{name}-with-faces"
 
 
 def test_every_value_but_the_recipes_own_is_a_point(dejavu):
@@ -40,9 +51,8 @@ def test_every_value_but_the_recipes_own_is_a_point(dejavu):
         "epochs-20",
         "epochs-40",
         "epochs-100",
-        "logit-scale-25",
-        "logit-scale-100",
-        "logit-scale-200",
+        "temperature-25",
+        "temperature-200",
         "weight-decay-0.03",
         "weight-decay-0.3",
         "token-masking-0.3",
@@ -59,8 +69,43 @@ def test_a_grid_thins_the_points_but_never_the_default(dejavu):
 def test_a_point_differs_from_the_recipe_in_its_own_setting_alone(dejavu):
     recipes = parse_settings(dejavu).recipes
 
-    own, varied = (recipes[name].model_dump() for name in ("dejavu", "dejavu.logit-scale-25"))
-    assert {key: value for key, value in varied.items() if value != own[key]} == {"logit_scale": 25}
+    own, varied = (recipes[name].model_dump() for name in ("dejavu", "dejavu.temperature-25"))
+    changed = {key: value for key, value in varied.items() if value != own[key]}
+    assert changed == {"max_logit_scale": 25}
+
+
+def test_a_fixed_logit_scale_is_a_point_where_it_is_asked_for(dejavu):
+    dejavu["memorization"]["mitigations"]["logit_scale"] = [100]
+    recipe = parse_settings(dejavu).recipes["dejavu.logit-scale-100"]
+
+    assert (recipe.logit_scale, recipe.max_logit_scale) == (100, 100)
+
+
+def test_a_recipe_that_fixes_the_logit_scale_has_no_temperatures(dejavu):
+    dejavu["recipes"]["dejavu"]["logit_scale"] = 100
+
+    assert not [name for name in point_names(parse_settings(dejavu)) if "temperature" in name]
+
+
+@pytest.mark.parametrize(
+    ("scale", "mitigations", "titles"),
+    [
+        ("learned", {}, ["temperature (maximum of the logit scale)"]),
+        (50, {"logit_scale": [25]}, ["fixed logit scale"]),
+        ("learned", {"logit_scale": [25], "temperature": [25]}, [*FAMILIES[:2]]),
+    ],
+)
+def test_figures_have_a_panel_for_each_reading_of_the_temperature(
+    dejavu, scale, mitigations, titles
+):
+    dejavu["recipes"]["dejavu"]["logit_scale"] = scale
+    dejavu["memorization"]["mitigations"] = mitigations
+    figures = memorization_figures(parse_settings(dejavu))
+
+    for name in ("memorization_fig5_imagenet-train", "memorization_fig7"):
+        groups = figures[name].table.relations["groups"]
+        found = dict.fromkeys(group["panel_title"] for group in groups)
+        assert [title for title in FAMILIES[:2] if title in found] == titles
 
 
 def test_masking_comes_with_random_captions_where_there_are_several(dejavu):
@@ -129,6 +174,40 @@ def test_the_shutterstock_settings_are_the_papers():
 )
 def test_impossible_settings_are_refused(dejavu, change, message):
     dejavu["memorization"] |= change
+
+    with pytest.raises(ConfigError, match=message):
+        parse_settings(dejavu)
+
+
+def test_the_former_name_of_the_shorter_side_is_refused_with_the_new_one(dejavu):
+    dejavu["memorization"]["objects"]["longest_side"] = 256
+
+    with pytest.raises(ConfigError, match=r"longest_side is not a setting.*shorter_side"):
+        parse_settings(dejavu)
+
+
+def test_given_objects_are_by_source_and_of_every_source(dejavu):
+    files = {"files": "data/detic-{0..3}.parquet"}
+    objects = {"annotator": "given", "given": {"coco": files}}
+    dejavu["memorization"]["objects"] = objects
+    with pytest.raises(ConfigError, match="no files for imagenet-train, filtered-laion"):
+        parse_settings(dejavu)
+
+    objects["given"] = {name: files for name in dejavu["memorization"]["sources"]}
+    assert parse_settings(dejavu).memorization.objects.plugin is None
+
+
+@pytest.mark.parametrize(
+    ("objects", "message"),
+    [
+        ({"annotator": "given"}, "`annotator: given` and the files by source"),
+        ({"given": {"coco": {"files": "a.parquet"}}}, "`annotator: given` and the files by source"),
+        ({"annotator": "given", "given": {"coco": {"files": "a.pkl"}}}, r"a\.pkl: give files that"),
+        ({"annotator": "given", "given": {"none": {"files": "a.json"}}}, "'none' is not among"),
+    ],
+)
+def test_given_objects_that_do_not_fit_are_refused(dejavu, objects, message):
+    dejavu["memorization"]["objects"] = objects
 
     with pytest.raises(ConfigError, match=message):
         parse_settings(dejavu)

@@ -1,4 +1,5 @@
 import copy
+import io
 import logging
 import os
 import shutil
@@ -17,7 +18,7 @@ from clipaudit.corpora.drops import Drops
 from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.shards import first_image, raw_samples
 from clipaudit.errors import InputError
-from clipaudit.memorization.detection import _Square, _whole_sums, detect_objects
+from clipaudit.memorization.detection import _Resized, _whole_sums, detect_objects
 from clipaudit.memorization.detectors import Detector, load_detector
 from clipaudit.memorization.objects import OBJECTS
 from clipaudit.models.checkpoints import checkpoint_folder
@@ -54,14 +55,14 @@ def shards(tmp_path):
     return text_shards(tmp_path, [4, 1, 5])
 
 
-def detected(shards, samples, detector, workers=0, threshold=0.0, side=43, size=3, device=CPU):
+def detected(shards, samples, detector, workers=0, threshold=0.0, side=40, size=3, device=CPU):
     drops = Drops("annotate")
     tables = detect_objects(
         shards,
         samples,
         detector,
         threshold=threshold,
-        longest_side=side,
+        shorter_side=side,
         batch_size=size,
         workers=workers,
         device=device,
@@ -168,14 +169,14 @@ def test_one_row_for_each_sample_in_order(shards, detectors, name):
 
 @pytest.mark.parametrize("name", ["detr", "yolos"])
 def test_values_are_those_of_transformers(shards, detectors, name):
-    """At the pictures' own longest side (43 x 40) nothing is resized for the DETR."""
+    """At the pictures' own shorter side (43 x 40) nothing is resized for the DETR."""
     detector = detectors[name]
     pictures = [open_picture(first_image(raw.members)).rgb for raw in raw_samples(shards[2][1])]
     table, _ = detected(shards, index(shards), detector)
 
     if name == "yolos":
-        pictures = [picture.resize((43, 43), Image.Resampling.BILINEAR) for picture in pictures]
-    settings = {"do_resize": False, "pad_size": {"height": 43, "width": 43}}
+        pictures = [picture.resize((40, 40), Image.Resampling.BILINEAR) for picture in pictures]
+    settings = {"do_resize": False}
     inputs = detector.processor(pictures, return_tensors="pt", **settings)
     with torch.inference_mode():
         outputs = detector.model(**inputs)
@@ -284,12 +285,37 @@ def test_no_samples_give_no_rows(shards, detector):
     assert len(table) == len(drops) == 0
 
 
-def test_pictures_of_any_shape_are_fitted_to_the_longer_side():
-    for size, fitted in [((80, 20), (40, 10)), ((20, 80), (10, 40)), ((400, 1), (40, 1))]:
-        square = _Square(40, Image.Resampling.BILINEAR, pads=True)(Image.new("RGB", size, "white"))
+@pytest.mark.parametrize(
+    ("size", "fitted"),
+    [((80, 20), (160, 40)), ((20, 60), (40, 120)), ((400, 1), (160, 1))],
+)
+def test_pictures_are_scaled_to_the_shorter_side_and_banners_to_four_times_as_much(size, fitted):
+    scale = _Resized(40, Image.Resampling.BILINEAR, keeps_aspect=True)
 
-        assert square.size == (40, 40)
-        assert square.getbbox() == (0, 0, *fitted)
+    assert scale(Image.new("RGB", size)).size == fitted
+
+
+def encoded(picture):
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def test_wide_and_tall_pictures_of_a_batch_are_padded_as_transformers_does(tmp_path, detector):
+    pictures = [Image.effect_noise(size, 90).convert("RGB") for size in ((90, 40), (40, 56))]
+    samples = [{"png": encoded(picture), "txt": b"a cat"} for picture in pictures]
+    shards = [(0, write_shard(tmp_path / "0.tar", samples))]
+
+    table, _ = detected(shards, index(shards), detector, size=2)
+
+    inputs = detector.processor(pictures, return_tensors="pt", do_resize=False)
+    assert inputs["pixel_values"].shape == (2, 3, 56, 90)
+    with torch.inference_mode():
+        outputs = detector.model(**inputs)
+    sizes = [(40, 90), (56, 40)]
+    wanted = detector.processor.post_process_object_detection(outputs, 0.0, sizes)
+    for found, one in zip(table["scores"].to_pylist(), wanted, strict=True):
+        np.testing.assert_allclose(found, np.sort(one["scores"])[::-1], atol=1e-5)
 
 
 def test_of_operations_without_a_deterministic_kernel_only_cumsum_runs():

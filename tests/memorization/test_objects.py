@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.memorization.objects import (
+    OBJECT_COUNTS,
     OBJECTS,
     VOCABULARY,
+    count_objects,
     merged_vocabulary,
     objects_table,
     pictures_without_objects,
@@ -18,6 +20,8 @@ from clipaudit.memorization.objects import (
 )
 from clipaudit.memorization.stated import COCO_CLASSES, objects_of_dataset
 from clipaudit.store.parquet import write_tables
+
+LABELS = OBJECTS.field("labels").type
 
 
 def samples(*texts):
@@ -40,6 +44,53 @@ def stated(*entries, names=None):
 
 def named(**names):
     return [{"label": int(key[1:]), "name": name} for key, name in names.items()]
+
+
+def part(*sets, shown):
+    """Members of these sets, a row each, and the objects of the rows that show one."""
+    rows = pa.array(range(len(sets)), pa.int32())
+    shards = pa.array([0] * len(sets), pa.int32())
+    labels = pa.array([[7] if row in shown else [] for row in range(len(sets))], LABELS)
+    return tuple(
+        pa.table([shards, rows, column], names=["shard", "row", name])
+        for name, column in (("set", pa.array(sets, pa.string())), ("labels", labels))
+    )
+
+
+def counted(*parts):
+    return count_objects(parts, source="scenes", annotator="dataset")
+
+
+def test_objects_are_counted_by_set_over_all_parts():
+    table = counted(part("b", "a", "public", shown={1, 2}), part("a", "a", shown={0}))
+
+    assert table.schema == OBJECT_COUNTS
+    assert [tuple(row.values()) for row in table.to_pylist()] == [
+        ("a", 3, 2),
+        ("b", 1, 0),
+        ("public", 1, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shown", "message"),
+    [
+        ({2, 3}, "0 of 2 records of A and B"),
+        ({0, 3}, "0 of 1 public images"),
+        ({0, 2}, "0 of 1 records of the hold-out"),
+    ],
+)
+def test_sets_without_any_object_are_refused_with_the_counts(shown, message):
+    drawn = part("a", "b", "public", "holdout", shown=shown)
+
+    with pytest.raises(InputError, match=rf"sources\.scenes: dataset .* {message}.*annotations"):
+        counted(drawn)
+
+
+def test_members_that_were_not_annotated_show_no_object():
+    members, objects = part("a", "b", shown={0, 1})
+
+    assert counted((members, objects.slice(1)))["with_objects"].to_pylist() == [0, 1]
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def recalls(correct, *, predicted=None, truths=None, k=10):
 def by_words(texts, truths, public, shown, asked):
     target = recalls([0] * len(texts), predicted=asked, truths=[len(set(t)) for t in truths])
     tables = captioned(texts), labelled(truths), captioned(public), labelled(shown)
-    return recall_by_words(target, *tables)
+    return recall_by_words(target, *tables, top=10)
 
 
 def plain_order(text, public, shown):
@@ -103,7 +103,9 @@ def test_a_record_that_has_no_sample_is_an_error():
     target, none = recalls([1, 1]), labelled([[1], [1]])
 
     with pytest.raises(StoreError, match=r"record \(shard, row\) \(0, 1\)"):
-        recall_by_words(target, captioned(["cat"]), none, captioned(["cat"]), labelled([[1]]))
+        recall_by_words(
+            target, captioned(["cat"]), none, captioned(["cat"]), labelled([[1]]), top=10
+        )
 
 
 def records(*rows):

@@ -342,6 +342,13 @@ def test_logit_scale_stays_where_it_is_fixed(training, scale):
     assert len(set(scales)) == 1
 
 
+def test_a_learned_logit_scale_stays_below_its_maximum(training):
+    scales = training.run(max_logit_scale=14.0)["logit_scale"].to_pylist()
+
+    assert scales[0] > 14  # as it is initialized, before the first step
+    assert max(scales[1:]) <= 14 * (1 + 1e-6)
+
+
 def test_learned_logit_scale_moves(training):
     scales = training.run()["logit_scale"].to_pylist()
 

@@ -15,6 +15,7 @@ from tinydetector import NAMES, write_detr
 SETTINGS = "config/micro_memorization.yaml"
 MODELS = {"a": "brief-scenes.set-a", "b": "brief-scenes.set-b"}
 SOURCES = ("scenes", "album")
+BY_UID = "column: uid, join_on: uid"
 
 
 @pytest.fixture(scope="session")
@@ -158,6 +159,13 @@ def test_one_model_is_compared_with_the_nearest_captions_and_with_a_second_model
         assert found[name, "net"] == pytest.approx(inside - outside, abs=1e-12)
 
 
+def test_as_many_objects_count_for_a_single_record_as_the_settings_say(remembered):
+    recalls = read(remembered, "recalls/*/scenes/scenes/*")
+
+    assert recalls.top_predicted.max() == 2
+    assert recalls.predicted.max() > 2
+
+
 def test_no_two_sets_share_a_uid_or_a_caption(remembered):
     every = members(remembered)
     for one, other in itertools.combinations(("a", "b", "public", "holdout"), 2):
@@ -266,6 +274,43 @@ def test_faces_are_blurred_before_anything_sees_the_pictures(project):
     assert (plain.image_sha256 != veiled.image_sha256).all()
 
 
+def test_objects_that_are_given_by_uid_are_those_that_the_dataset_states(project):
+    before = {path: digest for path, digest in project.digests().items() if "objects/" in path}
+    for source in SOURCES:
+        objects = read(project, f"objects/{source}.drawn/*")
+        samples = read(project, f"samples/{source}.drawn/*")[["shard", "row", "uid"]]
+        given = samples.merge(objects, on=["shard", "row"])[::-1]
+        given.to_parquet(project.folder / f"{source}.parquet")
+    files = ", ".join(f"{name}: {{files: {name}.parquet, {BY_UID}}}" for name in SOURCES)
+    objects = f"objects: {{annotator: given, given: {{{files}}}}}"
+    project.edit(SETTINGS, "objects: {annotator: dataset}", objects)
+
+    project.run(config=SETTINGS, target="results_micro/object_counts/album.json")
+
+    after = project.digests()
+    assert {path: after[path] for path in before if "album" in path} == {
+        path: digest for path, digest in before.items() if "album" in path
+    }
+    assert "take_objects" in str(project.computed_steps(set()))
+
+
+def test_a_run_whose_annotator_finds_no_object_is_refused_before_any_training(project):
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        write_detr(project.folder / "detector")
+    objects = "objects: {checkpoint: detector, threshold: 0.999999, shorter_side: 96}"
+    project.edit(SETTINGS, "objects: {annotator: dataset}", objects)
+    project.edit(SETTINGS, "epochs: 2", "epochs: 3")
+    before = project.computed()
+
+    target = "results_micro/models/brief-scenes/set-a.json"
+    output = project.run(config=SETTINGS, target=target, ok=False)
+
+    assert "transformers gives an object for 0 of" in output
+    assert "Lower memorization.objects.threshold" in output
+    assert not [step for step in project.computed_steps(before) if step.startswith("train")]
+
+
 def test_a_detector_of_the_users_finds_the_objects(project):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -273,7 +318,7 @@ def test_a_detector_of_the_users_finds_the_objects(project):
     project.edit(
         SETTINGS,
         "objects: {annotator: dataset}",
-        "objects: {checkpoint: detector, threshold: 0.01, longest_side: 96}",
+        "objects: {checkpoint: detector, threshold: 0.01, shorter_side: 96}",
     )
 
     project.run(config=SETTINGS, target="results_micro/objects/album.drawn/00000.json")

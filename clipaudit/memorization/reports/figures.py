@@ -7,12 +7,13 @@ grid has no bar.
 
 Differences: bars of gaps show the mean of the attacks on A and on B, the paper those on A alone;
 bars of accuracies the mean of both models. Figures 3 and 4 are, as there, of the attack on A.
+Figure 6, two example images with their labels, measures nothing and is left out.
 """
 
 from collections.abc import Mapping, Sequence
 
 from clipaudit.config.settings import Settings
-from clipaudit.memorization.points import DEFAULT, TRAINED, Family, Point
+from clipaudit.memorization.points import DEFAULT, TRAINED, Family, Point, recipe_setting
 from clipaudit.memorization.reports.points import all_points, asked_points, point_value
 from clipaudit.memorization.settings import Memorization
 from clipaudit.reports.layouts import short_count
@@ -22,7 +23,8 @@ from clipaudit.steps import paths
 _MEASURES = {"ppg": "PPG", "prg": "PRG", "aucg": "AUCG"}
 _FAMILIES: dict[Family, str] = {
     "epochs": "epochs",
-    "logit_scale": "logit scale (temperature)",
+    "temperature": "temperature (maximum of the logit scale)",
+    "logit_scale": "fixed logit scale",
     "weight_decay": "weight decay",
     "token_masking": "token masking",
 }
@@ -35,9 +37,10 @@ _SAMPLE_MEASURES = {"precision": "precision", "recall": "recall", "f_of_means": 
 _OF_RECALL = ("survival", "gaps")
 # the lower panels of Figure 7: row and column
 _PLACES: tuple[tuple[Family, int, int], ...] = (
-    ("logit_scale", 1, 0),
+    ("temperature", 1, 0),
     ("weight_decay", 1, 1),
     ("token_masking", 2, 0),
+    ("logit_scale", 2, 1),
 )
 _GAPS = (
     "PPG, PRG and AUCG, each the mean of the attacks on A and on B: mean \N{PLUS-MINUS SIGN} "
@@ -96,7 +99,7 @@ def _mitigations(run: Settings, audit: Memorization, public: str) -> ReportFigur
     """Figures 5 and 9: gaps and utility by one setting of the training, a panel for each."""
     groups = [
         {"panel_column": column, "panel_title": title, **group, "public": public}
-        for column, (family, title) in enumerate(_FAMILIES.items())
+        for column, (family, title) in enumerate(_families(run, audit).items())
         for group in _groups(run, audit, _varied(run, audit, family))
     ]
     return _bars(
@@ -216,13 +219,14 @@ def _exposed(run: Settings, audit: Memorization, public: str) -> ReportFigure:
     return ReportFigure(
         table,
         "bars",
-        "Gaps of the mean precision and recall of the ten top objects, and of the F-score of these "
-        "means, between the target model, trained on A, and the reference model, trained on B, "
-        "over the first L records of A, sorted (a) by the target model's similarity of the "
-        "caption and its nearest public image, (b) by how many objects the target model predicts "
-        "correctly, (c) by how many more than the reference model. To sort by (b) or (c) selects "
-        "luck as well: a line across a bar is the gap of the hold-out, which no model was trained "
-        f"on, sorted in the same way. {_looked_up(run, audit, public)}",
+        f"Gaps of the mean precision and recall of the {audit.top} objects that the most "
+        "neighbours show, and of the F-score of these means, between the target model, trained "
+        "on A, and the reference model, trained on B, over the first L records of A, sorted (a) by "
+        "the target model's similarity of the caption and its nearest public image, (b) by how "
+        "many of these objects the target model predicts correctly, (c) by how many objects more "
+        "than the reference model it does. To sort by (b) or (c) selects luck as well: a line "
+        "across a bar is the gap of the hold-out, which no model was trained on, sorted in the "
+        f"same way. {_looked_up(run, audit, public)}",
         {
             "group": "records",
             "x_label": "first L records, and their share of all (%)",
@@ -302,9 +306,11 @@ def _selection_groups(
     panels: list[tuple[int, int, str, Sequence[Mapping[str, object]]]] = [
         (0, 0, "baselines and our models, by training samples", [*others, *own])
     ]
+    families = _families(run, audit)
     for family, row, column in _PLACES:
-        varied = _groups(run, audit, _varied(run, audit, family))
-        panels.append((row, column, _FAMILIES[family], varied))
+        if family in families:
+            varied = _groups(run, audit, _varied(run, audit, family))
+            panels.append((row, column, families[family], varied))
     return [
         {
             "panel_row": row,
@@ -335,13 +341,26 @@ def _sized(run: Settings, audit: Memorization) -> list[tuple[Point, str]]:
     ]
 
 
+def _families(run: Settings, audit: Memorization) -> dict[Family, str]:
+    """Return the title of each family that has a panel.
+
+    A temperature belongs to a learned logit scale; fixed ones are shown where the settings ask.
+    """
+    found = dict(_FAMILIES)
+    if run.recipes[audit.recipe].logit_scale != "learned":
+        del found["temperature"]
+    if not audit.mitigations.logit_scale:
+        del found["logit_scale"]
+    return found
+
+
 def _varied(run: Settings, audit: Memorization, family: Family) -> list[tuple[Point, str]]:
     """Return the default point and those of a family, the lowest value first, with their values.
 
     A logit scale that is learned stands before those that are fixed.
     """
     every = all_points(run, audit)
-    own = getattr(run.recipes[audit.recipe], family)
+    own = getattr(run.recipes[audit.recipe], recipe_setting(family))
     shown = f"{own:g}" if isinstance(own, float) else str(own)
     values = [(-1.0 if isinstance(own, str) else float(own), every[0], shown)]
     values += [

@@ -1,0 +1,29 @@
+"""What rows that others made are joined to samples by: a key, a uid or a URL."""
+
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from clipaudit.corpora.urls import stated_urls
+from clipaudit.errors import InputError
+from clipaudit.plaintext import plain
+
+
+def join_values(samples: pa.Table, join_on: Literal["key", "uid", "url"]) -> pa.Array:
+    """Return what each of SAMPLES is joined by, as text; null where it has none.
+
+    Raise InputError for a value that two samples share.
+    """
+    if join_on == "url":
+        values = stated_urls(samples["metadata"])
+    else:
+        values = samples[join_on].combine_chunks()
+    counts = pc.value_counts(values.drop_null()).to_pylist()
+    shared = [each["values"] for each in counts if each["counts"] > 1]
+    if shared:
+        raise InputError(
+            f"{len(shared)} values of {join_on} are those of several samples of this part, first "
+            f"{plain(shared[0])!r}: which row is whose cannot be told. Join on another."
+        )
+    return values
