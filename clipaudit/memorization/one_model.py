@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.memorization.labelled import LabelledImages, places_among
-from clipaudit.memorization.pairs import pair_up
+from clipaudit.memorization.pairs import matched_recalls, one_by_one
 from clipaudit.memorization.recall import BLOCK_RECORDS, RECALLS
 
 DECIMALS = 9  # of log odds: sums in another order tie as equal ones do
@@ -230,7 +230,7 @@ def _of(recalls: pa.Table, records: pa.Table) -> pa.Table:
 
 def _gaps(target: pa.Table, reference: pa.Table) -> dict[str, Float64[np.ndarray, " n"]]:
     """Return what each record with an object adds to PRG and AUCG, by rising address."""
-    pairs = pair_up(target, reference).evaluated()
+    pairs = one_by_one(*matched_recalls(target, reference)).evaluated()
     more = pairs.target_correct - pairs.reference_correct
     return {"prg": np.sign(more).astype(np.float64), "aucg": more / pairs.truths}
 
