@@ -339,3 +339,49 @@ def test_other_parts_give_the_same_metrics(project):
 
     again = project.digests()
     assert {path: again[path] for path in gaps} == gaps
+
+
+def cut_members(project, source, cut):
+    """The records of each set of a cut, by (source, shard, row)."""
+    suffix = f"-cut-{cut}" if cut else ""
+    found = {}
+    for name in ("a", "b", "holdout"):
+        rows = read(project, f"manifests/{source}/set-{name}{suffix}/*").query("kept")
+        found[name] = {(source, row.shard, row.row) for row in rows.itertuples()}
+    return found
+
+
+@pytest.mark.slow
+def test_a_further_seed_has_a_cut_of_the_same_records_and_its_gaps_are_averaged(project):
+    gaps = {path: digest for path, digest in project.digests().items() if path.startswith("gaps")}
+    project.edit(SETTINGS, "recipe: brief-scenes", "recipe: brief-scenes\n  seeds: 2")
+
+    project.run(config=SETTINGS)
+
+    assert gaps.items() <= project.digests().items()
+    models = [("brief-scenes", ""), ("brief-scenes.seed-1", "-cut-1")]
+    values = []
+    for cut, (recipe, suffix) in enumerate(models):
+        sets = [cut_members(project, source, cut) for source in SOURCES]
+        joined = {name: set().union(*(each[name] for each in sets)) for name in sets[0]}
+        if cut == 0:
+            first = joined
+        found = [scores(project, "scenes", f"{recipe}.set-{name}{suffix}", 5) for name in "ab"]
+        means = [
+            sum((found[0][at][1] - found[1][at][1] for at in joined[name]), Fraction(0))
+            / len(joined[name])
+            for name in "ab"
+        ]
+        values.append(float(means[0] - means[1]) / 2)
+    assert set().union(*first.values()) == set().union(*joined.values())
+    assert {name: len(held) for name, held in first.items()} == {
+        name: len(held) for name, held in joined.items()
+    }
+    assert first["a"] != joined["a"]
+    table = read(project, "ensemble_gaps/scenes/default").query("k == 5 and source == ''")
+    row = table.set_index(["target", "measure"]).loc[("mean", "aucg")]
+    assert list(row.by_seed) == pytest.approx(values, abs=1e-11)
+    assert row.low < row.value < row.high
+    assert len(read(project, "ensemble_records/scenes/default").query("k == 5")) == sum(
+        len(held) for held in first.values()
+    )
