@@ -38,3 +38,14 @@ def margin(of_records: float, of_seeds: float, degrees: int) -> float:
         return of_records
     whole = (of_records / NORMAL) ** 2 + of_seeds
     return student_quantile(degrees * (whole / of_seeds) ** 2) * sqrt(whole)
+
+
+def unseen_share(drawn: int) -> float:
+    """Return the share of a kind of image or record that so many of them miss in 2.5 % of draws.
+
+    So images that agree are no certainty, and no interval is of zero width.
+
+    >>> round(unseen_share(100), 4)
+    0.0362
+    """
+    return float(1 - ((1 - CONFIDENCE) / 2) ** (1 / drawn))

@@ -13,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float64, Int64
 
+from clipaudit.evaluation.student import CONFIDENCE, unseen_share
+
 DRAWS = 100  # Fig. 2: 100 repetitions of
 SHARE = 10  # one record in ten, with replacement
 BOOTSTRAPS = 2000  # a 2.5 % quantile then rests on 50 draws
 PERMUTATIONS = 9999  # so that p values are multiples of 1/10,000
-LEVEL = 0.05  # one less the confidence of intervals
 _CELLS = 1 << 22  # counts held at once: memory, never results
 
 
@@ -64,22 +65,11 @@ class Estimate(NamedTuple):
         A bound is off by no less than the `unseen_share` of the smallest set.
         """
         low, high = np.quantile(
-            self.bootstraps, [LEVEL / 2, 1 - LEVEL / 2], method="inverted_cdf"
+            self.bootstraps, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], method="inverted_cdf"
         ).tolist()
         unseen = unseen_share(self.fewest)
         value = float(self.value)
         return max(min(low, value - unseen), -1.0), min(max(high, value + unseen), 1.0)
-
-
-def unseen_share(records: int) -> float:
-    """Return the share of a kind of record of which so many show none in 2.5 % of all draws.
-
-    So records that agree are no certainty, and no interval is of zero width.
-
-    >>> round(unseen_share(100), 4)
-    0.0362
-    """
-    return float(1 - (LEVEL / 2) ** (1 / records))
 
 
 def estimate(statistic: Statistic, name: str, seed: int) -> Estimate:

@@ -3,23 +3,24 @@
 Another run would draw other seeds, and other images could be the test set, so both are noise. The
 images' part is the interval that `intervals` gives for the mean over seeds: it is there however
 well the seeds agree. The seeds' part is the variance of what was measured by seed; `margin` adds
-both. Resampling two to five seeds beside the images, a hierarchical
-bootstrap, gives intervals that are too narrow: it covers 60, 75 and 85 % of two, three and five
-seeds where seeds are all that varies, and this one 95 % there and 87, 92 and 94 % at its worst,
-where both parts mix. Where single images go one way under one seed and another way under the
-next, that noise is in both parts, so intervals are then rather too wide.
+both. Resampling two to five seeds beside the images, a hierarchical bootstrap, gives intervals that
+are too narrow: it covers 60, 75 and 85 % of two, three and five seeds where seeds are all that
+varies, and this one 95 % there and 87, 92 and 94 % at its worst, where both parts mix. Where single
+images go one way under one seed and another way under the next, that noise is in both parts, so
+intervals are then rather too wide.
 
 With one seed nothing is known of the seeds' part, and the intervals are those of `intervals`.
 """
 
 from collections.abc import Sequence
+from math import sqrt
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float64, Int64
 
-from clipaudit.evaluation.student import DECIMALS, margin
+from clipaudit.evaluation.student import DECIMALS, NORMAL, margin, unseen_share
 from clipaudit.reports.intervals import beta_bounds, change_bounds, register_structs, structs
 
 _BOUNDS = ("low", "high")
@@ -73,6 +74,23 @@ def change_over_seeds(
     return _widened(float(ratio) - 1, bounds, off, least=-1.0)
 
 
+def difference_over_seeds(
+    by_seed: Float64[np.ndarray, " seeds"], variance: float, images: int
+) -> Float64[np.ndarray, " 2"]:
+    """Return the bounds (low, high) of the mean difference of two accuracies over seeds.
+
+    `variance` is that of the mean over the images, which are at least so many: that of what single
+    images add to the mean over seeds, divided by their number. At least one seed.
+
+    >>> difference_over_seeds(np.array([0.1, 0.1]), 0.0004, 300).round(4).tolist()
+    [0.0608, 0.1392]
+    """
+    over_images = max(NORMAL * sqrt(variance), unseen_share(images))
+    value = float(by_seed.mean())
+    bounds = np.array([value - over_images, value + over_images])
+    return _widened(value, bounds, np.sort(by_seed), least=-1.0, most=1.0).clip(-1, 1)
+
+
 def _widened(
     value: float,
     bounds: Float64[np.ndarray, " 2"],
@@ -94,10 +112,11 @@ def _widened(
 
 
 def register_over_seeds(connection: duckdb.DuckDBPyConnection) -> None:
-    """Give SQL `accuracy_over_seeds` and `change_over_seeds`: structs (low, high) or null.
+    """Give SQL the functions of this module: structs (low, high) or null.
 
     accuracy_over_seeds(correct by seed, images); change_over_seeds(right by seed, right by seed of
-    the baseline, and three lists of one length: right and baseline's right by kind, images of it).
+    the baseline, and three lists of one length: right and baseline's right by kind, images of it);
+    difference_over_seeds(difference by seed, variance over images, images).
     """
 
     def accuracy(correct: pa.ChunkedArray, images: pa.ChunkedArray) -> pa.Array:
@@ -120,6 +139,21 @@ def register_over_seeds(connection: duckdb.DuckDBPyConnection) -> None:
             ]
         )
 
+    def difference(
+        by_seed: pa.ChunkedArray, variance: pa.ChunkedArray, images: pa.ChunkedArray
+    ) -> pa.Array:
+        rows = zip(*(column.to_pylist() for column in (by_seed, variance, images)), strict=True)
+        return _structs(
+            [
+                np.full(2, np.nan)
+                if None in row
+                else difference_over_seeds(np.array(row[0]), *row[1:])
+                for row in rows
+            ]
+        )
+
+    differences = ["double[]", "double", "bigint"]
+    register_structs(connection, "difference_over_seeds", difference, differences, _BOUNDS)
     lists = ["bigint[]"]
     register_structs(connection, "accuracy_over_seeds", accuracy, [*lists, "bigint"], _BOUNDS)
     register_structs(connection, "change_over_seeds", change, lists * 5, _BOUNDS)

@@ -310,14 +310,12 @@ def _evidence(
     arms: list[RelationRow],
     parameters: Mapping[str, object],
 ) -> ReportTable:
-    from clipaudit.evaluation.student import student_quantile  # scipy: not for every planning
-
     models = [(str(arm["recipe"]), str(arm["manifest"])) for arm in arms]
     return ReportTable(
         sql=sql,
         inputs={"predictions": prediction_files(models, evaluated(run, audit.test_sets))},
         relations={"arms": arms, "testsets": corpus_rows(run, "testset", audit.test_sets)},
-        parameters={**parameters, "t": student_quantile(audit.seeds - 1)},
+        parameters=parameters,
     )
 
 

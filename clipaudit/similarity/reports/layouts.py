@@ -147,13 +147,13 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "similarity_evidence": _over_seeds(
         "What pruning to the gap of one test set costs: mean top-1 accuracy (%) over seeds "
         "of models trained on the pruned set and on a random set of the same size, and their "
-        "difference, also less the difference on the reference test set. Student's 95 % intervals "
-        "over seeds.",
+        "difference, also less the difference on the reference test set. 95 % intervals over "
+        "seeds and images.",
     ),
     "similarity_evidence_orders": _over_seeds(
         "What near-, rand- and far-pruning by the same number of samples cost: mean top-1 "
         "accuracy (%) over seeds, near and far being by similarity to one test set, and the "
-        "differences, taken seed by seed. Student's 95 % intervals over seeds.",
+        "differences, taken seed by seed. 95 % intervals over seeds and images.",
     ),
     "similarity_gap_check": Listing(
         caption="After gap pruning: how similar the nearest kept sample of the large set is to "

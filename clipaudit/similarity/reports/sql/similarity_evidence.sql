@@ -1,75 +1,148 @@
 -- What pruning to one test set's gap costs, against a random set of the same size, over seeds.
 -- One row per (test set, measure), in the order of the view `testsets`; values are means over the
--- seeds and bounds are 95 % intervals of these means.
+-- seeds and bounds are 95 % intervals of these means, over seeds and images. Beyond itself the
+-- reference has no difference, and no interval.
 --
 -- arms           recipe, manifest, is_pruned: two arms for each recipe (seed)
 -- testsets       position, testset, title
--- predictions    recipe, manifest, testset, right_rank
+-- predictions    recipe, manifest, testset, shard, row, right_rank
 -- $reference     the test set that the others' effects are compared with
--- $t             the 97.5 % quantile of Student's t, one degree of freedom fewer than recipes
-with accuracies as (
+with judged as (
     select
         arms.recipe,
         arms.is_pruned,
         predictions.testset,
-        count(*) as images,
-        avg((predictions.right_rank = 0)::int) as accuracy,
+        predictions.shard,
+        predictions.row,
+        (predictions.right_rank = 0)::int as is_right,
     from arms
     inner join predictions
         on predictions.recipe = arms.recipe and predictions.manifest = arms.manifest
-    group by arms.recipe, arms.is_pruned, predictions.testset
 ),
 
-effects as (
+-- What one image adds to each measure under one seed.
+answers as (
     select
         recipe,
         testset,
-        any_value(images) as images,
-        any_value(accuracy) filter (where is_pruned) as pruned_accuracy,
-        any_value(accuracy) filter (where not is_pruned) as random_accuracy,
-        pruned_accuracy - random_accuracy as effect,
-    from accuracies
-    group by recipe, testset
+        shard,
+        row,
+        unnest([
+            {'measure': 'pruned', 'value': pruned},
+            {'measure': 'random', 'value': random},
+            {'measure': 'effect', 'value': pruned - random},
+        ], recursive := true),
+    from (
+        select
+            recipe,
+            testset,
+            shard,
+            row,
+            max(is_right) filter (where is_pruned) as pruned,
+            max(is_right) filter (where not is_pruned) as random,
+        from judged
+        group by recipe, testset, shard, row
+    )
+),
+
+by_seed as (
+    select
+        testset,
+        measure,
+        recipe,
+        sum(value) as total,
+        avg(value order by shard, row) as value,
+    from answers
+    group by testset, measure, recipe
+),
+
+by_image as (
+    select
+        testset,
+        measure,
+        avg(value order by recipe) as value,
+    from answers
+    group by testset, measure, shard, row
+),
+
+over_images as (
+    select
+        testset,
+        measure,
+        count(*) as images,
+        coalesce(var_samp(value), 0) / count(*) as variance,
+    from by_image
+    group by testset, measure
+),
+
+measures (measure_position, measure, measure_title) as (
+    values
+    (0, 'pruned', 'accuracy, pruned set'),
+    (1, 'random', 'accuracy, random set'),
+    (2, 'effect', 'difference'),
+    (3, 'excess', 'difference beyond the reference')
 ),
 
 -- The effect beyond what the reference test set suffers under the same seed.
-compared as (
+excesses as (
     select
-        effects.*,
-        effects.effect - reference.effect as excess,
-    from effects
-    inner join effects as reference
-        on reference.recipe = effects.recipe and reference.testset = $reference
+        own.testset,
+        'excess' as measure,
+        own.recipe,
+        null as total,
+        own.value - reference.value as value,
+    from by_seed as own
+    inner join by_seed as reference
+        on
+            reference.recipe = own.recipe
+            and reference.measure = own.measure
+            and reference.testset = $reference
+    where own.measure = 'effect'
 ),
 
-measured as (
-    select testset, recipe, images, 0 as measure_position, 'pruned' as measure,
-        'accuracy, pruned set' as measure_title, pruned_accuracy as value,
-    from compared
-    union all
-    select testset, recipe, images, 1, 'random', 'accuracy, random set', random_accuracy
-    from compared
-    union all
-    select testset, recipe, images, 2, 'effect', 'difference', effect
-    from compared
-    union all
-    select testset, recipe, images, 3, 'excess', 'difference beyond the reference', excess
-    from compared
+excess_noise as (
+    select
+        own.testset,
+        'excess' as measure,
+        own.images,
+        if(own.testset = $reference, null, own.variance + reference.variance) as variance,
+        least(own.images, reference.images) as fewest,
+    from over_images as own
+    inner join over_images as reference
+        on reference.measure = own.measure and reference.testset = $reference
+    where own.measure = 'effect'
 ),
 
 summary as (
     select
-        testset,
-        measure_position,
-        measure,
-        measure_title,
-        if(measure in ('pruned', 'random'), 0, -1) as least_possible,
+        seeds.testset,
+        seeds.measure,
         count(*) as seeds,
-        max(images) as images,
-        avg(value order by recipe) as value,
-        $t * stddev_samp(value order by recipe) / sqrt(count(*)) as margin,
-    from measured
-    group by testset, measure_position, measure, measure_title
+        any_value(noise.images) as images,
+        avg(seeds.value order by seeds.recipe) as value,
+        if(
+            seeds.measure in ('pruned', 'random'),
+            accuracy_over_seeds(
+                list(seeds.total::bigint order by seeds.recipe), any_value(noise.images)
+            ),
+            difference_over_seeds(
+                list(seeds.value order by seeds.recipe),
+                any_value(noise.variance),
+                any_value(noise.fewest)
+            )
+        ) as bounds,
+    from (
+        select * from by_seed
+        union all
+        select * from excesses
+    ) as seeds
+    inner join (
+        select *, images as fewest from over_images
+        union all
+        select * from excess_noise
+    ) as noise
+        on noise.testset = seeds.testset and noise.measure = seeds.measure
+    group by seeds.testset, seeds.measure
 )
 
 select
@@ -77,13 +150,15 @@ select
     testsets.testset,
     testsets.title as testset_title,
     summary.measure,
-    summary.measure_title,
+    measures.measure_title,
     summary.seeds,
     summary.images,
     summary.value,
-    greatest(summary.value - summary.margin, least_possible) as value_low,
-    least(summary.value + summary.margin, 1) as value_high,
+    summary.bounds.low as value_low,
+    summary.bounds.high as value_high,
 from testsets
 inner join summary
     on summary.testset = testsets.testset
-order by testsets.position, summary.measure_position
+inner join measures
+    on measures.measure = summary.measure
+order by testsets.position, measures.measure_position

@@ -1,68 +1,113 @@
 -- What it costs a test set to lose the training samples nearest to one test set, rather than as
 -- many random ones, and those rather than the farthest ones; over seeds.
 -- One row per (test set, measure), in the order of the view `testsets`; values are means over the
--- seeds and bounds are 95 % intervals of these means.
+-- seeds and bounds are 95 % intervals of these means, over seeds and images.
 --
 -- arms           recipe, manifest, pruning_order (near, rand, far): three for each recipe (seed)
 -- testsets       position, testset, title
--- predictions    recipe, manifest, testset, right_rank
--- $t             the 97.5 % quantile of Student's t, one degree of freedom fewer than recipes
-with accuracies as (
+-- predictions    recipe, manifest, testset, shard, row, right_rank
+with judged as (
     select
-        predictions.recipe,
-        predictions.testset,
+        arms.recipe,
         arms.pruning_order,
-        count(*) as images,
-        avg((predictions.right_rank = 0)::int) as accuracy,
-    from predictions
-    inner join arms
-        on arms.recipe = predictions.recipe and arms.manifest = predictions.manifest
-    group by predictions.recipe, predictions.testset, arms.pruning_order
+        predictions.testset,
+        predictions.shard,
+        predictions.row,
+        (predictions.right_rank = 0)::int as is_right,
+    from arms
+    inner join predictions
+        on predictions.recipe = arms.recipe and predictions.manifest = arms.manifest
 ),
 
-by_recipe as (
+-- What one image adds to each measure under one seed.
+answers as (
     select
         recipe,
         testset,
-        max(images) as images,
-        any_value(accuracy) filter (where pruning_order = 'near') as near,
-        any_value(accuracy) filter (where pruning_order = 'rand') as rand,
-        any_value(accuracy) filter (where pruning_order = 'far') as far,
-    from accuracies
-    group by recipe, testset
+        shard,
+        row,
+        unnest([
+            {'measure': 'near', 'value': near},
+            {'measure': 'rand', 'value': rand},
+            {'measure': 'far', 'value': far},
+            {'measure': 'near_effect', 'value': near - rand},
+            {'measure': 'rand_effect', 'value': rand - far},
+        ], recursive := true),
+    from (
+        select
+            recipe,
+            testset,
+            shard,
+            row,
+            max(is_right) filter (where pruning_order = 'near') as near,
+            max(is_right) filter (where pruning_order = 'rand') as rand,
+            max(is_right) filter (where pruning_order = 'far') as far,
+        from judged
+        group by recipe, testset, shard, row
+    )
 ),
 
-measured as (
-    select testset, recipe, images, 0 as measure_position, 'near' as measure,
-        'accuracy, near-pruned' as measure_title, near as value,
-    from by_recipe
-    union all
-    select testset, recipe, images, 1, 'rand', 'accuracy, rand-pruned', rand
-    from by_recipe
-    union all
-    select testset, recipe, images, 2, 'far', 'accuracy, far-pruned', far
-    from by_recipe
-    union all
-    select testset, recipe, images, 3, 'near_effect', 'near less rand', near - rand
-    from by_recipe
-    union all
-    select testset, recipe, images, 4, 'rand_effect', 'rand less far', rand - far
-    from by_recipe
+by_seed as (
+    select
+        testset,
+        measure,
+        recipe,
+        sum(value) as total,
+        avg(value order by shard, row) as value,
+    from answers
+    group by testset, measure, recipe
+),
+
+by_image as (
+    select
+        testset,
+        measure,
+        avg(value order by recipe) as value,
+    from answers
+    group by testset, measure, shard, row
+),
+
+over_images as (
+    select
+        testset,
+        measure,
+        count(*) as images,
+        coalesce(var_samp(value), 0) / count(*) as variance,
+    from by_image
+    group by testset, measure
+),
+
+measures (measure_position, measure, measure_title) as (
+    values
+    (0, 'near', 'accuracy, near-pruned'),
+    (1, 'rand', 'accuracy, rand-pruned'),
+    (2, 'far', 'accuracy, far-pruned'),
+    (3, 'near_effect', 'near less rand'),
+    (4, 'rand_effect', 'rand less far')
 ),
 
 summary as (
     select
-        testset,
-        measure_position,
-        measure,
-        measure_title,
-        if(measure in ('near_effect', 'rand_effect'), -1, 0) as least_possible,
+        by_seed.testset,
+        by_seed.measure,
         count(*) as seeds,
-        max(images) as images,
-        avg(value order by recipe) as value,
-        $t * stddev_samp(value order by recipe) / sqrt(count(*)) as margin,
-    from measured
-    group by testset, measure_position, measure, measure_title
+        any_value(over_images.images) as images,
+        avg(by_seed.value order by by_seed.recipe) as value,
+        if(
+            by_seed.measure in ('near', 'rand', 'far'),
+            accuracy_over_seeds(
+                list(by_seed.total::bigint order by by_seed.recipe), any_value(over_images.images)
+            ),
+            difference_over_seeds(
+                list(by_seed.value order by by_seed.recipe),
+                any_value(over_images.variance),
+                any_value(over_images.images)
+            )
+        ) as bounds,
+    from by_seed
+    inner join over_images
+        on over_images.testset = by_seed.testset and over_images.measure = by_seed.measure
+    group by by_seed.testset, by_seed.measure
 )
 
 select
@@ -70,13 +115,15 @@ select
     testsets.testset,
     testsets.title as testset_title,
     summary.measure,
-    summary.measure_title,
+    measures.measure_title,
     summary.seeds,
     summary.images,
     summary.value,
-    greatest(summary.value - summary.margin, least_possible) as value_low,
-    least(summary.value + summary.margin, 1) as value_high,
+    summary.bounds.low as value_low,
+    summary.bounds.high as value_high,
 from testsets
 inner join summary
     on summary.testset = testsets.testset
-order by testsets.position, summary.measure_position
+inner join measures
+    on measures.measure = summary.measure
+order by testsets.position, measures.measure_position
