@@ -48,7 +48,7 @@ def test_a_public_set_has_figures_of_its_own(paper):
     assert [name.removeprefix("memorization_") for name in paper()] == [
         *("fig2", "fig3_imagenet-train", "fig3_filtered-laion"),
         *("fig4_imagenet-train", "fig5_imagenet-train", "fig7"),
-        *("fig8_filtered-laion", "fig9_filtered-laion"),
+        *("fig8_filtered-laion", "fig9_filtered-laion", "tradeoff"),
     ]
 
 
@@ -61,7 +61,7 @@ def test_further_public_sets_bear_the_numbers_of_the_second(demo):
 
     names = [name.removeprefix("memorization_") for name in demo(sources=sources)]
 
-    assert names[-4:] == ["fig8_small", "fig9_small", "fig8_album", "fig9_album"]
+    assert names[-5:-1] == ["fig8_small", "fig9_small", "fig8_album", "fig9_album"]
 
 
 def test_without_the_audit_there_is_no_figure():
@@ -131,6 +131,56 @@ def test_a_family_of_points_has_a_panel_with_the_default_in_its_place(paper):
         ["0*", "0.3", "0.5"],
     ]
     assert {row["public"] for row in figure.table.relations["groups"]} == {"imagenet-train"}
+
+
+def panels(figure):
+    """The panels of bars of gaps: row, column and title."""
+    names = ("panel_row", "panel_column", "panel_title")
+    rows = figure.table.relations["groups"]
+    return list(dict.fromkeys(tuple(row[name] for name in names) for row in rows))
+
+
+def test_captions_and_noise_have_panels_where_they_are_asked_for(paper):
+    plain, asked = (
+        paper(mitigations=more)["memorization_fig9_filtered-laion"]
+        for more in ({}, {"captions": [1, 5], "text_noise": [0.1]})
+    )
+
+    assert [title for *_, title in panels(plain)][3:] == ["token masking"]
+    assert panels(asked)[3:] == [
+        *((2, 0, "token masking"), (2, 1, "captions of a record")),
+        (2, 2, "noise on text embeddings"),
+    ]
+    assert groups(asked, panel_title="captions of a record") == [("1*", True), ("5", True)]
+    assert groups(asked, panel_title="noise on text embeddings") == [("0*", True), ("0.1", True)]
+
+
+def test_all_captions_stand_after_some():
+    settings = read_settings(ROOT / "config/dejavu.yaml")
+    settings["recipes"]["dejavu"]["caption_choice"] = "random"
+    settings["memorization"]["mitigations"] = {"captions": [5, 2]}
+
+    figure = memorization_figures(parse_settings(settings))["memorization_fig5_imagenet-train"]
+
+    captions = [title for title, _ in groups(figure, panel_title="captions of a record")]
+    assert captions == ["2", "5", "all*"]
+
+
+def test_gaps_stand_against_utility_for_the_points_in_the_grid_alone(demo):
+    figure = demo(grid=["epochs-10"])["memorization_tradeoff"]
+
+    points = [
+        (row["point"], row["family_title"], row["title"], row["is_default"])
+        for row in figure.table.relations["points"]
+    ]
+    assert points == [("default", "default", "default", True), ("epochs-10", "epochs", "10", False)]
+    assert figure.table.inputs["gaps"] == [
+        f"gaps/{public}/{point}.json"
+        for public in ("scenes", "small")
+        for point in ("default", "epochs-10")
+    ]
+    assert len(figure.table.inputs["utility"]) == 4
+    assert "memorization_tradeoff" not in demo(utility=[])
 
 
 def test_points_outside_the_grid_are_named_and_not_read(demo):
