@@ -203,7 +203,10 @@ def recalls(*more):
         {"k": 10, "public": "web"},
         panels=[panel | {"is_default": panel["in_grid"]} for panel in panels],
         survival=[*more, *own],
-        gaps=[gap("a", "aucg", 0.25), gap("b", "aucg", 0.5), gap("a", "ppg", 0.75)],
+        gaps=[
+            gap(target, measure, value) | {"net": value / 2}
+            for target, measure, value in (("a", "aucg", 0.25), ("b", "aucg", 0.5), ("a", "ppg", 1))
+        ],
     ).to_pylist()
 
 
@@ -219,9 +222,8 @@ def test_stairs_come_target_first_by_recall():
 def test_a_panel_has_the_area_and_the_samples_of_the_attack_on_a():
     rows = recalls()
 
-    assert [(row["aucg"], row["training_samples"]) for row in rows] == [(None,) * 2] + [
-        (0.25, 100)
-    ] * 3
+    areas = [(row["aucg"], row["aucg_net"], row["training_samples"]) for row in rows]
+    assert areas == [(None,) * 3] + [(0.25, 0.125, 100)] * 3
     assert [row["in_grid"] for row in rows] == [False, True, True, True]
 
 

@@ -232,6 +232,27 @@ def test_recalls_have_a_panel_for_each_size(paper):
     assert "IN-Train" in figure.caption
 
 
+def test_records_that_stand_first_are_compared_with_the_hold_out_where_there_is_one(demo):
+    sources = {"scenes": {"train": 600, "public": 3000}}
+    caption, without = (
+        figures["memorization_fig4_scenes"].caption for figures in (demo(), demo(sources=sources))
+    )
+
+    assert "a line across a bar is the gap of the hold-out" in caption
+    assert "without a hold-out nothing tells how much" in without
+
+
+def test_a_figure_of_one_direction_names_the_hold_out_and_where_the_mean_is(demo):
+    sources = {"scenes": {"train": 600, "public": 3000}}
+    caption, without = (
+        figures["memorization_fig3_scenes"].caption for figures in (demo(), demo(sources=sources))
+    )
+
+    assert "less that of the hold-out" in caption
+    assert "hold-out" not in without
+    assert all("mean of both directions" in each for each in (caption, without))
+
+
 def test_the_most_exposed_are_those_of_the_default_models(demo):
     figures = demo(neighbors=[20])
 

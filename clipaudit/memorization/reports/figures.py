@@ -7,7 +7,8 @@ grid has no bar. `memorization_tradeoff` is ours: it shows the gaps of all point
 utility.
 
 Differences: bars of gaps show the mean of the attacks on A and on B, the paper those on A alone;
-bars of accuracies the mean of both models. Figures 3 and 4 are, as there, of the attack on A.
+bars of accuracies the mean of both models. Figures 3 and 4 are, as there, of the attack on A, with
+the hold-out beside.
 Figure 6, two example images with their labels, measures nothing and is left out.
 """
 
@@ -282,7 +283,7 @@ def _recalls(run: Settings, audit: Memorization, public: str) -> ReportFigure:
         "Share of the records of A with at least so large a share of their objects recovered, by "
         "the target model, trained on A, and by the reference model, trained on B, by the number "
         f"of training samples. {_looked_up(run, audit, public)} AUCG is the area between the "
-        f"curves. {_STAR}",
+        f"curves, of this one direction. {_of_one_direction(audit)} {_STAR}",
         {"x_label": "object recall, at least", "y_label": "records (%)"},
     )
 
@@ -304,6 +305,12 @@ def _exposed(run: Settings, audit: Memorization, public: str) -> ReportFigure:
         for position, (name, title) in enumerate(_SAMPLE_MEASURES.items())
     ]
     measures.append({"series_position": None, "series": "mean_f", "title": "mean F-score"})
+    luck = (
+        ": a line across a bar is the gap of the hold-out, which no model was trained on, sorted "
+        "in the same way, and only what a bar has beyond its line speaks for memorization"
+        if audit.held_out
+        else ", and without a hold-out nothing tells how much"
+    )
     table = ReportTable(
         sql="memorization_fig4",
         inputs={"sample_gaps": [paths.sample_gaps(public, DEFAULT)]},
@@ -318,15 +325,26 @@ def _exposed(run: Settings, audit: Memorization, public: str) -> ReportFigure:
         "on A, and the reference model, trained on B, over the first L records of A, sorted (a) by "
         "the target model's similarity of the caption and its nearest public image, (b) by how "
         "many of these objects the target model predicts correctly, (c) by how many objects more "
-        "than the reference model it does. To sort by (b) or (c) selects luck as well: a line "
-        "across a bar is the gap of the hold-out, which no model was trained on, sorted in the "
-        f"same way. {_looked_up(run, audit, public)}",
+        f"than the reference model it does. To sort by (b) or (c) selects luck as well{luck}. "
+        f"{_looked_up(run, audit, public)}",
         {
             "group": "records",
             "x_label": "first L records, and their share of all (%)",
             "empty": "no records with objects",
             "across": "hold-out",
         },
+    )
+
+
+def _of_one_direction(audit: Memorization) -> str:
+    """Return what a caption says of a number of the attack on A alone."""
+    mean = "The mean of both directions, from which this cancels, is in Figure 2."
+    if not audit.held_out:
+        return f"A part of it may be a difference of the two trainings. {mean}"
+    return (
+        "A part of it may be a difference of the two trainings, which the hold-out shows; "
+        "\N{LEFT DOUBLE QUOTATION MARK}net\N{RIGHT DOUBLE QUOTATION MARK} is the area less that of "
+        f"the hold-out. {mean}"
     )
 
 
