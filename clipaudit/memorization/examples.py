@@ -183,7 +183,8 @@ def _share_as_large(gaps: pa.Table, chosen: pa.Table) -> pa.Array:
     known = np.sort(_recall_gap(gaps.filter(pc.field("truths") > 0)))
     if not len(known):
         return pa.nulls(len(chosen), pa.float64())
-    return pa.array(1 - np.searchsorted(known, _recall_gap(chosen)) / len(known))
+    as_large = len(known) - np.searchsorted(known, _recall_gap(chosen))
+    return pa.array(as_large / len(known))
 
 
 def _recall_gap(gaps: pa.Table) -> Float64[np.ndarray, " n"]:
