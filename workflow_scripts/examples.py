@@ -13,6 +13,7 @@ def compute(step: Step) -> None:
     """Compare what both models recall, and gather what a reader wants to see."""
     import pyarrow as pa
 
+    from clipaudit.corpora.manifests import MANIFEST
     from clipaudit.memorization import examples
     from clipaudit.memorization.measures import in_one_corpus
 
@@ -23,11 +24,15 @@ def compute(step: Step) -> None:
             source = file.labels[label].removesuffix(".drawn")
             yield in_one_corpus([(source, file.table())], shards)
 
+    def kept(name: str) -> "pa.Table":
+        rows = pa.concat_tables([MANIFEST.empty_table(), *pieces(name, "corpus")])
+        return rows.filter(rows["kept"])
+
     models = {"target": "a", "reference": "b"}
-    kept = pa.concat_tables(pieces("kept_a", "corpus"))
     found = examples.most_memorized(
         {model: pa.concat_tables(pieces(f"recalls_{name}")) for model, name in models.items()},
-        kept.filter(kept["kept"]),
+        kept("kept_a"),
+        kept("kept_holdout"),
         examples.ExampleInputs(
             samples=pieces("samples"),
             truths=pieces("truths", "corpus"),

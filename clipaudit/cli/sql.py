@@ -43,7 +43,7 @@ def sql(
     \b
     Example:
       clipaudit sql "select testset, accuracy from similarity_table1 where baseline is null"
-      clipaudit sql "from audit where recall_gap > 0.5" --output memorized.csv
+      clipaudit sql "from audit where recall_gap > 0.5" --output recall_gaps.csv
       echo ".schema audit" | clipaudit sql
     """
     form = form or _ENDINGS.get(output.suffix if output else "", "table")

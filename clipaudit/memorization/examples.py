@@ -2,7 +2,8 @@
 
 Jayaraman et al., NeurIPS 2024, Figures 1, 11 and 12: https://arxiv.org/abs/2402.02103. The paper
 does not say how its examples were found. Here they are the records of which the target model finds
-the most labels more than the reference model does.
+the most labels more than the reference model does. Such a selection also finds luck, so each
+example states how many records of the hold-out, which no model was trained on, have as large a gap.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +13,7 @@ from operator import itemgetter
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from jaxtyping import Int64
+from jaxtyping import Float64, Int64
 
 from clipaudit.corpora.addresses import sample_addresses, shard_row
 from clipaudit.corpora.splits import select_rows
@@ -22,6 +23,7 @@ from clipaudit.memorization.pairs import matched_recalls
 from clipaudit.memorization.recall import sample_labels
 
 MODELS = ("target", "reference")  # trained on the record, and not trained on it
+SHARES = ("share_of_members", "share_of_holdout")  # of records with as large a gap
 
 # One row per (example, model, label), by rank, target before reference, neighbors descending,
 # label: the labels that the k nearest public images hold, and the true ones that were missed.
@@ -35,6 +37,9 @@ EXAMPLES = pa.schema(
         pa.field("caption", pa.string(), nullable=False),
         pa.field("model", pa.string(), nullable=False),  # target or reference
         pa.field("k", pa.int32(), nullable=False),  # public images asked for
+        # of the records with a label: those with at least so large a difference of recalls
+        pa.field("share_of_members", pa.float64(), nullable=False),
+        pa.field("share_of_holdout", pa.float64()),  # null: no record of the hold-out has a label
         pa.field("label", pa.int32(), nullable=False),
         pa.field("name", pa.string()),  # null: the label has no name
         # how many of the k nearest images hold it; 0: a true label that was missed
@@ -101,6 +106,7 @@ class ExampleInputs:
 def most_memorized(
     recalls: Mapping[str, pa.Table],
     records: pa.Table,
+    holdout: pa.Table,
     material: ExampleInputs,
     *,
     shards: Mapping[str, int],
@@ -112,12 +118,17 @@ def most_memorized(
     `recalls` are the RECALLS of the MODELS, also of further records and other k. Only a record of
     which the target model finds more labels than the reference model is an example. The larger
     difference comes first, then the larger difference of recalls, then uid, then source and (shard,
-    row). Records are named across the sources, whose numbers of shards `shards` gives.
+    row). Records are named across the sources, whose numbers of shards `shards` gives. `holdout` is
+    the records, perhaps none, that neither model was trained on: their gaps are compared.
 
     Raise InputError as `pair_up` does, for a label with two names, for recalls without this k, and
     for a candidate that the samples lack; StoreError for a picture without labels that were read.
     """
-    chosen = _chosen(_candidates(recalls, records, k, examples), material.samples, examples)
+    of_k = {model: _of_k(recalls[model], model, k) for model in MODELS}
+    members, unseen = (_gaps(of_k, each) for each in (records, holdout))
+    chosen = _chosen(_candidates(members, examples), material.samples, examples)
+    for name, gaps in zip(SHARES, (members, unseen), strict=True):
+        chosen = chosen.append_column(name, _share_as_large(gaps, chosen))
     places = sample_addresses(chosen)
     truths = _rows_at(material.truths, places)
     by_rank = [(name, "ascending") for name in ("shard", "row", "rank")]
@@ -143,17 +154,19 @@ def most_memorized(
 # --- which records -------------------------------------------------------------------------------
 
 
-def _candidates(
-    recalls: Mapping[str, pa.Table], records: pa.Table, k: int, examples: int
-) -> pa.Table:
-    """Return shard, row, gap, truths of the best records and of all that equal the last of them.
+def _gaps(recalls: Mapping[str, pa.Table], records: pa.Table) -> pa.Table:
+    """Return shard, row, gap (labels that the target finds more), truths of the records."""
+    left, right = matched_recalls(*(select_rows(recalls[model], records) for model in MODELS))
+    gap = left["correct"].to_numpy().astype(np.int64) - right["correct"].to_numpy()
+    return left.select(["shard", "row", "truths"]).append_column("gap", pa.array(gap))
+
+
+def _candidates(members: pa.Table, examples: int) -> pa.Table:
+    """Return the best of the `_gaps`, and all that equal the last of them.
 
     So uids, which decide in a tie, are needed of few.
     """
-    tables = [_of_k(recalls[model], model, k) for model in MODELS]
-    left, right = matched_recalls(*(select_rows(table, records) for table in tables))
-    gap = left["correct"].to_numpy().astype(np.int64) - right["correct"].to_numpy()
-    truths = left["truths"].to_numpy()
+    gap, truths = members["gap"].to_numpy(), members["truths"].to_numpy()
     rows = np.flatnonzero(gap > 0)
     # Of equal differences, that of fewer labels is the larger one of recalls.
     order = rows[np.lexsort((truths[rows], -gap[rows]))]
@@ -162,8 +175,22 @@ def _candidates(
         rows = rows[
             (gap[rows] > gap[last]) | (gap[rows] == gap[last]) & (truths[rows] <= truths[last])
         ]
-    best = pa.table({"shard": left["shard"], "row": left["row"], "gap": gap, "truths": truths})
-    return best.take(pa.array(rows))
+    return members.take(pa.array(rows))
+
+
+def _share_as_large(gaps: pa.Table, chosen: pa.Table) -> pa.Array:
+    """Return the share of records with a label whose recall gap is at least each example's."""
+    known = np.sort(_recall_gap(gaps.filter(pc.field("truths") > 0)))
+    if not len(known):
+        return pa.nulls(len(chosen), pa.float64())
+    as_large = len(known) - np.searchsorted(known, _recall_gap(chosen))
+    return pa.array(as_large / len(known))
+
+
+def _recall_gap(gaps: pa.Table) -> Float64[np.ndarray, " n"]:
+    """Return differences of recalls; equal fractions give equal numbers."""
+    shares: np.ndarray = gaps["gap"].to_numpy() / gaps["truths"].to_numpy()
+    return shares
 
 
 def _of_k(recalls: pa.Table, model: str, k: int) -> pa.Table:
@@ -178,7 +205,7 @@ def _of_k(recalls: pa.Table, model: str, k: int) -> pa.Table:
 
 
 def _chosen(candidates: pa.Table, samples: Iterable[pa.Table], examples: int) -> pa.Table:
-    """Return the examples, in their order: shard, row, uid, caption."""
+    """Return the examples, in their order: shard, row, uid, caption, gap, truths."""
     wanted = sample_addresses(candidates)
     known = _rows_at(samples, wanted, ["shard", "row", "uid", "caption"])
     places = pc.index_in(pa.array(wanted), pa.array(sample_addresses(known)))
@@ -192,7 +219,7 @@ def _chosen(candidates: pa.Table, samples: Iterable[pa.Table], examples: int) ->
     both = both.append_column("truths", candidates["truths"])
     keys = [("gap", "descending")]
     keys += [(name, "ascending") for name in ("truths", "uid", "shard", "row")]
-    return both.sort_by(keys).slice(0, examples).drop_columns(["gap", "truths"])
+    return both.sort_by(keys).slice(0, examples)
 
 
 def _rows_at(
@@ -232,6 +259,7 @@ def _labels_table(
             "caption": chosen["caption"].take(rank),
             "model": pa.repeat(model, len(rank)),
             "k": pa.repeat(pa.scalar(k, pa.int32()), len(rank)),
+            **{name: chosen[name].take(rank) for name in SHARES},
             **{name: labels[model][name] for name in ("label", "neighbors", "is_true")},
             "name": names["name"].take(pc.index_in(labels[model]["label"], names["label"])),
         }
@@ -252,7 +280,7 @@ def _by_source(chosen: pa.Table, shards: Mapping[str, int]) -> pa.Table:
         "source": pa.array(list(shards), pa.string()).take(pa.array(source)),
         "shard": joined - starts[source],
         "joined_shard": joined,
-        **{name: chosen[name] for name in ("row", "uid", "caption")},
+        **{name: chosen[name] for name in ("row", "uid", "caption", *SHARES)},
     }
     return pa.table(columns)
 

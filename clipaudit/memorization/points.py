@@ -104,16 +104,20 @@ def _varied(audit: Memorization, base: str, recipe: Recipe) -> list[Point]:
         Point(name, family, value, f"{base}.{name}")
         for family, values in families.items()
         for value in values
-        if value != _own_value(recipe, family)
+        if value != own_value(recipe, family)
         for name in [f"{family.replace('_', '-')}-{value:g}"]
     ]
 
 
-def _own_value(recipe: Recipe, family: Family) -> object:
-    """Return what a recipe has for a family; always the first caption is one of one."""
+def own_value(recipe: Recipe, family: Family) -> float | str | None:
+    """Return what a recipe has for a family; always the first caption is one of one.
+
+    Text: a learned logit scale. None: all captions.
+    """
     if family == "captions" and recipe.caption_choice == "first":
         return 1
-    return getattr(recipe, recipe_setting(family))
+    own: float | str | None = getattr(recipe, recipe_setting(family))
+    return own
 
 
 def recipe_setting(family: Family) -> str:

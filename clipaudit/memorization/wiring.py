@@ -232,7 +232,7 @@ class MemorizationFiles:
                 )
                 for trained in TRAINED
             },
-            "kept_a": self._attacked(point)["a"],
+            **{f"kept_{name}": self._attacked(point)[name] for name in ("a", "holdout")},
             "samples": self._samples_of(point),
             "truths": self.of_sources("objects", self.with_records, ".drawn"),
             "public": self.corpora.by_part(f"objects/{public}.drawn", public),

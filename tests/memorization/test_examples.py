@@ -68,8 +68,20 @@ def pieces(table):
     return [table.slice(row, 1) for row in reversed(range(len(table)))] or [table]
 
 
+NOBODY = pa.table({"shard": pa.array([], pa.int32()), "row": pa.array([], pa.int32())})
+
+
 def found(
-    near=NEAR, own=TRUTHS, uids=UIDS, shown=PUBLIC, *, k=2, examples=9, records=None, **material
+    near=NEAR,
+    own=TRUTHS,
+    uids=UIDS,
+    shown=PUBLIC,
+    *,
+    k=2,
+    examples=9,
+    records=None,
+    holdout=NOBODY,
+    **material,
 ):
     """The examples, where `material` takes the place of what follows from the rest."""
     own, shown = objects(own), objects(shown)
@@ -86,6 +98,7 @@ def found(
     return most_memorized(
         recalls,
         own if records is None else records,
+        holdout,
         ExampleInputs(**given | material),
         shards=SHARDS,
         k=k,
@@ -134,6 +147,33 @@ def test_records_of_other_sets_are_no_examples():
     records = objects({(0, 1): []}).select(["shard", "row"])
 
     assert listed(found(records=records).labels) == [("web", 0, 1)]
+
+
+def shares(table):
+    """The shares of A and of the hold-out with as large a gap, by rank."""
+    names = ("rank", "share_of_members", "share_of_holdout")
+    return [
+        each[1:] for each in sorted(set(zip(*(table[n].to_pylist() for n in names), strict=True)))
+    ]
+
+
+def test_each_example_tells_how_many_records_have_as_large_a_recall_gap():
+    records, holdout = objects({(0, 0): [], (2, 0): []}), objects({(0, 1): [], (1, 0): []})
+
+    # recall gaps: (2, 0) 1 and (0, 0) 1/2 of A, (0, 1) 1/3 and (1, 0) 0 of the hold-out
+    assert shares(found(records=records, holdout=holdout).labels) == [(0.5, 0.0), (1.0, 0.0)]
+    assert shares(found(records=holdout, holdout=records).labels) == [(0.5, 1.0)]
+
+
+def test_records_without_an_object_are_in_no_share():
+    truths = TRUTHS | {(1, 0): []}
+    records, holdout = objects({(0, 0): [], (1, 0): []}), objects({(1, 0): [], (2, 0): []})
+
+    assert shares(found(own=truths, records=records, holdout=holdout).labels) == [(1.0, 1.0)]
+
+
+def test_without_a_hold_out_its_share_is_not_known():
+    assert [unseen for _, unseen in shares(found().labels)] == [None] * 3
 
 
 def test_labels_are_true_false_or_missed():

@@ -35,6 +35,16 @@ def test_the_hold_out_is_attacked_by_the_manifests_of_its_sources(files):
     assert [path.split("/")[2] for path in found["kept_holdout"]] == with_holdout
 
 
+def test_examples_are_compared_with_the_hold_out_of_every_source(files):
+    wildcards = SimpleNamespace(public=files.audit.publics[0])
+
+    found = files.example_inputs(wildcards)
+
+    assert found["kept_holdout"] == [
+        path for path in files.set_manifests() if "set-holdout" in path
+    ]
+
+
 def test_sets_have_one_manifest_at_their_whole_size(files):
     names = {path.split("/")[3] for path in files.set_manifests()}
 

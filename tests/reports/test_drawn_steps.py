@@ -10,7 +10,7 @@ OPTIONS = {"x_label": "recall", "y_label": "records (%)"}
 def panel(position=0, stairs=None, **columns):
     """The rows of a panel: of each model (recall, share of records with it or more)."""
     same = {"panel_position": position, "panel_title": "10M", "is_default": False}
-    same |= {"in_grid": True, "training_samples": 700, "aucg": 0.125} | columns
+    same |= {"in_grid": True, "training_samples": 700, "aucg": 0.125, "aucg_net": None} | columns
     rows = [
         same | {"model": model, "recall": recall, "at_least": at_least}
         for model, steps in (stairs or {}).items()
@@ -41,6 +41,13 @@ def test_the_panel_says_its_size_and_the_area():
 
     assert axes.get_title(loc="left") == "700 training samples*"
     assert [text.get_text() for text in axes.texts] == ["AUCG = 0.125"]
+
+
+def test_the_panel_says_what_is_left_net_of_the_hold_out():
+    (axes,) = draw(panel(stairs=BOTH, aucg_net=-0.0625)).axes
+
+    said = "AUCG = 0.125\nnet = \N{MINUS SIGN}0.062"
+    assert [text.get_text() for text in axes.texts] == [said]
 
 
 def test_the_legend_names_both_models():

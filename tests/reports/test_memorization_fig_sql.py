@@ -60,7 +60,7 @@ def gaps():
     """A function: Figure 2 over one public set: the default point and `small`, not in the grid."""
 
     def build(*more):
-        names = ("public", "panel_column", "panel_title", "is_default", "in_grid")
+        names = ("public", "panel_row", "panel_column", "panel_title", "is_default", "in_grid")
         group = {name: in_place(public="web")[name] for name in names}
         first = {"group_position": 0, "group_title": "1M", "point": "small", "in_grid": False}
         second = {"group_position": 1, "group_title": "10M", "point": "default"}
@@ -128,6 +128,58 @@ def test_groups_outside_the_grid_stay_without_values(gaps):
     assert {row[name] for row in rows if not row["in_grid"] for name in unknown} == {None}
 
 
+# --- gaps against utility -------------------------------------------------------------------------
+
+
+def tradeoff(*, gaps, utility):
+    """The rows of two points over two public sets; `small` is a smaller size."""
+    points = [("default", "", True, 8, "default"), ("small", "1M", False, 0, "training samples")]
+    names = ("point", "title", "is_default", "family_position", "family_title")
+    return query(
+        "memorization_tradeoff",
+        {"k": 10, "measure": "prg", "testset": "val"},
+        publics=[{"position": n, "public": p, "title": p} for n, p in enumerate(("web", "photos"))],
+        points=[
+            {"position": n} | dict(zip(names, row, strict=True)) for n, row in enumerate(points)
+        ],
+        models=[
+            {"point": point, "encoder": f"{point}-{letter}"}
+            for point in ("default", "small")
+            for letter in "ab"
+        ],
+        gaps=[row | {"low": row["value"] - 0.25, "high": row["value"] + 0.25} for row in gaps],
+        utility=[
+            {"encoder": encoder, "testset": "val", "right_rank": rank}
+            for encoder, ranks in utility.items()
+            for rank in ranks
+        ],
+    ).to_pylist()
+
+
+ANSWERS = {"default-a": (0, 0, 0, 1), "default-b": (0, 1, 2, 3), "small-a": (1,), "small-b": (0,)}
+
+
+def test_the_mean_gap_and_its_interval_stand_against_the_utility_of_both_models():
+    others = [gap("mean", "aucg", 0.9), gap("a", "prg", 0.9), gap("mean", "prg", 0.9, k=20)]
+
+    row, *_ = tradeoff(gaps=[gap("mean", "prg", 0.5), *others], utility=ANSWERS)
+
+    assert (row["y"], row["y_low"], row["y_high"], row["evaluated"]) == (0.5, 0.25, 0.75, 90)
+    assert (row["x"], row["x_low"], row["x_high"]) == (0.5, bounds(1, 4)[0], bounds(3, 4)[1])
+
+
+def test_every_public_set_has_each_point_with_one_utility_and_its_own_gap():
+    found = [("web", "default", 0.5), ("web", "small", 0.25), ("photos", "default", 0.125)]
+    gaps = [gap("mean", "prg", value, public=public, point=p) for public, p, value in found]
+
+    rows = tradeoff(gaps=gaps, utility=ANSWERS)
+
+    assert [(row["public"], row["point"], row["x"], row["y"]) for row in rows] == [
+        *(("web", "default", 0.5, 0.5), ("web", "small", 0.5, 0.25)),
+        *(("photos", "default", 0.5, 0.125), ("photos", "small", 0.5, None)),
+    ]
+
+
 # --- stairs of recall ----------------------------------------------------------------------------
 
 
@@ -151,7 +203,10 @@ def recalls(*more):
         {"k": 10, "public": "web"},
         panels=[panel | {"is_default": panel["in_grid"]} for panel in panels],
         survival=[*more, *own],
-        gaps=[gap("a", "aucg", 0.25), gap("b", "aucg", 0.5), gap("a", "ppg", 0.75)],
+        gaps=[
+            gap(target, measure, value) | {"net": value / 2}
+            for target, measure, value in (("a", "aucg", 0.25), ("b", "aucg", 0.5), ("a", "ppg", 1))
+        ],
     ).to_pylist()
 
 
@@ -167,9 +222,8 @@ def test_stairs_come_target_first_by_recall():
 def test_a_panel_has_the_area_and_the_samples_of_the_attack_on_a():
     rows = recalls()
 
-    assert [(row["aucg"], row["training_samples"]) for row in rows] == [(None,) * 2] + [
-        (0.25, 100)
-    ] * 3
+    areas = [(row["aucg"], row["aucg_net"], row["training_samples"]) for row in rows]
+    assert areas == [(None,) * 3] + [(0.25, 0.125, 100)] * 3
     assert [row["in_grid"] for row in rows] == [False, True, True, True]
 
 
@@ -379,7 +433,9 @@ def stored(tmp_path):
     return build
 
 
-@pytest.mark.parametrize("name", ["fig2", "fig3_scenes", "fig4_scenes", "fig5_scenes", "fig7"])
+@pytest.mark.parametrize(
+    "name", ["fig2", "fig3_scenes", "fig4_scenes", "fig5_scenes", "fig7", "tradeoff"]
+)
 def test_its_columns_are_those_of_the_stored_tables(stored, name):
     figures = memorization_figures(parse_settings(read_settings(DEMO)))
     figure = figures[f"memorization_{name}"]

@@ -48,7 +48,7 @@ def test_a_public_set_has_figures_of_its_own(paper):
     assert [name.removeprefix("memorization_") for name in paper()] == [
         *("fig2", "fig3_imagenet-train", "fig3_filtered-laion"),
         *("fig4_imagenet-train", "fig5_imagenet-train", "fig7"),
-        *("fig8_filtered-laion", "fig9_filtered-laion"),
+        *("fig8_filtered-laion", "fig9_filtered-laion", "tradeoff"),
     ]
 
 
@@ -61,7 +61,7 @@ def test_further_public_sets_bear_the_numbers_of_the_second(demo):
 
     names = [name.removeprefix("memorization_") for name in demo(sources=sources)]
 
-    assert names[-4:] == ["fig8_small", "fig9_small", "fig8_album", "fig9_album"]
+    assert names[-5:-1] == ["fig8_small", "fig9_small", "fig8_album", "fig9_album"]
 
 
 def test_without_the_audit_there_is_no_figure():
@@ -133,6 +133,56 @@ def test_a_family_of_points_has_a_panel_with_the_default_in_its_place(paper):
     assert {row["public"] for row in figure.table.relations["groups"]} == {"imagenet-train"}
 
 
+def panels(figure):
+    """The panels of bars of gaps: row, column and title."""
+    names = ("panel_row", "panel_column", "panel_title")
+    rows = figure.table.relations["groups"]
+    return list(dict.fromkeys(tuple(row[name] for name in names) for row in rows))
+
+
+def test_captions_and_noise_have_panels_where_they_are_asked_for(paper):
+    plain, asked = (
+        paper(mitigations=more)["memorization_fig9_filtered-laion"]
+        for more in ({}, {"captions": [1, 5], "text_noise": [0.1]})
+    )
+
+    assert [title for *_, title in panels(plain)][3:] == ["token masking"]
+    assert panels(asked)[3:] == [
+        *((2, 0, "token masking"), (2, 1, "captions of a record")),
+        (2, 2, "noise on text embeddings"),
+    ]
+    assert groups(asked, panel_title="captions of a record") == [("1*", True), ("5", True)]
+    assert groups(asked, panel_title="noise on text embeddings") == [("0*", True), ("0.1", True)]
+
+
+def test_all_captions_stand_after_some():
+    settings = read_settings(ROOT / "config/dejavu.yaml")
+    settings["recipes"]["dejavu"]["caption_choice"] = "random"
+    settings["memorization"]["mitigations"] = {"captions": [5, 2]}
+
+    figure = memorization_figures(parse_settings(settings))["memorization_fig5_imagenet-train"]
+
+    captions = [title for title, _ in groups(figure, panel_title="captions of a record")]
+    assert captions == ["2", "5", "all*"]
+
+
+def test_gaps_stand_against_utility_for_the_points_in_the_grid_alone(demo):
+    figure = demo(grid=["epochs-10"])["memorization_tradeoff"]
+
+    points = [
+        (row["point"], row["family_title"], row["title"], row["is_default"])
+        for row in figure.table.relations["points"]
+    ]
+    assert points == [("default", "default", "default", True), ("epochs-10", "epochs", "10", False)]
+    assert figure.table.inputs["gaps"] == [
+        f"gaps/{public}/{point}.json"
+        for public in ("scenes", "small")
+        for point in ("default", "epochs-10")
+    ]
+    assert len(figure.table.inputs["utility"]) == 4
+    assert "memorization_tradeoff" not in demo(utility=[])
+
+
 def test_points_outside_the_grid_are_named_and_not_read(demo):
     figure = demo(grid=["epochs-10"])["memorization_fig9_small"]
 
@@ -180,6 +230,27 @@ def test_recalls_have_a_panel_for_each_size(paper):
         kind: [f"{kind}/{path}" for path in read] for kind in ("survival", "gaps")
     }
     assert "IN-Train" in figure.caption
+
+
+def test_records_that_stand_first_are_compared_with_the_hold_out_where_there_is_one(demo):
+    sources = {"scenes": {"train": 600, "public": 3000}}
+    caption, without = (
+        figures["memorization_fig4_scenes"].caption for figures in (demo(), demo(sources=sources))
+    )
+
+    assert "a line across a bar is the gap of the hold-out" in caption
+    assert "without a hold-out nothing tells how much" in without
+
+
+def test_a_figure_of_one_direction_names_the_hold_out_and_where_the_mean_is(demo):
+    sources = {"scenes": {"train": 600, "public": 3000}}
+    caption, without = (
+        figures["memorization_fig3_scenes"].caption for figures in (demo(), demo(sources=sources))
+    )
+
+    assert "less that of the hold-out" in caption
+    assert "hold-out" not in without
+    assert all("mean of both directions" in each for each in (caption, without))
 
 
 def test_the_most_exposed_are_those_of_the_default_models(demo):

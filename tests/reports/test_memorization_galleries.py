@@ -39,6 +39,18 @@ def test_where_no_picture_may_be_shown_samples_are_read_for_their_uids():
     assert {"samples/scenes/00000.json", "samples/album/00000.json"} <= {*gallery.inputs["samples"]}
 
 
+def test_captions_say_what_the_share_of_the_hold_out_means_where_there_is_one():
+    settings = read_settings(DEMO)
+    for source in settings["memorization"]["sources"].values():
+        source.pop("holdout", None)
+
+    def caption(run):
+        return memorization_galleries(run)["memorization_fig1_scenes"].caption
+
+    assert "of the hold-out, which no model was trained on" in caption(demo())
+    assert "without a hold-out luck may explain it" in caption(parse_settings(settings))
+
+
 def test_without_the_audit_there_are_none():
     run = demo().model_copy(update={"memorization": None})
 

@@ -21,16 +21,17 @@ PUBLIC = ShownSet("glyph photos", "photos")
 NAMES = ("anchor", "star", "comet")
 
 
-def labels(rank=0, caption="a photo of a star", **neighbors):
+def labels(rank=0, caption="a photo of a star", unseen=0.07, **neighbors):
     """What both models find: by model how many neighbours hold each of three labels.
 
-    The first two are those of the sample's own picture.
+    The first two are those of the sample's own picture. `unseen`: the share of the hold-out.
     """
     same = {"rank": rank, "source": "scenes", "shard": 0, "row": rank, "uid": f"{rank:032x}"}
     found = neighbors or {"target": (3, 2, 1), "reference": (0, 1, 4)}
     return [
         same
         | {"caption": caption, "model": model, "k": 10, "label": label, "name": NAMES[label]}
+        | {"share_of_members": 0.0891, "share_of_holdout": unseen}
         | {"neighbors": held, "is_true": label < 2}
         for model in ("target", "reference")
         for label, held in enumerate(found[model])
@@ -101,6 +102,17 @@ def test_caption_objects_and_findings_are_said_in_words():
     assert "✓ anchor 3" in text
     assert "✗ comet 4" in text
     assert "· anchor" in text  # missed by the reference model
+
+
+def test_each_example_says_how_many_records_have_so_large_a_gap():
+    assert "So much more: 8.9 % of A, 7.0 % of the hold-out" in words(draw(*tables()))
+
+
+def test_without_a_hold_out_only_the_share_of_a_is_said():
+    text = words(draw(*tables(unseen=None)))
+
+    assert "So much more: 8.9 % of A" in text
+    assert "hold-out" not in text
 
 
 def test_a_long_caption_ends_in_dots_and_signs_stay_as_they_are():

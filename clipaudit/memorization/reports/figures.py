@@ -3,21 +3,32 @@
 One `ReportFigure` a figure of the paper (Jayaraman et al., NeurIPS 2024), for each public set where
 a figure shows one: the paper's Figures 4 and 5 show its first public set, 8 and 9 the second; all
 further sets bear these numbers too. All are at the first number of neighbours. What is outside the
-grid has no bar.
+grid has no bar. `memorization_tradeoff` is ours: it shows the gaps of all points against their
+utility.
 
 Differences: bars of gaps show the mean of the attacks on A and on B, the paper those on A alone;
-bars of accuracies the mean of both models. Figures 3 and 4 are, as there, of the attack on A.
+bars of accuracies the mean of both models. Figures 3 and 4 are, as there, of the attack on A, with
+the hold-out beside.
 Figure 6, two example images with their labels, measures nothing and is left out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, inf
+from typing import get_args
 
 from clipaudit.config.settings import Settings
-from clipaudit.memorization.points import DEFAULT, TRAINED, Family, Point, recipe_setting
+from clipaudit.memorization.points import DEFAULT, TRAINED, Family, Point, own_value
 from clipaudit.memorization.reports.points import all_points, asked_points, point_value
 from clipaudit.memorization.settings import Memorization
 from clipaudit.reports.layouts import short_count
-from clipaudit.reports.specification import Relation, ReportFigure, ReportTable, encoder_title, once
+from clipaudit.reports.specification import (
+    Relation,
+    ReportFigure,
+    ReportTable,
+    encoder_title,
+    numbered,
+    once,
+)
 from clipaudit.steps import paths
 
 _MEASURES = {"ppg": "PPG", "prg": "PRG", "aucg": "AUCG"}
@@ -27,13 +38,17 @@ _FAMILIES: dict[Family, str] = {
     "logit_scale": "fixed logit scale",
     "weight_decay": "weight decay",
     "token_masking": "token masking",
+    "captions": "captions of a record",
+    "text_noise": "noise on text embeddings",
 }
+_WHERE_ASKED: tuple[Family, ...] = ("logit_scale", "captions", "text_noise")  # not in the paper
 _SORTS = {
     "similarity": "(a) by similarity to the nearest public image",
     "correct": "(b) by the number of correct predictions",
     "gap": "(c) by how many more than the reference model",
 }
 _SAMPLE_MEASURES = {"precision": "precision", "recall": "recall", "f_of_means": "F-score"}
+_COLUMNS = 4  # panels beside each other, of Figures 5 and 9
 _OF_RECALL = ("survival", "gaps")
 # the lower panels of Figure 7: row and column
 _PLACES: tuple[tuple[Family, int, int], ...] = (
@@ -66,6 +81,8 @@ def memorization_figures(run: Settings) -> dict[str, ReportFigure]:
     for public in others:
         found[f"fig8_{public}"] = _exposed(run, audit, public)
         found[f"fig9_{public}"] = _mitigations(run, audit, public)
+    if audit.utility:
+        found["tradeoff"] = _tradeoff(run, audit)
     return {f"memorization_{name}": figure for name, figure in found.items()}
 
 
@@ -76,6 +93,7 @@ def _sizes(run: Settings, audit: Memorization) -> ReportFigure:
     """Figure 2: gaps and utility by the size of the train sets, for each public set."""
     groups = [
         {
+            "panel_row": 0,
             "panel_column": column,
             "panel_title": f"public set: {run.title(public)}",
             **group,
@@ -96,10 +114,22 @@ def _sizes(run: Settings, audit: Memorization) -> ReportFigure:
 
 
 def _mitigations(run: Settings, audit: Memorization, public: str) -> ReportFigure:
-    """Figures 5 and 9: gaps and utility by one setting of the training, a panel for each."""
+    """Figures 5 and 9: gaps and utility by one setting of the training, a panel for each.
+
+    More than four panels stand in two rows.
+    """
+    families = _families(run, audit)
+    columns = len(families) if len(families) <= _COLUMNS else ceil(len(families) / 2)
+    rows = 1 + bool(audit.utility)  # of a panel
     groups = [
-        {"panel_column": column, "panel_title": title, **group, "public": public}
-        for column, (family, title) in enumerate(_families(run, audit).items())
+        {
+            "panel_row": rows * (place // columns),
+            "panel_column": place % columns,
+            "panel_title": title,
+            **group,
+            "public": public,
+        }
+        for place, (family, title) in enumerate(families.items())
         for group in _groups(run, audit, _varied(run, audit, family))
     ]
     return _bars(
@@ -137,17 +167,22 @@ def _bars(
         sql="memorization_fig2",
         inputs={
             "gaps": [paths.gaps(public, point) for public, point in shown if point in asked],
-            "utility": once(
-                paths.utility(point.encoder(trained), test_set)
-                for point in models.values()
-                for trained in TRAINED
-                for test_set in audit.utility[:1]
-            ),
+            "utility": _utilities(audit, models.values()),
         },
         relations={"groups": groups, "measures": measures, "models": _models(models)},
         parameters={"k": audit.neighbors[0], "testset": (audit.utility or [""])[0]},
     )
     return ReportFigure(table, "bars", caption, options)
+
+
+def _utilities(audit: Memorization, points: Iterable[Point]) -> list[str]:
+    """Return what the models of points predict on the first test set, if there is one."""
+    return once(
+        paths.utility(point.encoder(trained), test_set)
+        for point in points
+        for trained in TRAINED
+        for test_set in audit.utility[:1]
+    )
 
 
 def _of_utility(run: Settings, audit: Memorization) -> str:
@@ -157,6 +192,66 @@ def _of_utility(run: Settings, audit: Memorization) -> str:
     return (
         f" Below: zero-shot accuracy on {run.title(audit.utility[0])}, the mean of the models of A "
         "and of B; whiskers reach over the exact 95 % intervals of both."
+    )
+
+
+# --- gaps against utility -------------------------------------------------------------------------
+
+
+def _tradeoff(run: Settings, audit: Memorization) -> ReportFigure:
+    """PRG against utility at all points in the grid, for each public set."""
+    asked = asked_points(run, audit)
+    test_set = audit.utility[0]
+    publics = (
+        {"public": name, "title": f"public set: {run.title(name)}"} for name in audit.publics
+    )
+    table = ReportTable(
+        sql="memorization_tradeoff",
+        inputs={
+            "gaps": [paths.gaps(public, point.name) for public in audit.publics for point in asked],
+            "utility": _utilities(audit, asked),
+        },
+        relations={
+            "publics": numbered(publics),
+            "points": _points_of_families(run, audit, asked),
+            "models": _models({point.name: point for point in asked}),
+        },
+        parameters={"k": audit.neighbors[0], "measure": "prg", "testset": test_set},
+    )
+    return ReportFigure(
+        table,
+        "tradeoff",
+        "Memorization against utility, for the default setting and all others in the grid, each "
+        "with its value where there is room. Lower right is better. Memorization is PRG, the mean "
+        f"of the attacks on A and on B, from the {audit.neighbors[0]} public images nearest to "
+        "each caption; whiskers are 95 % intervals over records. Utility is zero-shot accuracy on "
+        f"{run.title(test_set)}, the mean of the models of A and of B; whiskers reach over the "
+        "exact 95 % intervals of both. The intervals do not cover other training runs.",
+        {
+            "x_label": f"accuracy on {run.title(test_set)} (%)",
+            "y_label": "PRG, mean of both directions",
+            "empty": "no records",
+        },
+    )
+
+
+def _points_of_families(
+    run: Settings, audit: Memorization, asked: Sequence[Point]
+) -> list[dict[str, object]]:
+    """Return points with their values and families; a family has one place in all runs."""
+    families = [family for family in get_args(Family) if family != DEFAULT]
+    sizes = {point.name: title for point, title in _sized(run, audit) if point.name != DEFAULT}
+    return numbered(
+        {
+            "point": point.name,
+            "title": sizes.get(point.name) or point_value(point) or DEFAULT,
+            "is_default": point.name == DEFAULT,
+            "family_position": [*families, DEFAULT].index(point.family),
+            "family_title": "training samples"
+            if point.family == "size"
+            else point.family.replace("_", " "),
+        }
+        for point in asked
     )
 
 
@@ -188,7 +283,7 @@ def _recalls(run: Settings, audit: Memorization, public: str) -> ReportFigure:
         "Share of the records of A with at least so large a share of their objects recovered, by "
         "the target model, trained on A, and by the reference model, trained on B, by the number "
         f"of training samples. {_looked_up(run, audit, public)} AUCG is the area between the "
-        f"curves. {_STAR}",
+        f"curves, of this one direction. {_of_one_direction(audit)} {_STAR}",
         {"x_label": "object recall, at least", "y_label": "records (%)"},
     )
 
@@ -210,6 +305,12 @@ def _exposed(run: Settings, audit: Memorization, public: str) -> ReportFigure:
         for position, (name, title) in enumerate(_SAMPLE_MEASURES.items())
     ]
     measures.append({"series_position": None, "series": "mean_f", "title": "mean F-score"})
+    luck = (
+        ": a line across a bar is the gap of the hold-out, which no model was trained on, sorted "
+        "in the same way, and only what a bar has beyond its line speaks for memorization"
+        if audit.held_out
+        else ", and without a hold-out nothing tells how much"
+    )
     table = ReportTable(
         sql="memorization_fig4",
         inputs={"sample_gaps": [paths.sample_gaps(public, DEFAULT)]},
@@ -224,15 +325,26 @@ def _exposed(run: Settings, audit: Memorization, public: str) -> ReportFigure:
         "on A, and the reference model, trained on B, over the first L records of A, sorted (a) by "
         "the target model's similarity of the caption and its nearest public image, (b) by how "
         "many of these objects the target model predicts correctly, (c) by how many objects more "
-        "than the reference model it does. To sort by (b) or (c) selects luck as well: a line "
-        "across a bar is the gap of the hold-out, which no model was trained on, sorted in the "
-        f"same way. {_looked_up(run, audit, public)}",
+        f"than the reference model it does. To sort by (b) or (c) selects luck as well{luck}. "
+        f"{_looked_up(run, audit, public)}",
         {
             "group": "records",
             "x_label": "first L records, and their share of all (%)",
             "empty": "no records with objects",
             "across": "hold-out",
         },
+    )
+
+
+def _of_one_direction(audit: Memorization) -> str:
+    """Return what a caption says of a number of the attack on A alone."""
+    mean = "The mean of both directions, from which this cancels, is in Figure 2."
+    if not audit.held_out:
+        return f"A part of it may be a difference of the two trainings. {mean}"
+    return (
+        "A part of it may be a difference of the two trainings, which the hold-out shows; "
+        "\N{LEFT DOUBLE QUOTATION MARK}net\N{RIGHT DOUBLE QUOTATION MARK} is the area less that of "
+        f"the hold-out. {mean}"
     )
 
 
@@ -344,25 +456,33 @@ def _sized(run: Settings, audit: Memorization) -> list[tuple[Point, str]]:
 def _families(run: Settings, audit: Memorization) -> dict[Family, str]:
     """Return the title of each family that has a panel.
 
-    A temperature belongs to a learned logit scale; fixed ones are shown where the settings ask.
+    A temperature belongs to a learned logit scale; what the paper lacks is shown where the settings
+    ask.
     """
-    found = dict(_FAMILIES)
+    asked = audit.mitigations
+    found = {
+        family: title
+        for family, title in _FAMILIES.items()
+        if family not in _WHERE_ASKED or getattr(asked, family)
+    }
     if run.recipes[audit.recipe].logit_scale != "learned":
         del found["temperature"]
-    if not audit.mitigations.logit_scale:
-        del found["logit_scale"]
     return found
 
 
 def _varied(run: Settings, audit: Memorization, family: Family) -> list[tuple[Point, str]]:
     """Return the default point and those of a family, the lowest value first, with their values.
 
-    A logit scale that is learned stands before those that are fixed.
+    A logit scale that is learned stands before those that are fixed, all captions after some.
     """
     every = all_points(run, audit)
-    own = getattr(run.recipes[audit.recipe], recipe_setting(family))
-    shown = f"{own:g}" if isinstance(own, float) else str(own)
-    values = [(-1.0 if isinstance(own, str) else float(own), every[0], shown)]
+    own = own_value(run.recipes[audit.recipe], family)
+    if own is None:
+        values = [(inf, every[0], "all")]
+    elif isinstance(own, str):
+        values = [(-1.0, every[0], own)]
+    else:
+        values = [(float(own), every[0], f"{own:g}")]
     values += [
         (float(point.value), point, point_value(point)) for point in every if point.family == family
     ]

@@ -22,6 +22,18 @@ def memorization_galleries(run: Settings) -> dict[str, Gallery]:
     }
 
 
+def _chosen_by_success(audit: Memorization) -> str:
+    """Return what a caption says of records that were chosen since the target did well on them."""
+    if not audit.held_out:
+        return "They are chosen by this difference, and without a hold-out luck may explain it."
+    return (
+        "\N{LEFT DOUBLE QUOTATION MARK}So much more\N{RIGHT DOUBLE QUOTATION MARK} says how many "
+        "records have at least so large a difference of recalls, of A and of the hold-out, which "
+        "no model was trained on. Where the two shares are close, an example shows luck as well "
+        "as memorization."
+    )
+
+
 def _gallery(run: Settings, audit: Memorization, public: str) -> Gallery:
     corpora = list(dict.fromkeys([*audit.trained_on, public]))
     kinds = {"labels": "examples", "neighbors": "example_neighbors", "boxes": "example_boxes"}
@@ -35,6 +47,7 @@ def _gallery(run: Settings, audit: Memorization, public: str) -> Gallery:
             "on A finds the most objects more than the one trained on B, by nothing but the "
             f"caption, among the objects of the {audit.neighbors[0]} images of "
             f"{run.title(public)} nearest to it. Objects of the record's own picture are marked "
-            "as true, others as false; the table of this name counts the images that show each."
+            "as true, others as false; the table of this name counts the images that show each. "
+            f"{_chosen_by_success(audit)}"
         ),
     )

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from matplotlib.figure import Figure
 
 from clipaudit.corpora.addresses import sample_address, sample_addresses
-from clipaudit.memorization.examples import MODELS
+from clipaudit.memorization.examples import MODELS, SHARES
 from clipaudit.plaindata import Row
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, WIDTHS, style
 from clipaudit.reports.flowing import LINE, Word, set_in_lines, words_of
@@ -111,6 +111,13 @@ class _Block:
             *(Word(f"{MISSED} {_name(row)}", PALETTE["quiet"]) for row in missed),
             *(_word(FALSE, row, FALSE_COLOUR) for row in false),
         ]
+
+    @property
+    def as_large(self) -> str:
+        """Say which shares of A and of the hold-out have so large a recall gap."""
+        members, unseen = (self.own[name] for name in SHARES)
+        of_holdout = "" if unseen is None else f", {100 * unseen:.1f} % of the hold-out"
+        return f"So much more: {100 * members:.1f} % of A{of_holdout}"
 
     def title(self, model: str) -> str:
         """Say how many of the true labels a model found."""
@@ -232,7 +239,7 @@ def _legend(k: int, title: str, *, boxed: bool) -> Lines:
 
 
 def _head(number: int, block: _Block) -> Lines:
-    """Return the lines above an example: its caption, and the objects of its picture."""
+    """Return the lines above an example: its caption, its objects, how rare its gap is."""
     width = WIDTH - 2 * MARGIN
     caption = [Word(f"{number}", bold=True), *words_of(f"“{shown_text(block.own['caption'])}”")]
     objects = [Word("In the picture:", PALETTE["quiet"])]
@@ -243,6 +250,7 @@ def _head(number: int, block: _Block) -> Lines:
         *set_in_lines(
             objects, width, lines=OBJECT_LINES, more=lambda left: Word(f"and {left} more")
         ),
+        *in_lines([Word(block.as_large, PALETTE["quiet"])], width, 1),
     ]
 
 

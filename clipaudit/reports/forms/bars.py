@@ -37,6 +37,7 @@ _BARS = 3  # a bar is no wider than that of a group with so many
 _GROUPS = 3  # and than that of a panel with so many, times the columns that it fills
 _CHARACTER = 0.066  # inches, of a text of 7 points
 _BESIDE = 9  # characters, of a line beside the one group of a narrow panel
+_TITLE_CHARACTER = 0.075  # inches, of a text of 8 points
 _ROWS_APART = 0.3  # inches, for a title and tick labels
 
 
@@ -184,7 +185,9 @@ def _label_panel(
 ) -> None:
     """Write the titles of a panel and of its axes: at the first of a row, below the last row."""
     panel = [row for row in rows if (row["panel_row"], row["panel_column"]) == place]
-    axes.set_title(panel[0]["panel_title"])
+    columns = 1 + max(row["panel_column"] for row in rows)
+    wide = WIDTHS["single" if columns == 1 else "double"] / columns * _columns(rows, place)
+    axes.set_title(textwrap.fill(panel[0]["panel_title"], int(wide / _TITLE_CHARACTER)))
     if place[1] == 0:
         axes.set_ylabel(_SCALES[panel[0]["scale"]].title)
     else:

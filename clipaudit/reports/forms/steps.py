@@ -28,7 +28,8 @@ def draw_steps(table: pa.Table, options: Mapping[str, str]) -> Figure:
     A stair falls from 100 % at recall 0; just above each recall that occurs it is lower by the
     records with exactly that recall. Where the target's is above the reference's the area between
     them is shaded; the panel says by how much it is larger than the area where it is below
-    (`aucg`). A panel without records says `not in this grid`, or `no records` where it is.
+    (`aucg`) and, where it is known, what is left net of the hold-out (`aucg_net`). A panel without
+    records says `not in this grid`, or `no records` where it is.
     """
     rows = table.to_pylist()
     panels = by(rows, "panel_position")
@@ -67,8 +68,15 @@ def _draw_panel(axes: Axes, panel: Rows) -> dict[str, Any]:
         (handles[model],) = axes.step(recall, share, where="pre", label=label, **_LOOKS[model])
     if len(stairs) == len(_LOOKS):
         _shade(axes, *stairs.values())
-    write_above(axes, f"AUCG = {number(panel[0]['aucg'], digits=3)}")
+    write_above(axes, _area(panel[0]))
     return handles
+
+
+def _area(row: Row) -> str:
+    area = f"AUCG = {number(row['aucg'], digits=3)}"
+    if row["aucg_net"] is None:
+        return area
+    return f"{area}\nnet = {number(row['aucg_net'], digits=3)}"
 
 
 def _stair(

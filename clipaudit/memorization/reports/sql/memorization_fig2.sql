@@ -3,9 +3,9 @@
 -- One row per (panel, group, measure), a panel being a column of the figure and the row of it that
 -- shows the measure, in this order. Groups outside the grid have no value.
 --
--- groups    panel_column, panel_title, group_position, group_title, is_default, public, point,
---           in_grid
--- measures  panel_row, scale, series_position, series, title; series: ppg, prg, aucg, utility
+-- groups    panel_row (the first of the panel's), panel_column, panel_title, group_position,
+--           group_title, is_default, public, point, in_grid
+-- measures  panel_row (from there on), scale, series_position, series, title; series: ppg, prg, aucg, utility
 -- models    point, encoder: the models trained on A and on B
 -- gaps      public, point, k, source, target, measure, value, draws_mean, draws_std, evaluated, dropped
 -- utility   encoder, testset, right_rank
@@ -58,7 +58,7 @@ sizes as (
 )
 
 select
-    measures.panel_row,
+    groups.panel_row + measures.panel_row as panel_row,
     groups.panel_column,
     groups.panel_title,
     measures.scale,
@@ -91,7 +91,7 @@ left join memorized
 left join useful
     on useful.point = groups.point and measures.series = 'utility'
 order by
-    measures.panel_row,
+    groups.panel_row + measures.panel_row,
     groups.panel_column,
     groups.group_position,
     measures.series_position

@@ -5,7 +5,7 @@
 --
 -- panels    panel_position, panel_title, is_default, in_grid, point
 -- survival  public, point, k, attack, model, recall, at_least, records
--- gaps      public, point, k, source, target, measure, value, evaluated, dropped
+-- gaps      public, point, k, source, target, measure, value, net, evaluated, dropped
 -- $public   the public set
 -- $k        neighbours of a caption
 with stairs as (
@@ -23,6 +23,7 @@ areas as (
     select
         point,
         value as aucg,
+        net as aucg_net,
         evaluated + dropped as training_samples,
     from gaps
     where public = $public and k = $k and source = '' and target = 'a' and measure = 'aucg'
@@ -36,6 +37,7 @@ select
     panels.point,
     areas.training_samples,
     areas.aucg,
+    areas.aucg_net, -- less what the models differ by on the hold-out; null: there is none
     stairs.model,
     stairs.recall,
     stairs.at_least,
