@@ -96,7 +96,7 @@ class MemorizationFiles:
 
     def sizes(self, wildcards: Wildcards) -> dict[str, object]:
         """Return how much of a source each of its sets takes."""
-        return dict(self.audit.sources[_source(wildcards)].drawn())
+        return dict(self.audit.drawn(_source(wildcards)))
 
     def set_and_size(self, wildcards: Wildcards) -> dict[str, object]:
         """Return which set a manifest of a source holds, and how much of it."""
@@ -156,7 +156,12 @@ class MemorizationFiles:
         return self.of_sources("objects", [wildcards.source], ".drawn")
 
     def object_counts(self) -> Paths:
-        """Return the counts of objects of all sources: no set is trained on before they hold."""
+        """Return the counts of objects of all sources: no set is trained on before they hold.
+
+        Without a public set nothing asks for objects.
+        """
+        if not self.audit.publics:
+            return []
         return [self.corpora.result(f"object_counts/{source}.json") for source in self.sets]
 
     # --- models -----------------------------------------------------------------------------------
@@ -276,7 +281,7 @@ class MemorizationFiles:
     def pair_test_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
         """Return what the pair test of a model is made from, on a source and its hold-out."""
         key = wildcards.encoder, wildcards.source, wildcards.holdout
-        test, public = self.pair_tests[key], self.audit.publics[0]
+        test = self.pair_tests[key]
         models = {"target": test.target}
         models |= {} if test.reference is None else {"reference": test.reference}
         compared = list(dict.fromkeys([test.source, test.holdout]))
@@ -288,6 +293,7 @@ class MemorizationFiles:
             found |= {
                 f"recalls_{name}": self.of_sources(f"recalls/{encoder}/{public}", compared)
                 for name, encoder in models.items()
+                for public in self.audit.publics[:1]
             }
         return found | self._compared(test)
 

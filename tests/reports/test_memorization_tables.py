@@ -115,6 +115,17 @@ def test_all_pairs_of_sets_are_compared(tables):
     ]
 
 
+def test_without_a_recipe_no_pair_with_b_is_compared(tables):
+    recipe = {"recipe": None, "utility": [], "baselines": [], "mitigations": {}, "grid": None}
+    found = tables(targets=["own"], reference="reader", **recipe)
+
+    rows = found["memorization_overlaps"].relations["pairs"]
+    assert {row["one"] for row in rows} | {row["other"] for row in rows} == {
+        *("a", "holdout", "public"),
+    }
+    assert "b" not in {row["set"] for row in found["memorization_sets"].relations["sets"]}
+
+
 def test_sets_are_listed_with_the_sizes_as_they_are_written(tables):
     rows = tables()["memorization_sets"].relations["sets"]
 

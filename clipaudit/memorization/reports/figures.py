@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from clipaudit.config.settings import Settings
 from clipaudit.memorization.points import DEFAULT, TRAINED, Family, Point, recipe_setting
-from clipaudit.memorization.reports.points import all_points, asked_points, point_value
+from clipaudit.memorization.reports.points import all_points, asked_points, point_value, recipe_of
 from clipaudit.memorization.settings import Memorization
 from clipaudit.reports.layouts import short_count
 from clipaudit.reports.specification import Relation, ReportFigure, ReportTable, encoder_title, once
@@ -53,7 +53,7 @@ _NONE = "not in this grid"
 def memorization_figures(run: Settings) -> dict[str, ReportFigure]:
     """Return the figures of the audit that the settings ask for, by name, in the paper's order."""
     audit = run.section(Memorization)
-    if audit is None:
+    if audit is None or audit.recipe is None:
         return {}
     found = {"fig2": _sizes(run, audit)}
     for public in audit.publics:
@@ -347,7 +347,7 @@ def _families(run: Settings, audit: Memorization) -> dict[Family, str]:
     A temperature belongs to a learned logit scale; fixed ones are shown where the settings ask.
     """
     found = dict(_FAMILIES)
-    if run.recipes[audit.recipe].logit_scale != "learned":
+    if recipe_of(run, audit).logit_scale != "learned":
         del found["temperature"]
     if not audit.mitigations.logit_scale:
         del found["logit_scale"]
@@ -360,7 +360,7 @@ def _varied(run: Settings, audit: Memorization, family: Family) -> list[tuple[Po
     A logit scale that is learned stands before those that are fixed.
     """
     every = all_points(run, audit)
-    own = getattr(run.recipes[audit.recipe], recipe_setting(family))
+    own = getattr(recipe_of(run, audit), recipe_setting(family))
     shown = f"{own:g}" if isinstance(own, float) else str(own)
     values = [(-1.0 if isinstance(own, str) else float(own), every[0], shown)]
     values += [

@@ -43,12 +43,13 @@ def memorization_tables(run: Settings) -> dict[str, ReportTable]:
     if audit is None:
         return {}
     tables = {
-        "memorization_gaps": gaps(run, audit),
-        "memorization_joined": joined(run, audit),
         "memorization_overlaps": overlaps(run, audit),
-        "memorization_records": records(run, audit),
         "memorization_sets": sets(run, audit),
     }
+    if audit.recipe is not None:
+        tables["memorization_gaps"] = gaps(run, audit)
+        tables["memorization_joined"] = joined(run, audit)
+        tables["memorization_records"] = records(run, audit)
     if audit.held_out:
         tables["memorization_pairs"] = pairs(run, audit)
     if one_model_tests(audit, run.recipes, run.corpora, run.encoders):
@@ -65,6 +66,7 @@ def memorization_tables(run: Settings) -> dict[str, ReportTable]:
 def sets(run: Settings, audit: Memorization) -> ReportTable:
     """How large the sets are, and what their pictures show."""
     sources = list(audit.sources)
+    shown = sources if audit.publics else []  # nothing asks for objects without a public set
     rows = [
         {
             "source": source,
@@ -73,15 +75,15 @@ def sets(run: Settings, audit: Memorization) -> ReportTable:
             "set_title": SETS[name],
             "asked": str(share),
         }
-        for source, each in audit.sources.items()
-        for name, share in each.drawn().items()
+        for source in audit.sources
+        for name, share in audit.drawn(source).items()
     ]
     return ReportTable(
         sql="memorization_sets",
         inputs={
             "drawn": part_files(run, "drawn", sources),
             "members": part_files(run, "members", sources),
-            "objects": part_files(run, "objects", sources, ".drawn"),
+            "objects": part_files(run, "objects", shown, ".drawn"),
         },
         relations={"sets": numbered(rows)},
     )
@@ -90,6 +92,8 @@ def sets(run: Settings, audit: Memorization) -> ReportTable:
 def overlaps(run: Settings, audit: Memorization) -> ReportTable:
     """Samples that sets shared, and if they are searched again, those that they still share."""
     sources = list(audit.sources)
+    drawn = {name for source in sources for name in audit.drawn(source)}
+    sets = [name for name in SETS if name in drawn]
     again = sources if audit.verify_overlaps else []
     checked = {"uid": True, "caption": True, "near duplicate": audit.encoder is not None}
     return ReportTable(
@@ -109,7 +113,7 @@ def overlaps(run: Settings, audit: Memorization) -> ReportTable:
                     if one != other
                     else f"within {SETS[one]}",
                 }
-                for one, other in combinations_with_replacement(SETS, 2)
+                for one, other in combinations_with_replacement(sets, 2)
                 if (one, other) != ("public", "public")
             ),
             "ways": numbered(

@@ -21,4 +21,5 @@ create table curves (
     epoch integer,
     loss double
 );
+create table objects (corpus varchar, shard integer, row integer, labels integer[]);
 create table remaining ("set" varchar, how varchar, other_set varchar);

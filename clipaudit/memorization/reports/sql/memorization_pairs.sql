@@ -36,6 +36,7 @@ select
     source,
     holdout, -- source of the hold-out
     source = holdout as by_lot, -- whether members and hold-out are drawn by lot from one source
+    test_title, -- the source and the model, as printed
     if(is_first, concat(test_title, ': ', score_title), score_title) as test, -- as printed
     not is_first as indent,
     score, -- target: its cosine; difference: less the reference's; recall_gap: of objects
