@@ -338,6 +338,28 @@ def test_a_pair_test_that_proves_nothing_is_told_with_a_warning(rows, warning):
     assert f"Warning: {warning}" in text
 
 
+def test_beside_gaps_the_pair_test_of_the_first_model_is_told_and_what_each_means():
+    rows = pair_rows(0.75) + pair_rows(0.3, encoder="other")
+
+    found = answer("memorization", memorization_gaps=[gap(0.2, 0.1)], memorization_pairs=rows)
+
+    assert found.headline.startswith("Yes, in this pair of models")
+    sentence = found.sentences[-1]
+    assert sentence.table == "memorization_pairs"
+    assert "0.800 [0.750, 0.850]" in sentence.text
+    assert "0.300" not in sentence.text
+    assert "may know every pair while the gaps above hardly show it" in sentence.text
+    assert "Warning" not in sentence.text
+
+
+def test_beside_gaps_a_control_that_excludes_a_half_warns():
+    rows = pair_rows(0.75, control_fails=True)
+
+    found = answer("memorization", memorization_gaps=[gap(0.2, 0.1)], memorization_pairs=rows)
+
+    assert "Warning: the reference alone reaches 0.520" in found.sentences[-1].text
+
+
 def test_parrots_are_counted_among_all_captions_and_those_of_images_with_text():
     rows = [
         text("images", "count", 10.0),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from clipaudit.memorization.reports.pairs_answer import TABLE as PAIRS
-from clipaudit.memorization.reports.pairs_answer import targets_answer
+from clipaudit.memorization.reports.pairs_answer import beside_gaps, targets_answer
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import Answer, Sentence, Tables, cannot
@@ -41,6 +41,8 @@ def memorization_answer(tables: Tables) -> Answer:
         for group in _attacks(whole)
         if group[0]["k"] == fewest
     ]
+    known = beside_gaps(pairs)
+    sentences += [known] if known else []
     return Answer(
         _headline(whole),
         tuple(sentences),

@@ -309,7 +309,7 @@ _PAIR_MEASURES = {
 _NOT_BY_LOT = (
     "Warning: no source has both `train` and `holdout`, so members and hold-out come from "
     "different sources. A score that separates them may only tell the sources apart. Give one "
-    "source both."
+    "source both, or for a checkpoint two sources that were split by lot before its training."
 )
 
 
