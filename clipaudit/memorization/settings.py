@@ -245,6 +245,13 @@ class Memorization(Section):
         "when absent, so needed without `recipe`",
     )
 
+    augmented: int = Field(
+        0,
+        ge=0,
+        description="versions of each caption, one word dropped from each, that a pair's cosine is "
+        "set against in the pair tests (ours); 4 take four times the captions' embedding; 0: none",
+    )
+
     @property
     def publics(self) -> list[str]:
         """The sources that have a public set, in their order."""

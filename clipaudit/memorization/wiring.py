@@ -295,6 +295,8 @@ class MemorizationFiles:
                 for name, encoder in models.items()
                 for public in self.audit.publics[:1]
             }
+        if self.audit.augmented:
+            found["scores_augmented"] = self.of_sources(f"augmented_scores/{test.target}", compared)
         return found | self._compared(test)
 
     def one_model_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:

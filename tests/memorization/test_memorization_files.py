@@ -111,6 +111,18 @@ def test_a_pair_test_reads_scores_recalls_and_both_sets(files):
     }
 
 
+def test_augmented_captions_are_scored_by_the_target_on_request():
+    settings = read_settings(DEMO)
+    settings["memorization"]["augmented"] = 4
+    run = parse_settings(settings)
+    wildcards = SimpleNamespace(encoder="scenes.set-a", source="scenes", holdout="scenes")
+
+    files = MemorizationFiles(run.memorization, ModelFiles(CorpusFiles(run)))
+
+    scored = files.pair_test_inputs(wildcards)["scores_augmented"]
+    assert scored == ["results/augmented_scores/scenes.set-a/scenes/00000.json"]
+
+
 def one_model_of(**changes):
     """The one-model tests of the demo, with some settings of the audit replaced."""
     settings = read_settings(DEMO)

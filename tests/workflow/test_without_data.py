@@ -58,6 +58,7 @@ memorization:
   sources: {pairs: {train: 1_000, holdout: 1_000}}
   targets: [mine]
   reference: other
+  augmented: 4
 """
 
 
@@ -67,5 +68,5 @@ def test_targets_are_planned_without_any_training_or_search_for_objects(fresh):
     output = fresh.run(*PLAN, config="targets.yaml")
 
     words = set(output.split())
-    assert {"pair_test", "score_pairs"} <= words
+    assert {"pair_test", "score_pairs", "score_augmented"} <= words
     assert not {"train", "detect", "count_objects"} & words

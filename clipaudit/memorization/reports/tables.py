@@ -226,6 +226,7 @@ def _sources(run: Settings, audit: Memorization) -> list[RelationRow]:
 PAIR_SCORES = {
     "target": "cosine",
     "difference": "cosine less the reference's",
+    "augmented": "cosine less its mean with a word dropped",
     "recall_gap": "recall gap of objects",
     "reference": "control: the reference's cosine",
 }
