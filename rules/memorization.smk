@@ -6,6 +6,7 @@ public_order/<public>.json; retrieved/ and recalls/<model>/<public>/<source>/ by
 gaps/, survival/, sample_gaps/<public>/<point>.json; with several seeds ensemble_gaps/,
 ensemble_records/<public>/<point>.json; pair_scores/<model>/<source>/ by part; augmented_embeddings/<model>/<corpus>/ and
 augmented_scores/<model>/<source>/ by part on request;
+pair_tests_over_seeds/<source>/<hold-out's source>.json;
 pair_tests/, one_model/<model>/<source>/<hold-out's source>.json; word_recalls/, caption_recalls/
 and retrieved_captions/ as recalls/ and retrieved/; examples/<public>.json;
 utility/<model>/<test set>.json; selections/<model>/<corpus>.json.
@@ -301,6 +302,28 @@ rule pair_test:
         shards=MEMORIZATION.shards_of_sources,
     script:
         "../workflow_scripts/pair_test.py"
+
+
+if MEMORIZATION.audit.seeds > 1:
+
+    rule pair_tests_over_seeds:
+        """Whether the default models of all seeds know the pairs that they trained on."""
+        input:
+            tests=MEMORIZATION.default_tests,
+        output:
+            tests=f"{RESULTS}/pair_tests_over_seeds/{{source}}/{{holdout}}.json",
+        log:
+            "logs/pair_tests_over_seeds/{source}/{holdout}.log",
+        wildcard_constraints:
+            holdout=one_of(MEMORIZATION.audit.held_out),
+        conda:
+            ENVIRONMENT
+        params:
+            code=code("pair_tests_over_seeds"),
+            numeric=["numpy", "scipy"],
+            models=MEMORIZATION.default_models,
+        script:
+            "../workflow_scripts/pair_tests_over_seeds.py"
 
 
 rule recall_by_words:

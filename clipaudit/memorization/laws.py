@@ -74,6 +74,7 @@ LAWS: Mapping[str, Law] = {
     ),
     "score_pairs": Law(rows("captions"), "rows", "each caption with its own picture"),
     "pair_test": SUMMED,
+    "pair_tests_over_seeds": SUMMED,
     "examples": SUMMED,
     "select": TESTED,
     "report_memorized": DRAWN,

@@ -183,22 +183,38 @@ class PairTest:
 def pair_tests(audit: Memorization, recipes: Mapping[str, Recipe]) -> list[PairTest]:
     """Return the pair tests of the models of every point in the grid, then of the targets.
 
-    Points under other seeds are not tested. Each source that has both A and a hold-out is tested by
-    itself. Only where none has both is each A set against each hold-out of another source.
+    Those under other seeds are in `default_pair_tests`. Each source that has both A and a hold-out
+    is tested by itself. Only where none has both is each A set against each hold-out of another
+    source.
     """
-    both = [(name, name) for name in audit.trained_on if name in audit.held_out]
-    compared = both or [(name, other) for name in audit.trained_on for other in audit.held_out]
     every = [] if audit.recipe is None else in_grid(audit, points(audit, recipes[audit.recipe]))
-    models = [
+    reference = audit.reference or every[0].encoder("b")
+    given = [(name, reference, "set-a", None) for name in audit.targets]
+    return _pair_tests(audit, [*_models_of(every), *given])
+
+
+def default_pair_tests(audit: Memorization, recipes: Mapping[str, Recipe]) -> list[list[PairTest]]:
+    """Return the pair tests of the default point's two models under each seed."""
+    return [_pair_tests(audit, _models_of(asked[:1])) for asked in seed_points(audit, recipes)]
+
+
+_Tested = tuple[str, str, str, Point | None]  # target, reference, members, point
+
+
+def _models_of(every: Sequence[Point]) -> list[_Tested]:
+    return [
         (point.encoder(target), point.encoder(other), point.manifest(target), point)
         for point in every
         for target, other in (TRAINED, TRAINED[::-1])
     ]
-    reference = audit.reference or every[0].encoder("b")
-    given = [(name, reference, "set-a", None) for name in audit.targets]
+
+
+def _pair_tests(audit: Memorization, models: Sequence[_Tested]) -> list[PairTest]:
+    both = [(name, name) for name in audit.trained_on if name in audit.held_out]
+    compared = both or [(name, other) for name in audit.trained_on for other in audit.held_out]
     return [
         PairTest(target, other, members, source, holdout, point)
-        for target, other, members, point in [*models, *given]
+        for target, other, members, point in models
         for source, holdout in compared
     ]
 

@@ -1,6 +1,7 @@
 """Which files and settings belong to the jobs of the memorization audit."""
 
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 from clipaudit.corpora.parts import expand_shards
@@ -9,6 +10,7 @@ from clipaudit.memorization.points import (
     TRAINED,
     PairTest,
     Point,
+    default_pair_tests,
     holdout_manifest,
     one_model_tests,
     pair_tests,
@@ -46,9 +48,10 @@ class MemorizationFiles:
             for point in self.points.values()
             for trained in TRAINED
         }
+        self._default_tests = default_pair_tests(audit, self.run.recipes)
         self.pair_tests = {
             (test.target, test.source, test.holdout): test
-            for test in pair_tests(audit, self.run.recipes)
+            for test in [*pair_tests(audit, self.run.recipes), *chain(*self._default_tests)]
         }
         tests = one_model_tests(audit, self.run.recipes, self.run.corpora, self.run.encoders)
         self.one_model_tests = {
@@ -299,6 +302,21 @@ class MemorizationFiles:
             found["scores_augmented"] = self.of_sources(f"augmented_scores/{test.target}", compared)
         return found | self._compared(test)
 
+    def default_tests(self, wildcards: Wildcards) -> Paths:
+        """Return the pair tests of the default models under all seeds, on a source."""
+        source, holdout = wildcards.source, wildcards.holdout
+        models = chain(*self.default_models(wildcards))
+        found = (paths.pair_test(encoder, source, holdout) for encoder in models)
+        return [self.corpora.result(path) for path in found]
+
+    def default_models(self, wildcards: Wildcards) -> list[list[str]]:
+        """Return the default models of each seed that are tested on a source."""
+        asked = wildcards.source, wildcards.holdout
+        return [
+            [test.target for test in tests if (test.source, test.holdout) == asked]
+            for tests in self._default_tests
+        ]
+
     def one_model_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
         """Return what the one-model test is made from, on a source and its hold-out."""
         test = self.one_model_tests[wildcards.encoder, wildcards.source, wildcards.holdout]
@@ -316,11 +334,14 @@ class MemorizationFiles:
 
     def _compared(self, test: PairTest) -> dict[str, Paths]:
         """Return the manifests of a test's members and of its hold-out."""
+        held = "set-holdout"
+        if test.point is not None:
+            held = holdout_manifest(self.audit, test.holdout, test.point)
         return {
             "members": self.corpora.by_part(
                 f"manifests/{test.source}/{self._part_of(test)}", test.source
             ),
-            "holdout": self.corpora.by_part(f"manifests/{test.holdout}/set-holdout", test.holdout),
+            "holdout": self.corpora.by_part(f"manifests/{test.holdout}/{held}", test.holdout),
         }
 
     def _part_of(self, test: PairTest) -> str:

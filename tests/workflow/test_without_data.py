@@ -70,3 +70,11 @@ def test_targets_are_planned_without_any_training_or_search_for_objects(fresh):
     words = set(output.split())
     assert {"pair_test", "score_pairs", "score_augmented"} <= words
     assert not {"train", "detect", "count_objects"} & words
+
+
+def test_default_models_of_all_seeds_are_tested_for_their_pairs(fresh):
+    output = fresh.run(*PLAN, config="config/micro_memorization.yaml")
+
+    jobs = dict(line.split() for line in output.splitlines() if len(line.split()) == 2)
+    assert jobs["pair_tests_over_seeds"] == "2"  # sources
+    assert jobs["pair_test"] == "12"  # both sources, both models of two seeds and one further size

@@ -8,6 +8,7 @@ from clipaudit.memorization.points import (
     DEFAULT,
     TRAINED,
     PairTest,
+    default_pair_tests,
     one_model_tests,
     pair_tests,
     seed_points,
@@ -235,15 +236,20 @@ PAIR_SCORES = {
 def pairs(run: Settings, audit: Memorization) -> ReportTable:
     """Whether models know the pairs that they trained on."""
     tests = pair_tests(audit, run.recipes)
+    over_seeds = _over_seeds(run, audit)
     return ReportTable(
         sql="memorization_pairs",
         inputs={
+            "pair_tests_over_seeds": [
+                paths.pair_tests_over_seeds(str(row["source"]), str(row["holdout"]))
+                for row in over_seeds
+            ],
             "pair_tests": [
                 paths.pair_test(each.target, each.source, each.holdout) for each in tests
-            ]
+            ],
         },
         relations={
-            "tests": _test_rows(run, tests),
+            "tests": numbered(over_seeds + _test_rows(run, tests)),
             "scores": titled("score", PAIR_SCORES.items()),
             "measures": numbered(
                 {"measure": measure, "title": title, "needed": needed}
@@ -277,7 +283,7 @@ def one_model(run: Settings, audit: Memorization) -> ReportTable:
             "one_model": [paths.one_model(each.target, each.source, each.holdout) for each in tests]
         },
         relations={
-            "tests": _test_rows(run, tests),
+            "tests": numbered(_test_rows(run, tests)),
             "baselines": titled("reference", REFERENCES.items()),
             "parts": titled("part", PARTS.items()),
         },
@@ -286,8 +292,8 @@ def one_model(run: Settings, audit: Memorization) -> ReportTable:
 
 
 def _test_rows(run: Settings, tests: Sequence[PairTest]) -> list[RelationRow]:
-    """Return the relation `tests`: position, encoder, source, holdout, title."""
-    return numbered(
+    """Return rows of the relation `tests`: encoder, source, holdout, title."""
+    return [
         {
             "encoder": each.target,
             "source": each.source,
@@ -295,7 +301,24 @@ def _test_rows(run: Settings, tests: Sequence[PairTest]) -> list[RelationRow]:
             "title": _tested(run, each),
         }
         for each in tests
-    )
+    ]
+
+
+def _over_seeds(run: Settings, audit: Memorization) -> list[RelationRow]:
+    """Return rows of `tests` for the mean over seeds: one for each source of the default models."""
+    if audit.seeds == 1:
+        return []
+    first = default_pair_tests(audit, run.recipes)[0]
+    compared = dict.fromkeys((test.source, test.holdout) for test in first)
+    return [
+        {
+            "encoder": "",
+            "source": source,
+            "holdout": holdout,
+            "title": f"{_compared(run, source, holdout)}, default, mean over {audit.seeds} seeds",
+        }
+        for source, holdout in compared
+    ]
 
 
 def _not_by_lot(tests: Sequence[PairTest]) -> list[str]:
@@ -321,8 +344,12 @@ def _tested(run: Settings, test: PairTest) -> str:
     else:
         trained = next(name for name in TRAINED if test.point.encoder(name) == test.target)
         model = f"{point_title(test.point)}, model of {SETS[trained]}"
-    against = "" if test.source == test.holdout else f" against {run.title(test.holdout)}"
-    return f"{run.title(test.source)}{against}, {model}"
+    return f"{_compared(run, test.source, test.holdout)}, {model}"
+
+
+def _compared(run: Settings, source: str, holdout: str) -> str:
+    against = "" if source == holdout else f" against {run.title(holdout)}"
+    return f"{run.title(source)}{against}"
 
 
 # --- beside the other audits -------------------------------------------------------------------
