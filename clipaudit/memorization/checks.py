@@ -82,8 +82,8 @@ def left_out(_: "Settings", audit: Memorization) -> list[str]:
     found = []
     if audit.recipe is None:
         found.append(
-            "No recipe is named (memorization.recipe), so no model is trained, and what two models "
-            "tell is left out: gaps, the records that are memorized most, Figures 2 to 9."
+            "No recipe is named (memorization.recipe), so the audit trains no model, and what two "
+            "models tell is left out: gaps, the records that are memorized most, Figures 2 to 9."
         )
     if not audit.publics:
         found.append(
