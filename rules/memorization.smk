@@ -4,7 +4,9 @@ Needs: the sets; `memorization.recipe` and its grid; `objects`; labelled corpora
 Makes: objects/<corpus>/, vocabulary/<corpus>/ by part; caption_embeddings/<model>/<corpus>/;
 public_order/<public>.json; retrieved/ and recalls/<model>/<public>/<source>/ by part;
 gaps/, survival/, sample_gaps/<public>/<point>.json; with several seeds ensemble_gaps/,
-ensemble_records/<public>/<point>.json; pair_scores/<model>/<source>/ by part;
+ensemble_records/<public>/<point>.json; pair_scores/<model>/<source>/ by part; augmented_embeddings/<model>/<corpus>/ and
+augmented_scores/<model>/<source>/ by part on request;
+pair_tests_over_seeds/<source>/<hold-out's source>.json;
 pair_tests/, one_model/<model>/<source>/<hold-out's source>.json; word_recalls/, caption_recalls/
 and retrieved_captions/ as recalls/ and retrieved/; examples/<public>.json;
 utility/<model>/<test set>.json; selections/<model>/<corpus>.json.
@@ -234,6 +236,52 @@ rule score_pairs:
         "../workflow_scripts/score_pairs.py"
 
 
+if MEMORIZATION.audit.augmented:
+
+    rule embed_augmented:
+        """Embeddings of the captions of a part, each in several versions with a word less."""
+        input:
+            samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+            weights=MODELS.weights,
+            vocabulary=MODELS.vocabulary,
+        output:
+            embeddings=f"{RESULTS}/augmented_embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
+            drops=f"{RESULTS}/drops/embed_augmented/{{encoder}}/{{corpus}}/{{part}}.json",
+        log:
+            "logs/embed_augmented/{encoder}/{corpus}/{part}.log",
+        conda:
+            ENVIRONMENT
+        resources:
+            mem_mb=memory(16),
+        params:
+            code=code("embed_augmented"),
+            numeric=["torch", "open_clip_torch"],
+            name="{encoder}",
+            model=MODELS.encoder,
+            versions=MEMORIZATION.audit.augmented,
+            seed=MEMORIZATION.audit.seed,
+        script:
+            "../workflow_scripts/embed_augmented.py"
+
+    rule score_augmented:
+        """How similar the pictures of a part are to their captions with a word less."""
+        input:
+            versions=MEMORIZATION.records("augmented_embeddings/{encoder}"),
+            pictures=MEMORIZATION.records("embeddings/{encoder}"),
+        output:
+            scores=f"{RESULTS}/augmented_scores/{{encoder}}/{{source}}/{{part}}.json",
+        log:
+            "logs/score_augmented/{encoder}/{source}/{part}.log",
+        conda:
+            ENVIRONMENT
+        resources:
+            mem_mb=memory(32),
+        params:
+            code=code("score_augmented"),
+        script:
+            "../workflow_scripts/score_augmented.py"
+
+
 rule pair_test:
     """Whether a model knows the pairs of a source that it trained on, against a hold-out."""
     input:
@@ -254,6 +302,28 @@ rule pair_test:
         shards=MEMORIZATION.shards_of_sources,
     script:
         "../workflow_scripts/pair_test.py"
+
+
+if MEMORIZATION.audit.seeds > 1:
+
+    rule pair_tests_over_seeds:
+        """Whether the default models of all seeds know the pairs that they trained on."""
+        input:
+            tests=MEMORIZATION.default_tests,
+        output:
+            tests=f"{RESULTS}/pair_tests_over_seeds/{{source}}/{{holdout}}.json",
+        log:
+            "logs/pair_tests_over_seeds/{source}/{holdout}.log",
+        wildcard_constraints:
+            holdout=one_of(MEMORIZATION.audit.held_out),
+        conda:
+            ENVIRONMENT
+        params:
+            code=code("pair_tests_over_seeds"),
+            numeric=["numpy", "scipy"],
+            models=MEMORIZATION.default_models,
+        script:
+            "../workflow_scripts/pair_tests_over_seeds.py"
 
 
 rule recall_by_words:

@@ -19,7 +19,8 @@ def compute(step: Step) -> None:
         tables = ((file.labels[label], file.table()) for file in step.labelled(name))
         return in_one_corpus(tables, step.settings["shards"])
 
-    models = [name for name in ("target", "reference") if step.files(f"scores_{name}")]
+    known = ("target", "reference", "augmented")
+    models = [name for name in known if step.files(f"scores_{name}")]
     recalls = {name: joined(f"recalls_{name}") for name in models if step.files(f"recalls_{name}")}
     members, holdout = (joined(name, "corpus") for name in ("members", "holdout"))
     found = pair_test(

@@ -2,7 +2,7 @@
 
 from clipaudit.config.audits import Audit
 from clipaudit.config.deduplication import Deduplication
-from clipaudit.memorization.checks import asks, check, pictured
+from clipaudit.memorization.checks import asks, check, left_out, pictured
 from clipaudit.memorization.points import (
     derived_corpora,
     derived_encoders,
@@ -26,13 +26,14 @@ AUDIT = Audit(
     question="Does the model remember objects of its training images?",
     section=Memorization,
     check=check,
-    manifests=lambda run, audit: set_manifests(audit, run.recipes[audit.recipe]),
+    manifests=lambda run, audit: set_manifests(audit, run.recipes),
     pictured=pictured,
     takes=("sources", "utility"),
     derived_corpora=lambda run, audit: derived_corpora(audit, run.corpora),
     derived_recipes=lambda run, audit: derived_recipes(audit, run.recipes),
     derived_encoders=lambda run, audit: derived_encoders(audit, run.recipes),
     deduplications=_deduplications,
+    left_out=left_out,
     asks=asks,
     draws_sets=True,
 )

@@ -55,6 +55,8 @@ def _check_given(audit: Memorization) -> None:
 
 
 def _check_points(run: "Settings", audit: Memorization) -> None:
+    if audit.recipe is None:
+        return
     recipe = run.recipes[audit.recipe]
     names = {point.name for point in points(audit, recipe)}
     for point in audit.grid or []:
@@ -75,10 +77,26 @@ def pictured(audit: Memorization) -> Iterator[tuple[str, str]]:
         yield f"memorization.selections.{name}.corpus", selection.corpus
 
 
+def left_out(_: "Settings", audit: Memorization) -> list[str]:
+    """Return what is left out, for want of a recipe or a public set."""
+    found = []
+    if audit.recipe is None:
+        found.append(
+            "No recipe is named (memorization.recipe), so the audit trains no model, and what two "
+            "models tell is left out: gaps, the records that are memorized most, Figures 2 to 9."
+        )
+    if not audit.publics:
+        found.append(
+            "No source has a public set (memorization.sources), so no objects are looked up, and "
+            "the pair tests stand alone."
+        )
+    return found
+
+
 def asks(_: "Settings", audit: Memorization) -> Iterator[Asked]:
     """Yield the samples that the sets of each source ask for, together."""
-    for name, source in audit.sources.items():
-        drawn = source.drawn()
+    for name in audit.sources:
+        drawn = audit.drawn(name)
         if all(isinstance(size, int) for size in drawn.values()):
             sizes = ", ".join(f"{each} {size:,}" for each, size in drawn.items())
             what = f"disjoint sets of {sizes} samples"

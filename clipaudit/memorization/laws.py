@@ -60,8 +60,21 @@ LAWS: Mapping[str, Law] = {
         all_rows, "rows", "all public captions and objects are read", gives_else=rows("records")
     ),
     "one_model": SUMMED,
+    "embed_augmented": Law(
+        lambda reading: reading.rows.get("samples", 0.0) * reading.settings["versions"],
+        "captions",
+        "each version of a caption by itself",
+        wide=("embeddings",),
+    ),
+    "score_augmented": Law(
+        rows("versions"),
+        "rows",
+        "each version with its record's picture",
+        gives_else=rows("pictures"),
+    ),
     "score_pairs": Law(rows("captions"), "rows", "each caption with its own picture"),
     "pair_test": SUMMED,
+    "pair_tests_over_seeds": SUMMED,
     "examples": SUMMED,
     "select": TESTED,
     "report_memorized": DRAWN,

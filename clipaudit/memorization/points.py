@@ -69,11 +69,11 @@ def cut_label(manifest: str, cut: int) -> str:
 
 
 def points(audit: Memorization, recipe: Recipe) -> list[Point]:
-    """Return all points, in the grid or not, the default one first.
+    """Return all points, in the grid or not, the default one first, of an audit with a recipe.
 
     `recipe` is the audit's. A value that is the recipe's own is the default point and no other.
     """
-    base = audit.recipe
+    base = _recipe_of(audit)
     default = Point(DEFAULT, "default", "", base)
     sized = [
         Point(f"size-{size_label(size)}", "size", size_label(size), base, size=size)
@@ -87,6 +87,11 @@ def points(audit: Memorization, recipe: Recipe) -> list[Point]:
         if count != recipe.epochs
     ]
     return [default, *sized, *early, *_varied(audit, base, recipe)]
+
+
+def _recipe_of(audit: Memorization) -> str:
+    assert audit.recipe is not None, "an audit of targets alone has no points"
+    return audit.recipe
 
 
 def _varied(audit: Memorization, base: str, recipe: Recipe) -> list[Point]:
@@ -132,20 +137,22 @@ def in_grid(audit: Memorization, every: list[Point]) -> list[Point]:
 
 def seed_recipes(audit: Memorization, recipe: Recipe) -> dict[str, Recipe]:
     """Return the audit's recipe with its own seed and with each further one, by name."""
+    base = _recipe_of(audit)
     further = {
-        f"{audit.recipe}.seed-{recipe.seed + more}": recipe.model_copy(
-            update={"seed": recipe.seed + more}
-        )
+        f"{base}.seed-{recipe.seed + more}": recipe.model_copy(update={"seed": recipe.seed + more})
         for more in range(1, audit.seeds)
     }
-    return {audit.recipe: recipe, **further}
+    return {base: recipe, **further}
 
 
 def seed_points(audit: Memorization, recipes: Mapping[str, Recipe]) -> list[list[Point]]:
     """Return the points in the grid under each seed, the audit's own seed first.
 
-    The names of the others' end in their seed: `token-masking-0.5.seed-3`.
+    The names of the others' end in their seed: `token-masking-0.5.seed-3`. Without a recipe there
+    are none.
     """
+    if audit.recipe is None:
+        return []
     own = recipes[audit.recipe]
     asked = in_grid(audit, points(audit, own))
     found = [asked]
@@ -180,23 +187,38 @@ class PairTest:
 def pair_tests(audit: Memorization, recipes: Mapping[str, Recipe]) -> list[PairTest]:
     """Return the pair tests of the models of every point in the grid, then of the targets.
 
-    Points under other seeds are not tested. Each source that has both A and a hold-out is tested by
-    itself. Only where none has both is each A set against each hold-out of another source.
+    Those under other seeds are in `default_pair_tests`. Each source that has both A and a hold-out
+    is tested by itself. Only where none has both is each A set against each hold-out of another
+    source.
     """
-    both = [(name, name) for name in audit.trained_on if name in audit.held_out]
-    compared = both or [(name, other) for name in audit.trained_on for other in audit.held_out]
-    every = in_grid(audit, points(audit, recipes[audit.recipe]))
-    models = [
+    every = [] if audit.recipe is None else in_grid(audit, points(audit, recipes[audit.recipe]))
+    reference = audit.reference or every[0].encoder("b")
+    given = [(name, reference, "set-a", None) for name in audit.targets]
+    return _pair_tests(audit, [*_models_of(every), *given])
+
+
+def default_pair_tests(audit: Memorization, recipes: Mapping[str, Recipe]) -> list[list[PairTest]]:
+    """Return the pair tests of the default point's two models under each seed."""
+    return [_pair_tests(audit, _models_of(asked[:1])) for asked in seed_points(audit, recipes)]
+
+
+_Tested = tuple[str, str, str, Point | None]  # target, reference, members, point
+
+
+def _models_of(every: Sequence[Point]) -> list[_Tested]:
+    return [
         (point.encoder(target), point.encoder(other), point.manifest(target), point)
         for point in every
         for target, other in (TRAINED, TRAINED[::-1])
     ]
-    default = every[0]
-    reference = audit.reference or default.encoder("b")
-    given = [(name, reference, default.manifest("a"), None) for name in audit.targets]
+
+
+def _pair_tests(audit: Memorization, models: Sequence[_Tested]) -> list[PairTest]:
+    both = [(name, name) for name in audit.trained_on if name in audit.held_out]
+    compared = both or [(name, other) for name in audit.trained_on for other in audit.held_out]
     return [
         PairTest(target, other, members, source, holdout, point)
-        for target, other, members, point in [*models, *given]
+        for target, other, members, point in models
         for source, holdout in compared
     ]
 
@@ -236,6 +258,8 @@ def one_model_tests(
 
 def derived_recipes(audit: Memorization, recipes: Mapping[str, Recipe]) -> dict[str, Recipe]:
     """Return the recipes of further seeds, and of points that train otherwise than the default."""
+    if audit.recipe is None:
+        return {}
     seeds = seed_recipes(audit, recipes[audit.recipe])
     found = {name: recipe for name, recipe in seeds.items() if name != audit.recipe}
     for base, recipe in seeds.items():
@@ -299,11 +323,14 @@ def records_corpus(audit: Memorization, source: str, size: Share | None) -> str:
     return f"{source}.records" + (f"-{label}" if label in smaller_sizes(audit, source) else "")
 
 
-def set_manifests(audit: Memorization, recipe: Recipe) -> dict[str, dict[str, str]]:
-    """Return the manifests of A and B at every point: the sources' parts of them.
+def set_manifests(audit: Memorization, recipes: Mapping[str, Recipe]) -> dict[str, dict[str, str]]:
+    """Return the manifests of A and B at every point, or of A alone: the sources' parts of them.
 
     Sources other than the one with `sizes` give the same part at every size.
     """
+    if audit.recipe is None:
+        return {"set-a": dict.fromkeys(audit.trained_on, "set-a")}
+    recipe = recipes[audit.recipe]
     every = [
         replace(point, cut=cut) for cut in range(audit.seeds) for point in points(audit, recipe)
     ]
@@ -326,7 +353,7 @@ def set_sizes(audit: Memorization, source: str) -> dict[str, SetOfCut]:
     Public sets are in no cut but the first.
     """
     given = audit.sources[source]
-    found = {f"set-{name}": SetOfCut(name, None, 0) for name in given.drawn()}
+    found = {f"set-{name}": SetOfCut(name, None, 0) for name in audit.drawn(source)}
     for trained in TRAINED if given.train is not None else ():
         if given.sizes:
             found[f"set-{trained}"] = SetOfCut(trained, given.train, 0)

@@ -13,6 +13,9 @@ OWN_ANNOTATORS = ("transformers", "dataset", "given")
 
 RECORD_SETS = ("a", "b", "holdout")  # whose captions are attacked; models train on the first two
 
+# settings of models that the audit trains
+_OF_TRAININGS = ("seeds", "mitigations", "grid", "utility", "selections", "baselines")
+
 # how many samples: a count, or a fraction of the groups of duplicates; 1.0 stands for all
 Share = Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, le=1)]
 
@@ -55,10 +58,6 @@ class Source(Section):
         given = [*drawn.values(), *self.sizes, *([self.train] if self.train else [])]
         if len({type(share) for share in given}) > 1:
             raise ValueError("give all sizes as counts, or all as fractions such as 0.25 or 1.0")
-        if isinstance(given[0], float) and sum(drawn.values()) > 1:
-            raise ValueError(
-                f"the fractions of {', '.join(drawn)} add up to {sum(drawn.values()):g}; at most 1"
-            )
         return self
 
 
@@ -197,7 +196,11 @@ class Memorization(Section):
     objects: Objects = Field(
         Objects.model_validate({}), description="which objects are in the pictures"
     )
-    recipe: Name = Field(description="how the models of A and B are trained: the default point")
+    recipe: Name | None = Field(
+        None,
+        description="how the models of A and B are trained: the default point; when absent none "
+        "is trained, and `targets` alone are tested, on A and the hold-out (no B is drawn)",
+    )
     neighbors: list[Annotated[int, Field(ge=1)]] = Field(
         [10, 100],
         min_length=1,
@@ -239,7 +242,14 @@ class Memorization(Section):
     reference: Name | None = Field(
         None,
         description="encoder that saw neither, for the pair test of the targets; the model of B "
-        "when absent",
+        "when absent, so needed without `recipe`",
+    )
+
+    augmented: int = Field(
+        0,
+        ge=0,
+        description="versions of each caption, one word dropped from each, that a pair's cosine is "
+        "set against in the pair tests (ours); 4 take four times the captions' embedding; 0: none",
     )
 
     @property
@@ -259,8 +269,14 @@ class Memorization(Section):
 
     @model_validator(mode="after")
     def _is_possible(self) -> "Memorization":
-        if not self.trained_on or not self.publics:
-            raise ValueError("sources: one needs `train` and one `public`; the test needs both")
+        self._tests_something()
+        for name in self.sources:
+            drawn = self.drawn(name)
+            if isinstance(next(iter(drawn.values())), float) and sum(drawn.values()) > 1:
+                raise ValueError(
+                    f"sources.{name}: the fractions of {', '.join(drawn)} add up to "
+                    f"{sum(drawn.values()):g}; at most 1"
+                )
         sized = [name for name, source in self.sources.items() if source.sizes]
         if len(sized) > 1:
             raise ValueError(f"sources: {', '.join(sized)} have `sizes`; give them to one")
@@ -280,6 +296,35 @@ class Memorization(Section):
                     "and an `encoder`"
                 )
         return self
+
+    def _tests_something(self) -> None:
+        if self.recipe is not None:
+            if not self.trained_on or not self.publics:
+                raise ValueError("sources: one needs `train` and one `public`; the test needs both")
+            return
+        if not self.targets:
+            raise ValueError(
+                "targets: none, and there is no `recipe`, so no model is tested; name encoders "
+                "under `targets`, or a `recipe` to train two models by"
+            )
+        if self.reference is None:
+            raise ValueError(
+                "reference: needed without `recipe`; name an encoder that saw neither what the "
+                "targets were trained on nor the hold-out"
+            )
+        if not self.trained_on:
+            raise ValueError("sources: one needs `train`: records that the targets trained on")
+        for name in _OF_TRAININGS:
+            if getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(f"{name}: needs `recipe`: nothing is trained without one")
+        for name, source in self.sources.items():
+            if source.sizes:
+                raise ValueError(f"sources.{name}.sizes: need `recipe`, whose models have them")
+
+    def drawn(self, source: str) -> dict[str, int | float]:
+        """Return how much is drawn from a source for each set; without a recipe none for B."""
+        drawn = self.sources[source].drawn()
+        return {name: drawn[name] for name in drawn if name != "b" or self.recipe is not None}
 
     def asks_for(self, point: str) -> bool:
         """Whether a point of the grid is trained and tested."""

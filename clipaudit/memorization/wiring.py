@@ -1,6 +1,7 @@
 """Which files and settings belong to the jobs of the memorization audit."""
 
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 from clipaudit.corpora.parts import expand_shards
@@ -9,6 +10,7 @@ from clipaudit.memorization.points import (
     TRAINED,
     PairTest,
     Point,
+    default_pair_tests,
     holdout_manifest,
     one_model_tests,
     pair_tests,
@@ -46,9 +48,10 @@ class MemorizationFiles:
             for point in self.points.values()
             for trained in TRAINED
         }
+        self._default_tests = default_pair_tests(audit, self.run.recipes)
         self.pair_tests = {
             (test.target, test.source, test.holdout): test
-            for test in pair_tests(audit, self.run.recipes)
+            for test in [*pair_tests(audit, self.run.recipes), *chain(*self._default_tests)]
         }
         tests = one_model_tests(audit, self.run.recipes, self.run.corpora, self.run.encoders)
         self.one_model_tests = {
@@ -96,7 +99,7 @@ class MemorizationFiles:
 
     def sizes(self, wildcards: Wildcards) -> dict[str, object]:
         """Return how much of a source each of its sets takes."""
-        return dict(self.audit.sources[_source(wildcards)].drawn())
+        return dict(self.audit.drawn(_source(wildcards)))
 
     def set_and_size(self, wildcards: Wildcards) -> dict[str, object]:
         """Return which set a manifest of a source holds, and how much of it."""
@@ -156,7 +159,12 @@ class MemorizationFiles:
         return self.of_sources("objects", [wildcards.source], ".drawn")
 
     def object_counts(self) -> Paths:
-        """Return the counts of objects of all sources: no set is trained on before they hold."""
+        """Return the counts of objects of all sources: no set is trained on before they hold.
+
+        Without a public set nothing asks for objects.
+        """
+        if not self.audit.publics:
+            return []
         return [self.corpora.result(f"object_counts/{source}.json") for source in self.sets]
 
     # --- models -----------------------------------------------------------------------------------
@@ -276,7 +284,7 @@ class MemorizationFiles:
     def pair_test_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
         """Return what the pair test of a model is made from, on a source and its hold-out."""
         key = wildcards.encoder, wildcards.source, wildcards.holdout
-        test, public = self.pair_tests[key], self.audit.publics[0]
+        test = self.pair_tests[key]
         models = {"target": test.target}
         models |= {} if test.reference is None else {"reference": test.reference}
         compared = list(dict.fromkeys([test.source, test.holdout]))
@@ -288,8 +296,26 @@ class MemorizationFiles:
             found |= {
                 f"recalls_{name}": self.of_sources(f"recalls/{encoder}/{public}", compared)
                 for name, encoder in models.items()
+                for public in self.audit.publics[:1]
             }
+        if self.audit.augmented:
+            found["scores_augmented"] = self.of_sources(f"augmented_scores/{test.target}", compared)
         return found | self._compared(test)
+
+    def default_tests(self, wildcards: Wildcards) -> Paths:
+        """Return the pair tests of the default models under all seeds, on a source."""
+        source, holdout = wildcards.source, wildcards.holdout
+        models = chain(*self.default_models(wildcards))
+        found = (paths.pair_test(encoder, source, holdout) for encoder in models)
+        return [self.corpora.result(path) for path in found]
+
+    def default_models(self, wildcards: Wildcards) -> list[list[str]]:
+        """Return the default models of each seed that are tested on a source."""
+        asked = wildcards.source, wildcards.holdout
+        return [
+            [test.target for test in tests if (test.source, test.holdout) == asked]
+            for tests in self._default_tests
+        ]
 
     def one_model_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
         """Return what the one-model test is made from, on a source and its hold-out."""
@@ -308,11 +334,14 @@ class MemorizationFiles:
 
     def _compared(self, test: PairTest) -> dict[str, Paths]:
         """Return the manifests of a test's members and of its hold-out."""
+        held = "set-holdout"
+        if test.point is not None:
+            held = holdout_manifest(self.audit, test.holdout, test.point)
         return {
             "members": self.corpora.by_part(
                 f"manifests/{test.source}/{self._part_of(test)}", test.source
             ),
-            "holdout": self.corpora.by_part(f"manifests/{test.holdout}/set-holdout", test.holdout),
+            "holdout": self.corpora.by_part(f"manifests/{test.holdout}/{held}", test.holdout),
         }
 
     def _part_of(self, test: PairTest) -> str:

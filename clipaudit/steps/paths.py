@@ -71,6 +71,8 @@ gaps = Pointers("gaps/{public}/{point}.json")
 sample_gaps = Pointers("sample_gaps/{public}/{point}.json")
 # whether a model knows the pairs of a source that it trained on, against a hold-out
 pair_test = Pointers("pair_tests/{encoder}/{source}/{holdout}.json")
+# whether the default models of all seeds do
+pair_tests_over_seeds = Pointers("pair_tests_over_seeds/{source}/{holdout}.json")
 # what a model recalls of a source beyond what captions alone tell, against a hold-out
 one_model = Pointers("one_model/{encoder}/{source}/{holdout}.json")
 # what a model of the memorization audit predicts for the images of a test set

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.config.pictures import left_out
 from clipaudit.errors import ConfigError
 from clipaudit.memorization.points import (
     in_grid,
@@ -14,6 +15,8 @@ from clipaudit.memorization.points import (
     set_sizes,
 )
 from clipaudit.memorization.reports.figures import memorization_figures
+from clipaudit.memorization.reports.galleries import memorization_galleries
+from clipaudit.memorization.reports.tables import memorization_tables
 
 ROOT = Path(__file__).parents[2]
 
@@ -310,3 +313,68 @@ def test_a_recipe_without_them_has_the_digest_that_it_had_before_them(dejavu):
     recipe = parse_settings(dejavu).recipes["dejavu"].model_dump(mode="json")
 
     assert not {"captions", "text_noise"} & recipe.keys()
+
+
+@pytest.fixture
+def targets():
+    """Settings that name checkpoints and pairs, and no recipe."""
+    b32 = {"architecture": "b32", "precision": "amp_bf16"}
+    return {
+        "architectures": {"b32": {"open_clip": "ViT-B-32"}},
+        "encoders": {
+            "mine": {**b32, "pretrained": "laion400m_e32"},
+            "other": {**b32, "pretrained": "openai"},
+        },
+        "corpora": {"pairs": {"shards": "data/pairs/{00000..00003}.tar"}},
+        "memorization": {
+            "sources": {"pairs": {"train": 10_000, "holdout": 10_000}},
+            "targets": ["mine"],
+            "reference": "other",
+        },
+    }
+
+
+def test_without_a_recipe_nothing_is_trained_and_pairs_alone_are_tested(targets):
+    run = parse_settings(targets)
+
+    assert run.recipes == {}
+    assert set(run.encoders) == {"mine", "other"}
+    assert set(memorization_tables(run)) == {
+        *("memorization_overlaps", "memorization_pairs", "memorization_sets"),
+    }
+    assert (memorization_figures(run), memorization_galleries(run)) == ({}, {})
+
+
+def test_a_public_set_brings_the_one_model_test(targets):
+    targets["memorization"]["sources"]["pairs"]["public"] = 5_000
+    run = parse_settings(targets)
+
+    assert "memorization_one_model" in memorization_tables(run)
+    assert [sentence.partition(" (")[0] for sentence in left_out(run)] == ["No recipe is named"]
+
+
+def test_without_a_recipe_no_b_is_drawn(targets):
+    targets["memorization"]["sources"]["pairs"] = {"train": 0.5, "holdout": 0.5}
+    audit = parse_settings(targets).memorization
+
+    assert audit.drawn("pairs") == {"a": 0.5, "holdout": 0.5}
+    assert set(set_sizes(audit, "pairs")) == {"set-a", "set-holdout"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"targets": []}, "targets: none, and there is no `recipe`"),
+        ({"reference": None}, "reference: needed without `recipe`; name an encoder"),
+        ({"sources": {"pairs": {"holdout": 5}}}, "one needs `train`: records that the targets"),
+        ({"sources": {"pairs": {"train": 5}}}, "one of the sources needs `holdout`"),
+        ({"sources": {"pairs": {"train": 5, "sizes": [1], "holdout": 5}}}, "need `recipe`, whose"),
+        ({"seeds": 2}, "seeds: needs `recipe`: nothing is trained"),
+        ({"mitigations": {"epochs": [3]}}, "mitigations: needs `recipe`"),
+    ],
+)
+def test_targets_that_cannot_be_tested_are_refused(targets, change, message):
+    targets["memorization"] |= change
+
+    with pytest.raises(ConfigError, match=message):
+        parse_settings(targets)

@@ -121,6 +121,48 @@ def test_a_pair_test_reads_scores_recalls_and_both_sets(files):
     }
 
 
+def test_augmented_captions_are_scored_by_the_target_on_request():
+    settings = read_settings(DEMO)
+    settings["memorization"]["augmented"] = 4
+    run = parse_settings(settings)
+    wildcards = SimpleNamespace(encoder="scenes.set-a", source="scenes", holdout="scenes")
+
+    files = MemorizationFiles(run.memorization, ModelFiles(CorpusFiles(run)))
+
+    scored = files.pair_test_inputs(wildcards)["scores_augmented"]
+    assert scored == ["results/augmented_scores/scenes.set-a/scenes/00000.json"]
+
+
+@pytest.fixture
+def over_seeds():
+    settings = read_settings(DEMO)
+    settings["memorization"]["seeds"] = 2
+    run = parse_settings(settings)
+    return MemorizationFiles(run.memorization, ModelFiles(CorpusFiles(run)))
+
+
+def test_the_default_models_of_all_seeds_are_tested_on_their_own_cut(over_seeds):
+    wildcards = SimpleNamespace(source="album", holdout="album")
+
+    assert over_seeds.default_models(wildcards) == [
+        ["scenes.set-a", "scenes.set-b"],
+        ["scenes.seed-1.set-a-cut-1", "scenes.seed-1.set-b-cut-1"],
+    ]
+    second = SimpleNamespace(encoder="scenes.seed-1.set-b-cut-1", **vars(wildcards))
+    found = over_seeds.pair_test_inputs(second)
+    assert found["members"] == ["results/manifests/album/set-b-cut-1/00000.json"]
+    assert found["holdout"] == ["results/manifests/album/set-holdout-cut-1/00000.json"]
+
+
+def test_the_mean_over_seeds_reads_the_tests_of_all_default_models(over_seeds):
+    found = over_seeds.default_tests(SimpleNamespace(source="scenes", holdout="scenes"))
+
+    assert [path.split("/")[2] for path in found] == [
+        *("scenes.set-a", "scenes.set-b"),
+        *("scenes.seed-1.set-a-cut-1", "scenes.seed-1.set-b-cut-1"),
+    ]
+
+
 def one_model_of(**changes):
     """The one-model tests of the demo, with some settings of the audit replaced."""
     settings = read_settings(DEMO)

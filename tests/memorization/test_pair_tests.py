@@ -11,6 +11,7 @@ from clipaudit.memorization.pair_tests import (
     auc,
     auc_interval,
     pair_test,
+    score_augmented,
     score_pairs,
     true_positives,
     true_positives_interval,
@@ -156,6 +157,26 @@ def test_the_reference_takes_away_what_both_models_find_easy():
 
     aucs = {score: found(table, score)["value"] for score in ("target", "difference", "reference")}
     assert aucs == {"target": 0.5, "difference": 1.0, "reference": 0.5}
+
+
+def test_augmented_captions_are_scored_by_their_mean_cosine():
+    pictures = embeddings({0: [1, 0], 2: [1, 0], 3: [0, 1]})
+    versions = [embeddings({0: [1, 0], 1: [1, 0], 2: [3, 4]}), embeddings({0: [0, 1], 2: [4, 3]})]
+
+    table = score_augmented(pa.concat_tables(versions), pictures)
+
+    assert table.schema == PAIR_SCORES
+    assert table["row"].to_pylist() == [0, 2]
+    assert table["similarity"].to_pylist() == pytest.approx([0.5, 0.7])
+
+
+def test_a_caption_that_loses_more_by_a_word_scores_higher():
+    models = {"target": scores([0.9, 0.8, 0.9, 0.8]), "augmented": scores([0.3, 0.2, 0.8, 0.7])}
+
+    table = pair_test(models, {}, records(0, 1), records(2, 3), seed=0)
+
+    aucs = {score: found(table, score)["value"] for score in ("target", "augmented")}
+    assert aucs == {"target": 0.5, "augmented": 1.0}
 
 
 def test_a_recall_gap_is_a_score_of_records_with_objects():

@@ -2,6 +2,7 @@ import pyarrow as pa
 import pytest
 
 from clipaudit.memorization.pair_tests import PAIR_TESTS
+from clipaudit.memorization.pair_tests_over_seeds import PAIR_TESTS_OVER_SEEDS
 from clipaudit.memorization.reports.tables import PAIR_SCORES
 from clipaudit.reports.rendering import to_markdown
 from clipaudit.reports.specification import numbered, titled
@@ -18,17 +19,31 @@ MEASURES = [
 def pairs():
     """A function: the table of one test, from rows of PAIR_TESTS."""
 
-    def build(*rows):
+    def build(*rows, over_seeds=()):
         table = pa.Table.from_pylist(
             [dict(zip(PAIR_TESTS.names, row, strict=True)) for row in rows], PAIR_TESTS
         )
         for name, value in LABELS:
             table = table.append_column(name, pa.array([value] * len(table)))
+        means = pa.Table.from_pylist(
+            [dict(zip(PAIR_TESTS_OVER_SEEDS.names, row, strict=True)) for row in over_seeds],
+            PAIR_TESTS_OVER_SEEDS,
+        )
+        for name, value in LABELS[1:]:
+            means = means.append_column(name, pa.array([value] * len(means), pa.string()))
         views = {
-            "tests": pa.Table.from_pylist(numbered([{**dict(LABELS), "title": "web, model m"}])),
+            "tests": pa.Table.from_pylist(
+                numbered(
+                    [
+                        {**dict(LABELS), "encoder": "", "title": "web, mean over 3 seeds"},
+                        {**dict(LABELS), "title": "web, model m"},
+                    ]
+                )
+            ),
             "scores": pa.Table.from_pylist(titled("score", PAIR_SCORES.items())),
             "measures": pa.Table.from_pylist(numbered(MEASURES)),
             "pair_tests": table,
+            "pair_tests_over_seeds": means,
         }
         return report_table("memorization_pairs", views, {})
 
@@ -57,6 +72,16 @@ def test_four_rows_by_hand(pairs):
     assert table["position"].to_pylist() == [0, 0, 1, 2]
     assert set(table["control_fails"].to_pylist()) == {False}
     assert set(table["by_lot"].to_pylist()) == {True}
+
+
+def test_the_mean_over_seeds_comes_first_and_has_no_model(pairs):
+    table = pairs(TARGET, over_seeds=[("target", "auc", 3, 90, 80, 0.8, 0.6, 0.95)])
+
+    told = [(row["test"], row["encoder"], row["value"]) for row in table.to_pylist()]
+    assert told == [
+        ("web, mean over 3 seeds: cosine", "", 0.8),
+        ("web, model m: cosine", "m", 0.9),
+    ]
 
 
 def test_a_rate_that_the_holdout_is_too_small_for_says_what_it_needs(pairs):

@@ -115,6 +115,31 @@ def test_all_pairs_of_sets_are_compared(tables):
     ]
 
 
+def test_without_a_recipe_no_pair_with_b_is_compared(tables):
+    recipe = {"recipe": None, "utility": [], "baselines": [], "mitigations": {}, "grid": None}
+    found = tables(targets=["own"], reference="reader", **recipe)
+
+    rows = found["memorization_overlaps"].relations["pairs"]
+    assert {row["one"] for row in rows} | {row["other"] for row in rows} == {
+        *("a", "holdout", "public"),
+    }
+    assert "b" not in {row["set"] for row in found["memorization_sets"].relations["sets"]}
+
+
+def test_the_mean_over_seeds_stands_before_the_pair_tests_of_single_models(tables):
+    one, several = (tables(seeds=seeds)["memorization_pairs"] for seeds in (1, 2))
+
+    rows = several.relations["tests"]
+    assert [row["title"].rpartition(", ")[2] for row in rows[:3]] == [
+        *("mean over 2 seeds", "mean over 2 seeds", "model of A"),
+    ]
+    assert [row["position"] for row in rows] == list(range(len(rows)))
+    assert several.inputs["pair_tests_over_seeds"] == [
+        f"pair_tests_over_seeds/{name}/{name}.json" for name in ("scenes", "album")
+    ]
+    assert one.inputs["pair_tests_over_seeds"] == []
+
+
 def test_sets_are_listed_with_the_sizes_as_they_are_written(tables):
     rows = tables()["memorization_sets"].relations["sets"]
 

@@ -18,6 +18,7 @@ from clipaudit.memorization.objects import OBJECTS
 from clipaudit.memorization.one_model import ONE_MODEL
 from clipaudit.memorization.overlaps import OVERLAPS
 from clipaudit.memorization.pair_tests import PAIR_TESTS
+from clipaudit.memorization.pair_tests_over_seeds import PAIR_TESTS_OVER_SEEDS
 from clipaudit.memorization.recall import RECALLS
 from clipaudit.memorization.reports.tables import memorization_tables
 from clipaudit.parrot.matching import MATCHES
@@ -33,6 +34,7 @@ DEMO = Path(__file__).parents[2] / "config/demo.yaml"
 STORED = {
     "one_model": (ONE_MODEL, ("encoder", "source", "holdout")),
     "pair_tests": (PAIR_TESTS, ("encoder", "source", "holdout")),
+    "pair_tests_over_seeds": (PAIR_TESTS_OVER_SEEDS, ("source", "holdout")),
     "gaps": (GAPS_BY_K, ("public", "point")),
     "ensemble_gaps": (ENSEMBLE_GAPS, ("public", "point")),
     "ensemble_records": (ENSEMBLE_RECORDS, ("public", "point")),

@@ -284,6 +284,82 @@ def test_other_settings_than_the_default_do_not_answer():
     assert answer("memorization", memorization_gaps=[row]).headline.startswith("Cannot be said")
 
 
+def pair(score, value, low, *, encoder="mine", control_fails=False, by_lot=True):
+    return {
+        "encoder": encoder, "source": "web", "holdout": "web", "score": score, "measure": "auc",
+        "test_title": f"Web, {encoder}", "value": value, "value_low": low,
+        "value_high": value + 0.05, "members": 900, "holdout_records": 800,
+        "control_fails": control_fails, "by_lot": by_lot,
+    }  # fmt: skip
+
+
+def pair_rows(low, *, encoder="mine", control_fails=False, by_lot=True):
+    """The AUCs of a pair test; `low` is the lower bound of that of the difference."""
+    kinds = {"encoder": encoder, "by_lot": by_lot}
+    return [
+        pair("target", 0.7, 0.65, **kinds),
+        pair("difference", 0.8, low, **kinds),
+        pair("reference", 0.52, 0.48, control_fails=control_fails, **kinds),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "start"),
+    [
+        (pair_rows(0.75), "Yes, in every test: the model tells pairs"),
+        (pair_rows(0.75) + pair_rows(0.45, encoder="other"), "Yes, in part: in 1 of 2 tests"),
+        (pair_rows(0.45), "Not shown: no interval of an AUC"),
+        (pair_rows(0.75, control_fails=True), "Cannot be said: the reference"),
+    ],
+)
+def test_targets_know_their_pairs_where_the_difference_says_so_and_the_control_holds(rows, start):
+    assert answer("memorization", memorization_pairs=rows).headline.startswith(start)
+
+
+def test_targets_are_told_with_both_aucs_and_what_no_target_can_tell():
+    found = answer("memorization", memorization_pairs=pair_rows(0.75))
+
+    first, last = (sentence.text for sentence in found.sentences)
+    assert "0.800 [0.750, 0.850] by the cosine less the reference's, 0.700 [0.650" in first
+    assert "takes two models that are trained here" in last
+    assert found.lines[0][-1] == "0.520 [0.480, 0.570]"
+
+
+@pytest.mark.parametrize(
+    ("rows", "warning"),
+    [
+        (pair_rows(0.75, control_fails=True), "the reference alone reaches 0.520 [0.480, 0.570]"),
+        (pair_rows(0.75, by_lot=False), "members and hold-out come from different sources"),
+    ],
+)
+def test_a_pair_test_that_proves_nothing_is_told_with_a_warning(rows, warning):
+    text = answer("memorization", memorization_pairs=rows).sentences[0].text
+
+    assert f"Warning: {warning}" in text
+
+
+def test_beside_gaps_the_pair_test_of_the_first_model_is_told_and_what_each_means():
+    rows = pair_rows(0.75) + pair_rows(0.3, encoder="other")
+
+    found = answer("memorization", memorization_gaps=[gap(0.2, 0.1)], memorization_pairs=rows)
+
+    assert found.headline.startswith("Yes, in this pair of models")
+    sentence = found.sentences[-1]
+    assert sentence.table == "memorization_pairs"
+    assert "0.800 [0.750, 0.850]" in sentence.text
+    assert "0.300" not in sentence.text
+    assert "may know every pair while the gaps above hardly show it" in sentence.text
+    assert "Warning" not in sentence.text
+
+
+def test_beside_gaps_a_control_that_excludes_a_half_warns():
+    rows = pair_rows(0.75, control_fails=True)
+
+    found = answer("memorization", memorization_gaps=[gap(0.2, 0.1)], memorization_pairs=rows)
+
+    assert "Warning: the reference alone reaches 0.520" in found.sentences[-1].text
+
+
 def test_parrots_are_counted_among_all_captions_and_those_of_images_with_text():
     rows = [
         text("images", "count", 10.0),

@@ -46,3 +46,35 @@ def test_a_papers_run_is_planned_within_two_gigabytes(fresh, settings):
 
     assert "report_table" in output
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < MOST_MEGABYTES * 1024
+
+
+TARGETS = """\
+architectures: {b32: {open_clip: ViT-B-32}}
+encoders:
+  mine: {architecture: b32, pretrained: laion400m_e32}
+  other: {architecture: b32, pretrained: openai}
+corpora: {pairs: {shards: "data/pairs/{00000..00003}.tar"}}
+memorization:
+  sources: {pairs: {train: 1_000, holdout: 1_000}}
+  targets: [mine]
+  reference: other
+  augmented: 4
+"""
+
+
+def test_targets_are_planned_without_any_training_or_search_for_objects(fresh):
+    (fresh.folder / "targets.yaml").write_text(TARGETS)
+
+    output = fresh.run(*PLAN, config="targets.yaml")
+
+    words = set(output.split())
+    assert {"pair_test", "score_pairs", "score_augmented"} <= words
+    assert not {"train", "detect", "count_objects"} & words
+
+
+def test_default_models_of_all_seeds_are_tested_for_their_pairs(fresh):
+    output = fresh.run(*PLAN, config="config/micro_memorization.yaml")
+
+    jobs = dict(line.split() for line in output.splitlines() if len(line.split()) == 2)
+    assert jobs["pair_tests_over_seeds"] == "2"  # sources
+    assert jobs["pair_test"] == "12"  # both sources, both models of two seeds and one further size

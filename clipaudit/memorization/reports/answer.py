@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from clipaudit.memorization.reports.pairs_answer import TABLE as PAIRS
+from clipaudit.memorization.reports.pairs_answer import beside_gaps, targets_answer
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import Answer, Sentence, Tables, cannot
@@ -13,8 +15,12 @@ _METRICS = ("prg", "ppg", "aucg")  # the paper's; the histogram's is its code's 
 def memorization_answer(tables: Tables) -> Answer:
     """Return the answer of the memorization audit; what its tables lack is left out.
 
-    With several seeds it is that over seeds, else that of one pair of models.
+    With several seeds it is that over seeds, else that of one pair of models. Without gaps it is
+    what the pair tests of targets tell.
     """
+    pairs = tables.get(PAIRS, ())
+    if pairs and not tables.get("memorization_gaps"):
+        return targets_answer(pairs)
     over_seeds = [
         row for row in tables.get("memorization_evidence", ()) if row["setting"] == "default"
     ]
@@ -35,6 +41,8 @@ def memorization_answer(tables: Tables) -> Answer:
         for group in _attacks(whole)
         if group[0]["k"] == fewest
     ]
+    known = beside_gaps(pairs)
+    sentences += [known] if known else []
     return Answer(
         _headline(whole),
         tuple(sentences),

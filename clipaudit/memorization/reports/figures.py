@@ -18,7 +18,7 @@ from typing import get_args
 
 from clipaudit.config.settings import Settings
 from clipaudit.memorization.points import DEFAULT, TRAINED, Family, Point, own_value
-from clipaudit.memorization.reports.points import all_points, asked_points, point_value
+from clipaudit.memorization.reports.points import all_points, asked_points, point_value, recipe_of
 from clipaudit.memorization.settings import Memorization
 from clipaudit.reports.layouts import short_count
 from clipaudit.reports.specification import (
@@ -68,7 +68,7 @@ _NONE = "not in this grid"
 def memorization_figures(run: Settings) -> dict[str, ReportFigure]:
     """Return the figures of the audit that the settings ask for, by name, in the paper's order."""
     audit = run.section(Memorization)
-    if audit is None:
+    if audit is None or audit.recipe is None:
         return {}
     found = {"fig2": _sizes(run, audit)}
     for public in audit.publics:
@@ -465,7 +465,7 @@ def _families(run: Settings, audit: Memorization) -> dict[Family, str]:
         for family, title in _FAMILIES.items()
         if family not in _WHERE_ASKED or getattr(asked, family)
     }
-    if run.recipes[audit.recipe].logit_scale != "learned":
+    if recipe_of(run, audit).logit_scale != "learned":
         del found["temperature"]
     return found
 
@@ -476,7 +476,7 @@ def _varied(run: Settings, audit: Memorization, family: Family) -> list[tuple[Po
     A logit scale that is learned stands before those that are fixed, all captions after some.
     """
     every = all_points(run, audit)
-    own = own_value(run.recipes[audit.recipe], family)
+    own = own_value(recipe_of(run, audit), family)
     if own is None:
         values = [(inf, every[0], "all")]
     elif isinstance(own, str):

@@ -14,7 +14,7 @@ from clipaudit.reports.specification import Gallery, gallery_of
 def memorization_galleries(run: Settings) -> dict[str, Gallery]:
     """Return the galleries that the settings ask for, by name, in the order of the public sets."""
     audit = run.section(Memorization)
-    if audit is None:
+    if audit is None or audit.recipe is None:
         return {}
     return {
         f"memorization_fig{11 if later else 1}_{public}": _gallery(run, audit, public)

@@ -260,13 +260,14 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "memorization_pairs": Layout(
         caption="Does a model know the pairs that it trained on? The score of a pair is the cosine "
         "of its caption and picture. AUC is the chance that a training pair scores higher than one "
-        "of the hold-out: 0.5 is a coin toss, 1 means that the model knows every pair. TPR at 1 % "
-        "FPR is the share of training pairs above the score that 1 % of the hold-out exceeds. "
-        "Intervals are of 95 %, over training pairs and hold-out. The reference model saw neither "
-        "set: where its AUC excludes 0.5, the sets differ for another reason than training, and "
-        "the other rows are no evidence. A high AUC of the cosine beside one near 0.5 of the "
-        "recall gap means that the model knows its training pairs, but their captions find few "
-        "objects that they do not name.",
+        "of the hold-out: 0.5 is a coin toss, 1 means that the model knows every pair. TPR at 1 %"
+        " FPR is the share of training pairs above the score that 1 % of the hold-out exceeds. "
+        "Intervals are of 95 %, over training pairs and hold-out. Means over seeds are of both "
+        "default models under each seed, and their intervals also over seeds. The reference model"
+        " saw neither set: where its AUC excludes 0.5, the sets differ for another reason than "
+        "training, and the other rows are no evidence. A high AUC of the cosine beside one near "
+        "0.5 of the recall gap means that the model knows its training pairs, but their captions "
+        "find few objects that they do not name.",
         corner="Test",
         lead="Members, hold-out",
         row="test",

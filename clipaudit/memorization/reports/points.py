@@ -4,6 +4,7 @@ A point or a public set outside the grid has no files; its row stays, to say so.
 """
 
 from clipaudit.config.settings import Settings
+from clipaudit.config.training import Recipe
 from clipaudit.memorization.points import TRAINED, Point, in_grid, points
 from clipaudit.memorization.settings import Memorization
 from clipaudit.reports.specification import RelationRow
@@ -16,9 +17,15 @@ TARGETS = {
 }
 
 
+def recipe_of(run: Settings, audit: Memorization) -> Recipe:
+    """Return the recipe of an audit that trains models."""
+    assert audit.recipe is not None, "what two models tell is left out without a recipe"
+    return run.recipes[audit.recipe]
+
+
 def all_points(run: Settings, audit: Memorization) -> list[Point]:
     """Return all points, in the grid or not, the default one first."""
-    return points(audit, run.recipes[audit.recipe])
+    return points(audit, recipe_of(run, audit))
 
 
 def asked_points(run: Settings, audit: Memorization) -> list[Point]:

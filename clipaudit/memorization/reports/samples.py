@@ -55,12 +55,13 @@ def _excluded(columns: Columns) -> str:
 
 def _recalled(columns: Columns, audit: Memorization | None) -> str:
     """Return how many objects the models of A and of B recall, with the default training."""
-    if not {"encoder", "public"} <= set(columns.get("recalls", ())):
+    is_trained = audit is None or audit.recipe is not None
+    if not is_trained or not {"encoder", "public"} <= set(columns.get("recalls", ())):
         return nothing(truths="int", a="int", b="int")
     public, neighbors = (
         (next(iter(audit.publics), None), audit.neighbors[0]) if audit else (None, None)
     )
-    if audit:
+    if audit and audit.recipe:
         recipe = literal(audit.recipe)
     else:
         name = "regexp_extract(encoder, '^(.*)[.]set-a$', 1)"

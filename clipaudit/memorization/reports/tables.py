@@ -8,6 +8,7 @@ from clipaudit.memorization.points import (
     DEFAULT,
     TRAINED,
     PairTest,
+    default_pair_tests,
     one_model_tests,
     pair_tests,
     seed_points,
@@ -43,12 +44,13 @@ def memorization_tables(run: Settings) -> dict[str, ReportTable]:
     if audit is None:
         return {}
     tables = {
-        "memorization_gaps": gaps(run, audit),
-        "memorization_joined": joined(run, audit),
         "memorization_overlaps": overlaps(run, audit),
-        "memorization_records": records(run, audit),
         "memorization_sets": sets(run, audit),
     }
+    if audit.recipe is not None:
+        tables["memorization_gaps"] = gaps(run, audit)
+        tables["memorization_joined"] = joined(run, audit)
+        tables["memorization_records"] = records(run, audit)
     if audit.held_out:
         tables["memorization_pairs"] = pairs(run, audit)
     if one_model_tests(audit, run.recipes, run.corpora, run.encoders):
@@ -65,6 +67,7 @@ def memorization_tables(run: Settings) -> dict[str, ReportTable]:
 def sets(run: Settings, audit: Memorization) -> ReportTable:
     """How large the sets are, and what their pictures show."""
     sources = list(audit.sources)
+    shown = sources if audit.publics else []  # nothing asks for objects without a public set
     rows = [
         {
             "source": source,
@@ -73,15 +76,15 @@ def sets(run: Settings, audit: Memorization) -> ReportTable:
             "set_title": SETS[name],
             "asked": str(share),
         }
-        for source, each in audit.sources.items()
-        for name, share in each.drawn().items()
+        for source in audit.sources
+        for name, share in audit.drawn(source).items()
     ]
     return ReportTable(
         sql="memorization_sets",
         inputs={
             "drawn": part_files(run, "drawn", sources),
             "members": part_files(run, "members", sources),
-            "objects": part_files(run, "objects", sources, ".drawn"),
+            "objects": part_files(run, "objects", shown, ".drawn"),
         },
         relations={"sets": numbered(rows)},
     )
@@ -90,6 +93,8 @@ def sets(run: Settings, audit: Memorization) -> ReportTable:
 def overlaps(run: Settings, audit: Memorization) -> ReportTable:
     """Samples that sets shared, and if they are searched again, those that they still share."""
     sources = list(audit.sources)
+    drawn = {name for source in sources for name in audit.drawn(source)}
+    sets = [name for name in SETS if name in drawn]
     again = sources if audit.verify_overlaps else []
     checked = {"uid": True, "caption": True, "near duplicate": audit.encoder is not None}
     return ReportTable(
@@ -109,7 +114,7 @@ def overlaps(run: Settings, audit: Memorization) -> ReportTable:
                     if one != other
                     else f"within {SETS[one]}",
                 }
-                for one, other in combinations_with_replacement(SETS, 2)
+                for one, other in combinations_with_replacement(sets, 2)
                 if (one, other) != ("public", "public")
             ),
             "ways": numbered(
@@ -222,6 +227,7 @@ def _sources(run: Settings, audit: Memorization) -> list[RelationRow]:
 PAIR_SCORES = {
     "target": "cosine",
     "difference": "cosine less the reference's",
+    "augmented": "cosine less its mean with a word dropped",
     "recall_gap": "recall gap of objects",
     "reference": "control: the reference's cosine",
 }
@@ -230,15 +236,20 @@ PAIR_SCORES = {
 def pairs(run: Settings, audit: Memorization) -> ReportTable:
     """Whether models know the pairs that they trained on."""
     tests = pair_tests(audit, run.recipes)
+    over_seeds = _over_seeds(run, audit)
     return ReportTable(
         sql="memorization_pairs",
         inputs={
+            "pair_tests_over_seeds": [
+                paths.pair_tests_over_seeds(str(row["source"]), str(row["holdout"]))
+                for row in over_seeds
+            ],
             "pair_tests": [
                 paths.pair_test(each.target, each.source, each.holdout) for each in tests
-            ]
+            ],
         },
         relations={
-            "tests": _test_rows(run, tests),
+            "tests": numbered(over_seeds + _test_rows(run, tests)),
             "scores": titled("score", PAIR_SCORES.items()),
             "measures": numbered(
                 {"measure": measure, "title": title, "needed": needed}
@@ -272,7 +283,7 @@ def one_model(run: Settings, audit: Memorization) -> ReportTable:
             "one_model": [paths.one_model(each.target, each.source, each.holdout) for each in tests]
         },
         relations={
-            "tests": _test_rows(run, tests),
+            "tests": numbered(_test_rows(run, tests)),
             "baselines": titled("reference", REFERENCES.items()),
             "parts": titled("part", PARTS.items()),
         },
@@ -281,8 +292,8 @@ def one_model(run: Settings, audit: Memorization) -> ReportTable:
 
 
 def _test_rows(run: Settings, tests: Sequence[PairTest]) -> list[RelationRow]:
-    """Return the relation `tests`: position, encoder, source, holdout, title."""
-    return numbered(
+    """Return rows of the relation `tests`: encoder, source, holdout, title."""
+    return [
         {
             "encoder": each.target,
             "source": each.source,
@@ -290,7 +301,24 @@ def _test_rows(run: Settings, tests: Sequence[PairTest]) -> list[RelationRow]:
             "title": _tested(run, each),
         }
         for each in tests
-    )
+    ]
+
+
+def _over_seeds(run: Settings, audit: Memorization) -> list[RelationRow]:
+    """Return rows of `tests` for the mean over seeds: one for each source of the default models."""
+    if audit.seeds == 1:
+        return []
+    first = default_pair_tests(audit, run.recipes)[0]
+    compared = dict.fromkeys((test.source, test.holdout) for test in first)
+    return [
+        {
+            "encoder": "",
+            "source": source,
+            "holdout": holdout,
+            "title": f"{_compared(run, source, holdout)}, default, mean over {audit.seeds} seeds",
+        }
+        for source, holdout in compared
+    ]
 
 
 def _not_by_lot(tests: Sequence[PairTest]) -> list[str]:
@@ -305,7 +333,7 @@ _PAIR_MEASURES = {
 _NOT_BY_LOT = (
     "Warning: no source has both `train` and `holdout`, so members and hold-out come from "
     "different sources. A score that separates them may only tell the sources apart. Give one "
-    "source both."
+    "source both, or for a checkpoint two sources that were split by lot before its training."
 )
 
 
@@ -316,8 +344,12 @@ def _tested(run: Settings, test: PairTest) -> str:
     else:
         trained = next(name for name in TRAINED if test.point.encoder(name) == test.target)
         model = f"{point_title(test.point)}, model of {SETS[trained]}"
-    against = "" if test.source == test.holdout else f" against {run.title(test.holdout)}"
-    return f"{run.title(test.source)}{against}, {model}"
+    return f"{_compared(run, test.source, test.holdout)}, {model}"
+
+
+def _compared(run: Settings, source: str, holdout: str) -> str:
+    against = "" if source == holdout else f" against {run.title(holdout)}"
+    return f"{run.title(source)}{against}"
 
 
 # --- beside the other audits -------------------------------------------------------------------

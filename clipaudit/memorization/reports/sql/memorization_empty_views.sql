@@ -21,4 +21,16 @@ create table curves (
     epoch integer,
     loss double
 );
+create table pair_tests_over_seeds (
+    source varchar,
+    holdout varchar,
+    score varchar,
+    measure varchar,
+    members bigint,
+    holdout_records bigint,
+    value double,
+    low double,
+    high double
+);
+create table objects (corpus varchar, shard integer, row integer, labels integer[]);
 create table remaining ("set" varchar, how varchar, other_set varchar);

@@ -4,10 +4,21 @@
 -- score `target` alone.
 --
 -- tests       position, encoder, source, holdout, title
--- scores      position, score, title: target, difference, recall_gap, reference
+-- scores      position, score, title: target, difference, augmented, recall_gap, reference
 -- measures    position, measure, title, needed: hold-out records without which there is no value
 -- pair_tests  encoder, source, holdout, score, measure, members, holdout_records, value, low, high
-with found as (
+-- pair_tests_over_seeds  the same without encoder; a test with the encoder "" is over seeds
+with tested as (
+    select
+        encoder, source, holdout, score, measure, members, holdout_records, value, low, high,
+    from pair_tests
+    union all
+    select
+        '' as encoder, source, holdout, score, measure, members, holdout_records, value, low, high,
+    from pair_tests_over_seeds
+),
+
+found as (
     select
         tests.position as test_position,
         tests.title as test_title,
@@ -16,29 +27,30 @@ with found as (
         measures.position as measure_position,
         measures.title as measure_title,
         measures.needed,
-        pair_tests.*,
+        tested.*,
         scores.position = min(scores.position) over (partition by tests.position) as is_first,
-    from pair_tests
+    from tested
     inner join tests
         on
-            tests.encoder = pair_tests.encoder
-            and tests.source = pair_tests.source
-            and tests.holdout = pair_tests.holdout
+            tests.encoder = tested.encoder
+            and tests.source = tested.source
+            and tests.holdout = tested.holdout
     inner join scores
-        on scores.score = pair_tests.score
+        on scores.score = tested.score
     inner join measures
-        on measures.measure = pair_tests.measure
+        on measures.measure = tested.measure
 )
 
 select
     dense_rank() over (order by test_position, score_position)::int - 1 as position,
-    encoder, -- the model whose training pairs are tested
+    encoder, -- the model whose training pairs are tested; "": mean over seeds
     source,
     holdout, -- source of the hold-out
     source = holdout as by_lot, -- whether members and hold-out are drawn by lot from one source
+    test_title, -- the source and the model, as printed
     if(is_first, concat(test_title, ': ', score_title), score_title) as test, -- as printed
     not is_first as indent,
-    score, -- target: its cosine; difference: less the reference's; recall_gap: of objects
+    score, -- target: its cosine; difference: less the reference's; augmented: less that with a word dropped; recall_gap: of objects
     score_title, -- as printed
     measure, -- auc, or the true-positive rate at 1 % or 0.1 % false positives
     measure_title,

@@ -1,0 +1,61 @@
+"""Pair tests over seeds: what holds for any training and any cut, and not for one of each."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from clipaudit.evaluation.student import margin
+from clipaudit.memorization.pair_tests import DECIMALS
+from clipaudit.plaindata import Row
+
+# One row per (score, measure), as in PAIR_TESTS.
+PAIR_TESTS_OVER_SEEDS = pa.schema(
+    [
+        pa.field("score", pa.string(), nullable=False),
+        pa.field("measure", pa.string(), nullable=False),
+        pa.field("seeds", pa.int32(), nullable=False),
+        pa.field("members", pa.int64(), nullable=False),  # of the first seed's first model
+        pa.field("holdout_records", pa.int64(), nullable=False),  # likewise
+        # null: some model has too few records for it
+        pa.field("value", pa.float64()),  # the mean over seeds, of each the mean over its models
+        pa.field("low", pa.float64()),  # 95 %, over records and seeds
+        pa.field("high", pa.float64()),
+    ]
+)
+
+
+def pair_tests_over_seeds(seeds: Sequence[Sequence[pa.Table]]) -> pa.Table:
+    """Return the PAIR_TESTS_OVER_SEEDS of the PAIR_TESTS of the models of each seed.
+
+    All have the same rows; there are at least one seed and one model. The cuts are of the same
+    records, so seeds do not average out what records add by chance: a bound is as far off over
+    records as the models' own are on average. What seeds add comes on top (see `margin`).
+    """
+    by_row = zip(*(table.to_pylist() for models in seeds for table in models), strict=True)
+    rows = [_over_seeds(tests, len(seeds)) for tests in by_row]
+    return pa.Table.from_pylist(rows, PAIR_TESTS_OVER_SEEDS)
+
+
+def _over_seeds(tests: Sequence[Row], seeds: int) -> dict[str, object]:
+    """Return the row of the same score and measure of all models, which come seed by seed."""
+    first = tests[0]
+    (kind,) = {(test["score"], test["measure"]) for test in tests}
+    found: dict[str, object] = dict(zip(("score", "measure"), kind, strict=True))
+    found |= {"seeds": seeds, **{name: first[name] for name in ("members", "holdout_records")}}
+    if any(test["value"] is None for test in tests):
+        return found
+    value, low, high = (
+        np.array([test[name] for test in tests]) for name in ("value", "low", "high")
+    )
+    by_seed = value.reshape(seeds, -1).mean(axis=1)
+    of_seeds = float(by_seed.var(ddof=1)) / seeds if seeds > 1 else 0.0
+    of_seeds = round(of_seeds, 2 * DECIMALS)
+    mean = float(by_seed.mean())
+    below, above = (
+        margin(float(off.mean()), of_seeds, seeds - 1) for off in (value - low, high - value)
+    )
+    found["value"] = round(mean, DECIMALS)
+    found["low"] = round(max(mean - below, 0.0), DECIMALS)
+    found["high"] = round(min(mean + above, 1.0), DECIMALS)
+    return found
