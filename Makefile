@@ -133,13 +133,16 @@ evidence: .venv/.synced
 	  results_evidence/tables/similarity_evidence.json \
 	  results_evidence/tables/similarity_evidence_orders.json results_evidence/neighbors/own/large.json \
 	  results_evidence/tables/memorization_evidence.json \
-	  results_evidence/tables/memorization_overlaps.json \
+	  results_evidence/tables/memorization_ensemble.json \
+  results_evidence/tables/memorization_overlaps.json \
 	  results_evidence/tables/parrot_evidence.json results_evidence/tables/parrot_truth.json
 	@cat results_evidence/tables/similarity_evidence.md
 	@cat results_evidence/tables/similarity_evidence_orders.md
-	@cat results_evidence/tables/memorization_evidence.md results_evidence/tables/memorization_overlaps.md
+	@cat results_evidence/tables/memorization_evidence.md results_evidence/tables/memorization_ensemble.md
+	@cat results_evidence/tables/memorization_overlaps.md
 	@cat results_evidence/tables/parrot_evidence.md results_evidence/tables/parrot_truth.md
 	$(BIN)/python -m clipaudit.similarity.scoring config/evidence.yaml
+	$(BIN)/python -m clipaudit.memorization.false_alarms
 
 # Pages say what these print; each has options: --help
 performance: .venv/.synced

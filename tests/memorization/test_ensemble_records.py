@@ -3,10 +3,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from ensembleworld import TRUTHS, simulated
 from scipy.stats import kstest
 
 from clipaudit.memorization.ensemble_records import ENSEMBLE_RECORDS, ensemble_records
+from clipaudit.memorization.false_alarms import TRUTHS, World, simulated
 
 
 def records(part, *, seed=0):
@@ -20,7 +20,7 @@ def column(part, number, name):
 
 
 def test_memorization_is_the_recall_of_models_trained_on_it_less_that_of_others():
-    part = simulated(np.random.default_rng(0), seeds=3)
+    part = simulated(np.random.default_rng(0), World(records=60, seeds=3))
 
     for n, row in enumerate(records(part).to_pylist()):
         inside, outside = [], []
@@ -36,7 +36,7 @@ def test_memorization_is_the_recall_of_models_trained_on_it_less_that_of_others(
 
 
 def test_p_is_the_share_of_all_draws_of_a_records_sets():
-    part = simulated(np.random.default_rng(1), seeds=3)
+    part = simulated(np.random.default_rng(1), World(records=60, seeds=3))
 
     for n, row in enumerate(records(part).to_pylist()[:20]):
         gains = [
@@ -58,7 +58,7 @@ def test_p_is_the_share_of_all_draws_of_a_records_sets():
 
 
 def test_drawing_sets_gives_nearly_the_p_of_all_draws(monkeypatch):
-    part = simulated(np.random.default_rng(2), seeds=5, memorized=0.2)
+    part = simulated(np.random.default_rng(2), World(records=60, seeds=5, memorized=0.2))
     whole = np.array(records(part)["p_value"])
 
     monkeypatch.setattr("clipaudit.memorization.ensemble_records.ENUMERATED", 4)
@@ -67,7 +67,7 @@ def test_drawing_sets_gives_nearly_the_p_of_all_draws(monkeypatch):
 
 
 def test_without_memorization_p_is_no_smaller_than_chance_and_nothing_is_listed():
-    part = simulated(np.random.default_rng(3), seeds=8, records=600, ahead=0.2)
+    part = simulated(np.random.default_rng(3), World(seeds=8, records=600, ahead=0.2))
 
     table = records(part)
 
@@ -76,7 +76,7 @@ def test_without_memorization_p_is_no_smaller_than_chance_and_nothing_is_listed(
 
 
 def test_records_that_are_memorized_are_listed_at_their_false_discovery_rate():
-    part = simulated(np.random.default_rng(4), seeds=8, records=300, memorized=0.7)
+    part = simulated(np.random.default_rng(4), World(seeds=8, records=300, memorized=0.7))
 
     table = records(part)
 
