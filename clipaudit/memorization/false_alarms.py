@@ -50,7 +50,7 @@ def simulated(generator: np.random.Generator, world: World) -> EnsemblePart:
         sets = first if world.one_cut else generator.permutation(world.records) % len(RECORD_SETS)
         kept = {name: _kept(sets == place) for place, name in enumerate(RECORD_SETS)}
         models = _models(generator, world, easy, sets)
-        base = world.baseline and _models(generator, world.baseline, easy, sets)
+        base = _models(generator, world.baseline, easy, sets) if world.baseline else None
         parts.append(SeedPart(*models, kept, base))
     return EnsemblePart(_SOURCE, parts)
 
