@@ -182,7 +182,7 @@ rule measure:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=memory(96),
+        mem_mb=memory(16),
     params:
         code=code("measure"),
         numeric=["numpy", "scipy"],

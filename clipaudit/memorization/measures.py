@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from clipaudit.corpora.splits import select_rows
 from clipaudit.memorization.gaps import CONTROL, GAPS, SURVIVAL, population_gaps, survival
 from clipaudit.memorization.pairs import Pairs, pair_up
-from clipaudit.memorization.sample_gaps import SAMPLE_GAPS, FirstRecords
+from clipaudit.memorization.sample_gaps import MOST_LISTED, SAMPLE_GAPS, FirstRecords
 
 # by attack: the target model, the reference model, and the set whose records are attacked
 ATTACKS = {"a": ("a", "b", "a"), "b": ("b", "a", "b"), CONTROL: ("a", "b", "holdout")}
@@ -56,12 +56,14 @@ def measure(
     neighbors: Sequence[int],
     shards: Mapping[str, int],
     seed: int,
+    listed: int = MOST_LISTED,
 ) -> Measures:
     """Return the metrics at each number of neighbours, in the order given.
 
     `shards` says how many each source has, in their order: among records of several sources the
-    order of these decides ties. Parts may come in any order and are held one at a time, so memory
-    grows with the distinct outcomes alone. There is no attack on a set without records.
+    order of these decides ties. Parts may come in any order and are held one at a time, with twice
+    the `listed` first records of each attack, so memory grows with the distinct outcomes alone.
+    There is no attack on a set without records.
     """
     found: dict[tuple[int, str], dict[str, Pairs]] = {}
     first: dict[tuple[int, str], FirstRecords] = {}
@@ -73,7 +75,7 @@ def measure(
                 own = pairs.get(part.source, Pairs.joined([]))
                 pairs[part.source] = Pairs.joined([own, pair_up(target, reference)])
                 place = partial(_of_source, part.source, shards)
-                records = first.setdefault((k, attack), FirstRecords())
+                records = first.setdefault((k, attack), FirstRecords(listed))
                 records.add(place(target), place(reference), samples)
     gaps, curves, exposed = [], [], []
     for k in neighbors:
