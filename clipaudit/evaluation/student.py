@@ -3,7 +3,10 @@
 With variance between seeds, another run would draw other seeds, and with images or records others
 could be the sample: both are noise. A bound is as far off as Student's factor of the root of both
 variances, with Satterthwaite's (1946) degrees of freedom: those of the seeds where they are all
-that varies, as many as it takes for the records' own interval where the seeds agree.
+that varies, as many as it takes for the records' own interval where the seeds agree. These degrees
+are estimated, so of few seeds the intervals cover less where both parts mix: 87, 92 and 94 % of
+two, three and five. So a bound is never nearer than the seeds alone would put it; intervals then
+cover 94 % or more.
 """
 
 from math import sqrt
@@ -37,7 +40,8 @@ def margin(of_records: float, of_seeds: float, degrees: int) -> float:
     if of_seeds == 0:
         return of_records
     whole = (of_records / NORMAL) ** 2 + of_seeds
-    return student_quantile(degrees * (whole / of_seeds) ** 2) * sqrt(whole)
+    both = student_quantile(degrees * (whole / of_seeds) ** 2) * sqrt(whole)
+    return max(both, student_quantile(degrees) * sqrt(of_seeds))
 
 
 def unseen_share(drawn: int) -> float:

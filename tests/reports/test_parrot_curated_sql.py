@@ -1,9 +1,9 @@
-import math
-
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from clipaudit.evaluation.student import student_quantile
+from clipaudit.reports.over_seeds import difference_over_seeds
 from clipaudit.reports.tables import PUBLISHED_SCHEMA, published_values, report_table
 
 TEXT, INT, FLOAT, REAL = pa.string(), pa.int32(), pa.float32(), pa.float64()
@@ -242,8 +242,8 @@ def test_every_track_has_a_number_in_table_8(table8):
 def seeds():
     """A function: the evidence over three seeds whose models reach these accuracies on ImageNet."""
 
-    def build(parrot, clean):
-        models, results = [], []
+    def build(parrot, clean, images=40):
+        models, results, answers = [], [], []
         for position, pair in enumerate(zip(parrot, clean, strict=True)):
             for arm, value in zip(("parrot", "clean"), pair, strict=True):
                 recipe = f"seed-{position}"
@@ -252,28 +252,43 @@ def seeds():
                 models[-1] |= {"seed_title": recipe, "curated": arm, "encoder": encoder}
                 models[-1] |= {"epochs": 1}
                 results.append((encoder, 0, "imagenet", value))
+                for row in range(images):
+                    place = {"encoder": encoder, "testset": "val", "shard": 0, "row": row}
+                    answers.append(place | {"right_rank": int(row >= value * images)})
         views = {
             "models": pa.Table.from_pylist(models),
             "task_results": view(RESULTS, results),
+            "tasks": pa.Table.from_pylist(answers),
             "probes": view(PROBES),
             "curves": view(
                 CURVES, [("seed-1", "parrot", 0, 0, 4.0), ("seed-1", "clean", 0, 0, 3.0)]
             ),
         }
         parameters = {"t": student_quantile(len(parrot) - 1), "comparison": "spoilt and clean"}
+        parameters["imagenet"] = "val"
         table = report_table("parrot_evidence", views, parameters).to_pylist()
         return {(row["recipe"], row["measure"]): row for row in table}
 
     return build
 
 
-def test_the_mean_difference_over_seeds_has_students_interval(seeds):
+def test_the_mean_difference_has_an_interval_over_seeds_and_images(seeds):
     row = seeds([0.25, 0.5, 0.0], [0.5, 1.0, 0.75])[None, "imagenet"]
 
     assert (row["parrot"], row["clean"], row["difference"]) == (0.25, 0.75, -0.5)
-    margin = 4.302653 * 0.25 / math.sqrt(3)
-    assert row["difference_low"] == pytest.approx(-0.5 - margin)
-    assert row["difference_high"] == pytest.approx(-0.5 + margin)
+    right = np.arange(40)[:, None] < 40 * np.array([[0.25, 0.5, 0.0], [0.5, 1.0, 0.75]])[:, None]
+    by_image = (right[0].astype(float) - right[1]).mean(axis=1)
+    bounds = difference_over_seeds(
+        np.array([-0.25, -0.5, -0.75]), float(by_image.var(ddof=1) / 40), 40
+    )
+    assert (row["difference_low"], row["difference_high"]) == pytest.approx(tuple(bounds))
+
+
+def test_seeds_that_agree_leave_the_noise_of_the_images(seeds):
+    row = seeds([0.5, 0.5], [0.75, 0.75])[None, "imagenet"]
+
+    assert row["difference_low"] < -0.3
+    assert row["difference_high"] > -0.2
 
 
 def test_seeds_that_agree_with_the_mean_are_counted(seeds):

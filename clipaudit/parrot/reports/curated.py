@@ -228,6 +228,11 @@ def evidence(run: Settings, audit: Parrot, asked: Evidence) -> ReportTable:
         sql="parrot_evidence",
         inputs={
             "task_results": _task_results(run, encoders),
+            "tasks": [
+                paths.tasks(encoder, test_set)
+                for encoder in encoders
+                for test_set in audit.test_sets
+            ],
             "probes": _probes(audit, encoders),
             "curves": [
                 paths.curves(str(model["recipe"]), str(model["curated"])) for model in models
@@ -237,6 +242,7 @@ def evidence(run: Settings, audit: Parrot, asked: Evidence) -> ReportTable:
         parameters={
             "t": student_quantile(len(asked.recipes) - 1),
             "comparison": f"{titles[asked.parrot]} and {titles[asked.clean]}",
+            "imagenet": (audit.test_sets or [""])[0],
         },
     )
 

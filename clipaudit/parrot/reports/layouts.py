@@ -223,10 +223,10 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "parrot_evidence": Layout(
         caption="What parrot captions teach, over seeds: models of equal seed trained on a set "
         "full of them and on one without. Differences are the parroting set's "
-        "model less the other's; above, means over seeds with Student's 95 % interval of the mean "
-        "difference and the number of seeds whose difference has its sign; below, the seeds one "
-        f"by one. {_PROBE}; {_ACCURACY}; Avg.: the mean over all tasks. The final loss is a mean "
-        "over the last epoch.",
+        "model less the other's; above, means over seeds with a 95 % interval of the mean "
+        "difference, over seeds and words or images, and the number of seeds of its sign; below, "
+        f"the seeds one by one. {_PROBE}; {_ACCURACY}; Avg.: the mean over all tasks. The final "
+        "loss is a mean over the last epoch.",
         corner="Sets, seed",
         row="title",
         column="measure",

@@ -1,10 +1,12 @@
 -- Does a set full of parrot captions teach to spot text, and cost accuracy, under every seed?
 -- One row per (seed, measure); those over all seeds, whose recipe is null, come first. Their values
--- are means and their bounds Student's 95 % interval of the mean difference, seed by seed.
+-- are means and their bounds a 95 % interval of the mean difference: over seeds and words (Sync) or
+-- images, of the loss over seeds. An average over tasks of which no single images are known has none.
 --
 -- models        position, arm (parrot, clean), recipe, seed_title, curated, encoder, epochs: one
 --               for each arm of each seed; `position` orders the seeds
 -- task_results  encoder, position, track, value: one row per task
+-- tasks         encoder, testset, shard, row, right_rank: of the tasks that are test sets
 -- probes        encoder, gram, style, similarity: of the 1-grams of captions
 -- curves        recipe, manifest, step, epoch, loss
 -- $t            the 97.5 % quantile of Student's t, one degree of freedom fewer than seeds
@@ -84,7 +86,64 @@ pairs as (
     where parrot.arm = 'parrot' and clean.arm = 'clean'
 ),
 
-summary as (
+-- What one word, or one image of a test set, adds to the mean difference over seeds.
+by_word as (
+    select
+        probes.gram as thing,
+        avg(if(models.arm = 'parrot', 2, -2) * probes.similarity order by models.position, models.arm)
+            as difference,
+    from probes
+    inner join models
+        on models.encoder = probes.encoder
+    group by probes.gram
+),
+
+by_image as (
+    select
+        tasks.testset,
+        avg(
+            if(models.arm = 'parrot', 2, -2) * (tasks.right_rank = 0)::int
+            order by models.position, models.arm
+        ) as difference,
+    from tasks
+    inner join models
+        on models.encoder = tasks.encoder
+    group by tasks.testset, tasks.shard, tasks.row
+),
+
+of_testsets as (
+    select
+        testset,
+        count(*) as drawn,
+        coalesce(var_samp(difference), 0) / count(*) as variance,
+    from by_image
+    group by testset
+),
+
+task_counts as (
+    select max(tasks) as tasks
+    from (select encoder, count(*) as tasks from task_results group by encoder)
+),
+
+noise as (
+    select
+        'sync' as measure,
+        count(*) as drawn,
+        coalesce(var_samp(difference), 0) / count(*) as variance,
+    from by_word
+    union all
+    select 'imagenet' as measure, drawn, variance,
+    from of_testsets
+    where testset = $imagenet
+    union all
+    select
+        'average' as measure,
+        min(drawn) as drawn,
+        if(count(*) = (select tasks from task_counts), sum(variance) / count(*) ** 2, null) as variance,
+    from of_testsets
+),
+
+measured as (
     select
         measure,
         count(difference) as seeds,
@@ -92,8 +151,29 @@ summary as (
         avg(clean order by position) as clean,
         avg(difference order by position) as difference,
         $t * stddev_samp(difference order by position) / sqrt(count(difference)) as margin,
+        list(difference order by position) filter (where difference is not null) as by_seed,
     from pairs
     group by measure
+),
+
+bounded as (
+    select
+        measured.measure,
+        difference_over_seeds(measured.by_seed, noise.variance, noise.drawn) as bounds,
+    from measured
+    inner join noise
+        on noise.measure = measured.measure
+    where measured.seeds > 0
+),
+
+summary as (
+    select
+        measured.*,
+        if(measured.measure = 'final_loss', difference - margin, bounded.bounds.low) as low,
+        if(measured.measure = 'final_loss', difference + margin, bounded.bounds.high) as high,
+    from measured
+    left join bounded
+        on bounded.measure = measured.measure
 ),
 
 agreeing as (
@@ -115,8 +195,8 @@ lines as (
         summary.parrot,
         summary.clean,
         summary.difference,
-        summary.difference - summary.margin as difference_low,
-        summary.difference + summary.margin as difference_high,
+        summary.low as difference_low,
+        summary.high as difference_high,
         summary.seeds,
         agreeing.same_sign,
     from summary
