@@ -62,10 +62,9 @@ def blocks(part: EnsemblePart, neighbors: Sequence[int]) -> Iterator[tuple[int, 
             matched_recalls(first, other)
         labelled = np.asarray(first["truths"]) > 0
         addresses = sample_addresses(first)[labelled]
-        columns = [one_by_one(*pair) for pair in pairs]
+        kept = [one_by_one(*pair).evaluated() for pair in pairs]
         differences = {
-            name: np.stack([terms(each.evaluated()) for each in columns], axis=1)
-            for name, terms in TERMS.items()
+            name: np.stack([terms(each) for each in kept], axis=1) for name, terms in TERMS.items()
         }
         changes = None
         if all(seed.baseline for seed in part.seeds):
@@ -78,7 +77,6 @@ def blocks(part: EnsemblePart, neighbors: Sequence[int]) -> Iterator[tuple[int, 
                 name: differences[name] - np.stack([terms(each) for each in bases], axis=1)
                 for name, terms in TERMS.items()
             }
-        kept = [each.evaluated() for each in columns]
         recalls = (
             np.stack([each.target_correct / each.truths for each in kept], axis=1),
             np.stack([each.reference_correct / each.truths for each in kept], axis=1),
