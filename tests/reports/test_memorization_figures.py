@@ -181,6 +181,7 @@ def test_gaps_stand_against_utility_for_the_points_in_the_grid_alone(demo):
     ]
     assert len(figure.table.inputs["utility"]) == 4
     assert "memorization_tradeoff" not in demo(utility=[])
+    assert "memorization_tradeoff" not in demo(grid=[])  # one point trades nothing off
 
 
 def test_points_outside_the_grid_are_named_and_not_read(demo):

@@ -81,7 +81,7 @@ def memorization_figures(run: Settings) -> dict[str, ReportFigure]:
     for public in others:
         found[f"fig8_{public}"] = _exposed(run, audit, public)
         found[f"fig9_{public}"] = _mitigations(run, audit, public)
-    if audit.utility:
+    if audit.utility and len(asked_points(run, audit)) > 1:  # one point trades nothing off
         found["tradeoff"] = _tradeoff(run, audit)
     return {f"memorization_{name}": figure for name, figure in found.items()}
 
@@ -329,7 +329,7 @@ def _exposed(run: Settings, audit: Memorization, public: str) -> ReportFigure:
         f"{_looked_up(run, audit, public)}",
         {
             "group": "records",
-            "x_label": "first L records, and their share of all (%)",
+            "x_label": "first L records, share (%)",
             "empty": "no records with objects",
             "across": "hold-out",
         },
