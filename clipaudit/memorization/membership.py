@@ -104,7 +104,7 @@ def manifest_of_set(
     for its group, of which `leaving`, OVERLAPS of `corpus`, has no row, and for which `within`
     (a value for each row of `allotted`; None: all) is true. Rows of samples of other parts change
     nothing. What the base dropped stays as it is. Of several reasons the first counts: not drawn,
-    repeats another sample of its `group`, allotted to another set, overlaps an earlier set (by the
+    repeats another sample of its `group`, allotted to another set, repeats a record (by the
     first of HOWS), beyond the size. What it repeats is named, if it is of the same corpus.
     """
     within = np.ones(len(allotted), dtype=bool) if within is None else within

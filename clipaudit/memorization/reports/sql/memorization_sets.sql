@@ -3,7 +3,7 @@
 --
 -- sets     position, source, source_title, set, set_title, asked: the size asked for, as text
 -- drawn    source, set, shard, row: one sample of each group of duplicates
--- members  source, set, shard, row: those of them that repeat no sample of an earlier set
+-- members  source, set, shard, row: those of them that repeat no record
 -- objects  corpus (source.drawn), shard, row, labels
 with drawn_counts as (
     select source, "set", count(*) as samples,
