@@ -73,7 +73,10 @@ def test_targets_are_planned_without_any_training_or_search_for_objects(fresh):
 
 
 def test_default_models_of_all_seeds_are_tested_for_their_pairs(fresh):
-    output = fresh.run(*PLAN, config="config/micro_memorization.yaml")
+    settings = "config/micro_memorization.yaml"
+    fresh.edit(settings, "recipe: brief-scenes", "recipe: brief-scenes\n  seeds: 2")
+
+    output = fresh.run(*PLAN, config=settings)
 
     jobs = dict(line.split() for line in output.splitlines() if len(line.split()) == 2)
     assert jobs["pair_tests_over_seeds"] == "2"  # sources
