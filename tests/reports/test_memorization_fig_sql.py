@@ -131,12 +131,12 @@ def test_groups_outside_the_grid_stay_without_values(gaps):
 # --- gaps against utility -------------------------------------------------------------------------
 
 
-def tradeoff(*, gaps, utility):
+def trade_off(*, gaps, utility):
     """The rows of two points over two public sets; `small` is a smaller size."""
     points = [("default", "", True, 8, "default"), ("small", "1M", False, 0, "training samples")]
     names = ("point", "title", "is_default", "family_position", "family_title")
     return query(
-        "memorization_tradeoff",
+        "memorization_trade_off",
         {"k": 10, "measure": "prg", "testset": "val"},
         publics=[{"position": n, "public": p, "title": p} for n, p in enumerate(("web", "photos"))],
         points=[
@@ -162,7 +162,7 @@ ANSWERS = {"default-a": (0, 0, 0, 1), "default-b": (0, 1, 2, 3), "small-a": (1,)
 def test_the_mean_gap_and_its_interval_stand_against_the_utility_of_both_models():
     others = [gap("mean", "aucg", 0.9), gap("a", "prg", 0.9), gap("mean", "prg", 0.9, k=20)]
 
-    row, *_ = tradeoff(gaps=[gap("mean", "prg", 0.5), *others], utility=ANSWERS)
+    row, *_ = trade_off(gaps=[gap("mean", "prg", 0.5), *others], utility=ANSWERS)
 
     assert (row["y"], row["y_low"], row["y_high"], row["evaluated"]) == (0.5, 0.25, 0.75, 90)
     assert (row["x"], row["x_low"], row["x_high"]) == (0.5, bounds(1, 4)[0], bounds(3, 4)[1])
@@ -172,7 +172,7 @@ def test_every_public_set_has_each_point_with_one_utility_and_its_own_gap():
     found = [("web", "default", 0.5), ("web", "small", 0.25), ("photos", "default", 0.125)]
     gaps = [gap("mean", "prg", value, public=public, point=p) for public, p, value in found]
 
-    rows = tradeoff(gaps=gaps, utility=ANSWERS)
+    rows = trade_off(gaps=gaps, utility=ANSWERS)
 
     assert [(row["public"], row["point"], row["x"], row["y"]) for row in rows] == [
         *(("web", "default", 0.5, 0.5), ("web", "small", 0.5, 0.25)),
@@ -434,7 +434,7 @@ def stored(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["fig2", "fig3_scenes", "fig4_scenes", "fig5_scenes", "fig7", "tradeoff"]
+    "name", ["fig2", "fig3_scenes", "fig4_scenes", "fig5_scenes", "fig7", "trade_off"]
 )
 def test_its_columns_are_those_of_the_stored_tables(stored, name):
     figures = memorization_figures(parse_settings(read_settings(DEMO)))

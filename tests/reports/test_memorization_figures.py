@@ -48,7 +48,7 @@ def test_a_public_set_has_figures_of_its_own(paper):
     assert [name.removeprefix("memorization_") for name in paper()] == [
         *("fig2", "fig3_imagenet-train", "fig3_filtered-laion"),
         *("fig4_imagenet-train", "fig5_imagenet-train", "fig7"),
-        *("fig8_filtered-laion", "fig9_filtered-laion", "tradeoff"),
+        *("fig8_filtered-laion", "fig9_filtered-laion", "trade_off"),
     ]
 
 
@@ -167,7 +167,7 @@ def test_all_captions_stand_after_some():
 
 
 def test_gaps_stand_against_utility_for_the_points_in_the_grid_alone(demo):
-    figure = demo(grid=["epochs-10"])["memorization_tradeoff"]
+    figure = demo(grid=["epochs-10"])["memorization_trade_off"]
 
     points = [
         (row["point"], row["family_title"], row["title"], row["is_default"])
@@ -180,8 +180,8 @@ def test_gaps_stand_against_utility_for_the_points_in_the_grid_alone(demo):
         for point in ("default", "epochs-10")
     ]
     assert len(figure.table.inputs["utility"]) == 4
-    assert "memorization_tradeoff" not in demo(utility=[])
-    assert "memorization_tradeoff" not in demo(grid=[])  # one point trades nothing off
+    assert "memorization_trade_off" not in demo(utility=[])
+    assert "memorization_trade_off" not in demo(grid=[])  # one point trades nothing off
 
 
 def test_points_outside_the_grid_are_named_and_not_read(demo):

@@ -1,7 +1,7 @@
 import pyarrow as pa
 
 from clipaudit.memorization.one_model import ONE_MODEL
-from clipaudit.memorization.reports.tables import PARTS, REFERENCES
+from clipaudit.memorization.reports.pair_tables import PARTS, REFERENCES
 from clipaudit.reports.rendering import to_markdown
 from clipaudit.reports.specification import numbered, titled
 from clipaudit.reports.tables import report_table

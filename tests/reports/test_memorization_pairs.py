@@ -3,7 +3,7 @@ import pytest
 
 from clipaudit.memorization.pair_tests import PAIR_TESTS
 from clipaudit.memorization.pair_tests_over_seeds import PAIR_TESTS_OVER_SEEDS
-from clipaudit.memorization.reports.tables import PAIR_SCORES
+from clipaudit.memorization.reports.pair_tables import SCORES
 from clipaudit.reports.rendering import to_markdown
 from clipaudit.reports.specification import numbered, titled
 from clipaudit.reports.tables import report_table
@@ -40,7 +40,7 @@ def pairs():
                     ]
                 )
             ),
-            "scores": pa.Table.from_pylist(titled("score", PAIR_SCORES.items())),
+            "scores": pa.Table.from_pylist(titled("score", SCORES.items())),
             "measures": pa.Table.from_pylist(numbered(MEASURES)),
             "pair_tests": table,
             "pair_tests_over_seeds": means,

@@ -3,7 +3,7 @@
 One `ReportFigure` a figure of the paper (Jayaraman et al., NeurIPS 2024), for each public set where
 a figure shows one: the paper's Figures 4 and 5 show its first public set, 8 and 9 the second; all
 further sets bear these numbers too. All are at the first number of neighbours. What is outside the
-grid has no bar. `memorization_tradeoff` is ours: it shows the gaps of all points against their
+grid has no bar. `memorization_trade_off` is ours: it shows the gaps of all points against their
 utility.
 
 Differences: bars of gaps show the mean of the attacks on A and on B, the paper those on A alone;
@@ -12,36 +12,32 @@ the hold-out beside.
 Figure 6, two example images with their labels, measures nothing and is left out.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import ceil, inf
-from typing import get_args
+from collections.abc import Mapping, Sequence
+from math import ceil
 
 from clipaudit.config.settings import Settings
-from clipaudit.memorization.points import DEFAULT, TRAINED, Family, Point, own_value
-from clipaudit.memorization.reports.points import all_points, asked_points, point_value, recipe_of
+from clipaudit.memorization.points import DEFAULT, Family
+from clipaudit.memorization.reports.point_groups import (
+    bar_groups,
+    families_shown,
+    models_of,
+    points_by_size,
+    points_of_family,
+    utilities,
+)
+from clipaudit.memorization.reports.points import asked_points
+from clipaudit.memorization.reports.trade_off import trade_off
 from clipaudit.memorization.settings import Memorization
-from clipaudit.reports.layouts import short_count
 from clipaudit.reports.specification import (
     Relation,
     ReportFigure,
     ReportTable,
     encoder_title,
-    numbered,
     once,
 )
 from clipaudit.steps import paths
 
 _MEASURES = {"ppg": "PPG", "prg": "PRG", "aucg": "AUCG"}
-_FAMILIES: dict[Family, str] = {
-    "epochs": "epochs",
-    "temperature": "temperature (maximum of the logit scale)",
-    "logit_scale": "fixed logit scale",
-    "weight_decay": "weight decay",
-    "token_masking": "token masking",
-    "captions": "captions of a record",
-    "text_noise": "noise on text embeddings",
-}
-_WHERE_ASKED: tuple[Family, ...] = ("logit_scale", "captions", "text_noise")  # not in the paper
 _SORTS = {
     "similarity": "(a) by similarity to the nearest public image",
     "correct": "(b) by the number of correct predictions",
@@ -82,7 +78,7 @@ def memorization_figures(run: Settings) -> dict[str, ReportFigure]:
         found[f"fig8_{public}"] = _exposed(run, audit, public)
         found[f"fig9_{public}"] = _mitigations(run, audit, public)
     if audit.utility and len(asked_points(run, audit)) > 1:  # one point trades nothing off
-        found["tradeoff"] = _tradeoff(run, audit)
+        found["trade_off"] = trade_off(run, audit)
     return {f"memorization_{name}": figure for name, figure in found.items()}
 
 
@@ -100,7 +96,7 @@ def _sizes(run: Settings, audit: Memorization) -> ReportFigure:
             "public": public,
         }
         for column, public in enumerate(audit.publics)
-        for group in _groups(run, audit, _sized(run, audit))
+        for group in bar_groups(run, audit, points_by_size(run, audit))
     ]
     return _bars(
         run,
@@ -118,7 +114,7 @@ def _mitigations(run: Settings, audit: Memorization, public: str) -> ReportFigur
 
     More than four panels stand in two rows.
     """
-    families = _families(run, audit)
+    families = families_shown(run, audit)
     columns = len(families) if len(families) <= _COLUMNS else ceil(len(families) / 2)
     rows = 1 + bool(audit.utility)  # of a panel
     groups = [
@@ -130,7 +126,7 @@ def _mitigations(run: Settings, audit: Memorization, public: str) -> ReportFigur
             "public": public,
         }
         for place, (family, title) in enumerate(families.items())
-        for group in _groups(run, audit, _varied(run, audit, family))
+        for group in bar_groups(run, audit, points_of_family(run, audit, family))
     ]
     return _bars(
         run,
@@ -167,22 +163,12 @@ def _bars(
         sql="memorization_fig2",
         inputs={
             "gaps": [paths.gaps(public, point) for public, point in shown if point in asked],
-            "utility": _utilities(audit, models.values()),
+            "utility": utilities(audit, models.values()),
         },
-        relations={"groups": groups, "measures": measures, "models": _models(models)},
+        relations={"groups": groups, "measures": measures, "models": models_of(models)},
         parameters={"k": audit.neighbors[0], "testset": (audit.utility or [""])[0]},
     )
     return ReportFigure(table, "bars", caption, options)
-
-
-def _utilities(audit: Memorization, points: Iterable[Point]) -> list[str]:
-    """Return what the models of points predict on the first test set, if there is one."""
-    return once(
-        paths.utility(point.encoder(trained), test_set)
-        for point in points
-        for trained in TRAINED
-        for test_set in audit.utility[:1]
-    )
 
 
 def _of_utility(run: Settings, audit: Memorization) -> str:
@@ -195,79 +181,19 @@ def _of_utility(run: Settings, audit: Memorization) -> str:
     )
 
 
-# --- gaps against utility -------------------------------------------------------------------------
-
-
-def _tradeoff(run: Settings, audit: Memorization) -> ReportFigure:
-    """PRG against utility at all points in the grid, for each public set."""
-    asked = asked_points(run, audit)
-    test_set = audit.utility[0]
-    publics = (
-        {"public": name, "title": f"public set: {run.title(name)}"} for name in audit.publics
-    )
-    table = ReportTable(
-        sql="memorization_tradeoff",
-        inputs={
-            "gaps": [paths.gaps(public, point.name) for public in audit.publics for point in asked],
-            "utility": _utilities(audit, asked),
-        },
-        relations={
-            "publics": numbered(publics),
-            "points": _points_of_families(run, audit, asked),
-            "models": _models({point.name: point for point in asked}),
-        },
-        parameters={"k": audit.neighbors[0], "measure": "prg", "testset": test_set},
-    )
-    return ReportFigure(
-        table,
-        "tradeoff",
-        "Memorization against utility, for the default setting and all others in the grid, each "
-        "with its value where there is room. Lower right is better. Memorization is PRG, the mean "
-        f"of the attacks on A and on B, from the {audit.neighbors[0]} public images nearest to "
-        "each caption; whiskers are 95 % intervals over records. Utility is zero-shot accuracy on "
-        f"{run.title(test_set)}, the mean of the models of A and of B; whiskers reach over the "
-        "exact 95 % intervals of both. The intervals do not cover other training runs.",
-        {
-            "x_label": f"accuracy on {run.title(test_set)} (%)",
-            "y_label": "PRG, mean of both directions",
-            "empty": "no records",
-        },
-    )
-
-
-def _points_of_families(
-    run: Settings, audit: Memorization, asked: Sequence[Point]
-) -> list[dict[str, object]]:
-    """Return points with their values and families; a family has one place in all runs."""
-    families = [family for family in get_args(Family) if family != DEFAULT]
-    sizes = {point.name: title for point, title in _sized(run, audit) if point.name != DEFAULT}
-    return numbered(
-        {
-            "point": point.name,
-            "title": sizes.get(point.name) or point_value(point) or DEFAULT,
-            "is_default": point.name == DEFAULT,
-            "family_position": [*families, DEFAULT].index(point.family),
-            "family_title": "training samples"
-            if point.family == "size"
-            else point.family.replace("_", " "),
-        }
-        for point in asked
-    )
-
-
 # --- recall and most exposed records -------------------------------------------------------------
 
 
 def _recalls(run: Settings, audit: Memorization, public: str) -> ReportFigure:
     """Figure 3: how recall is distributed under both models, by the size of the train sets."""
-    sized = _sized(run, audit)
+    sized = points_by_size(run, audit)
     panels = [
         {
             "panel_position": position,
             "panel_title": group["group_title"],
             **{name: group[name] for name in ("is_default", "in_grid", "point")},
         }
-        for position, group in enumerate(_groups(run, audit, sized))
+        for position, group in enumerate(bar_groups(run, audit, sized))
     ]
     asked = asked_points(run, audit)
     shown = [point.name for point, _ in sized if point in asked]
@@ -367,7 +293,7 @@ def _selections(run: Settings, audit: Memorization) -> ReportFigure:
     encoders: list[dict[str, object]] = [
         {"point": f"encoder {name}", "encoder": name} for name in baselines
     ]
-    encoders += _models({name: point for name, point in asked.items() if name in shown})
+    encoders += models_of({name: point for name, point in asked.items() if name in shown})
     table = ReportTable(
         sql="memorization_fig7",
         inputs={
@@ -413,15 +339,15 @@ def _selection_groups(
     ]
     own = [
         {**group, "group_title": f"{trained_on}, {group['group_title']}"}
-        for group in _groups(run, audit, _sized(run, audit))
+        for group in bar_groups(run, audit, points_by_size(run, audit))
     ]
     panels: list[tuple[int, int, str, Sequence[Mapping[str, object]]]] = [
         (0, 0, "baselines and our models, by training samples", [*others, *own])
     ]
-    families = _families(run, audit)
+    families = families_shown(run, audit)
     for family, row, column in _PLACES:
         if family in families:
-            varied = _groups(run, audit, _varied(run, audit, family))
+            varied = bar_groups(run, audit, points_of_family(run, audit, family))
             panels.append((row, column, families[family], varied))
     return [
         {
@@ -434,82 +360,4 @@ def _selection_groups(
         }
         for row, column, title, members in panels
         for position, group in enumerate(members)
-    ]
-
-
-# --- points --------------------------------------------------------------------------------------
-
-
-def _sized(run: Settings, audit: Memorization) -> list[tuple[Point, str]]:
-    """Return the default point and those of other sizes, the smallest first, with their sizes."""
-    every = all_points(run, audit)
-    sized = [point for point in every if point.family == "size"]
-    source = next((name for name in audit.trained_on if audit.sources[name].sizes), "")
-    own = audit.sources[source or audit.trained_on[0]].train or 0
-    sizes = [(own, every[0]), *((point.size or 0, point) for point in sized)]
-    return [
-        (point, f"{100 * size:g} %" if isinstance(size, float) else short_count(size))
-        for size, point in sorted(sizes, key=lambda each: each[0])
-    ]
-
-
-def _families(run: Settings, audit: Memorization) -> dict[Family, str]:
-    """Return the title of each family that has a panel.
-
-    A temperature belongs to a learned logit scale; what the paper lacks is shown where the settings
-    ask.
-    """
-    asked = audit.mitigations
-    found = {
-        family: title
-        for family, title in _FAMILIES.items()
-        if family not in _WHERE_ASKED or getattr(asked, family)
-    }
-    if recipe_of(run, audit).logit_scale != "learned":
-        del found["temperature"]
-    return found
-
-
-def _varied(run: Settings, audit: Memorization, family: Family) -> list[tuple[Point, str]]:
-    """Return the default point and those of a family, the lowest value first, with their values.
-
-    A logit scale that is learned stands before those that are fixed, all captions after some.
-    """
-    every = all_points(run, audit)
-    own = own_value(recipe_of(run, audit), family)
-    if own is None:
-        values = [(inf, every[0], "all")]
-    elif isinstance(own, str):
-        values = [(-1.0, every[0], own)]
-    else:
-        values = [(float(own), every[0], f"{own:g}")]
-    values += [
-        (float(point.value), point, point_value(point)) for point in every if point.family == family
-    ]
-    return [(point, shown) for _, point, shown in sorted(values, key=lambda each: each[0])]
-
-
-def _groups(
-    run: Settings, audit: Memorization, titled: Sequence[tuple[Point, str]]
-) -> list[dict[str, object]]:
-    """Return a group of bars for each point, in the order given."""
-    asked = asked_points(run, audit)
-    return [
-        {
-            "group_position": position,
-            "group_title": title,
-            "is_default": point.name == DEFAULT,
-            "in_grid": point in asked,
-            "point": point.name,
-        }
-        for position, (point, title) in enumerate(titled)
-    ]
-
-
-def _models(points: Mapping[str, Point]) -> list[dict[str, object]]:
-    """Return the two models of each point."""
-    return [
-        {"point": name, "encoder": point.encoder(trained)}
-        for name, point in points.items()
-        for trained in TRAINED
     ]

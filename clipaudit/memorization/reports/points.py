@@ -9,6 +9,7 @@ from clipaudit.memorization.points import TRAINED, Point, in_grid, points
 from clipaudit.memorization.settings import Memorization
 from clipaudit.reports.specification import RelationRow
 
+SETS = {"a": "A", "b": "B", "public": "public", "holdout": "hold-out"}  # as they are printed
 TARGETS = {
     "mean": "both directions",
     "a": "A against B",

@@ -42,7 +42,7 @@ _PLACES = (
 
 
 @style()
-def draw_tradeoff(table: pa.Table, options: Mapping[str, str]) -> Figure:
+def draw_scatter(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the points of a table with one row per (panel, point).
 
     A point stands at `x` in percent and at `y`, with whiskers from `x_low` to `x_high` and from

@@ -4,7 +4,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, figure_bytes
-from clipaudit.reports.forms.tradeoff import draw_tradeoff
+from clipaudit.reports.forms.scatter import draw_scatter
 
 OPTIONS = {"x_label": "accuracy (%)", "y_label": "gap", "empty": "no records"}
 SCHEMA = pa.schema(
@@ -34,7 +34,7 @@ def point(x, y, *, series=0, panel=0, title="1M", reach=0.01, is_default=False):
 
 
 def draw(*rows):
-    return draw_tradeoff(pa.Table.from_pylist(list(rows), SCHEMA), OPTIONS)
+    return draw_scatter(pa.Table.from_pylist(list(rows), SCHEMA), OPTIONS)
 
 
 def marks(axes):
