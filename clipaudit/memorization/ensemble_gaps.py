@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float64
 
-from clipaudit.evaluation.student import NORMAL, margin, unseen_share
+from clipaudit.evaluation.student import DECIMALS, NORMAL, margin, unseen_share
 from clipaudit.memorization.ensembles import Block, EnsemblePart, blocks
-from clipaudit.memorization.gaps import ALL, DECIMALS, TERMS
+from clipaudit.memorization.gaps import ALL, TERMS
 from clipaudit.memorization.settings import RECORD_SETS
 
 # what a target adds up: factors of the mean over A, B and hold-out of A's model less B's

@@ -19,8 +19,8 @@ from jaxtyping import Float64, Int64
 from scipy.stats import false_discovery_control
 
 from clipaudit.corpora.addresses import shards_and_rows
+from clipaudit.evaluation.student import DECIMALS
 from clipaudit.memorization.ensembles import Block, EnsemblePart, blocks
-from clipaudit.memorization.gaps import DECIMALS
 from clipaudit.memorization.resampling import PERMUTATIONS, generator
 from clipaudit.memorization.settings import RECORD_SETS
 

@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float64, Int64
 
+from clipaudit.evaluation.student import DECIMALS
 from clipaudit.memorization.pairs import Pairs, mean_ratio
 from clipaudit.memorization.resampling import (
     Estimate,
@@ -34,7 +35,6 @@ from clipaudit.memorization.resampling import (
 )
 
 BINS = 100  # of the published histogram
-DECIMALS = 12  # of what is drawn: far past use, and short of the bits in which builds may differ
 ALL = ""  # all sources together
 CONTROL = "control"  # the hold-out, attacked as if it were A
 TARGETS = ("mean", "a", "b", CONTROL)

@@ -55,7 +55,6 @@ SAME_NUMBER = (
 _TOGETHER = {
     "records of A and B": ("a", "b"),
     "public images": ("public",),
-    "records of the hold-out": ("holdout",),
 }
 _ANOTHER = "Name another one in memorization.objects.annotator."
 _NEXT = {
@@ -131,8 +130,9 @@ def count_objects(
 
     `parts` are the source's: MEMBERS, of which shard, row and set are read, and OBJECTS, of which
     shard, row and labels are read. A member that OBJECTS lacks shows no object. Raise InputError,
-    which names the `source` and the `annotator`, where A and B together, the public set or the
-    hold-out have members but no object: their recall would be of nothing.
+    which names the `source` and the `annotator`, where A and B together or the public set have
+    members but no object: their recall would be of nothing. A hold-out without objects has no row
+    in the tables, and refuses nothing: a small one may have none by chance.
     """
     members: Counter[str] = Counter()
     shown: Counter[str] = Counter()

@@ -13,7 +13,6 @@ names as many labels as the target does for the same record, so that neither gai
 
 import re
 from collections.abc import Mapping, Sequence
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -23,13 +22,13 @@ from jaxtyping import Bool, Float64, Int64
 from scipy.sparse import csr_array
 
 from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.evaluation.student import NORMAL
 from clipaudit.memorization.labelled import LabelledImages, places_among
 from clipaudit.memorization.pairs import matched_recalls, one_by_one
 from clipaudit.memorization.recall import BLOCK_RECORDS, RECALLS
 
-DECIMALS = 9  # of log odds: sums in another order tie as equal ones do
+_DECIMALS = 9  # of log odds: sums in another order tie as equal ones do
 _WORD = re.compile(r"\w+")
-_Z = NormalDist().inv_cdf(0.975)
 
 # One row per (k, reference, measure, part), in the order given.
 ONE_MODEL = pa.schema(
@@ -142,7 +141,7 @@ class _Bayes(NamedTuple):
         `truths` are the numbers of captions, and a label that its picture shows.
         """
         odds = _indicators(captions, self.words) @ self.weights + self.prior  # (n, labels)
-        order = np.argsort(-odds.round(DECIMALS), axis=1, kind="stable")
+        order = np.argsort(-odds.round(_DECIMALS), axis=1, kind="stable")
         is_true: Bool[np.ndarray, "n labels"] = np.zeros(odds.shape, bool)
         record, label = truths
         known = np.isin(label, self.labels)
@@ -256,7 +255,7 @@ def _squared_error(values: Float64[np.ndarray, " n"]) -> float:
 def _bounded(value: float, squared_error: float) -> Estimate:
     if not squared_error > 0:
         return Estimate(value)
-    half = _Z * squared_error**0.5
+    half = NORMAL * squared_error**0.5
     return Estimate(value, value - half, value + half)
 
 
@@ -268,6 +267,6 @@ def _agreement(own: Float64[np.ndarray, " n"], other: Float64[np.ndarray, " n"])
     value = float(spearmanr(own, other).statistic)
     if len(own) < 4 or abs(value) > 1 - 1e-9:
         return Estimate(value)
-    half = _Z * ((1 + value**2 / 2) / (len(own) - 3)) ** 0.5
+    half = NORMAL * ((1 + value**2 / 2) / (len(own) - 3)) ** 0.5
     middle = np.arctanh(value)
     return Estimate(value, float(np.tanh(middle - half)), float(np.tanh(middle + half)))

@@ -13,7 +13,6 @@ for another reason than training, and then no score of this test speaks of memor
 """
 
 from collections.abc import Mapping
-from statistics import NormalDist
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +20,7 @@ from jaxtyping import Float64, Int64
 
 from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
 from clipaudit.corpora.vectors import embedding_array
+from clipaudit.evaluation.student import DECIMALS, NORMAL
 from clipaudit.memorization.pairs import matched_recalls
 from clipaudit.neighbors.cosines import paired_cosines
 
@@ -28,8 +28,6 @@ from clipaudit.neighbors.cosines import paired_cosines
 RATES = {"tpr_1": 100, "tpr_01": 1000}
 MEASURES = ("auc", *RATES)
 DRAWS = 10_000  # a 2.5 % quantile then rests on 250 draws
-DECIMALS = 12  # far past use, and short of the last bits, in which builds may differ
-_Z = NormalDist().inv_cdf(0.975)
 
 # One row per record, by (shard, row).
 PAIR_SCORES = pa.schema(
@@ -156,7 +154,7 @@ def _lower_bound(value: float, members: int, holdout: int) -> float:
     def excess(at: float) -> float:
         further = (1 - at) / (2 - at) + at / (1 + at)
         variance = at * (1 - at) * (1 + half * further) / (members * holdout)
-        return float((value - at) ** 2 - _Z**2 * variance)
+        return float((value - at) ** 2 - NORMAL**2 * variance)
 
     if value == 0:
         return 0.0

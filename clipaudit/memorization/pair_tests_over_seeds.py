@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from clipaudit.evaluation.student import margin
-from clipaudit.memorization.pair_tests import DECIMALS
+from clipaudit.evaluation.student import DECIMALS, margin
 from clipaudit.plaindata import Row
 
 # One row per (score, measure), as in PAIR_TESTS.

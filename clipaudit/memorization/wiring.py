@@ -200,14 +200,22 @@ class MemorizationFiles:
 
     def ensemble_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
         """Return what the models of a point recall under all seeds, and the sets of each cut."""
-        found: dict[str, Paths] = {"recalls": [], "kept": []}
-        for point, default in self._seeds_of(wildcards.point):
-            for each in dict.fromkeys([point, default]):
-                for paths_of in self._recalls(each, wildcards.public).values() if each else ():
-                    found["recalls"] += [path for path in paths_of if path not in found["recalls"]]
-            for sets in self._attacked(point).values():
-                found["kept"] += sets
-        return found
+        seeds = self._seeds_of(wildcards.point)
+        asked = dict.fromkeys(point for pair in seeds for point in pair if point is not None)
+        return {
+            "recalls": [
+                path
+                for point in asked
+                for found in self._recalls(point, wildcards.public).values()
+                for path in found
+            ],
+            "kept": [
+                path
+                for point, _ in seeds
+                for found in self._attacked(point).values()
+                for path in found
+            ],
+        }
 
     def ensemble_models(self, wildcards: Wildcards) -> list[dict[str, object]]:
         """Return the encoders of each seed, those to compare with last, and its sets by source."""

@@ -68,7 +68,7 @@ COLUMNS = {
     "encoder_checks": {"corpus": TEXT, "random_q50": REAL, "collapsed": FLAG},
     "calibrated": {"threshold": REAL, "chosen": FLAG},
     "trainings": {"recipe": TEXT, "training": TEXT},
-    "arms": {"recipe": TEXT, "manifest": TEXT, "pruning_order": TEXT},
+    "arms": {"recipe": TEXT, "manifest": TEXT, "arm": TEXT},
 }
 
 

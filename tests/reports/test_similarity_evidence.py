@@ -5,6 +5,7 @@ import pytest
 from clipaudit.reports.over_seeds import difference_over_seeds
 from clipaudit.reports.rendering import to_markdown
 from clipaudit.reports.tables import published_values, report_table
+from clipaudit.similarity.reports.evidence import OF_ORDERS, OF_PRUNING
 
 
 def predictions(accuracies, images=10):
@@ -22,7 +23,7 @@ def predictions(accuracies, images=10):
 def evidence(accuracies):
     recipes = sorted({recipe for recipe, _, _ in accuracies})
     arms = [
-        {"recipe": recipe, "manifest": manifest, "is_pruned": manifest == "pruned"}
+        {"recipe": recipe, "manifest": manifest, "arm": manifest}
         for recipe in recipes
         for manifest in ("pruned", "random")
     ]
@@ -31,6 +32,7 @@ def evidence(accuracies):
         for position, name in enumerate(("val", "sketch"))
     ]
     views = {"predictions": predictions(accuracies), "arms": pa.Table.from_pylist(arms)}
+    views |= {"measures": pa.Table.from_pylist(OF_PRUNING)}
     views |= {"testsets": pa.Table.from_pylist(testsets), "published": published_values("none")}
     return report_table("similarity_evidence", views, {"reference": "val"})
 
@@ -91,11 +93,12 @@ def orders(view):
     answers |= {("seed-0", "unpruned", "sketch"): 10}
     views = {
         "arms": view("arms", [(recipe, order, order) for recipe, order in models]),
+        "measures": pa.Table.from_pylist(OF_ORDERS),
         "testsets": view("testsets", [(0, "sketch", "Sketch")]),
         "predictions": predictions(answers),
         "published": published_values("none"),
     }
-    return report_table("similarity_evidence_orders", views, {})
+    return report_table("similarity_evidence", views, {"reference": ""})
 
 
 def test_orders_are_compared_seed_by_seed(orders):

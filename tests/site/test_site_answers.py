@@ -228,13 +228,18 @@ def test_other_test_sets_and_other_encoders_stop_no_claim(elsewhere):
 @pytest.mark.parametrize(
     ("lows", "start"),
     [
-        ((0.1, 0.1), "Yes, in this pair of models: in every attack"),
-        ((0.1, -0.1), "Yes, in part, in this pair of models: 1 of 2"),
-        ((-0.1, -0.1), "Not that this run shows"),
+        ((0.1, 0.1), "Yes, in this pair of models: a model that was trained on a record recovers"),
+        ((0.1, -0.1), "Yes, in this pair of models"),
+        ((-0.1, 0.1), "Not that this run shows in this pair of models: PRG +0.200"),
+        ((-0.3, 0.1), "Not that this run shows"),
     ],
 )
-def test_memorization_is_claimed_only_where_intervals_exclude_zero(lows, start):
-    rows = [gap(0.2, low, measure) for low, measure in zip(lows, ("prg", "ppg"), strict=True)]
+def test_one_gap_alone_answers_whether_models_memorize(lows, start):
+    """PRG with the fewest images; further measures, numbers and public sets add no false alarm."""
+    prg, others = (gap(0.2, low) for low in lows), [gap(0.2, 0.1, k=20), gap(0.2, 0.1, "aucg")]
+    first, other = prg
+
+    rows = [first, {**other, "measure": "ppg"}, *others, gap(0.2, 0.1, public="small")]
 
     assert answer("memorization", memorization_gaps=rows).headline.startswith(start)
 

@@ -10,6 +10,7 @@ from clipaudit.reports.answers import Answer, Sentence, Tables, cannot
 from clipaudit.reports.layouts import MINUS, MISSING, count
 
 _METRICS = ("prg", "ppg", "aucg")  # the paper's; the histogram's is its code's reading of the last
+_DECIDES = "prg"  # in the first public set, with the fewest images looked up
 
 
 def memorization_answer(tables: Tables) -> Answer:
@@ -65,24 +66,20 @@ def _attacks(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def _headline(gaps: Sequence[Row]) -> str:
-    known = [row for row in gaps if row["value_low"] is not None]
-    if not known:
+    """Answer by one gap alone: each further one could be a false alarm, one time in twenty."""
+    row = next((row for row in gaps if row["measure"] == _DECIDES), None)
+    if row is None or row["value_low"] is None:
         return cannot("no pair of models with an interval for its gap was asked for")
-    seeds = known[0].get("seeds")
+    seeds = row.get("seeds")
     where = f"over {seeds} seeds" if seeds else "in this pair of models"
-    positive = [row for row in known if row["value_low"] > 0]
-    if len(positive) == len(known):
+    gap = f"{row['measure_title']} {_signed(row)}"
+    if row["value_low"] > 0:
         found = (
-            f"Yes, {where}: in every attack a model that was trained on a record recovers more of "
-            "its objects than one that was not, beyond chance."
-        )
-    elif positive:
-        found = (
-            f"Yes, in part, {where}: {len(positive)} of {len(known)} gaps between models that were "
-            "trained on a record and models that were not exclude 0."
+            f"Yes, {where}: a model that was trained on a record recovers more of its objects than "
+            f"one that was not, {gap}."
         )
     else:
-        found = f"Not that this run shows {where}: every interval of a gap holds 0."
+        found = f"Not that this run shows {where}: {gap}."
     if seeds:
         return found
     return f"{found} What other trainings would show is not known: memorization.seeds trains more."

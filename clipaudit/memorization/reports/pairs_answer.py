@@ -80,7 +80,8 @@ def _headline(tests: Sequence[Test]) -> str:
         return "Yes, in every test: the model tells pairs that it trained on from pairs it did not."
     return (
         f"Yes, in part: in {len(shown)} of {len(tests)} tests the model tells pairs that it "
-        "trained on from pairs that it did not."
+        "trained on from pairs that it did not. One such test in forty shows this by chance of a "
+        "model that knows no pair."
     )
 
 

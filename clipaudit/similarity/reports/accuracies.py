@@ -1,13 +1,13 @@
 """Which models the similarity audit's tables of accuracies show, and what they are made from.
 
-Tables 1, 3 and 4, the evidence over seeds, and effective robustness. A model is named by its
+Tables 1, 3 and 4, and effective robustness. A model is named by its
 recipe and the manifest that it was trained on; where the grid leaves a model out, its row stays.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from clipaudit.config.manifests import ALL, size_label
+from clipaudit.config.manifests import ALL
 from clipaudit.config.pictures import can_train
 from clipaudit.config.settings import Settings
 from clipaudit.reports.specification import (
@@ -40,12 +40,11 @@ from clipaudit.similarity.prunings import (
     web,
     with_small,
 )
+from clipaudit.similarity.reports.evidence import Model, evidence_models
 from clipaudit.similarity.reports.neighbors import web_title
-from clipaudit.similarity.settings import CoreSet, Evidence, Robustness, Similarity
+from clipaudit.similarity.settings import CoreSet, Robustness, Similarity
 from clipaudit.similarity.trainings import trainings
 from clipaudit.steps.paths import CLASSIFIER, PRETRAINED
-
-Model = tuple[str, str]  # recipe, manifest
 
 
 def in_grid(run: Settings, audit: Similarity, recipe: str, manifest: str) -> bool:
@@ -276,77 +275,6 @@ def _predictions(
             [(recipe, manifest)],
             classified(run, audit) if recipe in by_labels else evaluated(run, audit.test_sets),
         )
-    ]
-
-
-# --- over several seeds --------------------------------------------------------------------------
-
-
-def evidence_models(run: Settings, audit: Similarity) -> set[Model]:
-    """Return the models that the evidence needs, whatever the grid."""
-    evidence = audit.evidence
-    if evidence is None:
-        return set()
-    arms = [*_arms(run, audit, evidence), *_order_arms(run, audit, evidence)]
-    return {(str(arm["recipe"]), str(arm["manifest"])) for arm in arms}
-
-
-def evidence_of_pruning(run: Settings, audit: Similarity, evidence: Evidence) -> ReportTable:
-    """The effect of pruning over several seeds, against a random set of the same size."""
-    arms, reference = _arms(run, audit, evidence), {"reference": evidence.reference}
-    return _evidence(run, audit, "similarity_evidence", arms, reference)
-
-
-def evidence_of_orders(run: Settings, audit: Similarity, evidence: Evidence) -> ReportTable:
-    """Near-, rand- and far-pruning by one size over several seeds."""
-    arms = _order_arms(run, audit, evidence)
-    return _evidence(run, audit, "similarity_evidence_orders", arms, {})
-
-
-def _evidence(
-    run: Settings,
-    audit: Similarity,
-    sql: str,
-    arms: list[RelationRow],
-    parameters: Mapping[str, object],
-) -> ReportTable:
-    models = [(str(arm["recipe"]), str(arm["manifest"])) for arm in arms]
-    return ReportTable(
-        sql=sql,
-        inputs={"predictions": prediction_files(models, evaluated(run, audit.test_sets))},
-        relations={"arms": arms, "testsets": corpus_rows(run, "testset", audit.test_sets)},
-        parameters=parameters,
-    )
-
-
-def _evidence_trainings(run: Settings, audit: Similarity) -> list[str]:
-    assert audit.recipe is not None, "settings with `evidence` have `seeds`, hence a recipe"
-    return trainings(audit, run.recipes, audit.recipe)
-
-
-def _arms(run: Settings, audit: Similarity, evidence: Evidence) -> list[RelationRow]:
-    gap_pruned = pruned(bases(audit)[0], f"{evidence.pruning}-pruned")
-    manifests = {True: gap_pruned, False: random_like(gap_pruned)}
-    return [
-        {"recipe": recipe, "manifest": manifest, "is_pruned": is_pruned}
-        for recipe in _evidence_trainings(run, audit)
-        for is_pruned, manifest in manifests.items()
-    ]
-
-
-def _order_arms(run: Settings, audit: Similarity, evidence: Evidence) -> list[RelationRow]:
-    if evidence.removed is None:
-        return []
-    label = size_label(evidence.removed)
-    prunings = {
-        "near": f"{evidence.pruning}-near-{label}",
-        "rand": f"rand-{label}",
-        "far": f"{evidence.pruning}-far-{label}",
-    }
-    return [
-        {"recipe": recipe, "manifest": pruned(web(audit), what), "pruning_order": order}
-        for recipe in _evidence_trainings(run, audit)
-        for order, what in prunings.items()
     ]
 
 

@@ -28,7 +28,8 @@ from clipaudit.reports.specification import (
 )
 from clipaudit.similarity.checks import evaluated
 from clipaudit.similarity.prunings import web
-from clipaudit.similarity.reports.accuracies import Model, in_grid, of_first_seed
+from clipaudit.similarity.reports.accuracies import in_grid, of_first_seed
+from clipaudit.similarity.reports.evidence import Model
 from clipaudit.similarity.reports.neighbors import (
     around_gap,
     neighbors_in_web,

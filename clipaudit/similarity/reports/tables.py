@@ -9,12 +9,11 @@ from clipaudit.similarity.checks import can_show_evidence
 from clipaudit.similarity.reports.accuracies import (
     accuracies,
     core_sets,
-    evidence_of_orders,
-    evidence_of_pruning,
     of_first_seed,
     robustness,
     tables_of_accuracies,
 )
+from clipaudit.similarity.reports.evidence import evidence_of_orders, evidence_of_pruning
 from clipaudit.similarity.reports.neighbors import (
     deduplication,
     encoders,

@@ -1,16 +1,19 @@
--- What pruning to one test set's gap costs, against a random set of the same size, over seeds.
--- One row per (test set, measure), in the order of the view `testsets`; values are means over the
--- seeds and bounds are 95 % intervals of these means, over seeds and images. Beyond itself the
--- reference has no difference, and no interval.
+-- What prunings cost over seeds: accuracies of the models of several arms, and differences of two of
+-- them, seed by seed.
+-- One row per (test set, measure), in the order of the views; values are means over the seeds and
+-- bounds are 95 % intervals of these means, over seeds and images. Beyond itself the reference has
+-- no difference, and no interval.
 --
--- arms           recipe, manifest, is_pruned: two arms for each recipe (seed)
--- testsets       position, testset, title
--- predictions    recipe, manifest, testset, shard, row, right_rank
--- $reference     the test set that the others' effects are compared with
+-- arms         recipe, manifest, arm: one of each for each recipe (seed)
+-- measures     position, measure, title, arm, less ("": none), is_beyond: the accuracy of an arm, or
+--              by how much it exceeds that of another, perhaps beyond the reference test set
+-- testsets     position, testset, title
+-- predictions  recipe, manifest, testset, shard, row, right_rank
+-- $reference   the test set that differences are compared with; "": none
 with judged as (
     select
         arms.recipe,
-        arms.is_pruned,
+        arms.arm,
         predictions.testset,
         predictions.shard,
         predictions.row,
@@ -23,142 +26,118 @@ with judged as (
 -- What one image adds to each measure under one seed.
 answers as (
     select
-        recipe,
-        testset,
-        shard,
-        row,
-        unnest([
-            {'measure': 'pruned', 'value': pruned},
-            {'measure': 'random', 'value': random},
-            {'measure': 'effect', 'value': pruned - random},
-        ], recursive := true),
-    from (
-        select
-            recipe,
-            testset,
-            shard,
-            row,
-            max(is_right) filter (where is_pruned) as pruned,
-            max(is_right) filter (where not is_pruned) as random,
-        from judged
-        group by recipe, testset, shard, row
-    )
+        measures.measure,
+        judged.recipe,
+        judged.testset,
+        judged.shard,
+        judged.row,
+        sum(if(judged.arm = measures.arm, judged.is_right, -judged.is_right)) as value,
+    from judged
+    inner join measures
+        on judged.arm in (measures.arm, measures.less)
+    group by all
 ),
 
-by_seed as (
+own_by_seed as (
     select
-        testset,
         measure,
         recipe,
-        sum(value) as total,
+        testset,
+        sum(value)::bigint as total,
         avg(value order by shard, row) as value,
     from answers
-    group by testset, measure, recipe
+    group by measure, recipe, testset
+),
+
+-- Less what the reference test set suffers under the same seed.
+by_seed as (
+    select
+        own.measure,
+        own.recipe,
+        own.testset,
+        own.total,
+        own.value - if(measures.is_beyond, reference.value, 0) as value,
+    from own_by_seed as own
+    inner join measures
+        on measures.measure = own.measure
+    left join own_by_seed as reference
+        on
+            reference.measure = own.measure
+            and reference.recipe = own.recipe
+            and reference.testset = $reference
 ),
 
 by_image as (
     select
-        testset,
         measure,
+        testset,
         avg(value order by recipe) as value,
     from answers
-    group by testset, measure, shard, row
+    group by measure, testset, shard, row
 ),
 
-over_images as (
+own_noise as (
     select
-        testset,
         measure,
+        testset,
         count(*) as images,
         coalesce(var_samp(value), 0) / count(*) as variance,
     from by_image
-    group by testset, measure
+    group by measure, testset
 ),
 
-measures (measure_position, measure, measure_title) as (
-    values
-    (0, 'pruned', 'accuracy, pruned set'),
-    (1, 'random', 'accuracy, random set'),
-    (2, 'effect', 'difference'),
-    (3, 'excess', 'difference beyond the reference')
-),
-
--- The effect beyond what the reference test set suffers under the same seed.
-excesses as (
+noise as (
     select
+        own.measure,
         own.testset,
-        'excess' as measure,
-        own.recipe,
-        null as total,
-        own.value - reference.value as value,
-    from by_seed as own
-    inner join by_seed as reference
-        on
-            reference.recipe = own.recipe
-            and reference.measure = own.measure
-            and reference.testset = $reference
-    where own.measure = 'effect'
-),
-
-excess_noise as (
-    select
-        own.testset,
-        'excess' as measure,
         own.images,
-        if(own.testset = $reference, null, own.variance + reference.variance) as variance,
-        least(own.images, reference.images) as fewest,
-    from over_images as own
-    inner join over_images as reference
+        if(measures.is_beyond, least(own.images, reference.images), own.images) as fewest,
+        case
+            when not measures.is_beyond then own.variance
+            when own.testset <> $reference then own.variance + reference.variance
+        end as variance,
+    from own_noise as own
+    inner join measures
+        on measures.measure = own.measure
+    left join own_noise as reference
         on reference.measure = own.measure and reference.testset = $reference
-    where own.measure = 'effect'
 ),
 
 summary as (
     select
-        seeds.testset,
-        seeds.measure,
+        by_seed.measure,
+        by_seed.testset,
         count(*) as seeds,
         any_value(noise.images) as images,
-        avg(seeds.value order by seeds.recipe) as value,
-        if(
-            seeds.measure in ('pruned', 'random'),
-            accuracy_over_seeds(
-                list(seeds.total::bigint order by seeds.recipe), any_value(noise.images)
-            ),
-            difference_over_seeds(
-                list(seeds.value order by seeds.recipe),
-                any_value(noise.variance),
-                any_value(noise.fewest)
-            )
-        ) as bounds,
-    from (
-        select * from by_seed
-        union all
-        select * from excesses
-    ) as seeds
-    inner join (
-        select *, images as fewest from over_images
-        union all
-        select * from excess_noise
-    ) as noise
-        on noise.testset = seeds.testset and noise.measure = seeds.measure
-    group by seeds.testset, seeds.measure
+        avg(by_seed.value order by by_seed.recipe) as value,
+        accuracy_over_seeds(
+            list(by_seed.total order by by_seed.recipe), any_value(noise.images)
+        ) as of_accuracy,
+        difference_over_seeds(
+            list(by_seed.value order by by_seed.recipe),
+            any_value(noise.variance),
+            any_value(noise.fewest)
+        ) as of_difference,
+    from by_seed
+    inner join noise
+        on noise.measure = by_seed.measure and noise.testset = by_seed.testset
+    group by by_seed.measure, by_seed.testset
 )
 
 select
     testsets.position,
     testsets.testset,
     testsets.title as testset_title,
-    summary.measure,
-    measures.measure_title,
+    measures.measure,
+    measures.title as measure_title,
     summary.seeds,
     summary.images,
     summary.value,
-    summary.bounds.low as value_low,
-    summary.bounds.high as value_high,
+    if(measures.less = '', summary.of_accuracy.low, summary.of_difference.low) as value_low,
+    if(measures.less = '', summary.of_accuracy.high, summary.of_difference.high) as value_high,
 from testsets
 inner join summary
     on summary.testset = testsets.testset
 inner join measures
     on measures.measure = summary.measure
-order by testsets.position, measures.measure_position
+order by testsets.position, measures.position
