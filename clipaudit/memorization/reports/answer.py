@@ -53,7 +53,7 @@ def memorization_answer(tables: Tables) -> Answer:
         "higher recall, or precision, of their objects, less the share on which the other model "
         "has. AUCG: the area between both models' survival curves of recall. 0: no difference. "
         "Each is the mean over the records of both models, so what one model finds more of every "
-        "picture cancels.",
+        "picture cancels. PRG in the first public set, with the fewest images, answers alone.",
     )
 
 
