@@ -10,10 +10,10 @@ import numpy as np
 
 from clipaudit.config.worlds.glyph_settings import GlyphCorpus, GlyphWorld
 from clipaudit.corpora.images import open_picture
+from clipaudit.corpora.plain_tars import plain_tar
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.corpora.shards import first_image, raw_samples
 from clipaudit.demo.glyph_world import samples as glyph_samples
-from clipaudit.demo.shard_writer import plain_tar
 from clipaudit.errors import InputError
 from clipaudit.store.outputs import whole_output
 

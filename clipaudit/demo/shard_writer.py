@@ -20,11 +20,8 @@ order given. The truth table says what was planted, one row a sample, in the ord
 * `scan`: the number of the scan in scikit-learn's `load_digits`; null: not a scan
 """
 
-import io
 import json
-import tarfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +30,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from jaxtyping import UInt8
 
+from clipaudit.corpora.plain_tars import plain_tar
 from clipaudit.demo.png import png_bytes
 from clipaudit.store.outputs import replaced
 
@@ -84,19 +82,6 @@ def write_files(samples: Iterable[Sample], shard: int, tar: Path, truth: Path) -
                     add(f"{key}.{extension}", content)
                 rows.append({**sample.truth, "shard": shard, "row": row, "key": key})
         pq.write_table(pa.Table.from_pylist(rows, TRUTH), truth_part, compression="zstd")
-
-
-@contextmanager
-def plain_tar(path: Path) -> Iterator[Callable[[str, bytes], None]]:
-    """Give a function that adds a member, by name and content, to a new tar with plain headers."""
-    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as archive:
-
-        def add(name: str, content: bytes) -> None:
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-
-        yield add
 
 
 def _members(sample: Sample) -> Iterator[tuple[str, bytes]]:

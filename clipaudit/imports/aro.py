@@ -14,9 +14,9 @@ from typing import Any
 
 from clipaudit.corpora.blurring import encoded
 from clipaudit.corpora.images import open_picture
+from clipaudit.corpora.plain_tars import plain_tar
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.corpora.statements import is_text, shown_value
-from clipaudit.demo.shard_writer import plain_tar
 from clipaudit.errors import InputError
 from clipaudit.imports.blocks import Imported, file_patterns, part_size
 from clipaudit.imports.folder_tables import lies_within

@@ -10,6 +10,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from clipaudit.corpora.plain_tars import plain_tar
 from clipaudit.demo.clipart.drawings import (
     SETS,
     Drawing,
@@ -19,7 +20,6 @@ from clipaudit.demo.clipart.drawings import (
     without_picture,
 )
 from clipaudit.demo.clipart.packages import RECORD
-from clipaudit.demo.shard_writer import plain_tar
 from clipaudit.progress import Progress
 from clipaudit.store.outputs import replaced, write_whole
 
