@@ -2,9 +2,12 @@
 
 Lin et al., ECCV 2024, Algorithm 1: https://arxiv.org/abs/2312.14232, splits at white space; that is
 `plain`. The paper's own Table 14 cannot come of it (row 2 is one word joined by hyphens), so the
-default here is `words`: Unicode words whatever their case and punctuation.
+default here is `words`: Unicode words whatever their case, punctuation and typographic form.
 """
 
+from collections.abc import Callable
+from functools import cache
+from html import unescape
 from typing import Literal, get_args
 from unicodedata import normalize
 
@@ -13,28 +16,62 @@ import regex
 Tokenization = Literal["words", "plain"]
 TOKENIZATIONS: tuple[Tokenization, ...] = get_args(Tokenization)
 
-# Marks belong to a word, or the vowel signs of Hindi would cut it; so does an apostrophe inside.
-_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:'[\p{L}\p{M}\p{N}]+)*+")
+_ZERO_WIDTH_SPACE = "\u200b"
+_ENTITY = regex.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
+# joiners, variation selectors, direction marks; and what makes a keycap of a digit
+_UNSEEN = regex.compile(r"[\p{Default_Ignorable_Code_Point}\p{Me}]+")
+
+# A Chinese character is a word. Others begin with a letter or number; the marks after it belong to
+# it, or the vowel signs of Hindi would cut it. Apostrophes stay inside a word, points and commas
+# inside a number.
+_INSIDE = r"[[\p{L}\p{N}\p{M}]--\p{Han}]"
+_WORD = regex.compile(
+    rf"(?V1)\p{{Han}}\p{{M}}*+"
+    rf"|[[\p{{L}}\p{{N}}]--\p{{Han}}]{_INSIDE}*+"
+    rf"(?:(?:'|(?<=\p{{N}})[.,](?=\p{{N}})){_INSIDE}++)*+"
+)
+_THAI = regex.compile(r"\p{Thai}")
 
 
 def tokens(text: str, tokenization: Tokenization) -> list[str]:
     """Return the words of a text in their order, repeated ones repeatedly.
 
-    `plain` is `text.split()`. `words` are the maximal runs of letters, marks and numbers, an
-    apostrophe (' or U+2019, written as ') between two of them included, normalized (NFC) and
-    casefolded. Underscores and hyphens separate; scripts that set no space between words are not
-    cut. No word holds white space, and the words of texts joined by a space are the words of each.
-    A text without words gives [].
+    `plain` is `text.split()`. `words` are runs of letters, numbers and the marks on them, with the
+    apostrophes (' or U+2019, written as ') between them, and the points and commas between digits.
+    Before that, HTML entities that end with a semicolon are decoded, invisible characters removed,
+    and the text is normalized (NFKC: full width, ligatures, CO₂) and casefolded. Underscores and
+    hyphens separate. Of the scripts that set no space between words, each Chinese character is a
+    word, Thai is cut by BudouX, and others (kana, Lao, Khmer, Burmese) are cut only where the
+    script changes to Chinese. No word holds white space, and the words of texts joined by a space
+    are the words of each. A text without words gives [].
 
     >>> tokens("Don\N{RIGHT SINGLE QUOTATION MARK}t use NaN_1e5, re-use it", "words")
     ["don't", 'use', 'nan', '1e5', 're', 'use', 'it']
     >>> tokens("how-to-make-bubbles", "plain")
     ['how-to-make-bubbles']
+    >>> tokens("I ❤️ NY &amp; ＣＯ₂", "words")
+    ['i', 'ny', 'co2']
     """
     if tokenization == "plain":
         return text.split()
-    # Casefolding may break the normal form, so that comes last; but canonically equal texts only
-    # fold alike from one form, so it comes first too.
-    folded = normalize("NFC", normalize("NFC", text).casefold())
+    seen = _ENTITY.sub(lambda entity: unescape(entity[0]), text)
+    folded = normalize("NFKC", seen.replace(_ZERO_WIDTH_SPACE, " ")).casefold()
+    # Casefolding may break the normal form, so that comes last; but equal texts only fold alike
+    # from one form, so it comes first too.
+    folded = normalize("NFKC", _UNSEEN.sub("", folded))
     words: list[str] = _WORD.findall(folded.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
-    return words
+    if not _THAI.search(folded):
+        return words
+    return [part for word in words for part in (_thai(word) if _THAI.search(word) else [word])]
+
+
+def _thai(word: str) -> list[str]:
+    return _thai_cutter()(word)
+
+
+@cache
+def _thai_cutter() -> Callable[[str], list[str]]:
+    from budoux import load_default_thai_parser  # few texts are Thai
+
+    parse: Callable[[str], list[str]] = load_default_thai_parser().parse
+    return parse
