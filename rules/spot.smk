@@ -1,8 +1,9 @@
 """Pictures -> the text in them -> how much of it their captions repeat.
 
 Needs: `parrot.corpora`, which have captions; spotting by OCR needs their shards.
-Makes: spans/<corpus>/, drops/spot/<corpus>/, matches/<corpus>/ by part; for corpora of a made
-world spotted_truth/<corpus>/ by part.
+Makes: readings/<corpus>/, drops/spot/<corpus>/ by part; caption_scripts/<corpus>.json; of what counts
+as text spans/<corpus>/, matches/<corpus>/ by part; for corpora of a made world
+spotted_truth/<corpus>/ by part.
 """
 
 from clipaudit.parrot.settings import Parrot
@@ -25,7 +26,7 @@ if PARROT.audit.spotting.spotter != "dataset":
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
             weights=PARROT.spotter_files(),
         output:
-            spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
+            readings=f"{RESULTS}/readings/{{corpus}}/{{part}}.json",
             drops=f"{RESULTS}/drops/spot/{{corpus}}/{{part}}.json",
         log:
             "logs/spot/{corpus}/{part}.log",
@@ -53,7 +54,7 @@ else:
         input:
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
         output:
-            spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
+            readings=f"{RESULTS}/readings/{{corpus}}/{{part}}.json",
             drops=f"{RESULTS}/drops/spot/{{corpus}}/{{part}}.json",
         log:
             "logs/read_spans/{corpus}/{part}.log",
@@ -68,12 +69,30 @@ else:
             "../workflow_scripts/read_spans.py"
 
 
+rule caption_scripts:
+    """The scripts that the captions of a corpus are written in."""
+    input:
+        samples=CORPORA.all_parts("samples/{corpus}"),
+    output:
+        scripts=f"{RESULTS}/caption_scripts/{{corpus}}.json",
+    log:
+        "logs/caption_scripts/{corpus}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("caption_scripts"),
+    script:
+        "../workflow_scripts/caption_scripts.py"
+
+
 rule match:
-    """How many words of its caption each picture of a part shows."""
+    """What counts as text in the pictures of a part, and how many words of its caption each shows."""
     input:
         samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
-        spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
+        readings=f"{RESULTS}/readings/{{corpus}}/{{part}}.json",
+        scripts=PARROT.caption_scripts,
     output:
+        spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
         matches=f"{RESULTS}/matches/{{corpus}}/{{part}}.json",
     log:
         "logs/match/{corpus}/{part}.log",
@@ -81,6 +100,7 @@ rule match:
         ENVIRONMENT
     params:
         code=code("match"),
+        text=PARROT.counted_text(),
         fuzzy_threshold=PARROT.audit.fuzzy_threshold,
     script:
         "../workflow_scripts/match.py"

@@ -1,14 +1,24 @@
-"""How many words of its caption each picture of a part shows."""
+"""What counts as text in the pictures of a part, and how many words of its caption each shows."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Match captions and spans."""
-    from clipaudit.parrot.matching import MATCHES, match
+    """Leave out what does not count, and match captions with the rest."""
+    from dataclasses import replace
 
+    from clipaudit.parrot.caption_scripts import counted_scripts
+    from clipaudit.parrot.counted_text import Counted, counted_text
+    from clipaudit.parrot.matching import MATCHES, match
+    from clipaudit.parrot.spans import SPANS
+
+    counted = step.settings_as(Counted, "text")
+    if step.files("scripts"):
+        counted = replace(counted, scripts=counted_scripts(step.table("scripts")))
+    spans = counted_text(step.table("readings"), counted)
     threshold = step.settings["fuzzy_threshold"]
-    matches = match(step.table("samples"), step.table("spans"), fuzzy_threshold=threshold)
+    matches = match(step.table("samples"), spans, fuzzy_threshold=threshold)
+    step.write_table("spans", spans, SPANS)
     step.write_table("matches", matches, MATCHES)
 
 

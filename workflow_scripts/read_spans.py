@@ -10,7 +10,7 @@ def compute(step: Step) -> None:
     from clipaudit.parrot.stated_spans import read_spans
 
     spans = read_spans(step.table("samples"), field=step.settings["field"])
-    step.write_table("spans", spans, SPANS)
+    step.write_table("readings", spans, SPANS)
     step.write_table("drops", Drops("spot").table(), DROPS)
 
 

@@ -31,7 +31,7 @@ def compute(step: Step) -> None:
         drops=drops,
         workers=step.workers,
     )
-    step.write_tables("spans", spans, SPANS)
+    step.write_tables("readings", spans, SPANS)
     step.write_table("drops", drops.table(), DROPS)
 
 

@@ -2,10 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from clipaudit.config.base import Name, Section
 from clipaudit.config.deduplication import Deduplication
+from clipaudit.parrot.unicode_scripts import is_script
 
 MOST_CLUSTERS = 4000  # where the settings name no number: the paper's
 
@@ -27,7 +28,10 @@ class Spotting(Section):
         "spans", min_length=1, description="dataset: the field of a sample's JSON that lists them"
     )
     text_score: float = Field(
-        0.5, ge=0, lt=1, description="a span scores at least so much (rapidocr's default)"
+        0.5,
+        ge=0,
+        lt=1,
+        description="what scores less is not stored (rapidocr's default); `text` says what counts",
     )
     box_threshold: float = Field(
         0.5, gt=0, lt=1, description="the least score of a place for text (rapidocr's default)"
@@ -53,6 +57,38 @@ class Spotting(Section):
         if self.options and self.plugin is None:
             raise ValueError(f"options: {self.spotter} takes none; name a plug-in or remove them")
         return self
+
+
+class CountedText(Section):
+    """What counts as text among what was read; to change it reads no picture again."""
+
+    score: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="of a piece of text, at least; when absent 0.8 for rapidocr, on whose scores "
+        "that was chosen, and 0 for others",
+    )
+    letters: int = Field(2, ge=0, description="of a piece of text, at least; digits are none")
+    scripts: list[str] | None = Field(
+        None,
+        description="Unicode scripts whose letters count, such as Latin or Cyrillic; []: all; "
+        "when absent those that have 1 % of the letters in the corpus's captions",
+    )
+    height: float = Field(
+        0, ge=0, description="pixels that a piece of text is high in the stored picture, at least"
+    )
+
+    @field_validator("scripts")
+    @classmethod
+    def _exist(cls, scripts: list[str] | None) -> list[str] | None:
+        for script in scripts or ():
+            if not is_script(script):
+                raise ValueError(
+                    f"{script!r} is no script of Unicode; write its name, such as Latin, Han, "
+                    "Cyrillic, Arabic or Devanagari"
+                )
+        return scripts
 
 
 class Erasing(Section):
@@ -196,6 +232,9 @@ class Parrot(Section):
         min_length=1, description="the corpora that are profiled (paper: LAION-2B, MMC4, CC12M)"
     )
     spotting: Spotting = Field(Spotting.model_validate({}), description="OCR")
+    text: CountedText = Field(
+        CountedText.model_validate({}), description="what counts as text among what was read"
+    )
     tokenization: Literal["words", "plain"] = Field(
         "words",
         description="what counts as a word where one rule is needed: Unicode words without regard "

@@ -20,6 +20,7 @@ from clipaudit.wiring.plugins import files_of_options, plugin_libraries, plugin_
 from clipaudit.wiring.wildcards import Paths, Wildcards
 
 DEBIASED = "debiased"
+RAPIDOCR_SCORE = 0.8  # from which its readings count: docs/evidence.md has what that costs
 _SCORED = ("rsa", "rsc", "debiased")  # kinds of sets that are chosen by caption scores
 
 
@@ -58,6 +59,19 @@ class ParrotFiles:
         if plugin is None:
             return ["rapidocr", "onnxruntime", "opencv-python-headless", "pillow"]
         return plugin_libraries("spotters", plugin, "pillow")
+
+    def caption_scripts(self, wildcards: Wildcards) -> Paths:
+        """Return the scripts of a corpus's captions, where these decide which letters count."""
+        if self.audit.text.scripts is not None:
+            return []
+        return [self.corpora.result(f"caption_scripts/{wildcards.corpus}.json")]
+
+    def counted_text(self) -> dict[str, object]:
+        """Return what counts as text, as `clipaudit.parrot.counted_text.Counted` has it."""
+        asked, by_rapidocr = self.audit.text, self.audit.spotting.spotter == "rapidocr"
+        score = asked.score if asked.score is not None else RAPIDOCR_SCORE * by_rapidocr
+        scripts = asked.scripts or []
+        return {**asked.model_dump(mode="json"), "score": score, "scripts": scripts}
 
     # --- probes -----------------------------------------------------------------------------------
 
