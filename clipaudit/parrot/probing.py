@@ -129,8 +129,8 @@ def probe(
     as all pictures are for this model. A forward pass has the pictures of as many grams as
     `batch_size` has room for, at least one, and is always full: a row depends on the model, these
     settings, the whole vocabulary, the device class and its threads, but not on `workers`. All
-    texts are embedded first and held: 4 bytes a dimension. The log tells how many grams are not on one line at full size. StepError for a model
-    that has diverged.
+    texts are embedded first and held: 4 bytes a dimension. The log tells how many grams are not on
+    one line at full size. StepError for a model that has diverged.
     """
     clip.model.to(device).eval()
     preparation = evaluation_preparation(clip.preprocessing)
