@@ -41,9 +41,9 @@ _FULL_TRACKS: dict[str, Family] = {
     "fig13_rsc": "rsc",
 }
 _READING = {
-    "matched": "own word (Sync. S), mean and quartiles",
-    "mismatched": "other words, mean and quartiles",
-    "reading": "difference, mean and 95 % interval",
+    "matched": "own word (Sync. S)",
+    "mismatched": "other words",
+    "reading": "difference",
 }
 _STYLES = "Each is the mean over four styles of background and letters."
 
@@ -139,8 +139,8 @@ def _ranges(run: Settings, audit: Parrot, by: str, length: int) -> ReportFigure:
         f"Similarity of the picture of nothing but a text ({text}) to this text, less its mean "
         f"similarity to all other texts of the vocabulary, by {what}: above 0 the text is read. "
         f"Texts of the captions of {run.title(corpus)}, and of the text in its pictures that the "
-        f"caption repeats. {_STYLES} Lines reach from the 5 % to the 95 % quantile of texts, boxes from "
-        "one quartile to the other, marks stand at the median.",
+        f"caption repeats. {_STYLES} Lines reach from the 5 % to the 95 % quantile of texts, boxes "
+        "from one quartile to the other, marks stand at the median.",
         {"x_label": x_label, "y_label": "own less other texts", "empty": "no texts of this length"},
     )
 
@@ -168,7 +168,7 @@ def _words(run: Settings, audit: Parrot) -> ReportFigure:
 
 
 def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> ReportFigure:
-    """Figures 6 and 9: how well the models trained on sets of a size spot text."""
+    """Figures 6 and 9: whether the models trained on sets of a size read text."""
     corpus = audit.corpora[0]
     asked = in_grid(settings)
     sets = [each for each in curated_sets(settings).values() if each.size == size]
@@ -198,9 +198,10 @@ def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> R
         "dots",
         f"Whether models trained on {short_count(size)} samples of {run.title(settings.corpus)} "
         "read text: the similarity of the picture of nothing but a word to this word (Sync. S) and "
-        f"to the other words of the captions of {run.title(corpus)}, and the difference. A model "
-        f"reads only where the interval of the difference is above 0. {_STYLES} The dashed line is "
-        f"the difference of {encoder_title(run, audit.scorer)}.",
+        f"to the other words of the captions of {run.title(corpus)}, means and quartiles over "
+        "words, and the difference with its 95 % interval over words. A model reads only where "
+        f"that interval is above 0. {_STYLES} The dashed line is the difference of "
+        f"{encoder_title(run, audit.scorer)}.",
         {
             "x_label": "similarity",
             "reference": f"difference of {encoder_title(run, audit.scorer)}",
