@@ -51,8 +51,7 @@ totals as (
 
 select
     differences.position as panel_position,
-    differences.difference, -- rsa: raw - all removed; rsc: raw - co removed; spared: co - all;
-    -- random_rsa, random_rsc: raw - as much removed elsewhere
+    differences.difference, -- rsa: raw - all removed; rsc: raw - co removed; spared: co - all
     differences.title as panel_title,
     counts.bin / $bins as bin_low, -- null: of no picture
     (counts.bin + 1) / $bins as bin_high,

@@ -50,9 +50,7 @@ select
     models.encoder,
     models.title as group_title,
     series.position as series_position,
-    -- none: no text, as it is; raw: as it is; co, all: after such text is removed; random_co,
-    -- random_all: after as much is removed elsewhere
-    series.series,
+    series.series, -- none: no text; raw: as it is; co, all: text removed; random: as much elsewhere
     series.title || case when sizes.samples is null then ', too small' else '' end as series_title,
     series.curated, -- the held-out set
     coalesce(means.pictures, 0) as pictures, -- that the mean is over
