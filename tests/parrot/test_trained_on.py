@@ -42,6 +42,13 @@ def test_a_model_was_trained_on_its_manifests_corpora_and_those_of_its_start(
     assert trained_on(run(manifest, weights), "own") == corpora
 
 
+def test_recipes_that_start_from_themselves_are_looked_at_once():
+    settings = read_settings(CONFIG / "micro_parrot.yaml")
+    settings["recipes"]["brief"]["start_from"] = {"recipe": "brief", "manifest": "album"}
+
+    assert trained_on(parse_settings(settings), "own") == {"posters"}
+
+
 def test_tables_warn_where_the_scores_are_of_the_encoders_training_corpus(run):
     settings = run("posters")
 

@@ -448,21 +448,37 @@ def over_seeds(against, reading, right):
     return [row | shared | {"recipe": recipe} for recipe in (None, "seed-0") for row in rows]
 
 
-@pytest.mark.parametrize(
-    ("against", "low", "start"),
-    [
-        ("", 0.01, "Shown to read words: CoTR, mean over seeds (own"),
-        ("", -0.01, "Not shown to read words: CoTR, mean over seeds (own"),
-        ("clean", 0.01, "CoTR, mean over seeds: the first reads more"),
-        ("clean", 0.0, "CoTR, mean over seeds: no difference in reading is shown"),
-    ],
-)
-def test_over_seeds_the_difference_decides_what_is_claimed(against, low, start):
-    rows = over_seeds(against, (0.06, low, 0.13), (0.15, 0.08, 0.25))
+SHOWN = over_seeds("", (0.06, 0.01, 0.13), (0.15, 0.08, 0.25))
+NOT_SHOWN = over_seeds("", (0.06, -0.01, 0.13), (0.15, 0.08, 0.25))
 
+
+@pytest.mark.parametrize(
+    ("rows", "start"), [(SHOWN, "Shown to read words: "), (NOT_SHOWN, "Not shown to read words: ")]
+)
+def test_over_seeds_the_difference_decides_what_is_claimed(rows, start):
     (sentence,) = answer("parrot", parrot_evidence=rows).sentences
 
-    assert sentence.text.startswith(start)
+    assert sentence.text.startswith(f"{start}CoTR, mean over seeds (own less other words +0.060 [")
+
+
+@pytest.mark.parametrize(
+    ("alone", "low", "verdict"),
+    [
+        (
+            SHOWN,
+            0.01,
+            "the first reads more; own less other words differ by +0.060 [+0.010, +0.130]",
+        ),
+        (SHOWN, 0.0, "no difference in reading is shown"),
+        (NOT_SHOWN, 0.01, "no difference in reading is shown"),
+    ],
+)
+def test_an_arm_reads_more_than_another_only_where_it_is_shown_to_read(alone, low, verdict):
+    rows = alone + over_seeds("clean", (0.06, low, 0.13), (0.15, 0.08, 0.25))
+
+    _, sentence = answer("parrot", parrot_evidence=rows).sentences
+
+    assert sentence.text.startswith(f"CoTR, mean over seeds: {verdict}")
 
 
 def test_what_erasing_costs_stands_beside_as_much_elsewhere():

@@ -156,12 +156,16 @@ def _read_over_seeds(tables: Tables) -> Iterator[Sentence]:
         for pair, measures in pairs.items()
         if measures["reading"]["difference"] is not None
     }
-    alone = [_Reading.over_seeds(each) for (_, against), each in known.items() if not against]
+    alone = {
+        arm: _Reading.over_seeds(each) for (arm, against), each in known.items() if not against
+    }
     if alone:
-        yield Sentence(_readings(alone), "parrot_evidence")
-    for (_, against), measures in known.items():
+        yield Sentence(_readings(list(alone.values())), "parrot_evidence")
+    shown = {arm for arm, each in alone.items() if each.is_shown()}
+    for (arm, against), measures in known.items():
         if against:
-            yield Sentence(_exceeds(measures["reading"]), "parrot_evidence")
+            text = _exceeds(measures["reading"], first=arm in shown, second=against in shown)
+            yield Sentence(text, "parrot_evidence")
 
 
 class _Reading(NamedTuple):
@@ -213,12 +217,12 @@ def _readings(models: Sequence[_Reading]) -> str:
     return " ".join(f"{kind}: {'; '.join(texts)}." for kind, texts in kinds.items() if texts)
 
 
-def _exceeds(row: Row) -> str:
-    """Return a sentence on how much more one arm reads than another."""
+def _exceeds(row: Row, *, first: bool, second: bool) -> str:
+    """Return a sentence on how much more one arm reads than another; which are shown to read."""
     _, low, high = _bounded(row)
-    if low is not None and low > 0:
+    if first and low is not None and low > 0:
         verdict = "the first reads more"
-    elif high is not None and high < 0:
+    elif second and high is not None and high < 0:
         verdict = "the first reads less"
     else:
         verdict = "no difference in reading is shown"
