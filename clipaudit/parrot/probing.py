@@ -3,6 +3,11 @@
 Lin et al., ECCV 2024 (https://arxiv.org/abs/2312.14232), Sec. 5.2 and 6: the mean over the 1-grams
 of the captions is the paper's Sync score. The text goes to the text encoder as it is, without a
 prompt around it; of one longer than the model's context the tokenizer takes the beginning.
+
+Sync alone does not show that a model reads: a model that finds any word similar to any picture of
+a word has a high Sync, too. So each picture is also compared with all other texts of its
+vocabulary (`probe_choices`): their mean cosine, and whether the right text is picked among them.
+The paper has neither.
 """
 
 import logging
@@ -14,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import torch
-from jaxtyping import UInt8
+from jaxtyping import Float32, Int64, UInt8
 from PIL import Image
 
 from clipaudit.embeddings.caption_embedding import caption_features
@@ -24,6 +29,7 @@ from clipaudit.models.clip import Clip
 from clipaudit.models.pictures import PictureBatch
 from clipaudit.models.preparation import Preparation, evaluation_preparation
 from clipaudit.models.workers import Workers
+from clipaudit.parrot.probe_choices import compare_choices, number_choices
 from clipaudit.parrot.synthetic import Style, Typeface, colour, ink, layout
 from clipaudit.progress import Progress
 
@@ -33,6 +39,12 @@ PROBES = pa.schema(
         pa.field("frequency", pa.int64(), nullable=False),
         pa.field("style", pa.string(), nullable=False),  # background-letters
         pa.field("similarity", pa.float32(), nullable=False),  # cosine of the picture and the gram
+        # mean cosine of the picture and the other choices; null: there is no other choice
+        pa.field("mismatched", pa.float64()),
+        pa.field("rank", pa.int64(), nullable=False),  # other choices that are more similar
+        pa.field("right", pa.float64(), nullable=False),  # picked: 1, 0, or 1/k among k equals
+        # different texts of the vocabulary, as the model's tokenizer sees them; chance is 1/choices
+        pa.field("choices", pa.int64(), nullable=False),
         # how the gram stands in its picture; 0 lines: it leaves no ink, and the picture is blank
         pa.field("lines", pa.int32(), nullable=False),
         pa.field("type_size", pa.int32(), nullable=False),  # pixels
@@ -51,6 +63,7 @@ _log = logging.getLogger(__name__)
 class ProbeBatch(NamedTuple):
     """Consecutive grams of a vocabulary and their pictures, black beyond the last gram's."""
 
+    first: int  # place of the first gram in the vocabulary
     grams: list[str]
     frequencies: list[int]
     layouts: list[tuple[int, int, int, int]]  # PROBES' lines, type_size, missing_glyphs, cut
@@ -74,9 +87,9 @@ class ProbeSource:
         step = self.batch_grams
         for first in range(worker * step, len(self.grams), workers * step):
             some = self.grams.slice(first, step)
-            yield self._batch(some["gram"].to_pylist(), some["frequency"].to_pylist())
+            yield self._batch(first, some["gram"].to_pylist(), some["frequency"].to_pylist())
 
-    def _batch(self, grams: list[str], frequencies: list[int]) -> ProbeBatch:
+    def _batch(self, first: int, grams: list[str], frequencies: list[int]) -> ProbeBatch:
         layouts = []
         shape = (self.batch_grams, len(self.styles), *self.preparation.size, 3)
         pixels = np.zeros(shape, np.uint8)
@@ -88,7 +101,14 @@ class ProbeSource:
             for number, style in enumerate(self.styles):
                 picture = Image.fromarray(colour(mask, style))
                 pixels[at, number] = self.preparation.pixels(picture)
-        return ProbeBatch(grams, frequencies, layouts, torch.from_numpy(pixels))
+        return ProbeBatch(first, grams, frequencies, layouts, torch.from_numpy(pixels))
+
+
+class ProbeTexts(NamedTuple):
+    """The texts of a vocabulary as the model sees them."""
+
+    choices: Int64[np.ndarray, " grams"]  # of each gram: a row of `features`
+    features: Float32[torch.Tensor, "choices d"]  # unit rows, on the model's device
 
 
 def probe(
@@ -108,9 +128,9 @@ def probe(
     `grams` are GRAMS. Pictures have `side` pixels and type of up to `type_size`, then are prepared
     as all pictures are for this model. A forward pass has the pictures of as many grams as
     `batch_size` has room for, at least one, and is always full: a row depends on the model, these
-    settings, the gram's place in the vocabulary, the device class and its threads, but not on
-    `workers`. The log tells how many grams are not on one line at full size. StepError for a model
-    that has diverged.
+    settings, the whole vocabulary, the device class and its threads, but not on `workers`. All
+    texts are embedded first and held: 4 bytes a dimension. The log tells how many grams are not on
+    one line at full size. StepError for a model that has diverged.
     """
     clip.model.to(device).eval()
     preparation = evaluation_preparation(clip.preprocessing)
@@ -123,13 +143,28 @@ def probe(
         styles,
         batch_grams=max(1, batch_size // len(styles)),
     )
+    texts = _embed_texts(source.grams["gram"].to_pylist(), clip, source.batch_grams, device)
     progress = Progress(_log, "probing with synthetic pictures", total=len(grams), unit="grams")
     done, notes = 0, Counter[str]()
     for batch in Workers(source.batches, workers=workers, pinned=device.type == "cuda"):
-        yield _probe_rows(batch, source, clip, device)
+        yield _probe_rows(batch, texts, source, clip, device)
         notes += _notes(batch, type_size)
         done += len(batch.grams)
         progress.note(done, ", ".join(f"{notes[note]} {note}" for note in NOTES if notes[note]))
+
+
+def _embed_texts(
+    grams: Sequence[str], clip: Clip, batch_size: int, device: torch.device
+) -> ProbeTexts:
+    """Embed each choice of a vocabulary once, in full batches."""
+    batches = (grams[start : start + batch_size] for start in range(0, len(grams), batch_size))
+    choices, firsts = number_choices(clip.tokenizer(list(batch)) for batch in batches)
+    rows = [np.empty((0, clip.dimension), np.float32)]
+    for start in range(0, len(firsts), batch_size):
+        texts = [grams[place] for place in firsts[start : start + batch_size]]
+        features = caption_features(texts, clip, batch_size=batch_size, device=device)
+        rows.append(unit_rows(features, PLACE))
+    return ProbeTexts(choices, torch.from_numpy(np.concatenate(rows)).to(device))
 
 
 def _notes(batch: ProbeBatch, type_size: int) -> Counter[str]:
@@ -142,21 +177,24 @@ def _notes(batch: ProbeBatch, type_size: int) -> Counter[str]:
 
 
 def _probe_rows(
-    batch: ProbeBatch, source: ProbeSource, clip: Clip, device: torch.device
+    batch: ProbeBatch, texts: ProbeTexts, source: ProbeSource, clip: Clip, device: torch.device
 ) -> pa.Table:
-    rows = list(range(len(batch.grams) * len(source.styles)))
+    each = len(source.styles)
+    rows = list(range(len(batch.grams) * each))
     pictures = PictureBatch(0, rows, [], batch.pixels.flatten(0, 1), [])
     features = image_features(pictures, clip, source.preparation, device)
-    images = unit_rows(features, PLACE).reshape(len(batch.grams), len(source.styles), -1)
-    texts = caption_features(batch.grams, clip, batch_size=source.batch_grams, device=device)
-    products = images.astype(np.float64) * unit_rows(texts, PLACE)[:, None]  # (grams, styles, d)
-    each = len(source.styles)
+    choices = texts.choices[batch.first : batch.first + len(batch.grams)]
+    found = compare_choices(unit_rows(features, PLACE), np.repeat(choices, each), texts.features)
     layouts = np.repeat(np.array(batch.layouts, np.int32), each, axis=0)  # (rows, 4)
     columns = {
         "gram": [gram for gram in batch.grams for _ in range(each)],
         "frequency": np.repeat(np.array(batch.frequencies, np.int64), each),
         "style": list(source.styles) * len(batch.grams),
-        "similarity": products.sum(axis=2).astype(np.float32).ravel(),
+        "similarity": found.matched.astype(np.float32),
+        "mismatched": pa.array(found.mismatched, from_pandas=True),  # NaN becomes null
+        "rank": found.rank,
+        "right": found.right,
+        "choices": np.full(len(rows), len(texts.features)),
     }
     columns |= dict(zip(LAYOUT_COLUMNS, layouts.T, strict=True))
     return pa.table(columns, schema=PROBES)

@@ -23,11 +23,12 @@ _BOUNDS = ("low", "high")
 
 
 def exact_interval(
-    successes: Int64[np.ndarray, " n"], trials: Int64[np.ndarray, " n"]
+    successes: Int64[np.ndarray, " n"] | Float64[np.ndarray, " n"], trials: Int64[np.ndarray, " n"]
 ) -> Float64[np.ndarray, "n 2"]:
     """Return the Clopper-Pearson bounds (low, high) of each `successes` out of `trials`.
 
-    Bounds are rounded to 12 decimals. No trials give NaN: nothing is known.
+    `successes` may be sums of shares between 0 and 1, as in `beta_bounds`. Bounds are rounded to 12
+    decimals. No trials give NaN: nothing is known.
 
     >>> exact_interval(np.array([0, 8]), np.array([10, 10])).round(4).tolist()
     [[0.0, 0.3085], [0.4439, 0.9748]]
@@ -152,17 +153,24 @@ def _middle(drawn: Float64[np.ndarray, " draws"]) -> Float64[np.ndarray, " 2"]:
 
 
 def register_intervals(connection: duckdb.DuckDBPyConnection) -> None:
-    """Give SQL `exact_interval`, `relative_change_interval` and `kappa_interval`.
+    """Give SQL `exact_interval`, `relative_change_interval`, `kappa_interval`, `share_interval`.
 
     They give structs (low, high) or null.
 
-    They take bigint counts, in the order of the functions of those names here. A null count and
-    an interval that does not exist give null.
+    They take bigint counts, in the order of the functions of those names here. `share_interval` is
+    `exact_interval` of a sum of shares, a double, out of a count. A null count and an interval that
+    does not exist give null.
     """
 
     # DuckDB reads the number of arguments off the signature, hence not one wrapper for both.
     def exact(successes: pa.ChunkedArray, trials: pa.ChunkedArray) -> pa.Array:
         return structs(exact_interval(*_counts(successes, trials)), _BOUNDS)
+
+    def share(shares: pa.ChunkedArray, trials: pa.ChunkedArray) -> pa.Array:
+        known = np.logical_and(shares.is_valid(), trials.is_valid())
+        counts = np.where(known, trials.fill_null(0), 0).astype(np.int64)
+        sums = np.where(known, shares.fill_null(0), 0).astype(np.float64)
+        return structs(exact_interval(sums, counts), _BOUNDS)
 
     def change(
         kept: pa.ChunkedArray,
@@ -183,6 +191,7 @@ def register_intervals(connection: duckdb.DuckDBPyConnection) -> None:
 
     register_structs(connection, "exact_interval", exact, ["bigint"] * 2, _BOUNDS)
     register_structs(connection, "kappa_interval", kappa, ["bigint"] * 4, _BOUNDS)
+    register_structs(connection, "share_interval", share, ["double", "bigint"], _BOUNDS)
     register_structs(connection, "relative_change_interval", change, ["bigint"] * 4, _BOUNDS)
 
 

@@ -11,7 +11,7 @@ way under the next, that noise is in both parts, so intervals are then rather to
 With one seed nothing is known of the seeds' part, and the intervals are those of `intervals`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import sqrt
 
 import duckdb
@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float64, Int64
 
-from clipaudit.evaluation.student import DECIMALS, NORMAL, margin, unseen_share
+from clipaudit.evaluation.student import DECIMALS, NORMAL, margin, student_quantile, unseen_share
 from clipaudit.reports.intervals import beta_bounds, change_bounds, register_structs, structs
 
 _BOUNDS = ("low", "high")
@@ -90,6 +90,25 @@ def difference_over_seeds(
     return _widened(value, bounds, np.sort(by_seed), least=-1.0, most=1.0).clip(-1, 1)
 
 
+def mean_over_seeds(
+    by_seed: Float64[np.ndarray, " seeds"], variance: float, things: int
+) -> Float64[np.ndarray, " 2"]:
+    """Return the bounds (low, high) of a mean over seeds of what is measured on several things.
+
+    As `difference_over_seeds`, of values on any scale, such as cosines: the part of the things is
+    Student's interval, so there is no least width. NaN for one thing: nothing is known of others.
+
+    >>> mean_over_seeds(np.array([0.1]), 0.0004, 30).round(4).tolist()
+    [0.0591, 0.1409]
+    """
+    if things < 2:
+        return np.full(2, np.nan)
+    value = float(by_seed.mean())
+    over_things = student_quantile(things - 1) * sqrt(variance)
+    bounds = np.array([value - over_things, value + over_things])
+    return _widened(value, bounds, np.sort(by_seed), least=-np.inf)
+
+
 def _widened(
     value: float,
     bounds: Float64[np.ndarray, " 2"],
@@ -115,7 +134,8 @@ def register_over_seeds(connection: duckdb.DuckDBPyConnection) -> None:
 
     accuracy_over_seeds(correct by seed, images); change_over_seeds(right by seed, right by seed of
     the baseline, and three lists of one length: right and baseline's right by kind, images of it);
-    difference_over_seeds(difference by seed, variance over images, images).
+    difference_over_seeds(difference by seed, variance over images, images); mean_over_seeds(value
+    by seed, variance over things, things).
     """
 
     def accuracy(correct: pa.ChunkedArray, images: pa.ChunkedArray) -> pa.Array:
@@ -141,21 +161,33 @@ def register_over_seeds(connection: duckdb.DuckDBPyConnection) -> None:
     def difference(
         by_seed: pa.ChunkedArray, variance: pa.ChunkedArray, images: pa.ChunkedArray
     ) -> pa.Array:
-        rows = zip(*(column.to_pylist() for column in (by_seed, variance, images)), strict=True)
-        return _structs(
-            [
-                np.full(2, np.nan)
-                if None in row
-                else difference_over_seeds(np.array(row[0]), *row[1:])
-                for row in rows
-            ]
-        )
+        return _bounded(difference_over_seeds, by_seed, variance, images)
+
+    def mean(
+        by_seed: pa.ChunkedArray, variance: pa.ChunkedArray, things: pa.ChunkedArray
+    ) -> pa.Array:
+        return _bounded(mean_over_seeds, by_seed, variance, things)
 
     differences = ["double[]", "double", "bigint"]
     register_structs(connection, "difference_over_seeds", difference, differences, _BOUNDS)
+    register_structs(connection, "mean_over_seeds", mean, differences, _BOUNDS)
     lists = ["bigint[]"]
     register_structs(connection, "accuracy_over_seeds", accuracy, [*lists, "bigint"], _BOUNDS)
     register_structs(connection, "change_over_seeds", change, lists * 5, _BOUNDS)
+
+
+def _bounded(
+    interval: Callable[[Float64[np.ndarray, " seeds"], float, int], Float64[np.ndarray, " 2"]],
+    *columns: pa.ChunkedArray,
+) -> pa.Array:
+    """Return the bounds of each row, null where one of its columns is."""
+    rows = zip(*(column.to_pylist() for column in columns), strict=True)
+    return _structs(
+        [
+            np.full(2, np.nan) if None in row else interval(np.array(row[0]), *row[1:])
+            for row in rows
+        ]
+    )
 
 
 def _structs(bounds: Sequence[Float64[np.ndarray, " 2"]]) -> pa.Array:

@@ -36,10 +36,10 @@ def probed(clip, words, size=8, workers=0, styles=STYLE_NAMES, grams=None):
     return pa.concat_tables([PROBES.empty_table(), *tables])
 
 
-def similarity(clip, text, style):
-    """One picture and one text at a time."""
+def similarity(clip, text, style, drawn=None):
+    """One picture and one text at a time; the picture shows `drawn`, or else the text."""
     preparation = evaluation_preparation(clip.preprocessing)
-    drawn = Image.fromarray(render(text, style, dejavu_sans(), side=64, type_size=16))
+    drawn = Image.fromarray(render(drawn or text, style, dejavu_sans(), side=64, type_size=16))
     pixels = torch.tensor(preparation.pixels(drawn)[None])
     with torch.inference_mode():
         picture = clip.model.encode_image(preparation.tensor(pixels, torch.device("cpu")))
@@ -137,3 +137,33 @@ def test_log_tells_which_grams_are_not_drawn_plainly(clip, caplog):
 
     assert "4 of 4 grams" in caplog.text
     assert "2 wrapped, 1 shrunk, 1 with missing glyphs" in caplog.text
+
+
+def test_each_picture_is_compared_with_all_other_words(clip):
+    table = probed(clip, ["red", "cat", "photo"], styles=["gray-white"])
+
+    cosines = np.array(
+        [[similarity(clip, text, "gray-white", drawn).item() for text in table["gram"].to_pylist()]
+         for drawn in table["gram"].to_pylist()]
+    )  # fmt: skip
+    others = (cosines.sum(axis=1) - cosines.diagonal()) / 2
+    assert table["mismatched"].to_numpy() == pytest.approx(others, abs=1e-5)
+    ranks = (cosines > cosines.diagonal()[:, None]).sum(axis=1)
+    assert table["rank"].to_pylist() == ranks.tolist()
+    assert table["right"].to_pylist() == (ranks == 0).tolist()
+    assert table["choices"].to_pylist() == [3] * 3
+
+
+def test_words_that_the_tokenizer_reads_as_one_are_one_choice(clip):
+    table = probed(clip, ["cat", "CAT", "dog"], styles=["gray-white"])
+
+    assert table["choices"].to_pylist() == [2] * 3
+    alone = probed(clip, ["cat", "dog"], styles=["gray-white"])
+    assert table["rank"].to_pylist()[::2] == alone["rank"].to_pylist()
+    assert table["right"].to_pylist()[::2] == alone["right"].to_pylist()
+
+
+def test_one_word_alone_has_no_other_to_compare_with(clip):
+    table = probed(clip, ["cat"], styles=["gray-white"])
+
+    assert (table["mismatched"].to_pylist(), table["right"].to_pylist()) == ([None], [1.0])

@@ -122,3 +122,17 @@ def test_equal_decisions_have_a_kappa_of_one_whatever_is_drawn():
     (bounds,) = kappa_interval(*(np.array([count]) for count in (50, 0, 0, 50)))
 
     assert bounds.tolist() == [1, 1]
+
+
+def test_an_interval_of_summed_shares_lies_between_those_of_whole_counts():
+    with duckdb.connect() as connection:
+        register_intervals(connection)
+        (got,) = connection.sql(
+            "select share_interval(2.5, 9), share_interval(null, 9), share_interval(0.0, 0)"
+        ).fetchall()
+
+    low, high = got[0].values()
+    whole = exact_interval(np.array([2, 3]), np.array([9, 9]))
+    assert whole[0, 0] < low < whole[1, 0]
+    assert whole[0, 1] < high < whole[1, 1]
+    assert got[1:] == (None, None)

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.stats import beta
+from scipy.stats import beta, ttest_1samp
 from scipy.stats import t as student
 
 from clipaudit.reports.intervals import change_bounds, exact_interval, relative_change_interval
 from clipaudit.reports.over_seeds import (
     accuracy_over_seeds,
     change_over_seeds,
+    mean_over_seeds,
     register_over_seeds,
 )
 
@@ -161,6 +162,24 @@ def test_about_95_percent_of_intervals_hold_the_true_accuracy(seeds, spread):
 
     # a half by symmetry; between 92 and 95 % at three seeds, more where answers are tossed anew
     assert 0.92 <= ((bounds[:, 0] <= 0.5) & (bounds[:, 1] >= 0.5)).mean() < 1
+
+
+def test_a_mean_of_one_seed_has_students_interval_over_its_things():
+    values = np.random.default_rng(0).normal(size=12)
+
+    bounds = mean_over_seeds(np.array([values.mean()]), float(values.var(ddof=1) / 12), 12)
+
+    assert tuple(bounds) == pytest.approx(ttest_1samp(values, 0).confidence_interval(0.95))
+
+
+def test_of_one_thing_or_of_none_a_mean_has_no_interval():
+    with duckdb.connect() as connection:
+        register_over_seeds(connection)
+        (got,) = connection.sql(
+            "select mean_over_seeds([0.1], 0.0, 1), mean_over_seeds([0.1], null, 0)"
+        ).fetchall()
+
+    assert got == (None, None)
 
 
 def test_sql_gives_the_same():

@@ -3,7 +3,8 @@ import pyarrow as pa
 import pytest
 
 from clipaudit.evaluation.student import student_quantile
-from clipaudit.reports.over_seeds import difference_over_seeds
+from clipaudit.reports.intervals import exact_interval
+from clipaudit.reports.over_seeds import difference_over_seeds, mean_over_seeds
 from clipaudit.reports.tables import PUBLISHED_SCHEMA, published_values, report_table
 
 TEXT, INT, FLOAT, REAL = pa.string(), pa.int32(), pa.float32(), pa.float64()
@@ -14,6 +15,7 @@ SUITE = pa.schema(
 )
 RESULTS = pa.schema([("encoder", TEXT), ("position", INT), ("track", TEXT), ("value", REAL)])
 PROBES = pa.schema([("encoder", TEXT), ("gram", TEXT), ("style", TEXT), ("similarity", FLOAT)])
+PROBES = pa.schema([*PROBES, ("mismatched", REAL), ("right", REAL), ("choices", pa.int64())])
 CURVES = pa.schema(
     [("recipe", TEXT), ("manifest", TEXT), ("step", INT), ("epoch", INT), ("loss", REAL)]
 )
@@ -148,11 +150,42 @@ def test_the_number_of_a_track_is_the_mean_of_its_tasks(curated):
 
 def test_the_synthetic_score_is_a_mean_over_words_and_styles(curated):
     similarities = {("a", "black"): 0.25, ("a", "white"): 0.5, ("b", "black"): 0.0}
-    probes = [("RN50.rsa", *names, value) for names, value in similarities.items()]
+    probes = [("RN50.rsa", *names, value, 0.0, 0.0, 2) for names, value in similarities.items()]
 
-    row, _ = curated(probes=[*probes, ("elsewhere", "a", "black", 1.0)])
+    row, _ = curated(probes=[*probes, ("elsewhere", "a", "black", 1.0, 0.0, 0.0, 2)])
 
     assert row["sync"] == 0.25
+
+
+def test_own_less_other_words_has_students_interval_over_words(curated):
+    values = {  # own and other words, and whether the own one is picked, in two styles each
+        "a": [(0.5, 0.25, 1.0), (0.75, 0.25, 0.0)],
+        "b": [(0.25, 0.25, 0.0), (0.25, 0.0, 0.0)],
+        "c": [(0.5, 0.0, 1.0), (0.5, 0.5, 1.0)],
+    }
+    probes = [
+        ("RN50.rsa", gram, style, *row, 3)
+        for gram, rows in values.items()
+        for style, row in zip("xy", rows, strict=True)
+    ]
+
+    row, _ = curated(probes=probes)
+
+    by_word = np.array([0.375, 0.125, 0.25])
+    margin = student_quantile(2) * by_word.std(ddof=1) / np.sqrt(3)
+    assert (row["words"], row["mismatched"], row["reading"]) == (3, pytest.approx(1.25 / 6), 0.25)
+    assert row["reading_low"] == pytest.approx(0.25 - margin)
+    assert row["reading_high"] == pytest.approx(0.25 + margin)
+    assert (row["right_word"], row["chance"]) == (0.5, pytest.approx(1 / 3))
+    bounds = exact_interval(np.array([1.5]), np.array([3]))[0]
+    assert (row["right_word_low"], row["right_word_high"]) == tuple(bounds)
+
+
+def test_a_single_word_has_nothing_that_it_differs_from(curated):
+    row, _ = curated(probes=[("RN50.rsa", "a", "x", 0.5, None, 1.0, 1)])
+
+    assert (row["sync"], row["right_word"], row["chance"]) == (0.5, 1.0, 1.0)
+    assert row["mismatched"] is row["reading"] is row["reading_low"] is None
 
 
 def test_the_final_loss_is_that_of_the_last_epoch(curated):
@@ -217,11 +250,13 @@ def test_samples_are_those_of_the_set_and_unknown_of_models_from_elsewhere(table
 
 def test_the_synthetic_score_has_a_mean_and_a_standard_deviation(table8):
     values = {"a": 0.0, "b": 0.5, "c": 0.25}
-    probes = [("clip", gram, "black", value) for gram, value in values.items()]
+    probes = [("clip", gram, "black", value, 0.125, 0.5, 3) for gram, value in values.items()]
 
     _, clip = table8(probes=probes)
 
     assert (clip["grams"], clip["sync_mean"], clip["sync_std"]) == (3, 0.25, 0.25)
+    assert (clip["mismatched"], clip["reading"], clip["right_word"]) == (0.125, 0.125, 0.5)
+    assert clip["reading_low"] < 0.125 < clip["reading_high"]
     assert (clip["published_sync_mean"], clip["published_sync_std"]) == (0.317, 0.305)
 
 
@@ -242,7 +277,7 @@ def test_every_track_has_a_number_in_table_8(table8):
 def seeds():
     """A function: the evidence over three seeds whose models reach these accuracies on ImageNet."""
 
-    def build(parrot, clean, images=40):
+    def build(parrot, clean, images=40, probes=()):
         models, results, answers = [], [], []
         for position, pair in enumerate(zip(parrot, clean, strict=True)):
             for arm, value in zip(("parrot", "clean"), pair, strict=True):
@@ -259,23 +294,33 @@ def seeds():
             "models": pa.Table.from_pylist(models),
             "task_results": view(RESULTS, results),
             "tasks": pa.Table.from_pylist(answers),
-            "probes": view(PROBES),
+            "comparisons": pa.Table.from_pylist(
+                [
+                    {
+                        "position": 0,
+                        "arm": "parrot",
+                        "against": "clean",
+                        "title": "spoilt less clean",
+                    },
+                    {"position": 1, "arm": "parrot", "against": "", "title": "spoilt"},
+                ]
+            ),
+            "probes": view(PROBES, probes),
             "curves": view(
                 CURVES, [("seed-1", "parrot", 0, 0, 4.0), ("seed-1", "clean", 0, 0, 3.0)]
             ),
         }
-        parameters = {"t": student_quantile(len(parrot) - 1), "comparison": "spoilt and clean"}
-        parameters["imagenet"] = "val"
+        parameters = {"t": student_quantile(len(parrot) - 1), "imagenet": "val"}
         table = report_table("parrot_evidence", views, parameters).to_pylist()
-        return {(row["recipe"], row["measure"]): row for row in table}
+        return {(row["against"], row["recipe"], row["measure"]): row for row in table}
 
     return build
 
 
 def test_the_mean_difference_has_an_interval_over_seeds_and_images(seeds):
-    row = seeds([0.25, 0.5, 0.0], [0.5, 1.0, 0.75])[None, "imagenet"]
+    row = seeds([0.25, 0.5, 0.0], [0.5, 1.0, 0.75])["clean", None, "imagenet"]
 
-    assert (row["parrot"], row["clean"], row["difference"]) == (0.25, 0.75, -0.5)
+    assert (row["value"], row["against_value"], row["difference"]) == (0.25, 0.75, -0.5)
     right = np.arange(40)[:, None] < 40 * np.array([[0.25, 0.5, 0.0], [0.5, 1.0, 0.75]])[:, None]
     by_image = (right[0].astype(float) - right[1]).mean(axis=1)
     bounds = difference_over_seeds(
@@ -285,33 +330,76 @@ def test_the_mean_difference_has_an_interval_over_seeds_and_images(seeds):
 
 
 def test_seeds_that_agree_leave_the_noise_of_the_images(seeds):
-    row = seeds([0.5, 0.5], [0.75, 0.75])[None, "imagenet"]
+    row = seeds([0.5, 0.5], [0.75, 0.75])["clean", None, "imagenet"]
 
     assert row["difference_low"] < -0.3
     assert row["difference_high"] > -0.2
 
 
 def test_seeds_that_agree_with_the_mean_are_counted(seeds):
-    row = seeds([0.25, 0.5, 0.75], [0.5, 1.0, 0.5])[None, "imagenet"]
+    row = seeds([0.25, 0.5, 0.75], [0.5, 1.0, 0.5])["clean", None, "imagenet"]
 
     assert (row["same_sign"], row["seeds"]) == (2, 3)
-    assert row["title"] == "spoilt and clean, mean over seeds"
+    assert row["title"] == "spoilt less clean, mean over seeds"
 
 
 def test_every_seed_stands_below_the_mean_in_its_order(seeds):
     table = seeds([0.25, 0.5, 0.0], [0.5, 1.0, 0.75])
 
-    rows = [row for (_, measure), row in table.items() if measure == "imagenet"]
-    assert [row["position"] for row in rows] == [0, 1, 2, 3]
-    assert [row["difference"] for row in rows[1:]] == [-0.25, -0.5, -0.75]
-    assert table["seed-1", "final_loss"]["difference"] == 1.0
+    rows = [row for (*_, measure), row in table.items() if measure == "imagenet"]
+    assert [row["position"] for row in rows] == list(range(8))
+    assert [row["difference"] for row in rows[1:4]] == [-0.25, -0.5, -0.75]
+    assert [row["difference"] for row in rows[5:]] == [0.25, 0.5, 0.0]
+    assert rows[5]["title"] == "spoilt, seed-0"
+    assert table["clean", "seed-1", "final_loss"]["difference"] == 1.0
 
 
 def test_what_was_not_measured_is_null_over_seeds(seeds):
-    row = seeds([0.25, 0.5], [0.5, 1.0])[None, "sync"]
+    row = seeds([0.25, 0.5], [0.5, 1.0])["clean", None, "sync"]
 
     assert (row["seeds"], row["same_sign"]) == (0, 0)
     assert row["difference"] is row["difference_low"] is None
+
+
+WORDS = {  # own word, other words, own word is picked: of two words under two seeds
+    "seed-0.parrot": [(0.75, 0.25, 1.0), (0.5, 0.25, 0.0)],
+    "seed-0.clean": [(0.5, 0.5, 0.0), (0.5, 0.25, 1.0)],
+    "seed-1.parrot": [(1.0, 0.25, 1.0), (0.5, 0.0, 1.0)],
+    "seed-1.clean": [(0.5, 0.25, 0.0), (0.25, 0.25, 0.0)],
+}
+
+
+@pytest.fixture
+def reading(seeds):
+    probes = [
+        (encoder, gram, "x", *row, 2)
+        for encoder, rows in WORDS.items()
+        for gram, row in zip("ab", rows, strict=True)
+    ]
+    return seeds([0.5, 0.5], [0.5, 0.5], probes=probes)
+
+
+@pytest.mark.parametrize(
+    ("against", "by_seed", "by_word"),
+    [("", [0.375, 0.625], [0.625, 0.375]), ("clean", [0.25, 0.5], [0.5, 0.25])],
+)
+def test_own_less_other_words_has_an_interval_over_seeds_and_words(
+    reading, against, by_seed, by_word
+):
+    row = reading[against, None, "reading"]
+
+    bounds = mean_over_seeds(np.array(by_seed), np.var(by_word, ddof=1) / 2, 2)
+    assert row["difference"] == np.mean(by_seed)
+    assert (row["difference_low"], row["difference_high"]) == pytest.approx(tuple(bounds))
+    assert (row["seeds"], row["same_sign"]) == (2, 2)
+
+
+def test_the_right_word_stands_beside_chance(reading):
+    alone, pair = (reading[against, None, "right_word"] for against in ("", "clean"))
+
+    assert (alone["difference"], alone["chance"], alone["against_value"]) == (0.75, 0.5, None)
+    assert (pair["value"], pair["against_value"], pair["difference"]) == (0.75, 0.25, 0.5)
+    assert reading["", None, "sync"]["chance"] is None
 
 
 # --- the suite -----------------------------------------------------------------------------------

@@ -167,7 +167,11 @@ def test_the_evidence_pairs_the_arms_of_every_seed(run):
         (1, "brief-1.with-text-8"),
         (1, "brief-1.without-text-8"),
     ]
-    assert table.parameters["comparison"] == "8 w/ emb. text only and 8 w/o emb. text"
+    assert [row["title"] for row in table.relations["comparisons"]] == [
+        "8 w/ emb. text only less 8 w/o emb. text",
+        "8 w/ emb. text only",
+        "8 w/o emb. text",
+    ]
     assert table.parameters["t"] == pytest.approx(12.7062)
 
 
@@ -246,10 +250,15 @@ def printed():
     return build
 
 
+READING = ("reading", "right_word")
+
+
 @pytest.fixture
 def model():
     names = ("samples", "avg_score", "imagenet", "retrieval", "average", "sync")
     row = dict.fromkeys([*names, *(f"published_{name}" for name in names), "final_loss", "tasks"])
+    row |= dict.fromkeys(["mismatched", "chance"])
+    row |= dict.fromkeys(f"{name}{end}" for name in READING for end in ("", "_low", "_high"))
     return row | {"title": "8 random / atom", "in_grid": True}
 
 
@@ -263,7 +272,8 @@ def test_the_papers_number_stands_in_brackets(printed, model):
 
 
 def test_the_papers_columns_come_first(printed, model):
-    own = ["IN", "Ret.", "Avg.", "Sync. S", "Samples", "Final loss"]
+    reading = ["Other word", "Difference", "Right word, %", "Chance, %"]
+    own = ["IN", "Ret.", "Avg.", "Sync. S", *reading, "Samples", "Final loss"]
 
     assert list(printed("parrot_table3", model)[1]) == own
     assert list(printed("parrot_table4", model)[1]) == ["Avg. S", *own]
@@ -276,13 +286,28 @@ def test_a_model_outside_of_the_grid_says_so(printed, model):
     assert set(cells.values()) == {"\N{EN DASH}"}
 
 
+@pytest.mark.parametrize("name", ["parrot_table2", "parrot_table8"])
+def test_sync_stands_beside_what_tells_reading_from_it(printed, model, name):
+    row = model | dict.fromkeys(["sync_mean", "sync_std", "shifts", "vtab"])
+    row |= dict.fromkeys(f"published_{each}" for each in list(row))
+    row |= {"mismatched": 0.4, "reading": 0.06, "reading_low": -0.01, "reading_high": 0.13}
+    row |= {"right_word": 0.05, "right_word_low": 0.01, "right_word_high": 0.2, "chance": 1 / 35}
+
+    _, cells = printed(name, row)
+
+    assert (cells["Other word"], cells["Chance, %"]) == ("0.400", "2.9")
+    assert cells["Difference"] == "+0.060 [\u22120.010, +0.130]"
+    assert cells["Right word, %"] == "5.0 [1.0, 20.0]"
+
+
 def test_evidence_prints_differences_with_their_sign():
     row = {"difference": -0.5, "difference_low": -1.0, "difference_high": 0.0, "seeds": 3}
-    row |= {"same_sign": 2, "parrot": 0.25, "clean": 0.75}
+    row |= {"same_sign": 2, "value": 0.25, "against_value": 0.75, "against": "clean"}
+    row |= {"chance": None}
 
     cells = [line.body(row) for line in LAYOUTS["parrot_evidence"].lines]
 
-    assert cells == ["\u22120.500", "[\u22121.000, 0.000]", "2 of 3", "0.250", "0.750"]
+    assert cells == ["\u22120.500", "[\u22121.000, 0.000]", "2 of 3", "0.250", "0.750", ""]
 
 
 def test_a_skipped_task_prints_its_reason():

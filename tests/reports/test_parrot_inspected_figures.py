@@ -126,7 +126,7 @@ def test_both_held_out_sets_are_read(figures):
     ]
     assert [(row["series"], row["curated"]) for row in table.relations["series"]] == [
         ("none", sets[0]),
-        *((series, sets[1]) for series in ("raw", "co", "all")),
+        *((series, sets[1]) for series in ("raw", "co", "random_co", "all", "random_all")),
     ]
 
 

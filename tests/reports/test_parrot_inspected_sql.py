@@ -251,6 +251,13 @@ def test_what_co_embedded_text_spares_needs_both_removals():
     assert found["rsc"][0]["bin_low"] == 0
 
 
+def test_random_removal_has_a_difference_of_its_own():
+    found = differences((0, 0.5, 0.25, None, 0.25, 0.125), (1, 0.5, 0.25, 0.25, 0.5, 0.25))
+
+    means = {name: found[name][0]["mean"] for name in ("random_rsa", "random_rsc")}
+    assert means == {"random_rsa": 0.125, "random_rsc": 0.25}
+
+
 def test_a_difference_without_pictures_has_one_row():
     found = differences((0, 0.5))
 
@@ -274,7 +281,8 @@ def heldout(**sets):
 
 
 def fig7(*views, sets=None):
-    series = [("none", "clean"), ("raw", "parrot"), ("co", "parrot"), ("all", "parrot")]
+    series = [("none", "clean")]
+    series += [(name, "parrot") for name in ("raw", "co", "random_co", "all", "random_all")]
     found = report_table(
         "parrot_fig7",
         {
@@ -294,7 +302,8 @@ def fig7(*views, sets=None):
 
 
 def test_models_are_compared_on_each_held_out_set():
-    own = [(0, 0.25), (1, 0.5), (2, 0.75, 0.25, 0.5), (3, 0.5, 0.125, 0.25), (9, 1.0, 1.0, 1.0)]
+    own = [(0, 0.25), (1, 0.5), (2, 0.75, 0.25, 0.5, 0.5, 0.625), (3, 0.5, 0.125, 0.25)]
+    own.append((9, 1.0, 1.0, 1.0))
 
     found = fig7(scores(own), scores([(0, 0.5), (2, 0.25, 0.5, 0.75)], "model"))
 
@@ -302,11 +311,15 @@ def test_models_are_compared_on_each_held_out_set():
         ("own", "none"): (0.375, 2),
         ("own", "raw"): (0.625, 2),
         ("own", "co"): (0.375, 2),
+        ("own", "random_co"): (0.5625, 2),
         ("own", "all"): (0.1875, 2),
+        ("own", "random_all"): (0.5, 2),
         ("model", "none"): (0.5, 1),
         ("model", "raw"): (0.25, 1),
         ("model", "co"): (0.75, 1),
+        ("model", "random_co"): (0.25, 1),
         ("model", "all"): (0.5, 1),
+        ("model", "random_all"): (0.25, 1),
     }
 
 
@@ -333,7 +346,7 @@ STORED = {
         ("parrot_fig1", ("scores", "matches"), 3),
         ("parrot_fig3", ("matches", "placed"), 0),
         ("parrot_fig4", ("matches", "placed", "scores"), 0),
-        ("parrot_fig4_differences", ("scores",), 3),
+        ("parrot_fig4_differences", ("scores",), 5),
         ("parrot_fig7", ("scores", "heldout"), 6),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 
 from clipaudit.parrot.probing import PROBES
 from clipaudit.parrot.vocabulary import GRAMS
+from clipaudit.reports.over_seeds import mean_over_seeds
 from clipaudit.reports.tables import report_table
 
 TEXT, REAL = pa.string(), pa.float64()
@@ -27,9 +28,18 @@ def grams(frequencies, vocabulary="captions-1"):
     ]
 
 
-def probes(found, *, encoder="clip", vocabulary="captions-1"):
+def probes(found, *, encoder="clip", vocabulary="captions-1", mismatched=0.0):
     """The rows of (gram, frequency, similarity of each style)."""
-    layout = {"lines": 1, "type_size": 32, "missing_glyphs": 0, "cut": 0}
+    layout = {
+        "mismatched": mismatched,
+        "rank": 0,
+        "right": 1.0,
+        "choices": 9,
+        "lines": 1,
+        "type_size": 32,
+        "missing_glyphs": 0,
+        "cut": 0,
+    }
     labels = {"encoder": encoder, "vocabulary": vocabulary}
     return [
         {"gram": gram, "frequency": frequency, "style": str(n), "similarity": value}
@@ -120,6 +130,16 @@ def test_a_gram_counts_with_its_mean_over_styles():
     assert row["mean"] == pytest.approx(1 / 3)
 
 
+def test_what_counts_is_the_difference_from_other_texts():
+    found = [("a", 1, 0.5), ("b", 1, 0.75)]
+
+    (row,) = own(ranges("frequency", *probes(found, mismatched=0.25)))
+    (lone,) = own(ranges("frequency", *probes(found[:1], mismatched=None)))
+
+    assert (row["grams"], row["median"]) == (2, 0.375)
+    assert (lone["grams"], lone["median"]) == (0, None)
+
+
 def test_lengths_are_those_in_letters_and_the_blank_counts():
     rows = ranges("length", *probes([("été", 5, 0.5), ("a bc", 5, 0.25), ("abcdefg", 5, 0.75)]))
 
@@ -179,23 +199,28 @@ def model(position, encoder, *, in_grid=True):
     }
 
 
-def test_the_sync_score_is_the_mean_over_grams_and_styles():
+def test_own_and_other_words_and_their_difference_stand_beside_each_other():
     found = [
-        *probes([("a", 9, 0.5, 1.0), ("b", 1, 0.0, 0.5)], encoder="random"),
+        *probes([("a", 9, 0.5, 1.0), ("b", 1, 0.0, 0.5)], encoder="random", mismatched=0.25),
         *probes([("a", 9, 0.25, 0.25), ("b", 1, 0.5, 0.5)]),
     ]
+    kinds = ("matched", "mismatched", "reading")
 
     rows = query(
         "parrot_fig6",
         {"reference": "clip"},
         models=listed(model(1, "with-text", in_grid=False), model(0, "random")),
+        series=listed(*({"position": n, "series": s, "title": s} for n, s in enumerate(kinds))),
         probes=pa.Table.from_pylist(found, LABELLED_PROBES),
     )
 
-    numbers = ("encoder", "grams", "value", "low", "high", "reference")
+    low, high = mean_over_seeds(np.array([0.25]), np.var([0.5, 0.0], ddof=1) / 2, 2)
+    numbers = ("encoder", "series_title", "grams", "value", "low", "high", "reference")
     assert [tuple(row[name] for name in numbers) for row in rows] == [
-        ("random", 2, 0.5, 0.375, 0.625, 0.375),
-        ("with-text", None, None, None, None, 0.375),
+        ("random", "matched", 2, 0.5, 0.375, 0.625, 0.375),
+        ("random", "mismatched", 2, 0.25, 0.25, 0.25, 0.375),
+        ("random", "reading", 2, 0.25, low, high, 0.375),
+        *(("with-text", series, None, None, None, None, 0.375) for series in kinds),
     ]
 
 

@@ -219,7 +219,7 @@ def table14():
         rows, captions, raws, *, limit=21, tokenization="words", titles=("Web",), plain_co=None
     ):
         scores = [
-            ("b32", corpus, 0, row, raw, None, None if spans == 0 else 0.125, None, None)
+            ("b32", corpus, 0, row, raw, None, None if spans == 0 else 0.125, None, 0.1875)
             for (corpus, row, spans, *_), raw in zip(rows, raws, strict=True)
         ]
         samples = [
@@ -256,8 +256,8 @@ def test_parrot_captions_are_listed_by_their_score(table14):
     assert [(row["co_words"], row["rate"], row["caption_words"]) for row in rows] == [
         *(("c a b", 0.75, 4), ("star", 0.5, 2)),
     ]
-    assert [(row["score"], row["rsc"], row["key"]) for row in rows] == [
-        *((0.5, 0.375, "000004"), (0.25, 0.125, "000001")),
+    assert [(row["score"], row["rsc"], row["random_rsc"], row["key"]) for row in rows] == [
+        *((0.5, 0.375, 0.3125, "000004"), (0.25, 0.125, 0.0625, "000001")),
     ]
 
 

@@ -130,12 +130,12 @@ def test_a_difference_of_scores_has_a_sign(printed):
 
 def test_a_parrot_caption_is_named_with_its_words_and_cut(printed):
     row = {"position": 0, "corpus_title": "Web", "shard": 1, "row": 2, "caption": "Be " * 40}
-    row |= {"co_words": "be", "rate": 1.0, "score": 0.4, "rsc": None}
+    row |= {"co_words": "be", "rate": 1.0, "score": 0.4, "rsc": 0.2, "random_rsc": None}
 
     name, *cells = printed("parrot_table14", row)
 
     assert name == "1. " + "Be " * 33 + "B \N{HORIZONTAL ELLIPSIS} [be] (Web; 1, 2)"
-    assert cells == ["100.0", "0.4000", "\N{EN DASH}"]
+    assert cells == ["100.0", "0.4000", "+0.2000", "\N{EN DASH}"]
 
 
 def test_recall_prints_with_its_interval_and_false_alarms_for_all_heights_alone(printed):

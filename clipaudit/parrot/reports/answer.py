@@ -1,14 +1,18 @@
 """Do captions spell the text in the image? The answer, from what was spotted and erased."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import Answer, Sentence, Tables, cannot
-from clipaudit.reports.layouts import MISSING, count, measured, number, percent
+from clipaudit.reports.layouts import MISSING, count, interval, measured, number, percent
 
 Key = tuple[str, str, str | None]  # measure, unit, tokenization
 Measures = Mapping[Key, Row]  # of one corpus
+Bounded = tuple[float, float | None, float | None]  # a value, and its interval of 95 %
+
+_PROBED = tuple(f"parrot_table{number}" for number in (8, 2, 3, 4, 5, 11, 12, 13))
 
 
 def parrot_answer(tables: Tables) -> Answer:
@@ -23,7 +27,7 @@ def parrot_answer(tables: Tables) -> Answer:
         for corpus, measures in corpora.items()
         if (text := _spotted(corpus, measures))
     ]
-    sentences += [*_erased(tables), *_trained(tables)]
+    sentences += [*_erased(tables), *_trained(tables), *_read(tables), *_read_over_seeds(tables)]
     return Answer(
         _parrot_headline(corpora),
         tuple(sentences),
@@ -93,19 +97,24 @@ def _erased(tables: Tables) -> Iterator[Sentence]:
     for row in tables.get("parrot_table9", ()):
         models.setdefault(row["model"], {})[row["measure"]] = row["value"]
     for model, values in models.items():
-        raw, lost, random = (values.get(name) for name in ("raw", "rsc", "random_rsc"))
-        if raw is None or lost is None:
+        if values.get("raw") is None:
             continue
-        other = (
-            f"; erasing as much elsewhere costs {number(random, digits=3)}"
-            if random is not None
-            else ""
-        )
-        yield Sentence(
-            f"{plain(model)}: the mean score is {number(raw, digits=3)}; erasing the repeated "
-            f"words from an image costs it {number(lost, digits=3)}{other}.",
-            "parrot_table9",
-        )
+        costs = [
+            f"erasing {what} from an image costs it {number(values[loss], digits=3)}"
+            + _elsewhere(values.get(f"random_{loss}"))
+            for loss, what in (("rsa", "all text"), ("rsc", "the repeated words"))
+            if values.get(loss) is not None
+        ]
+        if costs:
+            yield Sentence(
+                f"{plain(model)}: the mean score is {number(values['raw'], digits=3)}; "
+                f"{'; '.join(costs)}.",
+                "parrot_table9",
+            )
+
+
+def _elsewhere(cost: float | None) -> str:
+    return "" if cost is None else f" (as much elsewhere: {number(cost, digits=3)})"
 
 
 def _trained(tables: Tables) -> Iterator[Sentence]:
@@ -120,3 +129,112 @@ def _trained(tables: Tables) -> Iterator[Sentence]:
                 table,
             )
             return
+
+
+def _read(tables: Tables) -> Iterator[Sentence]:
+    """Yield, table by table, which models are shown to read and which are not, each model once."""
+    told: set[str] = set()
+    for table in _PROBED:
+        rows = [
+            row
+            for row in tables.get(table, ())
+            if row["reading"] is not None and row["encoder"] not in told
+        ]
+        told |= {row["encoder"] for row in rows}
+        if rows:
+            yield Sentence(_readings([_Reading.of(row) for row in rows]), table)
+
+
+def _read_over_seeds(tables: Tables) -> Iterator[Sentence]:
+    """Yield which arms of the evidence are shown to read, and which more than another one."""
+    pairs: dict[tuple[str, str], dict[str, Row]] = {}
+    for row in tables.get("parrot_evidence", ()):
+        if row["recipe"] is None:
+            pairs.setdefault((row["arm"], row["against"]), {})[row["measure"]] = row
+    known = {
+        pair: measures
+        for pair, measures in pairs.items()
+        if measures["reading"]["difference"] is not None
+    }
+    alone = {
+        arm: _Reading.over_seeds(each) for (arm, against), each in known.items() if not against
+    }
+    if alone:
+        yield Sentence(_readings(list(alone.values())), "parrot_evidence")
+    shown = {arm for arm, each in alone.items() if each.is_shown()}
+    for (arm, against), measures in known.items():
+        if against:
+            text = _exceeds(measures["reading"], first=arm in shown, second=against in shown)
+            yield Sentence(text, "parrot_evidence")
+
+
+class _Reading(NamedTuple):
+    """What tells whether a model reads: values with their intervals, and the chance."""
+
+    title: str
+    reading: Bounded  # cosine of a picture of a word with this word, less that with others
+    right: Bounded  # share of pictures whose own word is the most similar one
+    chance: float | None
+
+    @classmethod
+    def of(cls, row: Row) -> "_Reading":
+        """Return that of a row of a table of trained models."""
+        reading, right = (
+            (row[name], row[f"{name}_low"], row[f"{name}_high"])
+            for name in ("reading", "right_word")
+        )
+        return cls(row["title"], reading, right, row["chance"])
+
+    @classmethod
+    def over_seeds(cls, measures: Mapping[str, Row]) -> "_Reading":
+        """Return that of an arm of the evidence."""
+        reading, right = measures["reading"], measures["right_word"]
+        return cls(reading["title"], _bounded(reading), _bounded(right), right["chance"])
+
+    def is_shown(self) -> bool:
+        """Return whether both intervals show it: above 0, and above chance."""
+        (_, low, _), (_, right_low, _) = self.reading, self.right
+        if low is None or right_low is None or self.chance is None:
+            return False
+        return low > 0 and right_low > self.chance
+
+    def text(self) -> str:
+        """Return the model and its numbers."""
+        right, *bounds = self.right
+        share = f"{percent(right, digits=1)} % {interval(*bounds)}".strip()
+        return (
+            f"{plain(self.title)} (own less other words {_signed(self.reading)}, right word in "
+            f"{share}, by chance {percent(self.chance, digits=1)} %)"
+        )
+
+
+def _readings(models: Sequence[_Reading]) -> str:
+    """Return a sentence that claims reading only of models of which it is shown."""
+    kinds = {
+        "Shown to read words": [each.text() for each in models if each.is_shown()],
+        "Not shown to read words": [each.text() for each in models if not each.is_shown()],
+    }
+    return " ".join(f"{kind}: {'; '.join(texts)}." for kind, texts in kinds.items() if texts)
+
+
+def _exceeds(row: Row, *, first: bool, second: bool) -> str:
+    """Return a sentence on how much more one arm reads than another; which are shown to read."""
+    _, low, high = _bounded(row)
+    if first and low is not None and low > 0:
+        verdict = "the first reads more"
+    elif second and high is not None and high < 0:
+        verdict = "the first reads less"
+    else:
+        verdict = "no difference in reading is shown"
+    differ = f"own less other words differ by {_signed(_bounded(row))}"
+    return f"{plain(row['title'])}: {verdict}; {differ}."
+
+
+def _bounded(row: Row) -> Bounded:
+    return row["difference"], row["difference_low"], row["difference_high"]
+
+
+def _signed(found: Bounded) -> str:
+    value, *bounds = found
+    shown = interval(*bounds, form=number, digits=3, sign=True)
+    return f"{number(value, digits=3, sign=True)} {shown}".strip()

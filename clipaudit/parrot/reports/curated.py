@@ -15,6 +15,7 @@ from clipaudit.parrot.curated import (
 )
 from clipaudit.parrot.reports.tasks import listed_tasks, suite_rows, suite_tasks
 from clipaudit.parrot.settings import Curations, Evidence, Parrot
+from clipaudit.parrot.trained_on import training_notes
 from clipaudit.reports.layouts import short_count
 from clipaudit.reports.specification import (
     RelationRow,
@@ -32,6 +33,7 @@ from clipaudit.steps import paths
 LAION = "LAION-2B"
 CC12M = "CC12M"
 PROBED = "captions-1"  # the vocabulary of the synthetic score
+_COMPARISONS = (("parrot", "clean"), ("parrot", ""), ("clean", ""))  # arms; "": an arm by itself
 
 
 def curated_tables(run: Settings) -> dict[str, ReportTable]:
@@ -92,6 +94,7 @@ def _ablation(
             "curves": [paths.curves(str(row["recipe"]), str(row["curated"])) for row in trained],
         },
         relations={"rows": rows},
+        notes=training_notes(run, [audit.scorer], [settings.corpus]),
     )
 
 
@@ -238,10 +241,19 @@ def evidence(run: Settings, audit: Parrot, asked: Evidence) -> ReportTable:
                 paths.curves(str(model["recipe"]), str(model["curated"])) for model in models
             ],
         },
-        relations={"models": models},
+        relations={
+            "models": models,
+            "comparisons": numbered(
+                {
+                    "arm": arm,
+                    "against": against,
+                    "title": " less ".join(titles[arms[each]] for each in (arm, against) if each),
+                }
+                for arm, against in _COMPARISONS
+            ),
+        },
         parameters={
             "t": student_quantile(len(asked.recipes) - 1),
-            "comparison": f"{titles[asked.parrot]} and {titles[asked.clean]}",
             "imagenet": (audit.test_sets or [""])[0],
         },
     )

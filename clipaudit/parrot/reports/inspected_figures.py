@@ -44,7 +44,9 @@ SERIES = {
 }
 DIFFERENCES = {
     "rsa": "RSA: S(raw) \N{MINUS SIGN} S(all removed)",
+    "random_rsa": "RSA of random: S(raw) \N{MINUS SIGN} S(as much removed elsewhere)",
     "rsc": "RSC: S(raw) \N{MINUS SIGN} S(co removed)",
+    "random_rsc": "RSC of random: S(raw) \N{MINUS SIGN} S(as much removed elsewhere)",
     "spared": "S(co removed) \N{MINUS SIGN} S(all removed)",
 }
 _GROUPS = "groups of clusters, by the share of their pictures with text"
@@ -52,7 +54,9 @@ _OF_HELDOUT = (  # series, which of the two held-out sets, what is done to its p
     ("none", 0, ""),
     ("raw", 1, ""),
     ("co", 1, ", co-emb. text removed"),
+    ("random_co", 1, ", random for co-emb. text"),
     ("all", 1, ", all text removed"),
+    ("random_all", 1, ", random for all text"),
 )
 
 
@@ -165,7 +169,8 @@ def _differences(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
         "differences",
         f"How the score (cosine of image and caption) of {encoder_title(run, audit.scorer)} "
         f"changes when text is removed from the pictures of {run.title(corpus)}: of those that "
-        "have text (RSA), that have co-embedded text (RSC and right). Below 0 the score rises "
+        "have text (RSA), that have co-embedded text (RSC and the last). Random: as much is "
+        "removed where another picture's text is, what any removal costs. Below 0 the score rises "
         f"when text is removed. Bins of {1 / BINS:g}.",
         {"x_label": "difference of scores", "y_label": "share of pictures (%)"},
     )
@@ -209,7 +214,8 @@ def _heldout(run: Settings, audit: Parrot, settings: Curations) -> ReportFigure:
         "profiles",
         f"Mean score (cosine of image and caption) of models for pictures of {run.title(corpus)} "
         "that are held out of all train sets: those without text, and those whose captions parrot "
-        f"it ({sets[HELDOUT[1]].title}), as they are and after text is removed. Above, "
+        f"it ({sets[HELDOUT[1]].title}), as they are, after text is removed, and after as much is "
+        "removed where another picture's text is. Above, "
         f"{encoder_title(run, audit.scorer)}, by whose scores they were chosen; below, models by "
         "what they were trained on.",
         options,

@@ -100,6 +100,24 @@ def _bounds(row: Row) -> str:
     return interval(low, high, form=number, digits=DIGITS, sign=True)
 
 
+def _reading(row: Row) -> str:
+    """Return own less other words, and its interval."""
+    value = number(row["reading"], digits=DIGITS, sign=True)
+    bounds = interval(
+        row["reading_low"], row["reading_high"], form=number, digits=DIGITS, sign=True
+    )
+    return f"{value} {bounds}".strip() or MISSING
+
+
+def _of_pair(row: Row, column: str) -> str:
+    """Return what one of two arms reaches; nothing of an arm by itself."""
+    return number(row[column], digits=DIGITS) if row["against"] else ""
+
+
+def _chance(row: Row) -> str:
+    return "" if row["chance"] is None else number(row["chance"], digits=DIGITS)
+
+
 def _skipped(row: Row) -> str:
     return f" ({row['track']})" + (f", skipped: {row['reason']}" if row["reason"] else "")
 
@@ -109,7 +127,13 @@ _TASKS: Mapping[str, Cell] = {
     "Ret.": _beside("retrieval"),
     "Avg.": _average,
 }
-_SYNC: Mapping[str, Cell] = {"Sync. S": _beside("sync")}
+_READING: Mapping[str, Cell] = {
+    "Other word": cell(number, "mismatched", digits=DIGITS, missing=MISSING),
+    "Difference": _reading,
+    "Right word, %": lambda row: measured(row, "right_word") or MISSING,
+    "Chance, %": cell(percent, "chance", digits=1, missing=MISSING),
+}
+_SYNC: Mapping[str, Cell] = {"Sync. S": _beside("sync"), **_READING}
 _SCORE: Mapping[str, Cell] = {"Avg. S": _beside("avg_score")}
 _TRAINING: Mapping[str, Cell] = {
     "Samples": cell(count, "samples", missing=MISSING),
@@ -119,11 +143,15 @@ _TRAINING: Mapping[str, Cell] = {
 _ACCURACY = "IN: zero-shot accuracy on the test set that stands for ImageNet"
 _RETRIEVAL = "Ret.: mean R@1 of retrieval, of pictures by captions and the other way"
 _AVERAGE = "Avg.: the mean over all n tasks"
-_PROBE = "Sync. S: the mean cosine of a word of the captions and a picture of nothing but that word"
+_PROBE = (
+    "Sync. S: the mean cosine of a word of the captions and a picture of nothing but that word; "
+    "other word: of the picture and each other word. A model reads only where the difference is "
+    "above 0 and the right word is the most similar one more often than by chance"
+)
 _END = (
-    f"{_PROBE}. The final loss is a mean over the last epoch. In brackets: the paper's number, "
-    "where the set's corpus is the paper's and model and size bear its names; its average is over "
-    "38 tasks. Not in this grid: no such model was asked for."
+    f"{_PROBE}. Their 95 % intervals are over words. The final loss is a mean over the last epoch. "
+    "In brackets: the paper's number, where the set's corpus is the paper's and model and size "
+    "bear its names; its average is over 38 tasks. Not in this grid: no such model was asked for."
 )
 
 
@@ -172,7 +200,8 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         caption=f"Parrot captions: the {LISTED} pictures of highest score among those whose "
         "caption has a word that is spotted in them, and in brackets the co-embedded words. "
         "CoTR is their share of the caption's distinct words, the score the cosine of picture and "
-        "caption, RSC what it loses when these words are erased from the picture. Captions and "
+        "caption, RSC what it loses when these words are erased from the picture, RSC of random "
+        "what it loses when as much is erased where another picture's text is. Captions and "
         f"words are cut after {LETTERS} letters.",
         corner="Caption [co-embedded words] (corpus; shard, row)",
         name=_parrot,
@@ -180,6 +209,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
             "CoTR, %": cell(percent, "rate", digits=1),
             "Score": cell(score, "score"),
             "RSC": cell(score, "rsc", sign=True, missing=MISSING),
+            "RSC of random": cell(score, "random_rsc", sign=True, missing=MISSING),
         },
     ),
     "parrot_table9": Layout(
@@ -222,11 +252,11 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     ),
     "parrot_evidence": Layout(
         caption="What parrot captions teach, over seeds: models of equal seed trained on a set "
-        "full of them and on one without. Differences are the parroting set's "
-        "model less the other's; above, means over seeds with a 95 % interval of the mean "
-        "difference, over seeds and words or images, and the number of seeds of its sign; below, "
-        f"the seeds one by one. {_PROBE}; {_ACCURACY}; Avg.: the mean over all tasks. The final "
-        "loss is a mean over the last epoch.",
+        "full of them and on one without. Rows of two sets have the first set's model less the "
+        "second's, rows of one set this set's model by itself. Means over seeds have a 95 % "
+        "interval, over seeds and words or images, and the number of seeds of their sign; below "
+        f"stand the seeds one by one. {_PROBE}; {_ACCURACY}; Avg.: the mean over all tasks. The "
+        "final loss is a mean over the last epoch.",
         corner="Sets, seed",
         row="title",
         column="measure",
@@ -237,8 +267,9 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
                 "seeds of this sign",
                 lambda row: f"{row['same_sign']} of {row['seeds']}" if row["seeds"] else "",
             ),
-            Line("trained on the parroting set", cell(number, "parrot", digits=DIGITS)),
-            Line("trained on the other set", cell(number, "clean", digits=DIGITS)),
+            Line("first set", lambda row: _of_pair(row, "value")),
+            Line("second set", lambda row: _of_pair(row, "against_value")),
+            Line("chance", _chance),
         ),
     ),
     "parrot_suite": Layout(
@@ -265,7 +296,8 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "parrot_table5": _ablation(_RSC, score=True),
     "parrot_table8": Listing(
         caption="Models trained on the debiased subset (no text, a high score, no repetition) "
-        f"beside others. {_PROBE}; mean and standard deviation over words and styles. ImageNet: "
+        f"beside others. {_PROBE}; mean and standard deviation over words and styles, 95 % "
+        "intervals over words. ImageNet: "
         "the test set that stands for it; dist. shifts: the mean over its other test sets; "
         "retrieval: mean R@1; average: over all n tasks. In brackets: the number of the paper's "
         "model of that name, whose average is over 38 tasks.",
@@ -275,6 +307,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
             "Samples": _beside("samples", count),
             "Sync. S, mean": _beside("sync_mean"),
             "Sync. S, std": _beside("sync_std"),
+            **_READING,
             "ImageNet": _beside("imagenet"),
             "Dist. shifts": _beside("shifts"),
             "VTAB": _beside("vtab"),

@@ -1,8 +1,10 @@
 """What Figures 5, 6 and 9 to 13 of the parrot-caption paper are made from, and how to draw them.
 
 Figures 5, 6, 9 and 10 are of the synthetic probe and its vocabularies, 11 to 13 of the tracks of
-tasks. Where we differ: Figure 10 has words in lines instead of word clouds, and Figure 13 is two,
-of RSA and of RSC. What is outside the grid is said to be.
+tasks. Where we differ: Figures 5b to 5d show how much more similar a picture is to its own text
+than to others, and Figures 6 and 9 show both and the difference, for similarity to its own text
+alone does not show that a model reads. Figure 10 has words in lines instead of word clouds, and
+Figure 13 is two, of RSA and of RSC. What is outside the grid is said to be.
 """
 
 import re
@@ -37,6 +39,11 @@ _FULL_TRACKS: dict[str, Family] = {
     "fig12": "cotr",
     "fig13_rsa": "rsa",
     "fig13_rsc": "rsc",
+}
+_READING = {
+    "matched": "own word (Sync. S)",
+    "mismatched": "other words",
+    "reading": "difference",
 }
 _STYLES = "Each is the mean over four styles of background and letters."
 
@@ -97,7 +104,7 @@ def _tails(run: Settings, audit: Parrot) -> ReportFigure:
 
 
 def _ranges(run: Settings, audit: Parrot, by: str, length: int) -> ReportFigure:
-    """Figures 5b, 5c and 5d: similarities by frequency, or by length."""
+    """Figures 5b, 5c and 5d: differences of similarities by frequency, or by length."""
     corpus = audit.corpora[0]
     series: list[RelationRow] = [
         {
@@ -129,11 +136,12 @@ def _ranges(run: Settings, audit: Parrot, by: str, length: int) -> ReportFigure:
     return ReportFigure(
         table,
         "ranges",
-        f"Similarity of a text ({text}) and the picture of nothing but this text, by {what}: texts "
-        f"of the captions of {run.title(corpus)}, and of the text in its pictures that the caption "
-        f"repeats. {_STYLES} Lines reach from the 5 % to the 95 % quantile of texts, boxes from "
-        "one quartile to the other, marks stand at the median.",
-        {"x_label": x_label, "y_label": "similarity", "empty": "no texts of this length"},
+        f"Similarity of the picture of nothing but a text ({text}) to this text, less its mean "
+        f"similarity to all other texts of the vocabulary, by {what}: above 0 the text is read. "
+        f"Texts of the captions of {run.title(corpus)}, and of the text in its pictures that the "
+        f"caption repeats. {_STYLES} Lines reach from the 5 % to the 95 % quantile of texts, boxes "
+        "from one quartile to the other, marks stand at the median.",
+        {"x_label": x_label, "y_label": "own less other texts", "empty": "no texts of this length"},
     )
 
 
@@ -160,7 +168,7 @@ def _words(run: Settings, audit: Parrot) -> ReportFigure:
 
 
 def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> ReportFigure:
-    """Figures 6 and 9: how well the models trained on sets of a size spot text."""
+    """Figures 6 and 9: whether the models trained on sets of a size read text."""
     corpus = audit.corpora[0]
     asked = in_grid(settings)
     sets = [each for each in curated_sets(settings).values() if each.size == size]
@@ -182,19 +190,21 @@ def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> R
     table = ReportTable(
         sql="parrot_fig6",
         inputs={"probes": [paths.probe(name, corpus, "captions-1") for name in encoders]},
-        relations={"models": models},
+        relations={"models": models, "series": titled("series", _READING.items())},
         parameters={"reference": audit.scorer},
     )
     return ReportFigure(
         table,
         "dots",
-        f"How well models trained on {short_count(size)} samples of {run.title(settings.corpus)} "
-        "spot text: the similarity of a word and the picture of nothing but this word, the mean "
-        f"over the words of the captions of {run.title(corpus)} (Sync. S) and the quartiles. "
-        f"{_STYLES}",
+        f"Whether models trained on {short_count(size)} samples of {run.title(settings.corpus)} "
+        "read text: the similarity of the picture of nothing but a word to this word (Sync. S) and "
+        f"to the other words of the captions of {run.title(corpus)}, means and quartiles over "
+        "words, and the difference with its 95 % interval over words. A model reads only where "
+        f"that interval is above 0. {_STYLES} The dashed line is the difference of "
+        f"{encoder_title(run, audit.scorer)}.",
         {
             "x_label": "similarity",
-            "reference": encoder_title(run, audit.scorer),
+            "reference": f"difference of {encoder_title(run, audit.scorer)}",
             "empty": "no words",
         },
     )

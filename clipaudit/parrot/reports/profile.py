@@ -7,6 +7,7 @@ its text was read.
 from clipaudit.config.settings import Settings
 from clipaudit.parrot.reports.layouts import LISTED, SMALL
 from clipaudit.parrot.settings import Parrot
+from clipaudit.parrot.trained_on import training_notes
 from clipaudit.reports.specification import (
     RelationRow,
     ReportTable,
@@ -152,6 +153,7 @@ def mean_scores(run: Settings, audit: Parrot) -> ReportTable:
             "measures": score_rows(),
         },
         parameters={"encoder": audit.scorer},
+        notes=training_notes(run, audit.inspected, audit.corpora),
     )
 
 
@@ -166,6 +168,7 @@ def captions(run: Settings, audit: Parrot) -> ReportTable:
         },
         relations={"corpora": corpus_rows(run, "corpus", audit.corpora)},
         parameters={"tokenization": audit.tokenization, "limit": LISTED},
+        notes=training_notes(run, [audit.scorer], audit.corpora),
     )
 
 

@@ -8,7 +8,8 @@
 -- curated_rows  corpus, curated, shard, row, kept: the manifests of sets that models are trained on
 -- scores        corpus, shard, row, raw: those of the audit's own encoder
 -- task_results  encoder, position, track, value: one row per task
--- probes        encoder, gram, style, similarity: of the 1-grams of captions
+-- probes        encoder, gram, style, similarity, mismatched, right, choices: of the 1-grams of
+--               captions
 -- curves        recipe, manifest, step, epoch, loss
 -- published     row, testset, measure, value
 with kept as (
@@ -58,7 +59,38 @@ probe_means as (
     select
         encoder,
         avg(similarity::double::decimal(18, 15)) as sync,
+        avg(mismatched::decimal(18, 15)) as mismatched,
     from probes
+    group by encoder
+),
+
+-- A word's difference includes how similar its text is to pictures of any word, so intervals over
+-- words are rather too wide.
+words as (
+    select
+        encoder,
+        gram,
+        avg(similarity::double - mismatched order by style) as reading,
+        avg("right" order by style) as right_word,
+        max(choices) as choices,
+    from probes
+    group by encoder, gram
+),
+
+readings as (
+    select
+        encoder,
+        count(*) as words,
+        avg(reading order by gram) as reading,
+        mean_over_seeds(
+            [avg(reading order by gram)],
+            var_samp(reading order by gram) / count(reading),
+            count(reading)
+        ) as bounds,
+        avg(right_word order by gram) as right_word,
+        share_interval(sum(right_word order by gram), count(*)) as right_bounds,
+        1 / max(choices) as chance,
+    from words
     group by encoder
 ),
 
@@ -104,6 +136,15 @@ select
     tracks.average, -- mean over all tasks
     tracks.tasks, -- that the average is over
     probe_means.sync, -- mean cosine of a 1-gram and of its picture, over grams and styles
+    probe_means.mismatched, -- of the picture and each other word, likewise
+    readings.reading, -- own less other words, the mean over words; null: there is one word
+    readings.bounds.low as reading_low, -- 95 %, over words
+    readings.bounds.high as reading_high,
+    readings.right_word, -- share of pictures whose own word is the most similar one
+    readings.right_bounds.low as right_word_low, -- 95 %, over words
+    readings.right_bounds.high as right_word_high,
+    readings.chance, -- 1 / words that the model tells apart
+    readings.words, -- that are probed
     final_losses.final_loss, -- mean over the steps of the last epoch
     papers.avg_score as published_avg_score,
     papers.imagenet as published_imagenet,
@@ -119,6 +160,8 @@ left join tracks
     on tracks.encoder = rows.encoder
 left join probe_means
     on probe_means.encoder = rows.encoder
+left join readings
+    on readings.encoder = rows.encoder
 left join final_losses
     on final_losses.position = rows.position
 left join papers

@@ -30,7 +30,10 @@ create table probes (
     gram varchar,
     frequency bigint,
     style varchar,
-    similarity float
+    similarity float,
+    mismatched double,
+    "right" double,
+    choices bigint
 );
 create table curves (
     recipe varchar,

@@ -1,22 +1,28 @@
--- Does a set full of parrot captions teach to spot text, and cost accuracy, under every seed?
--- One row per (seed, measure); those over all seeds, whose recipe is null, come first. Their values
--- are means and their bounds a 95 % interval of the mean difference: over seeds and words (Sync) or
--- images, of the loss over seeds. An average over tasks of which no single images are known has none.
+-- Does a set full of parrot captions teach to read text, and cost accuracy, under every seed?
+-- One row per (comparison, seed, measure), in the order of the view `comparisons`; those over all
+-- seeds, whose recipe is null, come first in each. Their values are means and their bounds a 95 %
+-- interval of the mean difference: over seeds and words (of the probe) or images, of the loss over
+-- seeds. An average over tasks of which no single images are known has none.
 --
--- models        position, arm (parrot, clean), recipe, seed_title, curated, encoder, epochs: one
---               for each arm of each seed; `position` orders the seeds
+-- comparisons   position, arm, against, title: an arm less another one; against '': by itself
+-- models        position, arm, recipe, seed_title, curated, encoder, epochs: one for each arm of
+--               each seed; `position` orders the seeds
 -- task_results  encoder, position, track, value: one row per task
 -- tasks         encoder, testset, shard, row, right_rank: of the tasks that are test sets
--- probes        encoder, gram, style, similarity: of the 1-grams of captions
+-- probes        encoder, gram, style, similarity, mismatched, right, choices: of the 1-grams of
+--               captions
 -- curves        recipe, manifest, step, epoch, loss
 -- $t            the 97.5 % quantile of Student's t, one degree of freedom fewer than seeds
--- $comparison   the sets of the two arms, as they are printed
+-- $imagenet     the test set that stands for ImageNet
 with measures (measure_position, measure, measure_title) as (
     values
     (0, 'sync', 'Sync. S'),
-    (1, 'imagenet', 'IN'),
-    (2, 'average', 'Avg.'),
-    (3, 'final_loss', 'Final loss')
+    (1, 'mismatched', 'Other word'),
+    (2, 'reading', 'Own less other'),
+    (3, 'right_word', 'Right word'),
+    (4, 'imagenet', 'IN'),
+    (5, 'average', 'Avg.'),
+    (6, 'final_loss', 'Final loss')
 ),
 
 tracks as (
@@ -28,13 +34,48 @@ tracks as (
     group by encoder
 ),
 
--- Decimals are summed exactly, in whatever order.
-probe_means as (
+words as (
     select
         encoder,
-        avg(similarity::double::decimal(18, 15)) as sync,
+        gram,
+        avg(similarity::double order by style) as sync,
+        avg(mismatched order by style) as mismatched,
+        avg(similarity::double - mismatched order by style) as reading,
+        avg("right" order by style) as right_word,
+        max(choices) as choices,
     from probes
-    group by encoder
+    group by encoder, gram
+),
+
+word_values as (
+    select
+        models.position,
+        models.recipe,
+        models.arm,
+        words.gram,
+        unnest([
+            {'measure': 'sync', 'value': words.sync},
+            {'measure': 'mismatched', 'value': words.mismatched},
+            {'measure': 'reading', 'value': words.reading},
+            {'measure': 'right_word', 'value': words.right_word},
+        ], recursive := true),
+    from words
+    inner join models
+        on models.encoder = words.encoder
+),
+
+image_values as (
+    select
+        models.position,
+        models.recipe,
+        models.arm,
+        tasks.testset,
+        tasks.shard,
+        tasks.row,
+        (tasks.right_rank = 0)::int as value,
+    from tasks
+    inner join models
+        on models.encoder = tasks.encoder
 ),
 
 final_losses as (
@@ -52,12 +93,11 @@ final_losses as (
 
 reached as (
     select
-        models.position,
-        models.recipe,
-        models.seed_title,
-        models.arm,
+        position,
+        recipe,
+        seed_title,
+        arm,
         unnest([
-            {'measure': 'sync', 'value': probe_means.sync},
             {'measure': 'imagenet', 'value': tracks.imagenet},
             {'measure': 'average', 'value': tracks.average},
             {'measure': 'final_loss', 'value': final_losses.final_loss},
@@ -65,59 +105,96 @@ reached as (
     from models
     left join tracks
         on tracks.encoder = models.encoder
-    left join probe_means
-        on probe_means.encoder = models.encoder
     left join final_losses
         on final_losses.encoder = models.encoder
+    union all by name
+    select
+        models.position,
+        models.recipe,
+        models.seed_title,
+        models.arm,
+        measures.measure,
+        avg(word_values.value order by word_values.gram) as value,
+    from models
+    cross join measures
+    left join word_values
+        on
+            word_values.recipe = models.recipe
+            and word_values.arm = models.arm
+            and word_values.measure = measures.measure
+    where measures.measure_position < 4
+    group by models.position, models.recipe, models.seed_title, models.arm, measures.measure
 ),
 
 pairs as (
     select
-        parrot.position,
-        parrot.recipe,
-        parrot.seed_title,
-        parrot.measure,
-        parrot.value as parrot,
-        clean.value as clean,
-        parrot.value - clean.value as difference,
-    from reached as parrot
-    inner join reached as clean
-        on clean.recipe = parrot.recipe and clean.measure = parrot.measure
-    where parrot.arm = 'parrot' and clean.arm = 'clean'
+        comparisons.position as comparison,
+        own.position,
+        own.recipe,
+        own.seed_title,
+        own.measure,
+        own.value,
+        other.value as against_value,
+        if(comparisons.against = '', own.value, own.value - other.value) as difference,
+    from comparisons
+    inner join reached as own
+        on own.arm = comparisons.arm
+    left join reached as other
+        on
+            other.arm = comparisons.against
+            and other.recipe = own.recipe
+            and other.measure = own.measure
 ),
 
 -- What one word, or one image of a test set, adds to the mean difference over seeds.
 by_word as (
     select
-        probes.gram as thing,
-        avg(if(models.arm = 'parrot', 2, -2) * probes.similarity order by models.position, models.arm)
-            as difference,
-    from probes
-    inner join models
-        on models.encoder = probes.encoder
-    group by probes.gram
+        comparisons.position as comparison,
+        own.measure,
+        own.gram,
+        avg(
+            if(comparisons.against = '', own.value, own.value - other.value) order by own.position
+        ) as difference,
+    from comparisons
+    inner join word_values as own
+        on own.arm = comparisons.arm
+    left join word_values as other
+        on
+            other.arm = comparisons.against
+            and other.recipe = own.recipe
+            and other.measure = own.measure
+            and other.gram = own.gram
+    group by comparisons.position, own.measure, own.gram
 ),
 
 by_image as (
     select
-        tasks.testset,
+        comparisons.position as comparison,
+        own.testset,
         avg(
-            if(models.arm = 'parrot', 2, -2) * (tasks.right_rank = 0)::int
-            order by models.position, models.arm
+            if(comparisons.against = '', own.value, own.value - other.value) order by own.position
         ) as difference,
-    from tasks
-    inner join models
-        on models.encoder = tasks.encoder
-    group by tasks.testset, tasks.shard, tasks.row
+    from comparisons
+    inner join image_values as own
+        on own.arm = comparisons.arm
+    left join image_values as other
+        on
+            other.arm = comparisons.against
+            and other.recipe = own.recipe
+            and other.testset = own.testset
+            and other.shard = own.shard
+            and other.row = own.row
+    group by comparisons.position, own.testset, own.shard, own.row
 ),
 
 of_testsets as (
     select
+        comparison,
         testset,
         count(*) as drawn,
         coalesce(var_samp(difference), 0) / count(*) as variance,
     from by_image
-    group by testset
+    group by comparison, testset
 ),
 
 task_counts as (
@@ -127,42 +204,54 @@ task_counts as (
 
 noise as (
     select
-        'sync' as measure,
-        count(*) as drawn,
-        coalesce(var_samp(difference), 0) / count(*) as variance,
+        comparison,
+        measure,
+        count(difference) as drawn,
+        coalesce(var_samp(difference order by gram), 0) / count(difference) as variance,
     from by_word
+    group by comparison, measure
+    having count(difference) > 0
     union all
-    select 'imagenet' as measure, drawn, variance,
+    select comparison, 'imagenet' as measure, drawn, variance,
     from of_testsets
     where testset = $imagenet
     union all
     select
+        comparison,
         'average' as measure,
         min(drawn) as drawn,
         if(count(*) = (select tasks from task_counts), sum(variance) / count(*) ** 2, null) as variance,
     from of_testsets
+    group by comparison
 ),
 
 measured as (
     select
+        comparison,
         measure,
         count(difference) as seeds,
-        avg(parrot order by position) as parrot,
-        avg(clean order by position) as clean,
+        avg(value order by position) as value,
+        avg(against_value order by position) as against_value,
         avg(difference order by position) as difference,
         $t * stddev_samp(difference order by position) / sqrt(count(difference)) as margin,
         list(difference order by position) filter (where difference is not null) as by_seed,
     from pairs
-    group by measure
+    group by comparison, measure
 ),
 
+-- Cosines are on a scale of their own; the others are shares, of which few things may miss a kind.
 bounded as (
     select
+        measured.comparison,
         measured.measure,
-        difference_over_seeds(measured.by_seed, noise.variance, noise.drawn) as bounds,
+        if(
+            measured.measure in ('sync', 'mismatched', 'reading'),
+            mean_over_seeds(measured.by_seed, noise.variance, noise.drawn),
+            difference_over_seeds(measured.by_seed, noise.variance, noise.drawn)
+        ) as bounds,
     from measured
     inner join noise
-        on noise.measure = measured.measure
+        on noise.comparison = measured.comparison and noise.measure = measured.measure
     where measured.seeds > 0
 ),
 
@@ -173,27 +262,29 @@ summary as (
         if(measured.measure = 'final_loss', difference + margin, bounded.bounds.high) as high,
     from measured
     left join bounded
-        on bounded.measure = measured.measure
+        on bounded.comparison = measured.comparison and bounded.measure = measured.measure
 ),
 
 agreeing as (
     select
+        pairs.comparison,
         pairs.measure,
         count(*) filter (where sign(pairs.difference) = sign(summary.difference)) as same_sign,
     from pairs
     inner join summary
-        on summary.measure = pairs.measure
-    group by pairs.measure
+        on summary.comparison = pairs.comparison and summary.measure = pairs.measure
+    group by pairs.comparison, pairs.measure
 ),
 
 lines as (
     select
-        0 as position,
+        summary.comparison,
+        0 as place,
         null as recipe,
-        concat($comparison, ', mean over seeds') as title,
+        'mean over seeds' as seed_title,
         summary.measure,
-        summary.parrot,
-        summary.clean,
+        summary.value,
+        summary.against_value,
         summary.difference,
         summary.low as difference_low,
         summary.high as difference_high,
@@ -201,33 +292,41 @@ lines as (
         agreeing.same_sign,
     from summary
     inner join agreeing
-        on agreeing.measure = summary.measure
+        on agreeing.comparison = summary.comparison and agreeing.measure = summary.measure
     union all by name
     select
-        position + 1 as position,
+        comparison,
+        position + 1 as place,
         recipe,
-        seed_title as title,
+        seed_title,
         measure,
-        parrot,
-        clean,
+        value,
+        against_value,
         difference,
     from pairs
 )
 
 select
-    lines.position::int as position,
+    (dense_rank() over (order by lines.comparison, lines.place) - 1)::int as position,
+    comparisons.arm,
+    comparisons.against, -- '': the arm by itself
     lines.recipe, -- null: over all seeds
-    lines.title,
+    concat(comparisons.title, ', ', lines.seed_title) as title,
     lines.measure,
     measures.measure_title,
-    lines.parrot, -- reached by training on the parroting set
-    lines.clean, -- on the set without
-    lines.difference, -- parrot less clean
+    lines.value, -- reached by the arm
+    lines.against_value, -- by the one that it is compared with
+    lines.difference, -- the first less the second; by itself the first
     lines.difference_low,
     lines.difference_high,
     lines.seeds, -- that have both values
     lines.same_sign, -- seeds whose difference has the sign of the mean
+    if(
+        lines.measure = 'right_word', (select 1 / max(choices) from words), null
+    ) as chance, -- 1 / words that the models tell apart
 from lines
+inner join comparisons
+    on comparisons.position = lines.comparison
 inner join measures
     on measures.measure = lines.measure
-order by lines.position, measures.measure_position
+order by lines.comparison, lines.place, measures.measure_position

@@ -3,21 +3,26 @@
 -- One row per (difference, bin that holds a picture), in the order of the view `differences`, bins
 -- ascending; a difference without pictures has one row, without a bin.
 --
--- differences  position, difference (rsa, rsc, spared), title
--- scores       shard, row, raw, all, co: the pictures of one corpus; null where nothing is erased
+-- differences  position, difference (rsa, random_rsa, rsc, random_rsc, spared), title
+-- scores       shard, row, raw, all, co, random_all, random_co: the pictures of one corpus; null where
+--              nothing is erased
 -- $bins        bins per unit of score: bin i is [i/bins, (i+1)/bins)
 with pictures as (
     select
         raw::double as raw,
         "all"::double as without_all,
         co::double as without_co,
+        random_all::double as random_all,
+        random_co::double as random_co,
     from scores
 ),
 
 differing as (
     select unnest([
         {'difference': 'rsa', 'value': raw - without_all},
+        {'difference': 'random_rsa', 'value': if(without_all is null, null, raw - random_all)},
         {'difference': 'rsc', 'value': raw - without_co},
+        {'difference': 'random_rsc', 'value': if(without_co is null, null, raw - random_co)},
         {'difference': 'spared', 'value': without_co - without_all},
     ], recursive := true),
     from pictures

@@ -1,12 +1,13 @@
--- How similar models find a text and the picture of it, by how frequent or how long the text is:
--- Figures 5b, 5c and 5d of the parrot-caption paper.
+-- How much more similar models find the picture of a text to this text than to all others, by how
+-- frequent or how long the text is: Figures 5b, 5c and 5d of the parrot-caption paper, which show the
+-- similarity to its own text. Without another text there is no difference, and no gram counts.
 -- One row per (model and vocabulary, interval), in the order of the view `series`, then ascending.
 -- Intervals of frequencies go from one power of ten to the next, or of two where no gram occurs
 -- 1000 times; intervals of lengths are equally wide, but the last is open where texts are longer.
 --
 -- series   position, encoder, encoder_position, encoder_title, vocabulary, vocabulary_position,
 --          vocabulary_title
--- probes   encoder, vocabulary, gram, frequency, style, similarity
+-- probes   encoder, vocabulary, gram, frequency, style, similarity, mismatched
 -- $by      frequency, or length: what intervals are of
 -- $width   characters of an interval of lengths
 -- $most    intervals of lengths at most
@@ -16,7 +17,7 @@ with recursive means as (
         vocabulary,
         gram,
         if($by = 'frequency', max(frequency), length(gram)) as amount,
-        avg(similarity::double order by style) as similarity,
+        avg(similarity::double - mismatched order by style) as difference,
     from probes
     group by encoder, vocabulary, gram
 ),
@@ -65,9 +66,9 @@ spread as (
         means.encoder,
         means.vocabulary,
         bounds.position,
-        count(*) as grams,
-        avg(means.similarity order by means.gram) as mean,
-        quantile_cont(means.similarity, [0.05, 0.25, 0.5, 0.75, 0.95]) as quantiles,
+        count(means.difference) as grams,
+        avg(means.difference order by means.gram) as mean,
+        quantile_cont(means.difference, [0.05, 0.25, 0.5, 0.75, 0.95]) as quantiles,
     from means
     inner join bounds
         on means.amount >= bounds.low and means.amount <= coalesce(bounds.high, means.amount)
@@ -86,7 +87,7 @@ select
     bounds.low, -- occurrences or characters from low
     bounds.high, -- to high, both in the interval; null: the interval is open
     coalesce(spread.grams, 0) as grams,
-    spread.mean, -- over grams, of the mean similarity over styles; null: there are none
+    spread.mean, -- over grams, of the mean difference over styles; null: there are none
     spread.quantiles[1] as low_tail, -- 5 % of the grams are below, likewise
     spread.quantiles[2] as low_quartile, -- 25 %
     spread.quantiles[3] as median,

@@ -3,8 +3,8 @@
 -- One row per (model, series), in the order of the views `models` and `series`.
 --
 -- models   position, encoder, title
--- series   position, series (none, raw, co, all), title, curated: the held-out set that it is of
--- scores   encoder, shard, row, raw, all, co: of held-out pictures; null where nothing is erased
+-- series   position, series (none, raw, co, random_co, all, random_all), title, curated: the held-out set that it is of
+-- scores   encoder, shard, row, raw, all, co, random_all, random_co: of held-out pictures; null where nothing is erased
 -- heldout  curated, shard, row, kept: who is in which held-out set
 with members as (
     select
@@ -23,6 +23,8 @@ pictures as (
         -- where nothing is to be erased, a picture keeps its score
         coalesce(scores."all", scores.raw)::double as without_all,
         coalesce(scores.co, scores.raw)::double as without_co,
+        coalesce(scores.random_all, scores.raw)::double as random_all,
+        coalesce(scores.random_co, scores.raw)::double as random_co,
     from scores
     inner join members
         on members.shard = scores.shard and members.row = scores.row
@@ -37,6 +39,8 @@ means as (
         avg(raw::decimal(18, 15)) as raw,
         avg(without_all::decimal(18, 15)) as without_all,
         avg(without_co::decimal(18, 15)) as without_co,
+        avg(random_all::decimal(18, 15)) as random_all,
+        avg(random_co::decimal(18, 15)) as random_co,
     from pictures
     group by encoder, curated
 )
@@ -46,13 +50,15 @@ select
     models.encoder,
     models.title as group_title,
     series.position as series_position,
-    series.series, -- none: no text, as it is; raw: as it is; co, all: after such text is removed
+    series.series, -- none: no text; raw: as it is; co, all: text removed; random: as much elsewhere
     series.title || case when sizes.samples is null then ', too small' else '' end as series_title,
     series.curated, -- the held-out set
     coalesce(means.pictures, 0) as pictures, -- that the mean is over
     case series.series -- null: of no picture
         when 'co' then means.without_co
         when 'all' then means.without_all
+        when 'random_co' then means.random_co
+        when 'random_all' then means.random_all
         else means.raw
     end as value,
 from models

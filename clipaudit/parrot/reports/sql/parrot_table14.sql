@@ -5,7 +5,7 @@
 --
 -- corpora        position, corpus, title
 -- matches        corpus, shard, row and, by tokenization, <t>_caption, <t>_co, <t>_rate
--- scores         corpus, shard, row, raw, co; of one model
+-- scores         corpus, shard, row, raw, co, random_co; of one model
 -- samples        corpus, shard, row, key, caption
 -- $tokenization  words or plain: which columns of `matches` count
 -- $limit         pictures that are listed
@@ -24,6 +24,7 @@ listed as (
         scores.row,
         scores.raw,
         scores.raw::double - scores.co::double as rsc,
+        if(scores.co is null, null, scores.raw::double - scores.random_co::double) as random_rsc,
     from scores
     inner join corpora
         on corpora.corpus = scores.corpus
@@ -103,5 +104,6 @@ select
     described.rate, -- co-embedded words / caption words
     described.raw as score,
     described.rsc, -- score less that without co-embedded text; null: nothing could be erased
+    described.random_rsc, -- score less that with as much erased elsewhere; null: no donor
 from described
 order by position

@@ -6,7 +6,8 @@
 -- trained_on    manifest, corpus, pruning: a manifest is made of corpora, each pruned somehow
 -- trained_rows  corpus, pruning, kept
 -- task_results  encoder, position, track, value: one row per task
--- probes        encoder, gram, style, similarity: of the 1-grams of captions
+-- probes        encoder, gram, style, similarity, mismatched, right, choices: of the 1-grams of
+--               captions
 -- published     row, testset, measure, value
 with kept_rows as (
     select
@@ -33,7 +34,38 @@ probed as (
         count(distinct gram) as grams,
         avg(similarity::double::decimal(18, 15)) as sync_mean,
         stddev_samp(similarity::double order by gram, style) as sync_std,
+        avg(mismatched::decimal(18, 15)) as mismatched,
     from probes
+    group by encoder
+),
+
+-- A word's difference includes how similar its text is to pictures of any word, so intervals over
+-- words are rather too wide.
+words as (
+    select
+        encoder,
+        gram,
+        avg(similarity::double - mismatched order by style) as reading,
+        avg("right" order by style) as right_word,
+        max(choices) as choices,
+    from probes
+    group by encoder, gram
+),
+
+readings as (
+    select
+        encoder,
+        count(*) as words,
+        avg(reading order by gram) as reading,
+        mean_over_seeds(
+            [avg(reading order by gram)],
+            var_samp(reading order by gram) / count(reading),
+            count(reading)
+        ) as bounds,
+        avg(right_word order by gram) as right_word,
+        share_interval(sum(right_word order by gram), count(*)) as right_bounds,
+        1 / max(choices) as chance,
+    from words
     group by encoder
 ),
 
@@ -73,6 +105,14 @@ select
     probed.grams,
     probed.sync_mean, -- of the cosines of 1-grams and of their pictures, over grams and styles
     probed.sync_std, -- sample standard deviation of the same
+    probed.mismatched, -- mean cosine of a picture and each other 1-gram
+    readings.reading, -- own less other words, the mean over words; null: there is one word
+    readings.bounds.low as reading_low, -- 95 %, over words
+    readings.bounds.high as reading_high,
+    readings.right_word, -- share of pictures whose own word is the most similar one
+    readings.right_bounds.low as right_word_low, -- 95 %, over words
+    readings.right_bounds.high as right_word_high,
+    readings.chance, -- 1 / words that the model tells apart
     tracks.imagenet, -- of the test set that stands for ImageNet, or the mean with the suite's
     tracks.shifts, -- mean over ImageNet's distribution shifts
     tracks.vtab,
@@ -92,6 +132,8 @@ left join sizes
     on sizes.manifest = models.manifest
 left join probed
     on probed.encoder = models.encoder
+left join readings
+    on readings.encoder = models.encoder
 left join tracks
     on tracks.encoder = models.encoder
 left join papers

@@ -1,0 +1,36 @@
+"""Which encoders of the parrot-caption audit were trained on the corpora that they score."""
+
+from collections.abc import Sequence
+
+from clipaudit.config.settings import Settings
+
+
+def trained_on(run: Settings, encoder: str) -> set[str]:
+    """Return the corpora that a model of this run was trained on, weights it starts from included.
+
+    None are known of an encoder from elsewhere.
+    """
+    recipe, _, manifest = (run.encoders[encoder].model or "").partition("/")
+    found: set[str] = set()
+    done: set[str] = set()
+    while manifest and recipe not in done:  # a cycle of recipes ends here
+        done.add(recipe)
+        found |= {run.source(corpus) for corpus in run.manifests().get(manifest, {})}
+        start = run.recipes[recipe].start_from
+        recipe, manifest = (start.recipe, start.manifest) if start else ("", "")
+    return found
+
+
+def training_notes(run: Settings, encoders: Sequence[str], corpora: Sequence[str]) -> list[str]:
+    """Return a sentence for each encoder that was trained on some of the corpora that it scores."""
+    notes = []
+    for encoder in encoders:
+        seen = trained_on(run, encoder)
+        if titles := [run.title(corpus) for corpus in corpora if corpus in seen]:
+            notes.append(
+                f"Warning: {run.encoders[encoder].title or encoder} was trained on "
+                f"{', '.join(titles)}, which it scores here: it knows these pairs, so its scores, "
+                "RSA and RSC are not those of unseen pairs. Name another encoder in the section "
+                "parrot."
+            )
+    return notes

@@ -1,0 +1,75 @@
+"""Which encoders score the corpora that they were trained on."""
+
+from pathlib import Path
+
+import pytest
+
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.parrot.reports.curated import curated_tables
+from clipaudit.parrot.reports.profile import profile_tables
+from clipaudit.parrot.settings import Parrot
+from clipaudit.parrot.trained_on import trained_on
+
+CONFIG = Path(__file__).parents[2] / "config"
+
+
+@pytest.fixture
+def run():
+    """A function: the micro run, its encoder trained on `manifest` and from those `weights`."""
+
+    def build(manifest, weights=None):
+        settings = read_settings(CONFIG / "micro_parrot.yaml")
+        start = {"recipe": "brief", "manifest": weights} if weights else None
+        settings["recipes"]["next"] = settings["recipes"]["brief"] | {"start_from": start}
+        settings["encoders"]["own"] = {"model": f"next/{manifest}", "title": "reader"}
+        return parse_settings(settings)
+
+    return build
+
+
+@pytest.mark.parametrize(
+    ("manifest", "weights", "corpora"),
+    [
+        ("posters", None, {"posters"}),
+        ("random-8", None, {"posters"}),
+        ("album", None, {"album"}),
+        ("album", "notices", {"album", "notices"}),
+    ],
+)
+def test_a_model_was_trained_on_its_manifests_corpora_and_those_of_its_start(
+    run, manifest, weights, corpora
+):
+    assert trained_on(run(manifest, weights), "own") == corpora
+
+
+def test_recipes_that_start_from_themselves_are_looked_at_once():
+    settings = read_settings(CONFIG / "micro_parrot.yaml")
+    settings["recipes"]["brief"]["start_from"] = {"recipe": "brief", "manifest": "album"}
+
+    assert trained_on(parse_settings(settings), "own") == {"posters"}
+
+
+def test_tables_warn_where_the_scores_are_of_the_encoders_training_corpus(run):
+    settings = run("posters")
+
+    tables = profile_tables(settings) | curated_tables(settings)
+
+    for name in ("parrot_table9", "parrot_table14", "parrot_table4"):
+        (note,) = tables[name].notes
+        assert note.startswith("Warning: reader was trained on posters, which it scores here")
+
+
+def test_an_encoder_that_was_trained_on_other_pairs_draws_no_warning(run):
+    settings = run("album")
+
+    tables = profile_tables(settings) | curated_tables(settings)
+
+    assert not any(table.notes for table in tables.values())
+
+
+@pytest.mark.parametrize("config", ["demo.yaml", "evidence.yaml"])
+def test_no_encoder_of_our_own_runs_scores_what_it_was_trained_on(config):
+    settings = parse_settings(read_settings(CONFIG / config))
+
+    audit = settings.section(Parrot)
+    assert not any(trained_on(settings, name) & {*audit.corpora} for name in audit.inspected)
