@@ -201,11 +201,25 @@ class Curations(Section):
     recipes: list[Name] = Field(
         min_length=1, description="how models are trained on each set (paper: RN50 and ViT-B)"
     )
+    published_models: dict[Name, Literal["RN50", "ViT-B"]] = Field(
+        {},
+        description="which of the paper's models a recipe trains: its numbers stand beside; of a "
+        "recipe that is not listed they do where its architecture has that name",
+    )
     grid: list[str] | None = Field(
         None,
         description="the models that are trained, `recipe/set`, such as words/cotr-0.3-3000000; "
         "others say `not in this grid`; all when absent",
     )
+
+    @model_validator(mode="after")
+    def _names_its_recipes(self) -> "Curations":
+        for recipe in self.published_models:
+            if recipe not in self.recipes:
+                raise ValueError(
+                    f"published_models: {recipe} is not among recipes ({', '.join(self.recipes)})"
+                )
+        return self
 
 
 class Suite(Section):
@@ -267,7 +281,11 @@ class Parrot(Section):
     retrieval: list[Name] = Field(
         [], description="corpora of captioned pictures to be found by each other (paper: Flickr)"
     )
-    suite: Suite | None = Field(None, description="the 38 tasks; not run when absent")
+    suite: Suite | None = Field(
+        None,
+        description="the 38 tasks; not run when absent. In a track that it has, its tasks take the "
+        "place of test_sets and retrieval",
+    )
     examples: int = Field(8, ge=1, description="pictures of a gallery")
     evidence: Evidence | None = Field(None, description="the claim that needs several seeds")
 

@@ -110,6 +110,7 @@ def test_settings_that_do_not_fit_are_refused(micro, change, message):
     [
         ({"grid": ["brief/random-9"]}, "'brief/random-9' is not among the models"),
         ({"recipes": ["long"]}, "parrot.curations.recipes: 'long' is not among recipes"),
+        ({"published_models": {"x": "RN50"}}, r"published_models: x is not among recipes \(brief"),
         ({"debiased": None}, "deduplication: it is of the debiased subset"),
         ({"sizes": [9]}, "is not among the models"),
     ],

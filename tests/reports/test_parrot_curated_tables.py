@@ -142,6 +142,21 @@ def test_all_rows_of_the_paper_are_found_by_a_run_of_its_size(run, number):
     assert {row["published_row"] for row in table.relations["rows"]} == paper
 
 
+def test_a_recipe_for_each_size_keeps_the_papers_numbers_beside_its_models(run):
+    recipes = {"brief": "ViT-B", "brief-1": "RN50"}
+    asked = {"sizes": [3_000_000], "recipes": list(recipes), "published_models": recipes}
+
+    tables = curated_tables(run(title="LAION-2B", curations={**asked, "grid": None}, evidence=None))
+
+    rows = tables["parrot_table2"].relations["rows"]
+    assert {row["recipe"]: row["published_row"] for row in rows if "random" in row["curated"]} == {
+        "brief": "3M random / ViT-B",
+        "brief-1": "3M random / RN50",
+    }
+    models = tables["parrot_table8"].relations["models"]
+    assert [row["published_row"] for row in models[:2]] == ["Ours", ""]
+
+
 def test_the_papers_rows_are_not_those_of_other_corpora(run):
     table = curated_tables(run(title="CC12M"))["parrot_table2"]
 
@@ -154,7 +169,7 @@ def test_table_8_has_the_debiased_models_first(run):
     models = table.relations["models"]
     assert [row["title"] for row in models] == ["debiased / atom", "own", "CLIP"]
     assert [row["manifest"] for row in models] == ["debiased", "posters", ""]
-    assert [row["published_row"] for row in models] == ["Ours", "own", "CLIP"]
+    assert [row["published_row"] for row in models] == ["", "own", "CLIP"]  # no ViT-B
     assert "manifests/posters/all/00001.json" in table.inputs["trained_rows"]
 
 
@@ -200,6 +215,18 @@ def test_all_tasks_of_a_model_are_listed_in_order(run, suite):
         ("vtab/dtd", "vtab", "suite"),
         ("mnist", "others", "suite"),
     ]
+
+
+@pytest.mark.parametrize("task", ["imagenet1k", "flickr30k"])
+def test_what_the_suite_has_counts_once(run, suite, task):
+    (Path(suite["folder"]) / task).mkdir()
+    table = task_result_table(run(suite=suite), "own")
+
+    tracks = [(row["track"], row["source"]) for row in table.relations["listed"]]
+    own = {"imagenet1k": ("imagenet", "zero-shot"), "flickr30k": ("retrieval", "retrieval")}
+    assert own[task] not in tracks
+    assert (own[task][0], "suite") in tracks
+    assert table.inputs["tasks" if task == "imagenet1k" else "pair_ranks"] == []
 
 
 def test_the_suites_table_names_every_skipped_task(run, suite):

@@ -32,6 +32,7 @@ from clipaudit.steps import paths
 # What the paper's tables are of; other corpora have no numbers of the paper beside them.
 LAION = "LAION-2B"
 CC12M = "CC12M"
+PAPERS_MODELS = ("RN50", "ViT-B")
 PROBED = "captions-1"  # the vocabulary of the synthetic score
 _COMPARISONS = (("parrot", "clean"), ("parrot", ""), ("clean", ""))  # arms; "": an arm by itself
 
@@ -108,7 +109,8 @@ def _rows(
 ) -> list[RelationRow]:
     """Return the relation `rows`: by size, then by recipe, as the paper's tables go."""
     sets = [each for each in curated_sets(settings).values() if each.curation.family == family]
-    models, is_papers = _model_titles(run, settings), run.title(settings.corpus) == paper
+    models, papers = _model_titles(run, settings), _papers_models(run, settings)
+    is_papers = run.title(settings.corpus) == paper
     found = [
         (each, recipe)
         for size in sizes
@@ -127,7 +129,9 @@ def _rows(
             "encoder": model_encoder(recipe, each.name),
             "epochs": run.recipes[recipe].epochs,
             "in_grid": (recipe, each.name) in trained,
-            "published_row": f"{_data_title(each)} / {models[recipe]}" if is_papers else "",
+            "published_row": f"{_data_title(each)} / {papers[recipe]}"
+            if is_papers and papers[recipe]
+            else "",
         }
         for position, (each, recipe) in enumerate(found)
     ]
@@ -136,6 +140,13 @@ def _rows(
 def _data_title(each: CuratedSet) -> str:
     title = each.curation.title
     return title if each.size is None else f"{short_count(each.size)} {title}"
+
+
+def _papers_models(run: Settings, settings: Curations) -> dict[str, str]:
+    """Return which of the paper's models each recipe trains; "" for none."""
+    architectures = {recipe: run.recipes[recipe].architecture for recipe in settings.recipes}
+    own = {recipe: name for recipe, name in architectures.items() if name in PAPERS_MODELS}
+    return {**dict.fromkeys(architectures, ""), **own, **settings.published_models}
 
 
 def _model_titles(run: Settings, settings: Curations) -> dict[str, str]:
@@ -181,14 +192,15 @@ def _debiased(run: Settings, audit: Parrot) -> list[RelationRow]:
     settings = audit.curations
     if settings is None:
         return []
-    models = _model_titles(run, settings)
+    models, papers = _model_titles(run, settings), _papers_models(run, settings)
+    is_papers = run.title(settings.corpus) == LAION
     found = curated_sets(settings).values()
     return [
         {
             "title": f"{_data_title(each)} / {models[recipe]}",
             "encoder": model_encoder(recipe, each.name),
             "manifest": each.name,
-            "published_row": "Ours" if run.title(settings.corpus) == LAION else "",
+            "published_row": "Ours" if is_papers and papers[recipe] == "ViT-B" else "",
         }
         for each in found
         if each.curation.kind == "debiased"

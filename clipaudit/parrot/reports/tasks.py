@@ -60,16 +60,19 @@ def suite_rows(run: Settings) -> list[RelationRow]:
 
 def task_result_table(run: Settings, encoder: str) -> ReportTable:
     """Return what the numbers of one model's tasks are made from: the rule `task_results`."""
-    audit = run.section(Parrot)
-    assert audit is not None, "task results belong to the parrot audit"
+    listed = listed_tasks(run)
+    names = {
+        source: [str(row["task"]) for row in listed if row["source"] == source]
+        for source in ("zero-shot", "retrieval")
+    }
     return ReportTable(
         sql="parrot_task_results",
         inputs={
-            "tasks": [paths.tasks(encoder, name) for name in audit.test_sets],
-            "pair_ranks": [paths.pair_ranks(encoder, name) for name in audit.retrieval],
+            "tasks": [paths.tasks(encoder, name) for name in names["zero-shot"]],
+            "pair_ranks": [paths.pair_ranks(encoder, name) for name in names["retrieval"]],
             "suite": [paths.suite(encoder, name) for name in suite_tasks(run)],
         },
-        relations={"listed": listed_tasks(run)},
+        relations={"listed": listed},
     )
 
 
@@ -77,7 +80,8 @@ def listed_tasks(run: Settings) -> list[RelationRow]:
     """Return the relation `listed`: position, task, title, track, source.
 
     The first test set stands for ImageNet, others for its shifts; then come the retrieval corpora
-    and the suite.
+    and the suite. In a track of which the suite has tasks, these alone are listed, or ImageNet
+    would count twice in an average.
     """
     audit = run.section(Parrot)
     assert audit is not None, "tasks belong to the parrot audit"
@@ -86,7 +90,9 @@ def listed_tasks(run: Settings) -> list[RelationRow]:
         for number, name in enumerate(audit.test_sets)
     ]
     found += [(name, run.title(name), "retrieval", "retrieval") for name in audit.retrieval]
-    found += [(task.name, task.title, TRACKS[task.track], "suite") for task in _found(run)]
+    suite = [(task.name, task.title, TRACKS[task.track], "suite") for task in _found(run)]
+    tracks = {track for _, _, track, _ in suite}
+    found = [each for each in found if each[2] not in tracks] + suite
     names = ("task", "title", "track", "source")
     return numbered(dict(zip(names, each, strict=True)) for each in found)
 
