@@ -208,7 +208,7 @@ if PARROT.audit.suite is not None:
             mem_mb=memory(16),
         params:
             code=code("run_suite"),
-            numeric=[*CLIP_LIBRARIES, "clip_benchmark"],
+            numeric=[*CLIP_LIBRARIES, "clip_benchmark", "scikit-learn"],
             task=PARROT.suite_task,
             folder=PARROT.suite_folder,
             model=MODELS.encoder,

@@ -5,6 +5,7 @@ of CLIP_benchmark's webdatasets, and nothing is downloaded. Prompts, logits, acc
 are computed by clip_benchmark 1.6.2. Where we differ: our reader brings the pictures, so that one
 that cannot be used is refused and that batches do not depend on the number of workers; and
 everything is float32, where DataComp embeds the prompts, and its retrieval sets, in half precision.
+The metrics of WILDS, Dollar Street, GeoDE and WinoGAViL are ours, by DataComp's definitions.
 """
 
 import contextlib
@@ -20,18 +21,29 @@ import numpy as np
 import pyarrow as pa
 import torch
 from clip_benchmark.metrics import zeroshot_classification, zeroshot_retrieval
+from sklearn.metrics import balanced_accuracy_score
 
 from clipaudit.errors import TooSmall
 from clipaudit.evaluation.evaluation import all_usable, unit_rows
+from clipaudit.evaluation.suite_associations import association_scores, jaccard_scores
 from clipaudit.evaluation.suite_folders import (
     TaskSamples,
     read_captions,
+    read_groups,
     read_labels,
     read_names,
     read_templates,
     require_kind,
 )
-from clipaudit.evaluation.suite_tasks import ACCURACY, RECALL, RETRIEVAL, SuiteTask
+from clipaudit.evaluation.suite_metrics import macro_f1, worst_group
+from clipaudit.evaluation.suite_tasks import (
+    ACCURACY,
+    MACRO_F1,
+    RECALL,
+    RETRIEVAL,
+    WORST_GROUP_TOP5,
+    SuiteTask,
+)
 from clipaudit.models.clip import Clip
 from clipaudit.models.pictures import Running, decoded
 from clipaudit.models.preparation import Preparation, evaluation_preparation
@@ -46,6 +58,7 @@ METRICS = pa.schema(
     ]
 )
 RECALLS_AT = (1, 5, 10)  # DataComp's
+TOP = (1, 5)  # likeliest classes; of fewer classes the first alone
 CLASSIFICATION_METRICS = (ACCURACY, "acc5", RECALL)
 RETRIEVAL_METRICS = (
     *(f"{side}_retrieval_recall@{k}" for k in RECALLS_AT for side in ("image", "text")),
@@ -64,10 +77,13 @@ def run_task(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> pa.
     lacks a picture, a label or captions, and for a retrieval set of fewer than ten pictures.
     """
     assert not task.missing, f"{task.name} is skipped: {task.missing}"
-    require_kind(task, folder)
+    if task.kind != "associations":
+        require_kind(task, folder)
     device = running.device
     clip.model.to(device).eval()
-    run = _classify if task.kind == "classification" else _retrieve
+    run = {"classification": _classify, "retrieval": _retrieve, "associations": _associate}[
+        task.kind
+    ]
     # clip_benchmark hands this name to torch.autocast, which knows no "cuda:1"
     with torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext():
         values = run(clip, task, folder, running)
@@ -83,14 +99,46 @@ def run_task(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> pa.
 def _classify(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> Mapping[str, float]:
     classes, templates = read_names(folder), read_templates(folder)
     samples = read_labels(folder, classes)
+    groups = read_groups(folder) if task.in_groups else None
     preparation = evaluation_preparation(clip.preprocessing)
-    batches = _Batches(task.name, preparation, samples, torch.tensor, classes, running)
+    batches = _Batches(task.name, preparation, samples, torch.tensor, running)
     model, device = _Checked(clip.model, task.name), running.device.type
     with _logged():
-        values = zeroshot_classification.evaluate(
-            model, batches, clip.tokenizer, classes, templates, device, amp=False
+        classifier = zeroshot_classification.zero_shot_classifier(
+            model, clip.tokenizer, classes, templates, device, amp=False
         )
-    return {metric: values[metric] for metric in CLASSIFICATION_METRICS}
+        logits, labels = zeroshot_classification.run_classification(
+            model, classifier, batches, device, amp=False
+        )
+        return _accuracies(task, logits, labels, groups)
+
+
+def _accuracies(
+    task: SuiteTask, logits: torch.Tensor, labels: torch.Tensor, groups: np.ndarray | None
+) -> Mapping[str, float]:
+    """Return CLASSIFICATION_METRICS as clip_benchmark computes them, and the task's own."""
+    top = (1, 5) if logits.shape[1] >= max(TOP) else (1,)
+    accuracies = zeroshot_classification.accuracy(logits, labels, topk=top)
+    predicted, right = logits.argmax(dim=1).numpy(), labels.numpy()
+    values = {
+        ACCURACY: accuracies[0],
+        "acc5": accuracies[1] if len(top) > 1 else np.nan,
+        RECALL: balanced_accuracy_score(right, predicted),
+    }
+    if task.main == MACRO_F1:
+        values[MACRO_F1] = macro_f1(predicted, right)
+    if groups is not None:
+        assert task.main is not None, "a task in groups has a metric of the worst one"
+        ranks = len(top) > 1 and task.main == WORST_GROUP_TOP5
+        likeliest = logits.topk(max(top) if ranks else 1, dim=1).indices
+        values[task.main] = worst_group((likeliest == labels[:, None]).any(dim=1).numpy(), groups)
+    return values
+
+
+def _associate(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> Mapping[str, float]:
+    preparation = evaluation_preparation(clip.preprocessing)
+    scores = association_scores(folder, _Checked(clip.model, task.name), clip, preparation, running)
+    return jaccard_scores(scores)
 
 
 def _retrieve(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> Mapping[str, float]:
@@ -100,7 +148,7 @@ def _retrieve(clip: Clip, task: SuiteTask, folder: Path, running: Running) -> Ma
             f"{task.title}: {len(samples.targets)} pictures, recall@{max(RECALLS_AT)} needs "
             f"{max(RECALLS_AT)} or more. Fetch the whole set."
         )
-    batches = _Batches(task.name, preparation, samples, list, [], running)
+    batches = _Batches(task.name, preparation, samples, list, running)
     model, device, at = _Checked(clip.model, task.name), running.device.type, list(RECALLS_AT)
     with _logged():
         values = zeroshot_retrieval.evaluate(
@@ -122,11 +170,7 @@ class _Batches:
     preparation: Preparation
     samples: TaskSamples
     collate: Callable[[list[Any]], Any]
-    classes: list[str]
     running: Running
-
-    def __post_init__(self) -> None:
-        self.dataset = self  # clip_benchmark asks loader.dataset.classes
 
     def __iter__(self) -> Iterator[tuple[torch.Tensor, Any]]:
         samples, what = self.samples, f"evaluating on {self.name}"

@@ -5,15 +5,18 @@
     dataset_type.txt                             retrieval; missing: classification
     test/nshards.txt, test/0.tar, test/1.tar...  samples of a picture and .cls, or .txt
 
-A retrieval set has no classes and no prompts; each line of its .txt is a caption.
+A retrieval set has no classes and no prompts; each line of its .txt is a caption. Of sets in groups
+each sample has an .npy, a vector whose first number is its group.
 """
 
+import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
+from jaxtyping import Int64
 
 from clipaudit.corpora.captions import Captioning
 from clipaudit.corpora.classes import read_classes
@@ -25,6 +28,7 @@ from clipaudit.evaluation.suite_tasks import SuiteTask
 CLASS_FILE = "classnames.txt"
 TEMPLATE_FILE = "zeroshot_classification_templates.txt"
 KIND_FILE = "dataset_type.txt"
+NO_GROUP, BAD_GROUP = "no .npy with the group", "unusable .npy"
 
 T = TypeVar("T")
 
@@ -83,6 +87,11 @@ def read_labels(folder: Path, classes: Sequence[str]) -> TaskSamples:
     return _read_set(folder, lambda raw: _found(labels.label(raw.members), NO_LABEL))
 
 
+def read_groups(folder: Path) -> Int64[np.ndarray, " n"]:
+    """Return the group of each sample; InputError for one without."""
+    return np.array(_read_set(folder, _group).targets, np.int64)
+
+
 def read_captions(folder: Path) -> TaskSamples:
     """Return the samples with their captions; InputError for one without."""
     return _read_set(folder, _caption_lines)
@@ -119,6 +128,19 @@ def _shards(folder: Path) -> list[tuple[int, Path]]:
             "0.tar and on, stand beside it."
         )
     return [(number, path.parent / f"{number}.tar") for number in range(int(text))]
+
+
+def _group(raw: RawSample) -> int:
+    """Return the group that the first number of a sample's `.npy` says."""
+    stated = _found(raw.members.get("npy"), NO_GROUP)
+    try:
+        numbers = np.load(io.BytesIO(stated), allow_pickle=False).reshape(-1)
+        group = int(numbers[0])
+        if group != numbers[0] or group < 0:
+            raise ValueError(f"{numbers[0]} is no number of a group")
+    except (ValueError, EOFError, LookupError, TypeError, OSError) as error:
+        raise Unusable(BAD_GROUP, str(error)) from None
+    return group
 
 
 def _caption_lines(raw: RawSample) -> Sequence[str]:

@@ -3,9 +3,8 @@
 Gadre et al., NeurIPS 2023 (https://arxiv.org/abs/2304.14108); names and main metrics are those of
 mlfoundations/datacomp's tasklist.yml, tracks those of its aggregate_scores.py, "Others" being what
 these leave out. 38 tasks have a main metric and make the average; FairFace and UTKFace have none.
-Where we differ: WILDS, WinoGAViL, Dollar Street and GeoDE need DataComp's own code, which is no
-part of clip_benchmark: they are always skipped, and named. The retrieval sets are those that
-CLIP_benchmark publishes as webdatasets; DataComp takes them from Hugging Face, by other names.
+Where we differ: the retrieval sets are those that CLIP_benchmark publishes as webdatasets; DataComp
+takes them from Hugging Face, by other names.
 """
 
 from collections.abc import Mapping
@@ -15,12 +14,17 @@ from typing import Literal
 
 from clipaudit.errors import InputError
 
-Kind = Literal["classification", "retrieval"]
+Kind = Literal["classification", "retrieval", "associations"]
 Track = Literal["ImageNet", "ImageNet dist. shifts", "VTAB", "Retrieval", "Others"]
 
 ACCURACY = "acc1"
 RECALL = "mean_per_class_recall"
 RETRIEVAL = "mean_recall@1"  # of pictures and of texts, the mean of the two
+MACRO_F1 = "F1-macro_all"  # over the classes that occur
+WORST_GROUP = "acc_wg"  # accuracy in the group of pictures where it is lowest
+WORST_REGION = "acc_worst_region"  # the same
+WORST_GROUP_TOP5 = "acc_top5_wg"  # the same of the five likeliest classes
+JACCARD = "jaccard_score_10-12"  # of chosen and right pictures, among ten or more
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,11 @@ class SuiteTask:
     kind: Kind = "classification"
     missing: str = ""
     other_folder: str = ""
+
+    @property
+    def in_groups(self) -> bool:
+        """Whether its main metric is that of the worst group, the first number in `.npy`."""
+        return self.main in (WORST_GROUP, WORST_REGION, WORST_GROUP_TOP5)
 
     @property
     def folder(self) -> str:
@@ -58,11 +67,6 @@ class SuiteTask:
         return tuple(dict.fromkeys([*plain, *prefixed]))
 
 
-def _missing(what: str) -> str:
-    return f"{what} is computed by DataComp's own code, not by clip_benchmark"
-
-
-_WORST_GROUP = _missing("the accuracy of the worst income group or region")
 _NO_MAIN = "no main metric: DataComp leaves it out of the 38, and of every average"
 
 # in the order of tasklist.yml
@@ -117,28 +121,20 @@ TASKS = (
         "misc/winogavil",
         "WinoGAViL",
         "Retrieval",
-        "jaccard_score_10-12",
+        JACCARD,
+        "associations",
         other_folder="winogavil",
-        missing=_missing("the Jaccard score of associations"),
     ),
-    SuiteTask(
-        "wilds/iwildcam", "iWildCam", main="F1-macro_all", missing=_missing("WILDS's macro F1")
-    ),
-    SuiteTask("wilds/camelyon17", "Camelyon17", missing=_missing("WILDS's accuracy")),
-    SuiteTask(
-        "wilds/fmow",
-        "FMoW",
-        main="acc_worst_region",
-        missing=_missing("WILDS's accuracy of the worst region"),
-    ),
+    SuiteTask("wilds/iwildcam", "iWildCam", main=MACRO_F1),
+    SuiteTask("wilds/camelyon17", "Camelyon17"),
+    SuiteTask("wilds/fmow", "FMoW", main=WORST_REGION),
     SuiteTask(
         "fairness/dollar_street",
         "Dollar Street",
-        main="acc_top5_wg",
+        main=WORST_GROUP_TOP5,
         other_folder="dollar_street",
-        missing=_WORST_GROUP,
     ),
-    SuiteTask("fairness/geode", "GeoDE", main="acc_wg", other_folder="geode", missing=_WORST_GROUP),
+    SuiteTask("fairness/geode", "GeoDE", main=WORST_GROUP, other_folder="geode"),
     SuiteTask(
         "fairness/fairface", "FairFace", main=None, other_folder="fairface", missing=_NO_MAIN
     ),

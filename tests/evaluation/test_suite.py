@@ -103,12 +103,10 @@ def test_task_that_both_libraries_call_differently_is_found(tmp_path, name):
 
 def test_every_other_task_is_named_with_a_reason(tmp_path):
     (tmp_path / "vtab/flowers").mkdir(parents=True)
-    (tmp_path / "wilds/fmow").mkdir(parents=True)
 
     found, skipped = available_tasks(tmp_path)
 
     assert [*found, *skipped] == [COLOURS, *(task for task in TASKS if task != COLOURS)]
-    assert "DataComp's own code" in skipped[BY_NAME["wilds/fmow"]]
     assert "no main metric" in skipped[BY_NAME["fairness/utkface"]]
     assert skipped[PAIRS] == (
         f"no folder flickr30k or wds_flickr30k or wds_flickr30k_test in {tmp_path}"
