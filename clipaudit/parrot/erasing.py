@@ -88,6 +88,25 @@ def erase(
     return np.where(mask[..., None], inpainted, pixels)
 
 
+def erase_polygons(
+    pixels: UInt8[np.ndarray, "h w 3"],
+    polygons: Sequence[Polygon],
+    from_size: tuple[int, int],
+    *,
+    radius: float,
+    dilation: float,
+) -> UInt8[np.ndarray, "h w 3"]:
+    """Return the picture without what polygons cover, given in a picture of `from_size`.
+
+    `from_size` is (height, width); the polygons are stretched to this picture. Both lengths are
+    pixels of a picture whose shorter side is 224.
+    """
+    height, width = pixels.shape[:2]
+    grown = scaled_length(dilation, height, width)
+    mask = mask_of(scaled(polygons, from_size, (height, width)), height, width, dilation=grown)
+    return erase(pixels, mask, radius=scaled_length(radius, height, width))
+
+
 def _mean_colour(pixels: UInt8[np.ndarray, "n 3"]) -> UInt8[np.ndarray, " 3"]:
     doubled = 2 * pixels.sum(axis=0, dtype=np.int64)
     mean: np.ndarray = (doubled + len(pixels)) // (2 * len(pixels))  # halves are rounded up
