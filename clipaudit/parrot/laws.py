@@ -50,5 +50,8 @@ LAWS: Mapping[str, Law] = {
     "cut_curation": SUMMED,
     "curate": EACH_ROW,
     "heldout": EACH_SAMPLE,
+    "collect": EACH_SAMPLE,
+    "repack": Law(rows("collected_places"), "samples", "each sample is read and written"),
+    "score_heldout": EACH_SAMPLE,
     "report_spotted": DRAWN,
 }  # fmt: skip

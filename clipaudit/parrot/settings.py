@@ -170,6 +170,17 @@ class Curations(Section):
         description="the models that are trained, `recipe/set`, such as words/cotr-0.3-3000000; "
         "others say `not in this grid`; all when absent",
     )
+    controls: list[Literal["erased", "swapped"]] = Field(
+        [],
+        description="sets with captions that parrot (CoTR above 0) once more, with the text in "
+        "their images erased or their captions swapped, for each model of theirs (ours)",
+    )
+    repack: Literal["auto", "always", "never"] = Field(
+        "auto",
+        description="write the samples of a set as shards of its own before training; auto: where "
+        "a corpus of over 100 shards gives a set fewer than 1,000 samples a shard, a tenth of "
+        "img2dataset's (ours)",
+    )
 
 
 class Suite(Section):
