@@ -181,7 +181,8 @@ def repack(
             yield from threads.map(sample, own[first : first + _SAMPLES_AT_ONCE].tolist())
         yield END_OF_ARCHIVE
 
-    size, shards = shard_samples(len(order)), []
+    size = shard_samples(len(order))
+    shards: list[ShardToSeal] = []
     with ThreadPoolExecutor(workers) as threads:
         for first in range(0, len(order), size):
             own = order[first : first + size]

@@ -64,11 +64,13 @@ def repacked(corpus, folder, name, *, parts=2, **options):
         content = files[shard] = b"".join(blocks)
         return hashlib.sha256(content).hexdigest()
 
-    those = [
-        (path, table.filter(pc.equal(table["curated"], name)))
-        for path, table in collected(corpus, folder, parts)
-    ]
+    those = set_of(collected(corpus, folder, parts), name)
     return files, repack(those, write, seed=1, **options)
+
+
+def set_of(files, name):
+    """Collected files, each with where the samples of one set stand in it."""
+    return [(path, table.filter(pc.equal(table["curated"], name))) for path, table in files]
 
 
 def read(files, folder):
@@ -89,6 +91,29 @@ def test_a_repacked_set_is_equal_under_any_number_of_parts_and_workers(
     assert files == other_files
     assert found.shards == others.shards
     assert found.sources.equals(others.sources)
+
+
+def test_a_killed_repacking_goes_on_after_the_shards_that_it_has_written(corpus, tmp_path):
+    whole, found = repacked(corpus, tmp_path, "even")
+    done, taken = {}, []
+
+    def write(shard, blocks):
+        if shard not in done:
+            if taken == ["shards/00000"]:
+                taken.append("killed")
+                raise OSError("killed")
+            taken.append(shard)
+            done[shard] = hashlib.sha256(b"".join(blocks)).hexdigest()
+        return done[shard]
+
+    those = set_of(collected(corpus, tmp_path, 2), "even")
+    with pytest.raises(OSError, match="killed"):
+        repack(those, write, seed=1)
+    again = repack(those, write, seed=1)
+
+    assert taken == ["shards/00000", "killed", "shards/00001"]
+    assert again.shards == found.shards
+    assert list(whole) == list(done)
 
 
 def test_every_sample_of_a_set_is_repacked_once_with_its_image_and_caption(corpus, tmp_path):
