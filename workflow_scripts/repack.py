@@ -16,7 +16,7 @@ def compute(step: Step) -> None:
     from clipaudit.corpora.splits import select_rows
     from clipaudit.parrot.controls import Lengths, WithoutText
 
-    step.files("cuts")  # where one is left out, so is this set
+    step.files("manifests")  # where they are left out, so is this set
     members, control = pa.array(step.settings["members"]), step.settings["control"]
     own = [
         table.filter(pc.is_in(table["curated"], value_set=members))

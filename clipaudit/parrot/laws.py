@@ -51,7 +51,12 @@ LAWS: Mapping[str, Law] = {
     "curate": EACH_ROW,
     "heldout": EACH_SAMPLE,
     "collect": EACH_SAMPLE,
-    "repack": Law(rows("collected_places"), "samples", "each sample is read and written"),
+    "repack": Law(
+        rows("collected_places"),
+        "samples",
+        "each sample of the set is read and written; the rows of its manifests come along",
+        carries="manifests",
+    ),
     "score_heldout": EACH_SAMPLE,
     "report_spotted": DRAWN,
 }  # fmt: skip

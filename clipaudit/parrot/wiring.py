@@ -1,6 +1,7 @@
 """Which files and settings belong to the jobs of the parrot-caption audit."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from clipaudit.parrot.curated import (
@@ -221,13 +222,13 @@ class ParrotFiles:
         return [self.corpora.result(path) for path in found]
 
     def repack_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return what a set is repacked from: of all parts, and whether there is such a set."""
-        corpus = self._curated_corpus()
-        cuts = (paths.curation_cut(corpus, name) for name in self.repacking(wildcards).members)
+        """Return what a set is repacked from: of all parts, with its manifests."""
+        corpus, members = self._curated_corpus(), self.repacking(wildcards).members
+        manifests = (self.corpora.gathered(f"manifests/{corpus}/{name}") for name in members)
         folders = ("collected", "collected_places", "collected_spans")
         return {
             **{name: self.corpora.gathered(f"{name}/{corpus}") for name in folders},
-            "cuts": [self.corpora.result(path) for path in cuts],
+            "manifests": list(chain.from_iterable(manifests)),
             "classes": self.corpora.classes_of(corpus),
         }
 

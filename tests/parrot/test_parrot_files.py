@@ -79,7 +79,7 @@ def test_held_out_sets_are_curated_by_scores_and_leave_out_none(files):
     assert inputs["heldout"] == []
 
 
-def test_a_repacked_control_reads_all_parts_and_the_cut_of_its_set():
+def test_a_repacked_control_reads_all_parts_of_its_set():
     settings = read_settings(MICRO)
     settings["parrot"]["curations"]["controls"] = ["erased", "swapped"]
     files = files_of(settings)
@@ -89,7 +89,9 @@ def test_a_repacked_control_reads_all_parts_and_the_cut_of_its_set():
 
     inputs = files.repack_inputs(erased)
 
-    assert inputs["cuts"] == ["results_micro/curation_cuts/posters/cotr-0.2-8.json"]
+    assert inputs["manifests"] == [
+        f"results_micro/manifests/posters/cotr-0.2-8/{part}.json" for part in ("00000", "00001")
+    ]
     assert inputs["collected"] == [
         f"results_micro/collected/posters/{part}.json" for part in ("00000", "00001")
     ]
