@@ -18,7 +18,7 @@ from clipaudit.corpora.images import open_picture
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.errors import InputError
 from clipaudit.parrot.erased_pictures import Reduced
-from clipaudit.parrot.erasing import erase_polygons
+from clipaudit.parrot.erasing import Fill, erase_polygons
 from clipaudit.parrot.spans import spans_of
 
 
@@ -29,6 +29,7 @@ class Lengths:
     radius: float
     dilation: float
     shorter_side: int  # larger pictures with text are reduced to it first
+    fill: Fill = "telea"
 
 
 class WithoutText:
@@ -66,6 +67,7 @@ class WithoutText:
             (picture.height, picture.width),
             radius=lengths.radius,
             dilation=lengths.dilation,
+            fill=lengths.fill,
         )
         return encoded(Image.fromarray(erased), picture.format)
 

@@ -20,7 +20,7 @@ from clipaudit.corpora.reasons import Unusable
 from clipaudit.corpora.shards import RawSample
 from clipaudit.models.pictures import Fault, PictureBatch, PictureSource
 from clipaudit.models.preparation import Pixels, Preparation
-from clipaudit.parrot.erasing import donors, erase_polygons
+from clipaudit.parrot.erasing import Fill, donors, erase_polygons
 from clipaudit.parrot.matching import co_embedded
 from clipaudit.parrot.spans import Polygon, spans_of
 from clipaudit.parrot.tokens import Tokenization
@@ -98,13 +98,19 @@ class Erasing:
     """Makes the kinds of a picture from its stored pixels."""
 
     def __init__(
-        self, pictures: pa.Table, tokenization: Tokenization, radius: float, dilation: float
+        self,
+        pictures: pa.Table,
+        tokenization: Tokenization,
+        radius: float,
+        dilation: float,
+        fill: Fill = "telea",
     ) -> None:
         """Take `erasable_pictures`, and lengths in a picture whose shorter side is 224 pixels."""
         self.pictures = pictures
         self.tokenization = tokenization
         self.radius = radius
         self.dilation = dilation
+        self.fill = fill
         self._addresses = sample_addresses(pictures)
 
     def all_kinds(self, shard: int, row: int, stored: Pixels) -> Iterator[Pixels]:
@@ -129,7 +135,8 @@ class Erasing:
         if co_only:
             polygons = co_embedded(spans, set(of["co"][0].as_py()), self.tokenization)
         size = (of["height"][0].as_py(), of["width"][0].as_py())
-        return erase_polygons(stored, polygons, size, radius=self.radius, dilation=self.dilation)
+        lengths = {"radius": self.radius, "dilation": self.dilation}
+        return erase_polygons(stored, polygons, size, **lengths, fill=self.fill)
 
 
 class ErasedPictures(PictureSource):

@@ -70,6 +70,11 @@ class Erasing(Section):
         description="pixels; pictures with a longer one are reduced first, the raw ones too: "
         "inpainting costs as much as its fourth power (ours)",
     )
+    fill: Literal["telea", "mean"] = Field(
+        "telea",
+        description="what stands in place of text: Telea's inpainting (paper), or the mean colour "
+        "of the rest, which is faster (ours)",
+    )
     seed: int = Field(0, ge=0, lt=2**31, description="of whose text is taken for random removal")
 
 
