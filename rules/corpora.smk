@@ -113,6 +113,8 @@ rule seal:
         sealed=f"{RESULTS}/sealed/{{manifest}}.json",
     log:
         "logs/seal/{manifest}.log",
+    wildcard_constraints:
+        manifest=one_of(RUN.manifests()),
     conda:
         ENVIRONMENT
     params:

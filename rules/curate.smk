@@ -2,8 +2,11 @@
 
 Needs: `parrot.curations`; matches and caption scores of its corpus; test sets, retrieval corpora
 and the suite's webdatasets, where the settings name some.
-Makes: curation_cuts/<corpus>/<set>.json; manifests/<corpus>/<set>/ and heldout/<corpus>/ by part;
-heldout_scores/<encoder>/<corpus>/ by part; tasks/<encoder>/<test set>.json;
+Makes: curation_cuts/<corpus>/<set>.json; manifests/<corpus>/<set>/ by part; heldout/<corpus>/,
+heldout_spans/<corpus>/, heldout_matches/<corpus>/ by part; collected/<corpus>/,
+collected_places/<corpus>/, collected_spans/<corpus>/ by part; repacked/<manifest>.json and its
+shards in repacked/<manifest>.shards/, sealed/<manifest>.json of sets that are repacked;
+heldout_scores/<encoder>/<corpus>/all.json; tasks/<encoder>/<test set>.json;
 pair_ranks/<encoder>/<corpus>.json; suite/<encoder>/<task>.json; task_results/<encoder>.json.
 """
 
@@ -36,22 +39,59 @@ if PARROT.audit.curations is not None:
         """The manifest of a part of a set: every other row says why it is not in."""
         input:
             unpack(PARROT.curate_inputs),
-            cut=f"{RESULTS}/curation_cuts/{{corpus}}/{{curated}}.json",
+            manifest_cut=f"{RESULTS}/curation_cuts/{{corpus}}/{{curated}}.json",
         output:
             manifest=f"{RESULTS}/manifests/{{corpus}}/{{curated}}/{{part}}.json",
         log:
             "logs/curate/{corpus}/{curated}/{part}.log",
+        wildcard_constraints:
+            curated=one_of(PARROT.apart),
         conda:
             ENVIRONMENT
         params:
             code=code("curate"),
+            renamed=["curated"],
             shards=CORPORA.shard_numbers,
-            curation=PARROT.curation,
+            curations=PARROT.one_curation,
             held_out=PARROT.held_out,
             aesthetics_field=PARROT.aesthetics_field,
             threshold=PARROT.duplicate_threshold,
         script:
             "../workflow_scripts/curate.py"
+
+    use rule curate as curate_heldout with:
+        input:
+            unpack(PARROT.inputs_of(HELDOUT)),
+        output:
+            **PARROT.manifests_of(HELDOUT),
+        log:
+            "logs/curate_heldout/{corpus}/{part}.log",
+        params:
+            code=code("curate"),
+            script="curate",
+            shards=CORPORA.shard_numbers,
+            curations=PARROT.curations_of(HELDOUT),
+            held_out=[],
+            aesthetics_field=None,
+            threshold=None,
+
+    if PARROT.together:
+
+        use rule curate as curate_together with:
+            input:
+                unpack(PARROT.inputs_of(PARROT.together)),
+            output:
+                **PARROT.manifests_of(PARROT.together),
+            log:
+                "logs/curate_together/{corpus}/{part}.log",
+            params:
+                code=code("curate"),
+                script="curate",
+                shards=CORPORA.shard_numbers,
+                curations=PARROT.curations_of(PARROT.together),
+                held_out=PARROT.all_held_out(),
+                aesthetics_field=None,
+                threshold=None,
 
     if PARROT.audit.deduplication is not None:
 
@@ -90,15 +130,19 @@ if PARROT.audit.curations is not None:
                 floor=DEDUPLICATION.floor,
 
     rule heldout:
-        """The samples of a part that are held out of all sets."""
+        """The samples of a part that are held out of all sets, and the text in them."""
         input:
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+            spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
+            matches=f"{RESULTS}/matches/{{corpus}}/{{part}}.json",
             manifests=[
                 f"{RESULTS}/manifests/{{corpus}}/{name}/{{part}}.json"
                 for name in HELDOUT
             ],
         output:
             samples=f"{RESULTS}/heldout/{{corpus}}/{{part}}.json",
+            spans=f"{RESULTS}/heldout_spans/{{corpus}}/{{part}}.json",
+            matches=f"{RESULTS}/heldout_matches/{{corpus}}/{{part}}.json",
         log:
             "logs/heldout/{corpus}/{part}.log",
         conda:
@@ -108,27 +152,80 @@ if PARROT.audit.curations is not None:
         script:
             "../workflow_scripts/heldout.py"
 
-    use rule score_captions as score_heldout with:
+    rule collect:
+        """The samples of a part that repacked sets keep, read out of its tars once for all sets."""
         input:
             tars=CORPORA.part_tars,
-            samples=f"{RESULTS}/heldout/{{corpus}}/{{part}}.json",
+            samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
             spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
-            matches=f"{RESULTS}/matches/{{corpus}}/{{part}}.json",
+            manifests=PARROT.collected_manifests,
+        output:
+            collected=f"{RESULTS}/collected/{{corpus}}/{{part}}.json",
+            places=f"{RESULTS}/collected_places/{{corpus}}/{{part}}.json",
+            spans=f"{RESULTS}/collected_spans/{{corpus}}/{{part}}.json",
+        log:
+            "logs/collect/{corpus}/{part}.log",
+        conda:
+            ENVIRONMENT
+        params:
+            code=code("collect"),
+            shards=CORPORA.shard_numbers,
+        script:
+            "../workflow_scripts/collect.py"
+
+    rule repack:
+        """A set as shards of its own, in a random order; of a control the samples are changed."""
+        input:
+            unpack(PARROT.repack_inputs),
+        output:
+            sources=f"{RESULTS}/repacked/{{manifest}}.json",
+            sealed=f"{RESULTS}/sealed/{{manifest}}.json",
+        log:
+            "logs/repack/{manifest}.log",
+        wildcard_constraints:
+            manifest=one_of(PARROT.repacked),
+        conda:
+            ENVIRONMENT
+        resources:
+            mem_mb=memory(16),
+        params:
+            code=code("repack"),
+            numeric=PARROT.repack_libraries,
+            by_processes=True,
+            corpus=PARROT.audit.curations.corpus,
+            captioning=PARROT.repacked_captioning(),
+            members=PARROT.repacked_members,
+            control=PARROT.repacked_control,
+            erasing=PARROT.repacked_erasing,
+            seed=PARROT.audit.curations.seed,
+        script:
+            "../workflow_scripts/repack.py"
+
+    ruleorder: repack > seal
+
+    rule score_heldout:
+        """How similar captions are to the held-out pictures, raw and with text erased."""
+        input:
+            unpack(PARROT.heldout_inputs),
             weights=MODELS.weights,
             vocabulary=MODELS.vocabulary,
         output:
-            scores=f"{RESULTS}/heldout_scores/{{encoder}}/{{corpus}}/{{part}}.json",
-            drops=f"{RESULTS}/drops/heldout_scores/{{encoder}}/{{corpus}}/{{part}}.json",
+            scores=f"{RESULTS}/heldout_scores/{{encoder}}/{{corpus}}/all.json",
+            drops=f"{RESULTS}/drops/heldout_scores/{{encoder}}/{{corpus}}/all.json",
         log:
-            "logs/score_heldout/{encoder}/{corpus}/{part}.log",
+            "logs/score_heldout/{encoder}/{corpus}.log",
+        conda:
+            ENVIRONMENT
+        resources:
+            mem_mb=memory(32),
         params:
-            code=code("score_captions"),
+            code=code("score_heldout"),
             numeric=[*CLIP_LIBRARIES, "opencv-python-headless"],
-            script="score_captions",
-            shards=CORPORA.shard_numbers,
             model=MODELS.encoder,
             erasing=PARROT.audit.erasing.model_dump(mode="json"),
             tokenization=PARROT.audit.tokenization,
+        script:
+            "../workflow_scripts/score_heldout.py"
 
 
 if PARROT.audit.test_sets:

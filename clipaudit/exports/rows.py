@@ -123,6 +123,12 @@ def _sealed_name(sealed: Mapping[str, Path], digits: str) -> str | None:
 def _sealed_parts(results: Path, store: Store, sealed: Path) -> list[ManifestPart]:
     """Return what was sealed, of the record: a sealed bitmap does not tell why a row left."""
     record = read_record(store, placement(results, sealed).action)
+    control = record.ingredients.settings.get("control")
+    if control is not None:
+        raise InputError(
+            f"{sealed.stem}: a control, whose samples ({control}) are not those of the corpus. "
+            "Write its shards by `clipaudit stream`, or export the set that it is a control of."
+        )
     return [
         ManifestPart(file.labels["corpus"], file.labels["part"], file.digest)
         for file in record.ingredients.inputs["manifests"]

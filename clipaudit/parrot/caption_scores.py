@@ -40,6 +40,7 @@ from clipaudit.parrot.erased_pictures import (
     erasable_pictures,
     kinds_of,
 )
+from clipaudit.parrot.erasing import Fill
 from clipaudit.parrot.tokens import Tokenization
 from clipaudit.progress import Progress
 
@@ -73,6 +74,7 @@ def score_captions(
     dilation: float,
     shorter_side: int,
     seed: int,
+    fill: Fill = "telea",
     batch_size: int,
     workers: int,
     device: torch.device,
@@ -96,7 +98,7 @@ def score_captions(
     pictures = erasable_pictures(samples, spans, matches, tokenization, seed)
     captioned = pictures.filter(pc.is_valid(pictures["caption"]))
     preparation = evaluation_preparation(clip.preprocessing)
-    erasing = Erasing(pictures, tokenization, radius, dilation)
+    erasing = Erasing(pictures, tokenization, radius, dilation, fill)
     source = ErasedPictures(shards, captioned, preparation, erasing, Reduced(shorter_side))
     clip.model.to(device).eval()
     model = _Model(clip, preparation, batch_size, device)

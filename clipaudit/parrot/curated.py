@@ -2,11 +2,12 @@
 
 A *curation* is a criterion; with a size it is a *set*, whose manifest is `<curation>-<size>`, such
 as `cotr-0.3-3000000`. The debiased subset has no size: it is all that meets the criterion. Held out
-of all sets are two more, `heldout-without-text` and `heldout-parrot`.
+of all sets are two more, `heldout-without-text` and `heldout-parrot`. A set may have *controls*,
+the same samples with one thing changed: `cotr-0.3-3000000.erased`, `cotr-0.3-3000000.swapped`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from clipaudit.config.training import Encoder
@@ -14,7 +15,12 @@ from clipaudit.parrot.settings import Curations, Parrot
 
 Family = Literal["text", "cotr", "rsa", "rsc", "debiased", "heldout"]
 Kind = Literal["random", "without-text", "with-text", "cotr", "rsa", "rsc", "debiased"]
+Control = Literal["erased", "swapped"]
 HELDOUT = ("heldout-without-text", "heldout-parrot")
+HELDOUT_SAMPLES = "heldout"  # those of both
+FEW_SHARDS = 100  # a training reads the headers of so many in seconds
+FEW_A_SHARD = 1_000  # kept samples: a tenth of those of a shard that img2dataset wrote
+CONTROLS: dict[Control, str] = {"erased": "text erased", "swapped": "captions swapped"}
 
 
 @dataclass(frozen=True)
@@ -37,11 +43,17 @@ class CuratedSet:
 
     curation: Curation
     size: int | None
+    control: Control | None = None  # what is changed in its samples
+
+    @property
+    def members(self) -> str:
+        """The set that says which samples there are; a control has those of another one."""
+        return self.curation.name if self.size is None else f"{self.curation.name}-{self.size}"
 
     @property
     def name(self) -> str:
         """The set's manifest."""
-        return self.curation.name if self.size is None else f"{self.curation.name}-{self.size}"
+        return self.members if self.control is None else f"{self.members}.{self.control}"
 
 
 def curations(settings: Curations) -> list[Curation]:
@@ -88,13 +100,31 @@ def heldout(settings: Curations) -> dict[str, Curation]:
 
 
 def curated_sets(settings: Curations) -> dict[str, CuratedSet]:
-    """Return all sets by name, the smallest size first."""
+    """Return all sets by name, the smallest size first, each followed by its controls."""
     found = [
-        CuratedSet(curation, None if curation.kind == "debiased" else size)
+        each
         for size in sorted(settings.sizes)
         for curation in curations(settings)
+        for each in _with_controls(
+            CuratedSet(curation, None if curation.kind == "debiased" else size), settings
+        )
     ]
     return {each.name: each for each in found}
+
+
+def _with_controls(each: CuratedSet, settings: Curations) -> list[CuratedSet]:
+    """Return a set and, if its captions parrot, its controls."""
+    curation = each.curation
+    if curation.kind != "cotr" or curation.exactly == 0:
+        return [each]
+    return [each] + [
+        replace(
+            each,
+            curation=replace(curation, title=f"{curation.title}, {CONTROLS[control]}"),
+            control=control,
+        )
+        for control in dict.fromkeys(settings.controls)
+    ]
 
 
 def curation_settings(audit: Parrot, name: str) -> dict[str, object]:
@@ -121,17 +151,24 @@ def curated_manifests(audit: Parrot) -> dict[str, dict[str, str]]:
     """Return the manifests of all sets, each of the one corpus."""
     if audit.curations is None:
         return {}
-    corpus = audit.curations.corpus
-    return {name: {corpus: name} for name in [*HELDOUT, *curated_sets(audit.curations)]}
+    corpus, sets = audit.curations.corpus, curated_sets(audit.curations)
+    members = dict(zip(HELDOUT, HELDOUT, strict=True))
+    members |= {name: each.members for name, each in sets.items()}
+    return {name: {corpus: pruning} for name, pruning in members.items()}
 
 
 def in_grid(settings: Curations) -> list[tuple[str, str]]:
-    """Return the models that are trained, each (recipe, set), in the order of the sets."""
+    """Return the models that are trained, each (recipe, set), in the order of the sets.
+
+    A grid that names a model has its controls too.
+    """
     return [
         (recipe, name)
-        for name in curated_sets(settings)
+        for name, each in curated_sets(settings).items()
         for recipe in settings.recipes
-        if settings.grid is None or f"{recipe}/{name}" in settings.grid
+        if settings.grid is None
+        or f"{recipe}/{name}" in settings.grid
+        or f"{recipe}/{each.members}" in settings.grid
     ]
 
 
@@ -144,6 +181,35 @@ def trained_models(audit: Parrot) -> list[tuple[str, str]]:
         arms = (audit.evidence.parrot, audit.evidence.clean)
         found += [(recipe, arm) for recipe in audit.evidence.recipes for arm in arms]
     return list(dict.fromkeys(found))
+
+
+@dataclass(frozen=True)
+class Repacking:
+    """What a manifest that is repacked is made of: the samples of some sets, and a control."""
+
+    members: tuple[str, ...]
+    control: Control | None = None
+
+
+def repacked(audit: Parrot, *, shards: int) -> dict[str, Repacking]:
+    """Return the manifests of a corpus of so many shards that are repacked, by name.
+
+    They are the held-out samples, all controls that are trained on, and other such sets as
+    `curations.repack` says. By `auto` only the shards and the set's stated size count: how many
+    samples a shard has is not known before it is indexed.
+    """
+    settings = audit.curations
+    if settings is None:
+        return {}
+    sets = curated_sets(settings)
+    found = {HELDOUT_SAMPLES: Repacking(HELDOUT)}
+    for name in dict.fromkeys(name for _, name in trained_models(audit)):
+        each = sets[name]
+        small = each.size is not None and each.size < FEW_A_SHARD * shards
+        asked = {"always": True, "never": False, "auto": small and shards > FEW_SHARDS}
+        if each.control is not None or asked[settings.repack]:
+            found[name] = Repacking((each.members,), each.control)
+    return found
 
 
 def model_encoder(recipe: str, manifest: str) -> str:

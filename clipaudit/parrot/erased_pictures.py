@@ -20,7 +20,7 @@ from clipaudit.corpora.reasons import Unusable
 from clipaudit.corpora.shards import RawSample
 from clipaudit.models.pictures import Fault, PictureBatch, PictureSource
 from clipaudit.models.preparation import Pixels, Preparation
-from clipaudit.parrot.erasing import donors, erase, mask_of, scaled, scaled_length
+from clipaudit.parrot.erasing import Fill, donors, erase_polygons
 from clipaudit.parrot.matching import co_embedded
 from clipaudit.parrot.spans import Polygon, spans_of
 from clipaudit.parrot.tokens import Tokenization
@@ -98,13 +98,19 @@ class Erasing:
     """Makes the kinds of a picture from its stored pixels."""
 
     def __init__(
-        self, pictures: pa.Table, tokenization: Tokenization, radius: float, dilation: float
+        self,
+        pictures: pa.Table,
+        tokenization: Tokenization,
+        radius: float,
+        dilation: float,
+        fill: Fill = "telea",
     ) -> None:
         """Take `erasable_pictures`, and lengths in a picture whose shorter side is 224 pixels."""
         self.pictures = pictures
         self.tokenization = tokenization
         self.radius = radius
         self.dilation = dilation
+        self.fill = fill
         self._addresses = sample_addresses(pictures)
 
     def all_kinds(self, shard: int, row: int, stored: Pixels) -> Iterator[Pixels]:
@@ -128,12 +134,9 @@ class Erasing:
         polygons: Sequence[Polygon] = [span.polygon for span in spans]
         if co_only:
             polygons = co_embedded(spans, set(of["co"][0].as_py()), self.tokenization)
-        height, width = stored.shape[:2]
         size = (of["height"][0].as_py(), of["width"][0].as_py())
-        polygons = scaled(polygons, size, (height, width))
-        dilation = scaled_length(self.dilation, height, width)
-        mask = mask_of(polygons, height, width, dilation=dilation)
-        return erase(stored, mask, radius=scaled_length(self.radius, height, width))
+        lengths = {"radius": self.radius, "dilation": self.dilation}
+        return erase_polygons(stored, polygons, size, **lengths, fill=self.fill)
 
 
 class ErasedPictures(PictureSource):

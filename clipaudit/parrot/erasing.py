@@ -9,6 +9,7 @@ to the picture's size.
 
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 import cv2
 import numpy as np
@@ -18,6 +19,8 @@ from clipaudit.corpora.places import places
 from clipaudit.parrot.spans import Polygon
 
 REFERENCE_SIDE = 224  # pixels: the picture that CLIP models take
+Fill = Literal["telea", "mean"]  # how masked pixels are filled
+
 FARTHEST = 1 << 20  # pixels: far outside of any picture, and what cv2 can still draw
 
 
@@ -67,7 +70,11 @@ def mask_of(
 
 
 def erase(
-    pixels: UInt8[np.ndarray, "h w 3"], mask: Bool[np.ndarray, "h w"], *, radius: int
+    pixels: UInt8[np.ndarray, "h w 3"],
+    mask: Bool[np.ndarray, "h w"],
+    *,
+    radius: int,
+    fill: Fill = "telea",
 ) -> UInt8[np.ndarray, "h w 3"]:
     """Return the picture with the masked pixels inpainted by Telea's method; others stay.
 
@@ -75,6 +82,9 @@ def erase(
     are known or were inpainted before; nothing depends on what stood under the mask. An empty mask
     gives an equal picture. A mask that covers everything leaves nothing to inpaint from and gives
     the picture's mean colour.
+
+    With the fill "mean" masked pixels get the mean colour of the others, and the radius does not
+    matter: a small share of the time, and a plain patch where the paper has none.
     """
     if not mask.any():
         return pixels.copy()
@@ -82,10 +92,30 @@ def erase(
     # Where a mask reaches the first two rows or columns, OpenCV lets masked pixels shine through:
     # the text to be erased itself. So these are made plain first.
     hidden = np.where(mask[..., None], mean, pixels)
-    if mask.all():
+    if mask.all() or fill == "mean":
         return hidden
     inpainted = cv2.inpaint(hidden, mask.astype(np.uint8), radius, cv2.INPAINT_TELEA)
     return np.where(mask[..., None], inpainted, pixels)
+
+
+def erase_polygons(
+    pixels: UInt8[np.ndarray, "h w 3"],
+    polygons: Sequence[Polygon],
+    from_size: tuple[int, int],
+    *,
+    radius: float,
+    dilation: float,
+    fill: Fill = "telea",
+) -> UInt8[np.ndarray, "h w 3"]:
+    """Return the picture without what polygons cover, given in a picture of `from_size`.
+
+    `from_size` is (height, width); the polygons are stretched to this picture. Both lengths are
+    pixels of a picture whose shorter side is 224.
+    """
+    height, width = pixels.shape[:2]
+    grown = scaled_length(dilation, height, width)
+    mask = mask_of(scaled(polygons, from_size, (height, width)), height, width, dilation=grown)
+    return erase(pixels, mask, radius=scaled_length(radius, height, width), fill=fill)
 
 
 def _mean_colour(pixels: UInt8[np.ndarray, "n 3"]) -> UInt8[np.ndarray, " 3"]:

@@ -50,5 +50,13 @@ LAWS: Mapping[str, Law] = {
     "cut_curation": SUMMED,
     "curate": EACH_ROW,
     "heldout": EACH_SAMPLE,
+    "collect": EACH_SAMPLE,
+    "repack": Law(
+        rows("collected_places"),
+        "samples",
+        "each sample of the set is read and written; the rows of its manifests come along",
+        carries="manifests",
+    ),
+    "score_heldout": EACH_SAMPLE,
     "report_spotted": DRAWN,
 }  # fmt: skip

@@ -106,6 +106,11 @@ class Erasing(Section):
         description="pixels; pictures with a longer one are reduced first, the raw ones too: "
         "inpainting costs as much as its fourth power (ours)",
     )
+    fill: Literal["telea", "mean"] = Field(
+        "telea",
+        description="what stands in place of text: Telea's inpainting (paper), or the mean colour "
+        "of the rest, which is faster (ours)",
+    )
     seed: int = Field(0, ge=0, lt=2**31, description="of whose text is taken for random removal")
 
 
@@ -210,6 +215,17 @@ class Curations(Section):
         None,
         description="the models that are trained, `recipe/set`, such as words/cotr-0.3-3000000; "
         "others say `not in this grid`; all when absent",
+    )
+    controls: list[Literal["erased", "swapped"]] = Field(
+        [],
+        description="sets with captions that parrot (CoTR above 0) once more, with the text in "
+        "their images erased or their captions swapped, for each model of theirs (ours)",
+    )
+    repack: Literal["auto", "always", "never"] = Field(
+        "auto",
+        description="write the samples of a set as shards of its own before training; auto: where "
+        "a corpus of over 100 shards gives a set fewer than 1,000 samples a shard, a tenth of "
+        "img2dataset's (ours)",
     )
 
     @model_validator(mode="after")

@@ -38,6 +38,7 @@ class TermOptions:
     shorter_side: int
     side: int  # of the rendered picture, in pixels
     type_size: int
+    fill: Literal["telea", "mean"] = "telea"
 
 
 @dataclass(frozen=True)

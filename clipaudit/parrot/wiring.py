@@ -1,13 +1,17 @@
 """Which files and settings belong to the jobs of the parrot-caption audit."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from clipaudit.parrot.curated import (
     HELDOUT,
+    HELDOUT_SAMPLES,
+    Repacking,
     curated_sets,
     curation_settings,
     model_encoder,
+    repacked,
     trained_models,
 )
 from clipaudit.parrot.reports.tasks import suite_tasks, task_result_table
@@ -33,7 +37,15 @@ class ParrotFiles:
         self.run = self.corpora.run
         asked = audit.curations
         self.suite = suite_tasks(self.run)
-        self.curated = [*HELDOUT, *curated_sets(asked)] if asked else []
+        sets = curated_sets(asked) if asked else {}
+        self.curated = [*HELDOUT, *dict.fromkeys(each.members for each in sets.values())]
+        self.curated = self.curated if asked else []
+        trained = [sets[name].members for _, name in trained_models(audit)]
+        # the sets of a part that one job curates, and those that have a job each
+        self.together = [name for name in dict.fromkeys(trained) if name != DEBIASED]
+        self.apart = [n for n in self.curated if n not in (*self.together, *HELDOUT)]
+        shards = len(self.run.shards(asked.corpus)) if asked else 0
+        self.repacked = repacked(audit, shards=shards)
         self.curated_models = [model_encoder(*model) for model in trained_models(audit)]
         self.vocabularies = [
             f"{source}-{length}"
@@ -110,10 +122,25 @@ class ParrotFiles:
         """Return what decides who is in a set."""
         return curation_settings(self.audit, _curated(wildcards))
 
+    def one_curation(self, wildcards: Wildcards) -> dict[str, object]:
+        """Return the same by the output that is the set's manifest."""
+        return {"manifest": self.curation(wildcards)}
+
+    def curations_of(self, sets: Iterable[str]) -> dict[str, object]:
+        """Return what decides who is in each of some sets."""
+        return {name: curation_settings(self.audit, name) for name in sets}
+
+    def manifests_of(self, sets: Iterable[str]) -> dict[str, str]:
+        """Return the manifests of some sets of a part, an output each."""
+        found = ((name, paths.manifest("{corpus}", name, "{part}")) for name in sets)
+        return {name: self.corpora.result(path) for name, path in found}
+
     def held_out(self, wildcards: Wildcards) -> list[dict[str, object]]:
         """Return what decides who is in the sets that a set leaves out; those leave out none."""
-        if _curated(wildcards) in HELDOUT:
-            return []
+        return [] if _curated(wildcards) in HELDOUT else self.all_held_out()
+
+    def all_held_out(self) -> list[dict[str, object]]:
+        """Return what decides who is in the held-out sets."""
         return [curation_settings(self.audit, name) for name in HELDOUT]
 
     def aesthetics_field(self, wildcards: Wildcards) -> str | None:
@@ -147,14 +174,31 @@ class ParrotFiles:
         duplicates = self._candidate_duplicates(wildcards.curated, wildcards.corpus)
         return {**self.candidate_inputs(wildcards), **duplicates}
 
+    def inputs_of(self, sets: Sequence[str]) -> Callable[[Wildcards], dict[str, Paths]]:
+        """Return what gives the inputs that the manifests of some sets of a part are made from.
+
+        A set that is chosen by scores is among them.
+        """
+
+        def inputs(wildcards: Wildcards) -> dict[str, Paths]:
+            corpus = wildcards.corpus
+            cuts = ((f"{name}_cut", paths.curation_cut(corpus, name)) for name in sets)
+            return {
+                **self._picked_by(sets[-1], corpus, wildcards.part),
+                **{name: [self.corpora.result(path)] for name, path in cuts},
+            }
+
+        return inputs
+
     def candidate_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
         """Return what a part of a set is picked by, but for repetitions."""
-        curated, corpus = _curated(wildcards), wildcards.corpus
-        folders = self._folders(curated, corpus)
+        return self._picked_by(_curated(wildcards), wildcards.corpus, wildcards.part)
+
+    def _picked_by(self, curated: str, corpus: str, part: str) -> dict[str, Paths]:
         return {
             **{
-                name: [self.corpora.result(f"{folder}/{wildcards.part}.json")]
-                for name, folder in folders.items()
+                name: [self.corpora.result(f"{folder}/{part}.json")]
+                for name, folder in self._folders(curated, corpus).items()
             },
             "heldout": self._heldout_cuts(curated, corpus),
         }
@@ -182,6 +226,67 @@ class ParrotFiles:
         folder = f"candidate_duplicates/{self.audit.scorer}/{corpus}"
         groups = self.audit.deduplication.groups(len(self.run.parts(corpus)))
         return {"duplicates": [self.corpora.result(f"{folder}/{each}.json") for each in groups]}
+
+    # --- repacked sets ----------------------------------------------------------------------------
+
+    def collected_manifests(self, wildcards: Wildcards) -> Paths:
+        """Return the manifests of a part of all sets that are repacked."""
+        sets = dict.fromkeys(name for each in self.repacked.values() for name in each.members)
+        found = (paths.manifest(wildcards.corpus, name, wildcards.part) for name in sets)
+        return [self.corpora.result(path) for path in found]
+
+    def repack_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
+        """Return what a set is repacked from: of all parts, with its manifests."""
+        corpus, members = self._curated_corpus(), self.repacking(wildcards).members
+        manifests = (self.corpora.gathered(f"manifests/{corpus}/{name}") for name in members)
+        folders = ("collected", "collected_places", "collected_spans")
+        return {
+            **{name: self.corpora.gathered(f"{name}/{corpus}") for name in folders},
+            "manifests": list(chain.from_iterable(manifests)),
+            "classes": self.corpora.classes_of(corpus),
+        }
+
+    def repacking(self, wildcards: Wildcards) -> Repacking:
+        """Return what a repacked manifest is made of."""
+        return self.repacked[wildcards.manifest]
+
+    def repacked_members(self, wildcards: Wildcards) -> list[str]:
+        """Return the sets whose samples a repacked manifest has."""
+        return list(self.repacking(wildcards).members)
+
+    def repacked_control(self, wildcards: Wildcards) -> str | None:
+        """Return what is changed in the samples of a repacked manifest."""
+        return self.repacking(wildcards).control
+
+    def repack_libraries(self, wildcards: Wildcards) -> list[str]:
+        """Return the libraries that decide the bytes of a repacked manifest."""
+        erased = self.repacking(wildcards).control == "erased"
+        return ["opencv-python-headless", "pillow"] if erased else []
+
+    def repacked_erasing(self, wildcards: Wildcards) -> dict[str, object] | None:
+        """Return how text is erased, where it is."""
+        if self.repacking(wildcards).control != "erased":
+            return None
+        return self.audit.erasing.model_dump(mode="json", exclude={"seed"})
+
+    def repacked_captioning(self) -> dict[str, object]:
+        """Return where the captions of the corpus of all sets come from."""
+        return self.corpora.captioning_of(self._curated_corpus())
+
+    def heldout_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
+        """Return the tables of the samples that are held out of the sets of a corpus."""
+        folders = {"samples": "heldout", "spans": "heldout_spans", "matches": "heldout_matches"}
+        found = {
+            name: self.corpora.gathered(f"{folder}/{wildcards.corpus}")
+            for name, folder in folders.items()
+        }
+        sealed = self.corpora.result(f"sealed/{HELDOUT_SAMPLES}.json")
+        sources = self.corpora.result(paths.repacked(HELDOUT_SAMPLES))
+        return {**found, "sealed": [sealed], "sources": [sources]}
+
+    def _curated_corpus(self) -> str:
+        assert self.audit.curations is not None, "sets are of a corpus"
+        return self.audit.curations.corpus
 
     # --- tasks ------------------------------------------------------------------------------------
 

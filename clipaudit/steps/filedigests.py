@@ -15,7 +15,7 @@ from pathlib import Path
 
 from clipaudit.errors import InputError, StoreError
 from clipaudit.remote.stubs import find_stub
-from clipaudit.store.store import file_sha256, replace_text
+from clipaudit.store.store import Store, file_sha256, replace_text
 
 # A file written again within the clock's grain shows the same time: git calls such entries racy.
 _SETTLED_NS = 2_000_000_000  # FAT's grain, the coarsest in use
@@ -25,7 +25,7 @@ _SETTLED_NS = 2_000_000_000  # FAT's grain, the coarsest in use
 class FileDigests:
     """The digests of files outside the store, memoized in `directory`."""
 
-    directory: Path  # which is made when the first digest is written
+    directory: Path  # of the store, and made when the first digest is written
 
     def digest(self, path: Path) -> str:
         """Return the SHA-256 of a file's bytes in hex, reading the file only if it changed.
@@ -67,15 +67,16 @@ class FileDigests:
         return digest
 
     def locate(self, sha256: str) -> Path:
-        """Return a file, digested before, whose bytes still have this SHA-256.
+        """Return a file whose bytes have this SHA-256: an object of the store, or one seen before.
 
         A file that was touched is read again; one that was moved, removed or changed is passed
         over. Of several copies any may be returned; of a remote one, where no local one is, the
         stub, whose bytes are checked when they are fetched. Raises InputError when none is left.
         """
+        own = Store(self.directory.parent).path(sha256)
+        known = [_read(place).get("path") for place in self._places(sha256)]
         troubles = []
-        for place in self._places(sha256):
-            path = _read(place).get("path")
+        for path in [*([str(own)] if own.is_file() else []), *known]:
             if not isinstance(path, str):
                 continue
             try:
@@ -89,9 +90,9 @@ class FileDigests:
         stub = find_stub(self.directory, sha256)
         if stub is not None:
             return stub
-        known = " ".join(troubles) or f"{self.directory} holds no record of one."
+        told = " ".join(troubles) or f"{self.directory} holds no record of one."
         raise InputError(
-            f"no file with SHA-256 {sha256}: {known} "
+            f"no file with SHA-256 {sha256}: {told} "
             "Put the file back, or rerun so that the shard is indexed again."
         )
 

@@ -59,6 +59,10 @@ neighbors = Pointers("neighbors/{encoder}/{corpus}.json")
 kept_neighbors = Pointers("kept_neighbors/{encoder}/{search}/{corpus}.json")
 # where the random order of a corpus is cut so that a set has its size
 curation_cut = Pointers("curation_cuts/{corpus}/{curated}.json")
+# where the samples of a repacked set come from; its shards lie beside
+repacked = Pointers("repacked/{manifest}.json")
+# how similar a model finds the captions of a corpus's held-out samples to their pictures
+heldout_scores = Pointers("heldout_scores/{encoder}/{corpus}/all.json")
 # what a model predicts for the images of a test set of the task list
 tasks = Pointers("tasks/{encoder}/{test_set}.json")
 # how well a model finds the pictures of a corpus by their captions, and back

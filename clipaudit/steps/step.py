@@ -230,9 +230,38 @@ class Step:
         is resumed need not repeat the epochs that it has stored.
         """
         pointer = self.store.put_bytes(content, schema=extension.lstrip("."))
-        self._outputs[name] = ActionOutput(pointer, extension, labels)
+        self._note_written(name, ActionOutput(pointer, extension, labels))
+
+    def write_pieces(
+        self, name: str, pieces: Iterable[bytes], extension: str, **labels: str
+    ) -> str:
+        """Store `pieces`, one after the other and never held together, as output `name`.
+
+        Return the SHA-256 of the whole. It counts as written as `write_bytes` says.
+        """
+
+        def write(path: Path) -> int:
+            with open(path, "wb") as file:
+                file.writelines(pieces)
+            return 0
+
+        pointer = self.store.put(write, schema=extension.lstrip("."))
+        self._note_written(name, ActionOutput(pointer, extension, labels))
+        return pointer.digest
+
+    def written(self, name: str) -> str | None:
+        """Return the SHA-256 of output `name`, written here or by a killed run; None: not yet."""
+        return self._outputs[name].pointer.digest if name in self._outputs else None
+
+    def leave_out(self, name: str, reason: TooSmall) -> None:
+        """Give a reason in place of output `name`; the other outputs are written as they are."""
+        self._outputs[name] = ActionOutput(self.store.put_reason(reason), ".txt")
+
+    def _note_written(self, name: str, output: ActionOutput) -> None:
+        """Take an output as written, also for a later run if this one is killed."""
+        self._outputs[name] = output
         self._written_at[name] = time.monotonic()
-        text = json.dumps(asdict(self._outputs[name]), sort_keys=True)
+        text = json.dumps(asdict(output), sort_keys=True)
         replace_text(self.scratch / "written" / f"{quote(name, safe='')}.json", text)
 
     def adopt(self, name: str, source: str, output: str, **labels: str) -> None:
@@ -397,8 +426,9 @@ class Step:
         return Path(f"{first}.{name}.json")
 
     def _clear_undeclared(self, outputs: Mapping[str, ActionOutput]) -> None:
-        """Empty the folders of outputs such as `epochs/0000`: another training filled them."""
-        names = {*outputs, "epochs/0000"}  # also where none is kept any more
+        """Empty the folders of outputs such as `epochs/0000`: another action filled them."""
+        # also where none is kept any more
+        names = {*outputs, "epochs/0000", "shards/00000"}
         for folder in {self._output_path(name).parent for name in names if "/" in name}:
             for path in folder.glob("*") if folder.is_dir() else ():
                 path.unlink()

@@ -176,9 +176,10 @@ class CorpusFiles:
 
     def classes(self, wildcards: Wildcards) -> Paths:
         """Return the file of class names that a corpus's labels point into, if it has labels."""
-        return self._classes_of(wildcards.corpus)
+        return self.classes_of(wildcards.corpus)
 
-    def _classes_of(self, corpus: str) -> Paths:
+    def classes_of(self, corpus: str) -> Paths:
+        """Return the file of class names of a corpus, if it has labels."""
         labels = self.run.corpora[corpus].labels
         return self.brought(self.run.label_sets[labels].classes) if labels else []
 
@@ -206,9 +207,10 @@ class CorpusFiles:
 
     def captioning(self, wildcards: Wildcards) -> dict[str, object]:
         """Return how the captions and labels of a job's corpus are read."""
-        return self._captioning_of(wildcards.corpus)
+        return self.captioning_of(wildcards.corpus)
 
-    def _captioning_of(self, corpus: str) -> dict[str, object]:
+    def captioning_of(self, corpus: str) -> dict[str, object]:
+        """Return how the captions and labels of a corpus are read."""
         settings = self.run.corpora[corpus]
         labels = self.run.label_sets[settings.labels] if settings.labels else None
         return {
@@ -250,12 +252,12 @@ class CorpusFiles:
     def manifest_captionings(self, wildcards: Wildcards) -> dict[str, object]:
         """Return how the captions of each corpus of a manifest are read."""
         corpora = self.run.manifests()[wildcards.manifest]
-        return {corpus: self._captioning_of(corpus) for corpus in corpora}
+        return {corpus: self.captioning_of(corpus) for corpus in corpora}
 
     def manifest_classes(self, wildcards: Wildcards) -> Paths:
         """Return the class names of the corpora of a manifest that have labels."""
         corpora = self.run.manifests()[wildcards.manifest]
-        return [path for corpus in corpora for path in self._classes_of(corpus)]
+        return [path for corpus in corpora for path in self.classes_of(corpus)]
 
 
 def _filled(folder: str, wildcards: Wildcards) -> str:

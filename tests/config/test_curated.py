@@ -12,6 +12,7 @@ from clipaudit.parrot.curated import (
     curated_sets,
     curation_settings,
     derived_model_encoders,
+    repacked,
     trained_models,
 )
 
@@ -85,6 +86,74 @@ def test_models_are_those_of_the_grid_and_of_the_evidence(micro):
     ]
     assert derived_model_encoders(run.parrot).keys() <= run.encoders.keys()
     assert run.encoders["brief.random-8"].model == "brief/random-8"
+
+
+def test_sets_that_parrot_have_controls_where_these_are_asked_for(micro):
+    micro["parrot"]["curations"]["controls"] = ["erased", "swapped"]
+    run = parse_settings(micro)
+
+    sets = curated_sets(run.parrot.curations)
+    assert [name for name in sets if "." in name.removeprefix("cotr-0.2")] == [
+        f"{name}.{control}"
+        for size in (8, 10)
+        for name in (f"cotr-0.2-{size}",)
+        for control in ("erased", "swapped")
+    ]
+    assert sets["cotr-0.2-8.erased"].curation.title == "CoTR ≥ 0.2, text erased"
+    assert run.manifests()["cotr-0.2-8.swapped"] == {"posters": "cotr-0.2-8"}
+
+
+def test_a_grid_that_names_a_model_has_its_controls(micro):
+    micro["parrot"]["curations"]["controls"] = ["swapped"]
+    run = parse_settings(micro)
+
+    controls = [model for model in trained_models(run.parrot) if model[1].endswith(".swapped")]
+    assert controls == [("brief", "cotr-0.2-8.swapped")]
+    assert run.encoders["brief.cotr-0.2-8.swapped"].model == "brief/cotr-0.2-8.swapped"
+
+
+def test_a_control_can_be_an_arm_of_the_evidence(micro):
+    micro["parrot"]["curations"]["controls"] = ["erased"]
+    micro["parrot"]["evidence"]["clean"] = "cotr-0.2-10.erased"
+
+    assert ("brief-1", "cotr-0.2-10.erased") in trained_models(parse_settings(micro).parrot)
+
+
+@pytest.mark.parametrize(
+    ("repack", "shards", "sizes", "expected"),
+    [
+        ("never", 1_000, [8], []),
+        ("always", 1, [8, 10], ["random-8", "without-text-8", "with-text-8", "with-text-10"]),
+        ("auto", 100, [8], []),
+        ("auto", 101, [8], ["random-8", "without-text-8", "with-text-8"]),
+        ("auto", 101, [8, 101_000], ["random-8", "without-text-8", "with-text-8"]),
+        ("auto", 102, [8, 101_000], ["random-8", "with-text-101000"]),
+    ],
+)
+def test_sets_are_repacked_that_are_under_a_tenth_of_a_large_corpus(
+    micro, repack, shards, sizes, expected
+):
+    grid = [f"brief/random-{sizes[0]}", f"brief/with-text-{sizes[-1]}", "brief/debiased"]
+    micro["parrot"]["curations"] |= {"repack": repack, "sizes": sizes, "grid": grid}
+
+    found = repacked(parse_settings(micro).parrot, shards=shards)
+
+    assert set(expected) <= found.keys()
+    assert ("debiased" in found) == (repack == "always")
+    assert f"with-text-{sizes[-1]}" in expected or f"with-text-{sizes[-1]}" not in found
+    assert found["heldout"].members == ("heldout-without-text", "heldout-parrot")
+
+
+def test_controls_are_repacked_whatever_the_size(micro):
+    micro["parrot"]["curations"] |= {"controls": ["erased"], "repack": "never"}
+
+    found = repacked(parse_settings(micro).parrot, shards=3)
+
+    assert found.keys() == {"heldout", "cotr-0.2-8.erased"}
+    assert (found["cotr-0.2-8.erased"].members, found["cotr-0.2-8.erased"].control) == (
+        ("cotr-0.2-8",),
+        "erased",
+    )
 
 
 @pytest.mark.parametrize(

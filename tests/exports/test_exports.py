@@ -339,3 +339,16 @@ def test_parquet_keeps_its_columns_where_an_audit_did_not_run(run):
         "corpus", "shard", "row", "shard_file", "uid", "key", "caption", "url", "kept",
     ]  # fmt: skip
     assert isinstance(pq.read_table(output), pa.Table)
+
+
+def test_a_control_is_not_exported_as_the_samples_of_the_corpus(run, tmp_path):
+    action = run.act(
+        "repack",
+        {"sealed": ("sealed/one.erased.json", run.store.put_bytes(b"s", schema="sealed"))},
+        settings={"control": "erased"},
+        extensions={"sealed": ".sealed"},
+    )
+
+    assert action
+    with pytest.raises(InputError, match=r"one\.erased: a control.*\(erased\).*clipaudit stream"):
+        export(run.results, run.store, "one.erased", "uids", tmp_path / "out.txt")

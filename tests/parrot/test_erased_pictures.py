@@ -55,6 +55,19 @@ def test_pictures_are_erased_where_their_text_is(samples, tokenization):
         np.testing.assert_array_equal(pixels, expected)
 
 
+def test_all_kinds_are_filled_as_asked(samples):
+    pictures = erasable(samples, two_of_four(samples))
+    stored = np.random.default_rng(0).integers(0, 256, (40, 43, 3), np.uint8)
+
+    *_, own = Erasing(pictures, "words", 28, 0, "mean").all_kinds(0, 1, stored)
+
+    mask = mask_of([LEFT, RIGHT], 40, 43, dilation=0)
+    np.testing.assert_array_equal(
+        own, erase(stored, mask_of([LEFT], 40, 43, dilation=0), radius=5, fill="mean")
+    )
+    assert (own[~mask] == stored[~mask]).all()
+
+
 def test_tables_of_other_pictures_are_refused(samples):
     spans = two_of_four(samples)
 

@@ -152,3 +152,15 @@ def test_donors_of_a_shard_differ_from_those_of_another():
     one, other = (donors(rows, has, shard=shard, seed=0) for shard in (0, 1))
 
     assert (one != other).sum() > 25
+
+
+def test_the_fill_mean_puts_the_mean_colour_of_the_rest_in_place_of_text():
+    pixels = np.zeros((6, 8, 3), np.uint8)
+    pixels[:, 4:] = (100, 200, 40)
+    mask = mask_of([outline(1, 1, 3, 3)], 6, 8, dilation=0)
+
+    erased = erase(pixels, mask, radius=5, fill="mean")
+
+    rest = (pixels[~mask].mean(axis=0) + 0.5).astype(np.uint8)
+    assert (erased[mask] == rest).all()
+    assert (erased[~mask] == pixels[~mask]).all()

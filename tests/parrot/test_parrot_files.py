@@ -4,6 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.parrot.curated import HELDOUT
 from clipaudit.parrot.wiring import ParrotFiles
 from clipaudit.reports.wiring import ReportFiles
 from clipaudit.wiring.corpora import CorpusFiles
@@ -12,11 +13,15 @@ from clipaudit.wiring.models import ModelFiles
 MICRO = Path(__file__).parents[2] / "config/micro_parrot.yaml"
 
 
-@pytest.fixture
-def files():
-    run = parse_settings(read_settings(MICRO))
+def files_of(settings):
+    run = parse_settings(settings)
     corpora = CorpusFiles(run)
     return ParrotFiles(run.parrot, ModelFiles(corpora), ReportFiles(corpora))
+
+
+@pytest.fixture
+def files():
+    return files_of(read_settings(MICRO))
 
 
 def job(curated):
@@ -51,3 +56,45 @@ def test_a_vocabulary_is_named_by_its_source_and_the_words_of_a_gram(files):
     pairs = SimpleNamespace(vocabulary="co-embedded-2")
 
     assert (files.gram_source(pairs), files.gram_length(pairs)) == ("co-embedded", 2)
+
+
+def test_sets_of_trained_models_are_curated_together_but_for_the_debiased_subset(files):
+    part = SimpleNamespace(corpus="posters", part="00001")
+
+    inputs = files.inputs_of(files.together)(part)
+
+    assert set(files.together) == {
+        "random-8", "without-text-8", "with-text-8", "cotr-0.2-8", "with-text-10"
+    }  # fmt: skip
+    assert inputs["cotr-0.2-8_cut"] == ["results_micro/curation_cuts/posters/cotr-0.2-8.json"]
+    assert inputs["scores"] == ["results_micro/caption_scores/own/posters/00001.json"]
+    assert not {*files.together, *HELDOUT} & {*files.apart}
+    assert {*files.together, *HELDOUT, *files.apart} == {*files.curated}
+
+
+def test_held_out_sets_are_curated_by_scores_and_leave_out_none(files):
+    inputs = files.inputs_of(HELDOUT)(SimpleNamespace(corpus="posters", part="00000"))
+
+    assert "scores" in inputs
+    assert inputs["heldout"] == []
+
+
+def test_a_repacked_control_reads_all_parts_of_its_set():
+    settings = read_settings(MICRO)
+    settings["parrot"]["curations"]["controls"] = ["erased", "swapped"]
+    files = files_of(settings)
+    erased, swapped = (
+        SimpleNamespace(manifest=f"cotr-0.2-8.{control}") for control in ("erased", "swapped")
+    )
+
+    inputs = files.repack_inputs(erased)
+
+    assert inputs["manifests"] == [
+        f"results_micro/manifests/posters/cotr-0.2-8/{part}.json" for part in ("00000", "00001")
+    ]
+    assert inputs["collected"] == [
+        f"results_micro/collected/posters/{part}.json" for part in ("00000", "00001")
+    ]
+    assert files.repacked_erasing(erased)["radius"] == files.audit.erasing.radius
+    assert files.repacked_erasing(swapped) is None
+    assert files.repack_libraries(swapped) == []

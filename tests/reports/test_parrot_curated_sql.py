@@ -91,7 +91,7 @@ def test_tasks_of_one_name_are_told_apart_and_an_empty_one_stays(task_results):
 # --- sets of equal size --------------------------------------------------------------------------
 
 
-def model_row(position, data, recipe, curated, *, in_grid=True, published=""):
+def model_row(position, data, recipe, curated, *, members=None, in_grid=True, published=""):
     return {
         "position": position,
         "title": f"{data} / {recipe}",
@@ -99,6 +99,7 @@ def model_row(position, data, recipe, curated, *, in_grid=True, published=""):
         "model": recipe,
         "recipe": recipe,
         "curated": curated,
+        "members": members or curated,
         "encoder": f"{recipe}.{curated}",
         "epochs": 2,
         "in_grid": in_grid,
@@ -110,10 +111,11 @@ def model_row(position, data, recipe, curated, *, in_grid=True, published=""):
 def curated():
     """A function: two models of a set that keeps two of its samples; the second is not made."""
 
-    def build(*, results=(), probes=(), curves=(), table="parrot_table4", published=""):
+    def build(*, results=(), probes=(), curves=(), table="parrot_table4", published="", others=()):
         rows = [
             model_row(0, "3M RSA < 0.0", "RN50", "rsa", published=published),
             model_row(1, "3M RSA < 0.0", "other", "rsa", in_grid=False),
+            *others,
         ]
         kept = [("web", "rsa", 0, 0, True), ("web", "rsa", 0, 1, False), ("web", "rsa", 1, 0, True)]
         scores = [("web", 0, 0, 0.25), ("web", 0, 1, 0.9), ("web", 1, 0, 0.5), ("other", 0, 0, 1.0)]
@@ -129,6 +131,14 @@ def curated():
         return report_table("parrot_curated", views, {}).to_pylist()
 
     return build
+
+
+def test_a_control_has_as_many_samples_as_its_set_and_no_score_of_it(curated):
+    control = model_row(2, "3M RSA < 0.0, text erased", "RN50", "rsa.erased", members="rsa")
+
+    *_, row = curated(others=[control], results=[("RN50.rsa.erased", 0, "imagenet", 0.5)])
+
+    assert (row["samples"], row["avg_score"], row["imagenet"]) == (2, None, 0.5)
 
 
 def test_a_sets_mean_score_is_over_its_kept_samples(curated):

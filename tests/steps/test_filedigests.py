@@ -7,6 +7,7 @@ import pytest
 from clipaudit.errors import InputError, StoreError
 from clipaudit.steps import filedigests
 from clipaudit.steps.filedigests import FileDigests
+from clipaudit.store.store import Store
 
 OLD = 1_600_000_000_000_000_000  # ns; long before now, so that a record is trusted
 
@@ -159,3 +160,20 @@ def test_many_processes_may_share_the_records(files, tmp_path):
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
     assert [files.locate(sha256(bytes([n]) * 99)) for n in range(12)] == paths
     assert not list(files.directory.rglob(".*"))
+
+
+def test_an_object_of_the_store_is_a_file_by_its_sha256(tmp_path):
+    store = Store(tmp_path / "store")
+    digest = store.put_bytes(b"one", schema="tar").digest
+
+    assert FileDigests(store.root / "files").locate(digest) == store.path(digest).absolute()
+
+
+def test_an_object_whose_bytes_have_changed_is_not_taken(tmp_path):
+    store = Store(tmp_path / "store")
+    digest = store.put_bytes(b"one", schema="tar").digest
+    store.path(digest).chmod(0o600)
+    store.path(digest).write_bytes(b"two")
+
+    with pytest.raises(InputError, match=f"no file with SHA-256 {digest}.*is now"):
+        FileDigests(store.root / "files").locate(digest)

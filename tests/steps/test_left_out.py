@@ -86,3 +86,34 @@ def test_links_show_whether_a_result_is_there_or_left_out(tmp_path):
         "first.bin",
         "second.bin",
     }
+
+
+def test_a_step_can_leave_out_one_of_its_outputs(tmp_path):
+    def leave_out_second(step):
+        step.write_bytes("first", b"whole", ".bin")
+        step.leave_out("second", TooSmall(WHY))
+
+    first, second = map(Path, run(tmp_path, "halved", leave_out_second))
+
+    assert not Pointer.read(first).is_left_out
+    with pytest.raises(TooSmall, match=WHY):
+        Store(tmp_path / "store").checked_path(Pointer.read(second))
+
+
+def test_pieces_that_a_killed_step_has_written_are_known_to_the_next_run(tmp_path):
+    known = []
+
+    def write(step):
+        known.append(step.written("first"))
+        for name in ("first", "second"):
+            step.written(name) or step.write_pieces(name, iter([b"on", b"e"]), ".bin")
+            if len(known) == 1:
+                raise OSError("killed")
+
+    with pytest.raises(OSError, match="killed"):
+        run(tmp_path, "resumed", write)
+    paths = run(tmp_path, "resumed", write)
+
+    digest = Pointer.read(Path(paths[0])).digest
+    assert known == [None, digest]
+    assert Store(tmp_path / "store").path(digest).read_bytes() == b"one"

@@ -87,8 +87,8 @@ def test_a_changed_fuzzy_threshold_reads_and_trains_nothing(project):
     assert Counter(project.computed_steps(before)) == {
         "match": 3,
         "score_captions": 2,  # they read the matches, whatever changes in these
-        "cut_curation": 3,  # with those of the held-out sets
-        "curate": 2,
+        "cut_curation": 7,  # of all sets that are trained on, and of the held-out ones
+        "curate_together": 2,
         "report_table": 1,
     }
     log = (project.folder / "logs/train/brief/cotr-0.2-8.log").read_text()

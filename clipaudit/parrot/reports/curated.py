@@ -81,7 +81,7 @@ def _ablation(
 ) -> ReportTable:
     trained = [row for row in rows if row["in_grid"]]
     encoders = [str(row["encoder"]) for row in trained]
-    sets = list(dict.fromkeys(str(row["curated"]) for row in trained))
+    sets = list(dict.fromkeys(str(row["members"]) for row in trained))
     parts = run.parts(settings.corpus)
     return ReportTable(
         sql="parrot_curated",
@@ -126,6 +126,7 @@ def _rows(
             "model": models[recipe],
             "recipe": recipe,
             "curated": each.name,
+            "members": each.members,
             "encoder": model_encoder(recipe, each.name),
             "epochs": run.recipes[recipe].epochs,
             "in_grid": (recipe, each.name) in trained,

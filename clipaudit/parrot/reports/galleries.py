@@ -63,7 +63,12 @@ def _terms(run: Settings, audit: Parrot, corpus: str) -> Gallery:
     )
     erasing, probe = audit.erasing, audit.probe
     terms = TermOptions(
-        erasing.radius, erasing.dilation, erasing.shorter_side, probe.side, probe.type_size
+        erasing.radius,
+        erasing.dilation,
+        erasing.shorter_side,
+        probe.side,
+        probe.type_size,
+        erasing.fill,
     )
     return _gallery(run, audit, [corpus], [asked], caption, form="terms", terms=terms)
 

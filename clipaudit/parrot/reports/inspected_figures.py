@@ -188,7 +188,7 @@ def _heldout(run: Settings, audit: Parrot, settings: Curations) -> ReportFigure:
     table = ReportTable(
         sql="parrot_fig7",
         inputs={
-            "scores": encoder_files(run, "heldout_scores", encoders, [corpus]),
+            "scores": [paths.heldout_scores(encoder, corpus) for encoder in encoders],
             "heldout": [
                 paths.manifest(corpus, name, part) for name in HELDOUT for part in run.parts(corpus)
             ],

@@ -49,7 +49,7 @@ def term_pictures(
 
     stored = np.asarray(Reduced(how.shorter_side)(image))
     pictures = _erasable(example, texts)
-    erased = Erasing(pictures, tokenization, how.radius, how.dilation)
+    erased = Erasing(pictures, tokenization, how.radius, how.dilation, how.fill)
     own = pictures.filter(pa.array(sample_addresses(pictures) == _address(example)))
     made = erased.all_kinds(example["shard"], example["row"], stored)
     found = dict(zip(kinds_of(own)[0], made, strict=True))

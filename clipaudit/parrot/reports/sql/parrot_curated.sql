@@ -2,9 +2,9 @@
 -- parrot-caption paper. They differ in the rows of the view `rows` alone.
 -- One row per (set, recipe), in the order of the view `rows`.
 --
--- rows          position, title, data, model, recipe, curated, encoder, epochs, in_grid,
---               published_row: the paper's row of this corpus, or ''. Without in_grid there is no
---               such model
+-- rows          position, title, data, model, recipe, curated, members: the set whose samples a
+--               control has, else the set itself; encoder, epochs, in_grid, published_row: the
+--               paper's row of this corpus, or ''. Without in_grid there is no such model
 -- curated_rows  corpus, curated, shard, row, kept: the manifests of sets that models are trained on
 -- scores        corpus, shard, row, raw: those of the audit's own encoder
 -- task_results  encoder, position, track, value: one row per task
@@ -130,7 +130,7 @@ select
     rows.encoder,
     -- 0: too few were eligible, so there is neither set nor model
     case when rows.in_grid then coalesce(sizes.samples, 0) end as samples, -- that the set has
-    mean_scores.avg_score, -- mean cosine of picture and caption over the set, by the audit's encoder
+    mean_scores.avg_score, -- mean cosine of picture and caption over the set, by the audit's encoder; null: of a control
     tracks.imagenet, -- of the test set that stands for ImageNet, or the mean with the suite's
     tracks.retrieval, -- mean over retrieval sets of R@1, the mean of both directions
     tracks.average, -- mean over all tasks
@@ -153,7 +153,7 @@ select
     papers.sync as published_sync,
 from rows
 left join sizes
-    on rows.in_grid and sizes.curated = rows.curated
+    on rows.in_grid and sizes.curated = rows.members
 left join mean_scores
     on rows.in_grid and mean_scores.curated = rows.curated
 left join tracks
