@@ -6,7 +6,7 @@ public_order/<public>.json; retrieved/ and recalls/<model>/<public>/<source>/ by
 gaps/, survival/, sample_gaps/<public>/<point>.json; with several seeds ensemble_gaps/,
 ensemble_records/<public>/<point>.json; pair_scores/<model>/<source>/ by part; augmented_embeddings/<model>/<corpus>/ and
 augmented_scores/<model>/<source>/ by part on request;
-pair_tests_over_seeds/<source>/<hold-out's source>.json;
+pair_tests_over_seeds/, one_model_over_seeds/<source>/<hold-out's source>.json;
 pair_tests/, one_model/<model>/<source>/<hold-out's source>.json; word_recalls/, caption_recalls/
 and retrieved_captions/ as recalls/ and retrieved/; examples/<public>.json;
 utility/<model>/<test set>.json; selections/<model>/<corpus>.json.
@@ -399,6 +399,27 @@ rule one_model:
         shards=MEMORIZATION.shards_of_sources,
     script:
         "../workflow_scripts/one_model.py"
+
+
+if MEMORIZATION.audit.seeds > 1:
+
+    rule one_model_over_seeds:
+        """What the default models of A of all seeds recall beyond what captions alone tell."""
+        input:
+            tests=MEMORIZATION.default_one_models,
+        output:
+            tests=f"{RESULTS}/one_model_over_seeds/{{source}}/{{holdout}}.json",
+        log:
+            "logs/one_model_over_seeds/{source}/{holdout}.log",
+        wildcard_constraints:
+            holdout=one_of(MEMORIZATION.audit.held_out),
+        conda:
+            ENVIRONMENT
+        params:
+            code=code("one_model_over_seeds"),
+            numeric=["numpy", "scipy"],
+        script:
+            "../workflow_scripts/one_model_over_seeds.py"
 
 
 if MEMORIZATION.audit.utility:

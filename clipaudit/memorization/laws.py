@@ -60,6 +60,7 @@ LAWS: Mapping[str, Law] = {
         all_rows, "rows", "all public captions and objects are read", gives_else=rows("records")
     ),
     "one_model": SUMMED,
+    "one_model_over_seeds": SUMMED,
     "embed_augmented": Law(
         lambda reading: reading.rows.get("samples", 0.0) * reading.settings["versions"],
         "captions",

@@ -163,6 +163,19 @@ def test_the_mean_over_seeds_reads_the_tests_of_all_default_models(over_seeds):
     ]
 
 
+def test_the_one_model_test_of_a_further_seed_is_of_its_own_model_of_a_and_cut(over_seeds):
+    wildcards = SimpleNamespace(source="scenes", holdout="scenes")
+    model = "scenes.seed-1.set-a-cut-1"
+
+    averaged = over_seeds.default_one_models(wildcards)
+    read = over_seeds.one_model_inputs(SimpleNamespace(encoder=model, **vars(wildcards)))
+
+    assert [path.split("/")[2] for path in averaged] == ["scenes.set-a", model]
+    assert read["members"] == ["results/manifests/scenes/set-a-cut-1/00000.json"]
+    assert read["words"] == [f"results/word_recalls/{model}/scenes/scenes/00000.json"]
+    assert read["model"] == ["results/recalls/scenes.seed-1.set-b-cut-1/scenes/scenes/00000.json"]
+
+
 def one_model_of(**changes):
     """The one-model tests of the demo, with some settings of the audit replaced."""
     settings = read_settings(DEMO)

@@ -81,3 +81,5 @@ def test_default_models_of_all_seeds_are_tested_for_their_pairs(fresh):
     jobs = dict(line.split() for line in output.splitlines() if len(line.split()) == 2)
     assert jobs["pair_tests_over_seeds"] == "2"  # sources
     assert jobs["pair_test"] == "12"  # both sources, both models of two seeds and one further size
+    assert jobs["one_model_over_seeds"] == "2"
+    assert jobs["one_model"] == "4"  # both sources, the model of A of two seeds
