@@ -5,7 +5,8 @@ Makes: objects/<corpus>/, vocabulary/<corpus>/ by part; caption_embeddings/<mode
 public_order/<public>.json; retrieved/ and recalls/<model>/<public>/<source>/ by part;
 gaps/, survival/, sample_gaps/<public>/<point>.json; with several seeds ensemble_gaps/,
 ensemble_records/<public>/<point>.json; pair_scores/<model>/<source>/ by part; augmented_embeddings/<model>/<corpus>/ and
-augmented_scores/<model>/<source>/ by part on request;
+augmented_scores/<model>/<source>/, augmented_picture_embeddings/<model>/<corpus>/ and
+augmented_picture_scores/<model>/<source>/ by part on request;
 pair_tests_over_seeds/, one_model_over_seeds/<source>/<hold-out's source>.json;
 pair_tests/, one_model/<model>/<source>/<hold-out's source>.json; word_recalls/, caption_recalls/
 and retrieved_captions/ as recalls/ and retrieved/; examples/<public>.json;
@@ -236,6 +237,38 @@ rule score_pairs:
         "../workflow_scripts/score_pairs.py"
 
 
+rule score_augmented:
+    """How similar the pictures of a part are to their captions with a word less."""
+    input:
+        versions=MEMORIZATION.records("augmented_embeddings/{encoder}"),
+        others=MEMORIZATION.records("embeddings/{encoder}"),
+    output:
+        scores=f"{RESULTS}/augmented_scores/{{encoder}}/{{source}}/{{part}}.json",
+    log:
+        "logs/score_augmented/{encoder}/{source}/{part}.log",
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=memory(32),
+    params:
+        code=code("score_augmented"),
+    script:
+        "../workflow_scripts/score_augmented.py"
+
+
+use rule score_augmented as score_augmented_pictures with:
+    input:
+        versions=MEMORIZATION.records("augmented_picture_embeddings/{encoder}"),
+        others=MEMORIZATION.records("caption_embeddings/{encoder}"),
+    output:
+        scores=f"{RESULTS}/augmented_picture_scores/{{encoder}}/{{source}}/{{part}}.json",
+    log:
+        "logs/score_augmented_pictures/{encoder}/{source}/{part}.log",
+    params:
+        code=code("score_augmented"),
+        script="score_augmented",
+
+
 if MEMORIZATION.audit.augmented:
 
     rule embed_augmented:
@@ -263,23 +296,35 @@ if MEMORIZATION.audit.augmented:
         script:
             "../workflow_scripts/embed_augmented.py"
 
-    rule score_augmented:
-        """How similar the pictures of a part are to their captions with a word less."""
+
+if MEMORIZATION.audit.augmented_pictures:
+
+    rule embed_augmented_pictures:
+        """Embeddings of the pictures of a part, each cropped and mirrored in several ways."""
         input:
-            versions=MEMORIZATION.records("augmented_embeddings/{encoder}"),
-            pictures=MEMORIZATION.records("embeddings/{encoder}"),
+            tars=CORPORA.part_tars,
+            samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+            weights=MODELS.weights,
+            vocabulary=MODELS.vocabulary,
         output:
-            scores=f"{RESULTS}/augmented_scores/{{encoder}}/{{source}}/{{part}}.json",
+            embeddings=f"{RESULTS}/augmented_picture_embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
+            drops=f"{RESULTS}/drops/embed_augmented_pictures/{{encoder}}/{{corpus}}/{{part}}.json",
         log:
-            "logs/score_augmented/{encoder}/{source}/{part}.log",
+            "logs/embed_augmented_pictures/{encoder}/{corpus}/{part}.log",
         conda:
             ENVIRONMENT
         resources:
-            mem_mb=memory(32),
+            mem_mb=memory(16),
         params:
-            code=code("score_augmented"),
+            code=code("embed_augmented_pictures"),
+            numeric=CLIP_LIBRARIES,
+            name="{encoder}",
+            shards=CORPORA.shard_numbers,
+            model=MODELS.encoder,
+            versions=MEMORIZATION.audit.augmented_pictures,
+            seed=MEMORIZATION.audit.seed,
         script:
-            "../workflow_scripts/score_augmented.py"
+            "../workflow_scripts/embed_augmented_pictures.py"
 
 
 rule pair_test:

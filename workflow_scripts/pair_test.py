@@ -13,13 +13,13 @@ def compute(step: Step) -> None:
     import pyarrow.compute as pc
 
     from clipaudit.memorization.measures import in_one_corpus
-    from clipaudit.memorization.pair_tests import PAIR_TESTS, pair_test
+    from clipaudit.memorization.pair_tests import AUGMENTED, PAIR_TESTS, pair_test
 
     def joined(name: str, label: str = "source") -> "pa.Table":
         tables = ((file.labels[label], file.table()) for file in step.labelled(name))
         return in_one_corpus(tables, step.settings["shards"])
 
-    known = ("target", "reference", "augmented")
+    known = ("target", "reference", *AUGMENTED)
     models = [name for name in known if step.files(f"scores_{name}")]
     recalls = {name: joined(f"recalls_{name}") for name in models if step.files(f"recalls_{name}")}
     members, holdout = (joined(name, "corpus") for name in ("members", "holdout"))

@@ -311,6 +311,10 @@ class MemorizationFiles:
             }
         if self.audit.augmented:
             found["scores_augmented"] = self.of_sources(f"augmented_scores/{test.target}", compared)
+        if self.audit.augmented_pictures:
+            found["scores_augmented_pictures"] = self.of_sources(
+                f"augmented_picture_scores/{test.target}", compared
+            )
         return found | self._compared(test)
 
     def default_tests(self, wildcards: Wildcards) -> Paths:

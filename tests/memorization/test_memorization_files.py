@@ -121,16 +121,24 @@ def test_a_pair_test_reads_scores_recalls_and_both_sets(files):
     }
 
 
-def test_augmented_captions_are_scored_by_the_target_on_request():
+@pytest.mark.parametrize(
+    ("asked", "folder"),
+    [
+        ("augmented", "augmented_scores"),
+        ("augmented_pictures", "augmented_picture_scores"),
+    ],
+)
+def test_augmented_captions_and_pictures_are_scored_by_the_target_on_request(asked, folder):
     settings = read_settings(DEMO)
-    settings["memorization"]["augmented"] = 4
+    settings["memorization"][asked] = 4
     run = parse_settings(settings)
     wildcards = SimpleNamespace(encoder="scenes.set-a", source="scenes", holdout="scenes")
 
     files = MemorizationFiles(run.memorization, ModelFiles(CorpusFiles(run)))
 
-    scored = files.pair_test_inputs(wildcards)["scores_augmented"]
-    assert scored == ["results/augmented_scores/scenes.set-a/scenes/00000.json"]
+    found = files.pair_test_inputs(wildcards)
+    scored = {name: paths for name, paths in found.items() if name.startswith("scores_augmented")}
+    assert scored == {f"scores_{asked}": [f"results/{folder}/scenes.set-a/scenes/00000.json"]}
 
 
 @pytest.fixture

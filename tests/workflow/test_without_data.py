@@ -59,6 +59,7 @@ memorization:
   targets: [mine]
   reference: other
   augmented: 4
+  augmented_pictures: 2
 """
 
 
@@ -69,6 +70,7 @@ def test_targets_are_planned_without_any_training_or_search_for_objects(fresh):
 
     words = set(output.split())
     assert {"pair_test", "score_pairs", "score_augmented"} <= words
+    assert {"embed_augmented_pictures", "score_augmented_pictures"} <= words
     assert not {"train", "detect", "count_objects"} & words
 
 

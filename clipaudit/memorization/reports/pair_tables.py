@@ -25,6 +25,7 @@ SCORES = {
     "target": "cosine",
     "difference": "cosine less the reference's",
     "augmented": "cosine less its mean with a word dropped",
+    "augmented_pictures": "cosine less its mean with the image cropped",
     "recall_gap": "recall gap of objects",
     "reference": "control: the reference's cosine",
 }
