@@ -1,7 +1,8 @@
 """Models of A and B -> what they recall of their records' pictures, and the metrics of it.
 
 Needs: the sets; `memorization.recipe` and its grid; `objects`; labelled corpora for utility.
-Makes: objects/<corpus>/, vocabulary/<corpus>/ by part; caption_embeddings/<model>/<corpus>/;
+Makes: sorted_objects/<corpus>.json, of given ones; objects/<corpus>/, vocabulary/<corpus>/ by part;
+caption_embeddings/<model>/<corpus>/;
 public_order/<public>.json; retrieved/ and recalls/<model>/<public>/<source>/ by part;
 gaps/, survival/, sample_gaps/<public>/<point>.json; with several seeds ensemble_gaps/,
 ensemble_records/<public>/<point>.json; pair_scores/<model>/<source>/ by part; augmented_embeddings/<model>/<corpus>/ and
@@ -35,11 +36,30 @@ if MEMORIZATION.audit.objects.annotator == "dataset":
 
 elif MEMORIZATION.audit.objects.annotator == "given":
 
+    rule sort_objects:
+        """The objects that others found in the pictures of a corpus, in the order of its samples."""
+        input:
+            samples=CORPORA.gathered_parts("samples/{corpus}"),
+            files=MEMORIZATION.given_objects,
+        output:
+            objects=f"{RESULTS}/sorted_objects/{{corpus}}.json",
+        log:
+            "logs/sort_objects/{corpus}.log",
+        conda:
+            ENVIRONMENT
+        resources:
+            mem_mb=memory(16),
+        params:
+            code=code("sort_objects"),
+            join=MEMORIZATION.given_join,
+        script:
+            "../workflow_scripts/sort_objects.py"
+
     rule take_objects:
         """The objects of the pictures of a part that others found, joined to its samples."""
         input:
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
-            files=MEMORIZATION.given_objects,
+            given=f"{RESULTS}/sorted_objects/{{corpus}}.json",
             names=MEMORIZATION.names_files(),
         output:
             objects=f"{RESULTS}/objects/{{corpus}}/{{part}}.json",
@@ -50,7 +70,7 @@ elif MEMORIZATION.audit.objects.annotator == "given":
             ENVIRONMENT
         params:
             code=code("take_objects"),
-            join=MEMORIZATION.given_join,
+            shards=CORPORA.shard_numbers,
             threshold=MEMORIZATION.audit.objects.threshold,
             names=MEMORIZATION.audit.objects.names,
         script:

@@ -42,6 +42,7 @@ LAWS: Mapping[str, Law] = {
     "records_of_size": EACH_SAMPLE,
     "count_objects": SUMMED,
     "annotate": EACH_SAMPLE,
+    "sort_objects": EACH_SAMPLE,
     "take_objects": EACH_SAMPLE,
     "detect": EACH_SAMPLE,
     "retrieve": Law(
