@@ -1,12 +1,14 @@
 """Models of A and B -> what they recall of their records' pictures, and the metrics of it.
 
 Needs: the sets; `memorization.recipe` and its grid; `objects`; labelled corpora for utility.
-Makes: objects/<corpus>/, vocabulary/<corpus>/ by part; caption_embeddings/<model>/<corpus>/;
+Makes: sorted_objects/<corpus>.json, of given ones; objects/<corpus>/, vocabulary/<corpus>/ by part;
+caption_embeddings/<model>/<corpus>/;
 public_order/<public>.json; retrieved/ and recalls/<model>/<public>/<source>/ by part;
 gaps/, survival/, sample_gaps/<public>/<point>.json; with several seeds ensemble_gaps/,
 ensemble_records/<public>/<point>.json; pair_scores/<model>/<source>/ by part; augmented_embeddings/<model>/<corpus>/ and
-augmented_scores/<model>/<source>/ by part on request;
-pair_tests_over_seeds/<source>/<hold-out's source>.json;
+augmented_scores/<model>/<source>/, augmented_picture_embeddings/<model>/<corpus>/ and
+augmented_picture_scores/<model>/<source>/ by part on request;
+pair_tests_over_seeds/, one_model_over_seeds/<source>/<hold-out's source>.json;
 pair_tests/, one_model/<model>/<source>/<hold-out's source>.json; word_recalls/, caption_recalls/
 and retrieved_captions/ as recalls/ and retrieved/; examples/<public>.json;
 utility/<model>/<test set>.json; selections/<model>/<corpus>.json.
@@ -34,11 +36,30 @@ if MEMORIZATION.audit.objects.annotator == "dataset":
 
 elif MEMORIZATION.audit.objects.annotator == "given":
 
+    rule sort_objects:
+        """The objects that others found in the pictures of a corpus, in the order of its samples."""
+        input:
+            samples=CORPORA.gathered_parts("samples/{corpus}"),
+            files=MEMORIZATION.given_objects,
+        output:
+            objects=f"{RESULTS}/sorted_objects/{{corpus}}.json",
+        log:
+            "logs/sort_objects/{corpus}.log",
+        conda:
+            ENVIRONMENT
+        resources:
+            mem_mb=memory(16),
+        params:
+            code=code("sort_objects"),
+            join=MEMORIZATION.given_join,
+        script:
+            "../workflow_scripts/sort_objects.py"
+
     rule take_objects:
         """The objects of the pictures of a part that others found, joined to its samples."""
         input:
             samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
-            files=MEMORIZATION.given_objects,
+            given=f"{RESULTS}/sorted_objects/{{corpus}}.json",
             names=MEMORIZATION.names_files(),
         output:
             objects=f"{RESULTS}/objects/{{corpus}}/{{part}}.json",
@@ -49,7 +70,7 @@ elif MEMORIZATION.audit.objects.annotator == "given":
             ENVIRONMENT
         params:
             code=code("take_objects"),
-            join=MEMORIZATION.given_join,
+            shards=CORPORA.shard_numbers,
             threshold=MEMORIZATION.audit.objects.threshold,
             names=MEMORIZATION.audit.objects.names,
         script:
@@ -236,6 +257,38 @@ rule score_pairs:
         "../workflow_scripts/score_pairs.py"
 
 
+rule score_augmented:
+    """How similar the pictures of a part are to their captions with a word less."""
+    input:
+        versions=MEMORIZATION.records("augmented_embeddings/{encoder}"),
+        others=MEMORIZATION.records("embeddings/{encoder}"),
+    output:
+        scores=f"{RESULTS}/augmented_scores/{{encoder}}/{{source}}/{{part}}.json",
+    log:
+        "logs/score_augmented/{encoder}/{source}/{part}.log",
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=memory(32),
+    params:
+        code=code("score_augmented"),
+    script:
+        "../workflow_scripts/score_augmented.py"
+
+
+use rule score_augmented as score_augmented_pictures with:
+    input:
+        versions=MEMORIZATION.records("augmented_picture_embeddings/{encoder}"),
+        others=MEMORIZATION.records("caption_embeddings/{encoder}"),
+    output:
+        scores=f"{RESULTS}/augmented_picture_scores/{{encoder}}/{{source}}/{{part}}.json",
+    log:
+        "logs/score_augmented_pictures/{encoder}/{source}/{part}.log",
+    params:
+        code=code("score_augmented"),
+        script="score_augmented",
+
+
 if MEMORIZATION.audit.augmented:
 
     rule embed_augmented:
@@ -263,23 +316,35 @@ if MEMORIZATION.audit.augmented:
         script:
             "../workflow_scripts/embed_augmented.py"
 
-    rule score_augmented:
-        """How similar the pictures of a part are to their captions with a word less."""
+
+if MEMORIZATION.audit.augmented_pictures:
+
+    rule embed_augmented_pictures:
+        """Embeddings of the pictures of a part, each cropped and mirrored in several ways."""
         input:
-            versions=MEMORIZATION.records("augmented_embeddings/{encoder}"),
-            pictures=MEMORIZATION.records("embeddings/{encoder}"),
+            tars=CORPORA.part_tars,
+            samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+            weights=MODELS.weights,
+            vocabulary=MODELS.vocabulary,
         output:
-            scores=f"{RESULTS}/augmented_scores/{{encoder}}/{{source}}/{{part}}.json",
+            embeddings=f"{RESULTS}/augmented_picture_embeddings/{{encoder}}/{{corpus}}/{{part}}.json",
+            drops=f"{RESULTS}/drops/embed_augmented_pictures/{{encoder}}/{{corpus}}/{{part}}.json",
         log:
-            "logs/score_augmented/{encoder}/{source}/{part}.log",
+            "logs/embed_augmented_pictures/{encoder}/{corpus}/{part}.log",
         conda:
             ENVIRONMENT
         resources:
-            mem_mb=memory(32),
+            mem_mb=memory(16),
         params:
-            code=code("score_augmented"),
+            code=code("embed_augmented_pictures"),
+            numeric=CLIP_LIBRARIES,
+            name="{encoder}",
+            shards=CORPORA.shard_numbers,
+            model=MODELS.encoder,
+            versions=MEMORIZATION.audit.augmented_pictures,
+            seed=MEMORIZATION.audit.seed,
         script:
-            "../workflow_scripts/score_augmented.py"
+            "../workflow_scripts/embed_augmented_pictures.py"
 
 
 rule pair_test:
@@ -399,6 +464,27 @@ rule one_model:
         shards=MEMORIZATION.shards_of_sources,
     script:
         "../workflow_scripts/one_model.py"
+
+
+if MEMORIZATION.audit.seeds > 1:
+
+    rule one_model_over_seeds:
+        """What the default models of A of all seeds recall beyond what captions alone tell."""
+        input:
+            tests=MEMORIZATION.default_one_models,
+        output:
+            tests=f"{RESULTS}/one_model_over_seeds/{{source}}/{{holdout}}.json",
+        log:
+            "logs/one_model_over_seeds/{source}/{holdout}.log",
+        wildcard_constraints:
+            holdout=one_of(MEMORIZATION.audit.held_out),
+        conda:
+            ENVIRONMENT
+        params:
+            code=code("one_model_over_seeds"),
+            numeric=["numpy", "scipy"],
+        script:
+            "../workflow_scripts/one_model_over_seeds.py"
 
 
 if MEMORIZATION.audit.utility:

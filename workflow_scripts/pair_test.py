@@ -1,36 +1,32 @@
 """Whether a model knows the pairs of a source that it trained on, against a hold-out."""
 
-from typing import TYPE_CHECKING
-
 from clipaudit.steps.workflow import Step, run_step
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def compute(step: Step) -> None:
     """Set the members against the hold-out."""
     import pyarrow.compute as pc
 
-    from clipaudit.memorization.measures import in_one_corpus
-    from clipaudit.memorization.pair_tests import PAIR_TESTS, pair_test
+    from clipaudit.memorization.measures import kept_in_one_corpus, read_in_one_corpus
+    from clipaudit.memorization.pair_tests import AUGMENTED, PAIR_TESTS, pair_test
 
-    def joined(name: str, label: str = "source") -> "pa.Table":
-        tables = ((file.labels[label], file.table()) for file in step.labelled(name))
-        return in_one_corpus(tables, step.settings["shards"])
-
-    known = ("target", "reference", "augmented")
-    models = [name for name in known if step.files(f"scores_{name}")]
-    recalls = {name: joined(f"recalls_{name}") for name in models if step.files(f"recalls_{name}")}
-    members, holdout = (joined(name, "corpus") for name in ("members", "holdout"))
+    shards, known = step.settings["shards"], ("target", "reference", *AUGMENTED)
+    scores, recalls = (
+        {
+            name: read_in_one_corpus(step.labelled(f"{kind}_{name}"), shards)
+            for name in known
+            if step.files(f"{kind}_{name}")
+        }
+        for kind in ("scores", "recalls")
+    )
     found = pair_test(
-        {name: joined(f"scores_{name}") for name in models},
+        scores,
         {
             name: table.filter(pc.equal(table["k"], step.settings["neighbors"]))
             for name, table in recalls.items()
         },
-        members.filter(members["kept"]),
-        holdout.filter(holdout["kept"]),
+        kept_in_one_corpus(step.labelled("members"), shards),
+        kept_in_one_corpus(step.labelled("holdout"), shards),
         seed=step.settings["seed"],
     )
     step.write_table("test", found, PAIR_TESTS)

@@ -1,13 +1,13 @@
-"""How similar the pictures of the records of a part are to their captions with a word less."""
+"""How similar records are to their pairs: versions of captions to pictures, or the other way."""
 
 from clipaudit.steps.workflow import Step, run_step
 
 
 def compute(step: Step) -> None:
-    """Compare the versions of each caption with its picture."""
+    """Compare the versions of one side of each pair with its other side."""
     from clipaudit.memorization.pair_tests import PAIR_SCORES, score_augmented
 
-    scores = score_augmented(step.table("versions"), step.table("pictures"))
+    scores = score_augmented(step.table("versions"), step.table("others"))
     step.write_table("scores", scores, PAIR_SCORES)
 
 

@@ -12,6 +12,9 @@ cover 94 % or more.
 from math import sqrt
 from statistics import NormalDist
 
+import numpy as np
+from jaxtyping import Float64
+
 CONFIDENCE = 0.95
 DECIMALS = 12  # far past use, and short of the last bits, in which builds of scipy may differ
 NORMAL = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
@@ -42,6 +45,33 @@ def margin(of_records: float, of_seeds: float, degrees: int) -> float:
     whole = (of_records / NORMAL) ** 2 + of_seeds
     both = student_quantile(degrees * (whole / of_seeds) ** 2) * sqrt(whole)
     return max(both, student_quantile(degrees) * sqrt(of_seeds))
+
+
+def mean_over_seeds(
+    value: Float64[np.ndarray, "seeds models"],
+    low: Float64[np.ndarray, "seeds models"],
+    high: Float64[np.ndarray, "seeds models"],
+) -> tuple[float, float, float]:
+    """Return the mean over seeds of the mean over the models of each, and its bounds.
+
+    `low` and `high` are each model's own bounds, over records. Seeds may test the same records, so
+    they do not average out what these add by chance: over records, a bound is as far off as the
+    models' own are on average. What seeds add comes on top (see `margin`). At least one seed and
+    one model.
+
+    >>> agreeing = np.array([[0.5], [0.5]])
+    >>> mean_over_seeds(agreeing, agreeing - 0.1, agreeing + 0.2)
+    (0.5, 0.4, 0.7)
+    """
+    seeds = len(value)
+    by_seed = value.mean(axis=1)
+    of_seeds = float(by_seed.var(ddof=1)) / seeds if seeds > 1 else 0.0
+    of_seeds = round(of_seeds, 2 * DECIMALS)
+    mean = float(by_seed.mean())
+    below, above = (
+        margin(float(off.mean()), of_seeds, seeds - 1) for off in (value - low, high - value)
+    )
+    return round(mean, DECIMALS), round(mean - below, DECIMALS), round(mean + above, DECIMALS)
 
 
 def unseen_share(drawn: int) -> float:

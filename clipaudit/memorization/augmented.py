@@ -1,8 +1,7 @@
 """Captions with a word less, as a model sees them: what a pair's cosine is set against.
 
 A model that knows a training pair by heart knows this very caption, so its cosine falls where a
-word is missing. Pictures are not cropped or flipped: that would read every shard again and embed
-each picture several times, while a text tower is cheap.
+word is missing. Versions of pictures are in `augmented_pictures`.
 """
 
 from collections.abc import Iterator
@@ -57,8 +56,13 @@ def embed_augmented(
             changed, clip, encoder=encoder, batch_size=batch_size, device=device, drops=drops
         )
         for batch in rows:
-            number = np.full(len(batch), version, np.int32)
-            yield pa.RecordBatch.from_arrays([*batch.columns, pa.array(number)], schema=schema)
+            yield numbered(batch, version, schema)
+
+
+def numbered(rows: pa.RecordBatch, version: int, schema: pa.Schema) -> pa.RecordBatch:
+    """Return EMBEDDINGS of one version as AUGMENTED, whose `schema` this is."""
+    number = np.full(len(rows), version, np.int32)
+    return pa.RecordBatch.from_arrays([*rows.columns, pa.array(number)], schema=schema)
 
 
 def without_word(caption: str | None, version: int, seed: int) -> str | None:

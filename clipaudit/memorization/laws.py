@@ -42,6 +42,7 @@ LAWS: Mapping[str, Law] = {
     "records_of_size": EACH_SAMPLE,
     "count_objects": SUMMED,
     "annotate": EACH_SAMPLE,
+    "sort_objects": EACH_SAMPLE,
     "take_objects": EACH_SAMPLE,
     "detect": EACH_SAMPLE,
     "retrieve": Law(
@@ -60,17 +61,24 @@ LAWS: Mapping[str, Law] = {
         all_rows, "rows", "all public captions and objects are read", gives_else=rows("records")
     ),
     "one_model": SUMMED,
+    "one_model_over_seeds": SUMMED,
     "embed_augmented": Law(
         lambda reading: reading.rows.get("samples", 0.0) * reading.settings["versions"],
         "captions",
         "each version of a caption by itself",
         wide=("embeddings",),
     ),
+    "embed_augmented_pictures": Law(
+        lambda reading: reading.rows.get("samples", 0.0) * reading.settings["versions"],
+        "pictures",
+        "each version of a picture by itself",
+        wide=("embeddings",),
+    ),
     "score_augmented": Law(
         rows("versions"),
         "rows",
-        "each version with its record's picture",
-        gives_else=rows("pictures"),
+        "each version with the other side of its pair",
+        gives_else=rows("others"),
     ),
     "score_pairs": Law(rows("captions"), "rows", "each caption with its own picture"),
     "pair_test": SUMMED,

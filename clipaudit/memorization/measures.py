@@ -17,6 +17,7 @@ from clipaudit.corpora.splits import select_rows
 from clipaudit.memorization.gaps import CONTROL, GAPS, SURVIVAL, population_gaps, survival
 from clipaudit.memorization.pairs import Pairs, pair_up
 from clipaudit.memorization.sample_gaps import MOST_LISTED, SAMPLE_GAPS, FirstRecords
+from clipaudit.store.actions import LabelledFile
 
 # by attack: the target model, the reference model, and the set whose records are attacked
 ATTACKS = {"a": ("a", "b", "a"), "b": ("b", "a", "b"), CONTROL: ("a", "b", "holdout")}
@@ -120,6 +121,17 @@ def in_one_corpus(tables: BySource, shards: Mapping[str, int]) -> pa.Table:
         shard = pc.add(table["shard"], pa.scalar(starts[source], pa.int32()))
         moved.append(table.set_column(place, table.schema.field("shard"), shard))
     return pa.concat_tables(moved)
+
+
+def read_in_one_corpus(files: Iterable[LabelledFile], shards: Mapping[str, int]) -> pa.Table:
+    """Return the rows of files that have the label `source`, see `in_one_corpus`."""
+    return in_one_corpus(((file.labels["source"], file.table()) for file in files), shards)
+
+
+def kept_in_one_corpus(manifests: Iterable[LabelledFile], shards: Mapping[str, int]) -> pa.Table:
+    """Return the rows that manifests keep, in their order, see `in_one_corpus`."""
+    rows = in_one_corpus(((file.labels["corpus"], file.table()) for file in manifests), shards)
+    return rows.filter(rows["kept"])
 
 
 def _of_source(source: str, shards: Mapping[str, int], table: pa.Table) -> pa.Table:

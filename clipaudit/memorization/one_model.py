@@ -30,16 +30,21 @@ from clipaudit.memorization.recall import BLOCK_RECORDS, RECALLS
 _DECIMALS = 9  # of log odds: sums in another order tie as equal ones do
 _WORD = re.compile(r"\w+")
 
+# Spearman's correlation of the gaps of members, or of the hold-out, with those between two models
+AGREEMENTS = ("agreement_members", "agreement_holdout")
+
 # One row per (k, reference, measure, part), in the order given.
 ONE_MODEL = pa.schema(
     [
         pa.field("k", pa.int32(), nullable=False),
         pa.field("reference", pa.string(), nullable=False),
         pa.field("measure", pa.string(), nullable=False),  # prg, aucg: as in GAPS
-        # members, holdout: the gap on them; net: their difference; agreement_members and
-        # agreement_holdout: Spearman's correlation of their gaps with those between two models
+        # members, holdout: the gap on them; net: their difference; less_model: net, less that
+        # between two models; AGREEMENTS
         pa.field("part", pa.string(), nullable=False),
-        pa.field("records", pa.int64(), nullable=False),  # with an object; of both, for net
+        pa.field(
+            "records", pa.int64(), nullable=False
+        ),  # with an object; of both, for net and less_model
         pa.field("value", pa.float64()),  # null: too few records, or all alike for a correlation
         pa.field("low", pa.float64()),  # 95 %; null where records do not vary
         pa.field("high", pa.float64()),
@@ -163,8 +168,10 @@ def one_model(
 
     `members` and `holdout` are tables whose (shard, row) say which records are which. Records whose
     picture has no label are left out. The reference `model`, if there is one, is a second model
-    that never saw the members: the others have an agreement with it. Both gaps share the target's
-    recall, so they agree without memory too; the hold-out says how far. Bounds are those of normal
+    that never saw the members: the others have agreements with it. In aggregate it is `less_model`,
+    in which the target's recall cancels: 0 where both references serve alike. By record it is a
+    rank correlation. There both gaps share the target's recall, so they agree without memory too;
+    the hold-out says how far. Bounds are those of normal
     means, and for Spearman's correlation by Fisher's transformation (Bonett and Wright,
     Psychometrika 2000: https://doi.org/10.1007/BF02294183).
     """
@@ -190,9 +197,12 @@ def one_model(
                     "net": (len(inside) + len(outside), _net(inside, outside)),
                 }
                 if "model" in gaps and name != "model":
-                    for part, own in (("members", inside), ("holdout", outside)):
-                        other = gaps["model"][part][measure]
-                        found[f"agreement_{part}"] = len(own), _agreement(own, other)
+                    own = inside, outside
+                    other = [gaps["model"][part][measure] for part in ("members", "holdout")]
+                    further = (one - two for one, two in zip(own, other, strict=True))
+                    found["less_model"] = found["net"][0], _net(*further)
+                    for agreement, one, two in zip(AGREEMENTS, own, other, strict=True):
+                        found[agreement] = len(one), _agreement(one, two)
                 head = {"k": k, "reference": name, "measure": measure}
                 rows += [
                     {**head, "part": part, "records": records, **estimate._asdict()}

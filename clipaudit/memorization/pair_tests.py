@@ -2,11 +2,11 @@
 
 A pair's score is that cosine, less that by a reference model where there is one, as in CLIPMem
 (Wang et al., ICLR 2025: https://arxiv.org/abs/2502.07830), or less its mean where the caption lacks
-a word. Members of the training set are set against a hold-out. The share of (member, hold-out
-record) in which the member scores higher is the AUC; the share of members above a threshold that
-few hold-out records pass is the true-positive rate (Carlini et al., IEEE S&P 2022:
-https://arxiv.org/abs/2112.03570). Beside them the recall gap of déjà vu is read as such a score. A
-model may know every pair by its cosine and recall no object.
+a word, or where the picture is cropped. Members of the training set are set against a hold-out. The
+share of (member, hold-out record) in which the member scores higher is the AUC; the share of
+members above a threshold that few hold-out records pass is the true-positive rate (Carlini et al.,
+IEEE S&P 2022: https://arxiv.org/abs/2112.03570). Beside them the recall gap of déjà vu is read as
+such a score. A model may know every pair by its cosine and recall no object.
 
 The reference alone is the control. It saw neither set, so it separates them only where they differ
 for another reason than training, and then no score of this test speaks of memory.
@@ -27,6 +27,7 @@ from clipaudit.neighbors.cosines import paired_cosines
 # false-positive rates, by measure; a rate needs as many hold-out records as one in them is
 RATES = {"tpr_1": 100, "tpr_01": 1000}
 MEASURES = ("auc", *RATES)
+AUGMENTED = ("augmented", "augmented_pictures")  # versions of captions, of pictures
 DRAWS = 10_000  # a 2.5 % quantile then rests on 250 draws
 
 # One row per record, by (shard, row).
@@ -75,16 +76,16 @@ def score_pairs(captions: pa.Table, pictures: pa.Table) -> pa.Table:
     return pa.table({"shard": shard, "row": row, "similarity": similarity}, schema=PAIR_SCORES)
 
 
-def score_augmented(versions: pa.Table, pictures: pa.Table) -> pa.Table:
-    """Return as PAIR_SCORES the mean cosine of each picture and the versions of its caption.
+def score_augmented(versions: pa.Table, others: pa.Table) -> pa.Table:
+    """Return as PAIR_SCORES the mean cosine of a record's versions and the other side of its pair.
 
-    `versions` are AUGMENTED in any order, `pictures` EMBEDDINGS sorted by (shard, row). A record
-    without a version or without a picture is left out.
+    `versions` are AUGMENTED captions or pictures in any order, `others` EMBEDDINGS of the pictures
+    or captions, sorted by (shard, row). A record without a version or the other side is left out.
     """
-    of_version, known = sample_addresses(versions), sample_addresses(pictures)
+    of_version, known = sample_addresses(versions), sample_addresses(others)
     rows = np.flatnonzero(np.isin(of_version, known))
     addresses, place = np.unique(of_version[rows], return_inverse=True)
-    own = embedding_array(pictures, "pictures")[np.searchsorted(known, of_version[rows])]
+    own = embedding_array(others, "others")[np.searchsorted(known, of_version[rows])]
     similarity = paired_cosines(embedding_array(versions, "versions")[rows], own)
     mean = np.bincount(place, similarity, len(addresses)) / np.maximum(np.bincount(place), 1)
     shard, row = shards_and_rows(addresses)
@@ -101,12 +102,13 @@ def pair_test(
 ) -> pa.Table:
     """Return the PAIR_TESTS of the models `target` and, if there is one, `reference`.
 
-    `scores` are their PAIR_SCORES, perhaps with those of `score_augmented` as `augmented`, and
-    `recalls`, which may be empty, their RECALLS of one k, all over all records of one source;
-    `members` and `holdout` are tables whose (shard, row) say which records are which. The scores
-    are `target`, with a reference `difference` (target less reference) and `reference`, with
-    recalls of both `recall_gap`, and with augmented captions `augmented` (target less these).
-    `seed` decides the draws of intervals. A record counts where it has the score.
+    `scores` are their PAIR_SCORES, perhaps with those of `score_augmented` as `augmented`, of
+    captions, and `augmented_pictures`, and `recalls`, which may be empty, their RECALLS of one k,
+    all over all records of one source; `members` and `holdout` are tables whose (shard, row) say
+    which records are which. The scores are `target`, with a reference `difference` (target less
+    reference) and `reference`, with recalls of both `recall_gap`, and with versions the names of
+    these (target less their mean). `seed` decides the draws of intervals. A record counts where it
+    has the score.
     """
     chosen = [sample_addresses(table) for table in (members, holdout)]
     rows = []
@@ -226,8 +228,9 @@ def _scores(scores: Mapping[str, pa.Table], recalls: Mapping[str, pa.Table]) -> 
     if "reference" in by_model:
         found["difference"] = _less(by_model["target"], by_model["reference"])
         found["reference"] = by_model["reference"]
-    if "augmented" in by_model:
-        found["augmented"] = _less(by_model["target"], by_model["augmented"])
+    for name in AUGMENTED:
+        if name in by_model:
+            found[name] = _less(by_model["target"], by_model[name])
     if {"target", "reference"} <= recalls.keys():
         found["recall_gap"] = _recall_gaps(recalls["target"], recalls["reference"])
     return found

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from clipaudit.evaluation.student import DECIMALS, margin
+from clipaudit.evaluation.student import mean_over_seeds
 from clipaudit.plaindata import Row
 
 # One row per (score, measure), as in PAIR_TESTS.
@@ -27,9 +27,8 @@ PAIR_TESTS_OVER_SEEDS = pa.schema(
 def pair_tests_over_seeds(seeds: Sequence[Sequence[pa.Table]]) -> pa.Table:
     """Return the PAIR_TESTS_OVER_SEEDS of the PAIR_TESTS of the models of each seed.
 
-    All have the same rows; there are at least one seed and one model. The cuts are of the same
-    records, so seeds do not average out what records add by chance: a bound is as far off over
-    records as the models' own are on average. What seeds add comes on top (see `margin`).
+    All have the same rows; there are at least one seed and one model. Intervals are those of
+    `mean_over_seeds`, within 0 and 1.
     """
     by_row = zip(*(table.to_pylist() for models in seeds for table in models), strict=True)
     rows = [_over_seeds(tests, len(seeds)) for tests in by_row]
@@ -44,17 +43,10 @@ def _over_seeds(tests: Sequence[Row], seeds: int) -> dict[str, object]:
     found |= {"seeds": seeds, **{name: first[name] for name in ("members", "holdout_records")}}
     if any(test["value"] is None for test in tests):
         return found
-    value, low, high = (
-        np.array([test[name] for test in tests]) for name in ("value", "low", "high")
+    value, low, high = mean_over_seeds(
+        *(
+            np.array([test[name] for test in tests], np.float64).reshape(seeds, -1)
+            for name in ("value", "low", "high")
+        )
     )
-    by_seed = value.reshape(seeds, -1).mean(axis=1)
-    of_seeds = float(by_seed.var(ddof=1)) / seeds if seeds > 1 else 0.0
-    of_seeds = round(of_seeds, 2 * DECIMALS)
-    mean = float(by_seed.mean())
-    below, above = (
-        margin(float(off.mean()), of_seeds, seeds - 1) for off in (value - low, high - value)
-    )
-    found["value"] = round(mean, DECIMALS)
-    found["low"] = round(max(mean - below, 0.0), DECIMALS)
-    found["high"] = round(min(mean + above, 1.0), DECIMALS)
-    return found
+    return {**found, "value": value, "low": max(low, 0.0), "high": min(high, 1.0)}

@@ -241,7 +241,30 @@ def one_model_tests(
     """Return the one-model tests: of the default point's model of A, and of the targets.
 
     They look objects up in the first public set that has captions; without one there are none.
+    Those under other seeds are in `default_one_model_tests`.
     """
+    return _one_model_tests(audit, pair_tests(audit, recipes), corpora, encoders)
+
+
+def default_one_model_tests(
+    audit: Memorization,
+    recipes: Mapping[str, Recipe],
+    corpora: Mapping[str, Corpus],
+    encoders: Mapping[str, Encoder],
+) -> list[list[OneModelTest]]:
+    """Return the one-model tests of the default point's model of A under each seed."""
+    return [
+        _one_model_tests(audit, tests, corpora, encoders)
+        for tests in default_pair_tests(audit, recipes)
+    ]
+
+
+def _one_model_tests(
+    audit: Memorization,
+    tests: Sequence[PairTest],
+    corpora: Mapping[str, Corpus],
+    encoders: Mapping[str, Encoder],
+) -> list[OneModelTest]:
     public = next((name for name in audit.publics if corpora[name].captions != "none"), None)
     if public is None:
         return []
@@ -250,9 +273,9 @@ def one_model_tests(
         text = None
     return [
         OneModelTest(test, public, text or test.target)
-        for test in pair_tests(audit, recipes)
+        for test in tests
         if test.point is None
-        or (test.point.name == DEFAULT and test.target == test.point.encoder("a"))
+        or (test.point.family == "default" and test.target == test.point.encoder("a"))
     ]
 
 

@@ -251,6 +251,13 @@ class Memorization(Section):
         description="versions of each caption, one word dropped from each, that a pair's cosine is "
         "set against in the pair tests (ours); 4 take four times the captions' embedding; 0: none",
     )
+    augmented_pictures: int = Field(
+        0,
+        ge=0,
+        description="versions of each picture, cropped and every other one mirrored, that a pair's "
+        "cosine is set against in the pair tests (ours); 4 read the records' shards once more and "
+        "take four times their pictures' embedding; 0: none",
+    )
 
     @property
     def publics(self) -> list[str]:

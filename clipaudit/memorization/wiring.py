@@ -10,6 +10,7 @@ from clipaudit.memorization.points import (
     TRAINED,
     PairTest,
     Point,
+    default_one_model_tests,
     default_pair_tests,
     holdout_manifest,
     one_model_tests,
@@ -53,9 +54,11 @@ class MemorizationFiles:
             (test.target, test.source, test.holdout): test
             for test in [*pair_tests(audit, self.run.recipes), *chain(*self._default_tests)]
         }
-        tests = one_model_tests(audit, self.run.recipes, self.run.corpora, self.run.encoders)
+        known = audit, self.run.recipes, self.run.corpora, self.run.encoders
+        self._default_one_model_tests = default_one_model_tests(*known)
         self.one_model_tests = {
-            (test.of.target, test.of.source, test.of.holdout): test for test in tests
+            (test.of.target, test.of.source, test.of.holdout): test
+            for test in [*one_model_tests(*known), *chain(*self._default_one_model_tests)]
         }
         self.sets = {source: set_sizes(audit, source) for source in audit.sources}
         self.shards_of_sources = {source: len(self.run.shards(source)) for source in audit.sources}
@@ -308,6 +311,10 @@ class MemorizationFiles:
             }
         if self.audit.augmented:
             found["scores_augmented"] = self.of_sources(f"augmented_scores/{test.target}", compared)
+        if self.audit.augmented_pictures:
+            found["scores_augmented_pictures"] = self.of_sources(
+                f"augmented_picture_scores/{test.target}", compared
+            )
         return found | self._compared(test)
 
     def default_tests(self, wildcards: Wildcards) -> Paths:
@@ -339,6 +346,16 @@ class MemorizationFiles:
         compared = list(dict.fromkeys([pair.source, pair.holdout]))
         recalls = {name: self.of_sources(folder, compared) for name, folder in folders.items()}
         return recalls | self._compared(pair)
+
+    def default_one_models(self, wildcards: Wildcards) -> Paths:
+        """Return the one-model tests of the default model of A under all seeds, on a source."""
+        asked = wildcards.source, wildcards.holdout
+        return [
+            self.corpora.result(paths.one_model(test.of.target, *asked))
+            for tests in self._default_one_model_tests
+            for test in tests
+            if (test.of.source, test.of.holdout) == asked
+        ]
 
     def _compared(self, test: PairTest) -> dict[str, Paths]:
         """Return the manifests of a test's members and of its hold-out."""

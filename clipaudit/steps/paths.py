@@ -79,6 +79,7 @@ pair_test = Pointers("pair_tests/{encoder}/{source}/{holdout}.json")
 pair_tests_over_seeds = Pointers("pair_tests_over_seeds/{source}/{holdout}.json")
 # what a model recalls of a source beyond what captions alone tell, against a hold-out
 one_model = Pointers("one_model/{encoder}/{source}/{holdout}.json")
+one_model_over_seeds = Pointers("one_model_over_seeds/{source}/{holdout}.json")
 # what a model of the memorization audit predicts for the images of a test set
 utility = Pointers("utility/{encoder}/{test_set}.json")
 # which of its candidate captions a model finds nearest to every picture of a set

@@ -7,6 +7,7 @@ import pytest
 
 from clipaudit.errors import InputError
 from clipaudit.memorization.given_objects import take_objects
+from clipaudit.memorization.sorted_objects import SORTED_OBJECTS, sort_objects
 
 
 @pytest.fixture
@@ -50,9 +51,9 @@ def coco(tmp_path):
 
 
 def taken(samples, *files, column="key", join_on="key", threshold=0.5, names=None):
-    return take_objects(
-        samples, files, column=column, join_on=join_on, threshold=threshold, names=names
-    )
+    rows = sort_objects([samples], files, column=column, join_on=join_on)
+    given = pa.concat_tables([SORTED_OBJECTS.empty_table(), *rows])
+    return take_objects(samples, given, threshold=threshold, names=names)
 
 
 def labels(samples, *files, **options):
@@ -124,7 +125,12 @@ def test_rows_that_say_the_same_twice_are_one(samples, parquet):
             "'a' gives 2 objects, and one in .* gives 1 that are not the same. Remove",
         ),
         ({"key": ["a"], "labels": [[1]], "scores": [[]]}, "'a' has 1 labels, 0 scores. Give"),
-        ({"key": ["a"], "labels": [["kite"]]}, "shard 0, row 0: category_id is"),
+        ({"key": ["a"], "labels": [["kite"]]}, "labels is list<.*>, not lists of whole numbers"),
+        ({"key": ["a"], "labels": [[-1]]}, "shard 0, row 0: category_id is"),
+        (
+            {"key": ["a"], "labels": [[1]], "scores": [["high"]]},
+            r"scores \(list<.*string>\): .*'high'.*Give names as lists",
+        ),
     ],
 )
 def test_a_file_that_does_not_fit_is_one_error(samples, parquet, columns, message):
@@ -138,6 +144,10 @@ def test_a_file_that_does_not_fit_is_one_error(samples, parquet, columns, messag
         ({"images": [{"id": 6}]}, "no column 'file_name', but id"),
         ({"images": []}, "image_id 6, which is the id of no image"),
         ({"annotations": {}}, "annotations is no list of objects"),
+        (
+            {"annotations": [{"image_id": 6, "category_id": "kite"}]},
+            r"coco\.json: annotations: .*'kite'.* A category_id is a whole number",
+        ),
     ],
 )
 def test_a_coco_json_that_does_not_fit_is_one_error(samples, coco, changes, message):

@@ -1,8 +1,15 @@
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from clipaudit.memorization.measures import AttackedPart, in_one_corpus, measure
+from clipaudit.memorization.measures import (
+    AttackedPart,
+    in_one_corpus,
+    kept_in_one_corpus,
+    measure,
+)
 from clipaudit.memorization.recall import RECALLS
+from clipaudit.store.actions import LabelledFile
 
 
 def recalls(*correct, k=10):
@@ -91,3 +98,14 @@ def test_sources_do_not_share_addresses():
     joined = in_one_corpus([("web", rows), ("coco", rows)], {"web": 2, "coco": 2})
 
     assert joined["shard"].to_pylist() == [1, 3]
+
+
+def test_manifests_of_several_sources_give_what_they_keep(tmp_path):
+    files = [LabelledFile(tmp_path / name, {"corpus": name}) for name in ("web", "coco")]
+    for file, rows in zip(files, (kept(0, 2), kept(5)), strict=True):
+        pq.write_table(rows, file.path)
+
+    found = kept_in_one_corpus(files, {"web": 2, "coco": 2})
+
+    assert found["shard"].to_pylist() == [0, 0, 2]
+    assert found["row"].to_pylist() == [0, 2, 5]

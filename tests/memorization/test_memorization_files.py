@@ -121,16 +121,24 @@ def test_a_pair_test_reads_scores_recalls_and_both_sets(files):
     }
 
 
-def test_augmented_captions_are_scored_by_the_target_on_request():
+@pytest.mark.parametrize(
+    ("asked", "folder"),
+    [
+        ("augmented", "augmented_scores"),
+        ("augmented_pictures", "augmented_picture_scores"),
+    ],
+)
+def test_augmented_captions_and_pictures_are_scored_by_the_target_on_request(asked, folder):
     settings = read_settings(DEMO)
-    settings["memorization"]["augmented"] = 4
+    settings["memorization"][asked] = 4
     run = parse_settings(settings)
     wildcards = SimpleNamespace(encoder="scenes.set-a", source="scenes", holdout="scenes")
 
     files = MemorizationFiles(run.memorization, ModelFiles(CorpusFiles(run)))
 
-    scored = files.pair_test_inputs(wildcards)["scores_augmented"]
-    assert scored == ["results/augmented_scores/scenes.set-a/scenes/00000.json"]
+    found = files.pair_test_inputs(wildcards)
+    scored = {name: paths for name, paths in found.items() if name.startswith("scores_augmented")}
+    assert scored == {f"scores_{asked}": [f"results/{folder}/scenes.set-a/scenes/00000.json"]}
 
 
 @pytest.fixture
@@ -161,6 +169,19 @@ def test_the_mean_over_seeds_reads_the_tests_of_all_default_models(over_seeds):
         *("scenes.set-a", "scenes.set-b"),
         *("scenes.seed-1.set-a-cut-1", "scenes.seed-1.set-b-cut-1"),
     ]
+
+
+def test_the_one_model_test_of_a_further_seed_is_of_its_own_model_of_a_and_cut(over_seeds):
+    wildcards = SimpleNamespace(source="scenes", holdout="scenes")
+    model = "scenes.seed-1.set-a-cut-1"
+
+    averaged = over_seeds.default_one_models(wildcards)
+    read = over_seeds.one_model_inputs(SimpleNamespace(encoder=model, **vars(wildcards)))
+
+    assert [path.split("/")[2] for path in averaged] == ["scenes.set-a", model]
+    assert read["members"] == ["results/manifests/scenes/set-a-cut-1/00000.json"]
+    assert read["words"] == [f"results/word_recalls/{model}/scenes/scenes/00000.json"]
+    assert read["model"] == ["results/recalls/scenes.seed-1.set-b-cut-1/scenes/scenes/00000.json"]
 
 
 def one_model_of(**changes):

@@ -151,6 +151,18 @@ def test_agreement_is_the_rank_correlation_with_the_gaps_of_two_models():
     assert not [part for part in values(table, "model") if "agreement" in part]
 
 
+def test_in_aggregate_a_reference_agrees_with_two_models_by_the_difference_of_net_gaps():
+    target = recalls([4, 3, 1, 2, 0])
+    references = {"words": recalls([1, 1, 1, 1, 1]), "model": recalls([2, 0, 1, 2, 0])}
+
+    table = one_model(target, references, records(0, 1), records(2, 3, 4), neighbors=[10])
+
+    nets = [values(table, name)["net"]["value"] for name in ("words", "model")]
+    assert values(table)["less_model"]["value"] == pytest.approx(nets[0] - nets[1])
+    assert values(table)["less_model"]["records"] == 5
+    assert "less_model" not in values(table, "model")
+
+
 def simulated(planted, runs=200, n=150):
     """The net gaps of models that recall more than captions do, and `planted` more of members."""
     generator = np.random.default_rng(0)

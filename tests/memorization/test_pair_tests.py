@@ -170,13 +170,14 @@ def test_augmented_captions_are_scored_by_their_mean_cosine():
     assert table["similarity"].to_pylist() == pytest.approx([0.5, 0.7])
 
 
-def test_a_caption_that_loses_more_by_a_word_scores_higher():
-    models = {"target": scores([0.9, 0.8, 0.9, 0.8]), "augmented": scores([0.3, 0.2, 0.8, 0.7])}
+@pytest.mark.parametrize("versions", ["augmented", "augmented_pictures"])
+def test_a_record_that_loses_more_by_a_word_or_a_crop_scores_higher(versions):
+    models = {"target": scores([0.9, 0.8, 0.9, 0.8]), versions: scores([0.3, 0.2, 0.8, 0.7])}
 
     table = pair_test(models, {}, records(0, 1), records(2, 3), seed=0)
 
-    aucs = {score: found(table, score)["value"] for score in ("target", "augmented")}
-    assert aucs == {"target": 0.5, "augmented": 1.0}
+    aucs = {score: found(table, score)["value"] for score in ("target", versions)}
+    assert aucs == {"target": 0.5, versions: 1.0}
 
 
 def test_a_recall_gap_is_a_score_of_records_with_objects():

@@ -1,6 +1,7 @@
 import pyarrow as pa
 
 from clipaudit.memorization.one_model import ONE_MODEL
+from clipaudit.memorization.one_model_over_seeds import ONE_MODEL_OVER_SEEDS
 from clipaudit.memorization.reports.pair_tables import PARTS, REFERENCES
 from clipaudit.reports.rendering import to_markdown
 from clipaudit.reports.specification import numbered, titled
@@ -9,18 +10,25 @@ from clipaudit.reports.tables import report_table
 LABELS = {"encoder": "m", "source": "web", "holdout": "web"}
 
 
-def table(*rows):
+def stored(schema, rows, labels):
+    """A table of the store with such rows, as the workflow labels it."""
+    given = [dict(zip(schema.names, row, strict=True)) for row in rows]
+    found = pa.Table.from_pylist(given, schema)
+    for name, value in labels.items():
+        found = found.append_column(name, pa.array([value] * len(found), pa.string()))
+    return found
+
+
+def table(*rows, over_seeds=()):
     """The table of one test, from rows of ONE_MODEL."""
-    stored = pa.Table.from_pylist(
-        [dict(zip(ONE_MODEL.names, row, strict=True)) for row in rows], ONE_MODEL
-    )
-    for name, value in LABELS.items():
-        stored = stored.append_column(name, pa.array([value] * len(stored)))
+    of_model = {name: LABELS[name] for name in ("source", "holdout")}
+    tests = [{**LABELS, "encoder": "", "title": "web, mean"}, {**LABELS, "title": "web, model m"}]
     views = {
-        "tests": pa.Table.from_pylist(numbered([{**LABELS, "title": "web, model m"}])),
+        "tests": pa.Table.from_pylist(numbered(tests)),
         "baselines": pa.Table.from_pylist(titled("reference", REFERENCES.items())),
         "parts": pa.Table.from_pylist(titled("part", PARTS.items())),
-        "one_model": stored,
+        "one_model": stored(ONE_MODEL, rows, LABELS),
+        "one_model_over_seeds": stored(ONE_MODEL_OVER_SEEDS, over_seeds, of_model),
     }
     return report_table("memorization_one_model", views, {})
 
@@ -48,3 +56,12 @@ def test_a_gap_has_its_sign_and_its_interval_where_there_is_one():
 
     assert "+0.200" in text
     assert text.count("[+0.100, +0.300]") == 1
+
+
+def test_the_mean_over_seeds_comes_first_and_has_no_model():
+    mean = (10, "words", "aucg", "net", 3, 170, 0.1, -0.1, 0.3)
+
+    found = table(NET, over_seeds=[mean]).to_pylist()
+
+    told = [(row["attack"].split(",")[1], row["encoder"], row["value"]) for row in found]
+    assert told == [(" mean", "", 0.1), (" model m", "m", 0.2)]

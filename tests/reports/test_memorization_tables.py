@@ -140,6 +140,17 @@ def test_the_mean_over_seeds_stands_before_the_pair_tests_of_single_models(table
     assert one.inputs["pair_tests_over_seeds"] == []
 
 
+def test_the_one_model_table_begins_with_the_mean_over_seeds(tables):
+    one, several = (tables(seeds=seeds)["memorization_one_model"] for seeds in (1, 2))
+
+    titles = [row["title"].rpartition(", ")[2] for row in several.relations["tests"]]
+    assert titles == ["mean over 2 seeds"] * 2 + ["model of A"] * 2
+    assert several.inputs["one_model_over_seeds"] == [
+        f"one_model_over_seeds/{name}/{name}.json" for name in ("scenes", "album")
+    ]
+    assert one.inputs["one_model_over_seeds"] == []
+
+
 def test_sets_are_listed_with_the_sizes_as_they_are_written(tables):
     rows = tables()["memorization_sets"].relations["sets"]
 

@@ -16,6 +16,7 @@ from clipaudit.memorization.measures import GAPS_BY_K
 from clipaudit.memorization.membership import MEMBERS
 from clipaudit.memorization.objects import OBJECTS
 from clipaudit.memorization.one_model import ONE_MODEL
+from clipaudit.memorization.one_model_over_seeds import ONE_MODEL_OVER_SEEDS
 from clipaudit.memorization.overlaps import OVERLAPS
 from clipaudit.memorization.pair_tests import PAIR_TESTS
 from clipaudit.memorization.pair_tests_over_seeds import PAIR_TESTS_OVER_SEEDS
@@ -33,6 +34,7 @@ DEMO = Path(__file__).parents[2] / "config/demo.yaml"
 # folder of results/: the schema of its tables, and the labels that their paths bear
 STORED = {
     "one_model": (ONE_MODEL, ("encoder", "source", "holdout")),
+    "one_model_over_seeds": (ONE_MODEL_OVER_SEEDS, ("source", "holdout")),
     "pair_tests": (PAIR_TESTS, ("encoder", "source", "holdout")),
     "pair_tests_over_seeds": (PAIR_TESTS_OVER_SEEDS, ("source", "holdout")),
     "gaps": (GAPS_BY_K, ("public", "point")),

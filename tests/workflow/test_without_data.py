@@ -59,6 +59,7 @@ memorization:
   targets: [mine]
   reference: other
   augmented: 4
+  augmented_pictures: 2
 """
 
 
@@ -69,6 +70,7 @@ def test_targets_are_planned_without_any_training_or_search_for_objects(fresh):
 
     words = set(output.split())
     assert {"pair_test", "score_pairs", "score_augmented"} <= words
+    assert {"embed_augmented_pictures", "score_augmented_pictures"} <= words
     assert not {"train", "detect", "count_objects"} & words
 
 
@@ -81,3 +83,5 @@ def test_default_models_of_all_seeds_are_tested_for_their_pairs(fresh):
     jobs = dict(line.split() for line in output.splitlines() if len(line.split()) == 2)
     assert jobs["pair_tests_over_seeds"] == "2"  # sources
     assert jobs["pair_test"] == "12"  # both sources, both models of two seeds and one further size
+    assert jobs["one_model_over_seeds"] == "2"
+    assert jobs["one_model"] == "4"  # both sources, the model of A of two seeds

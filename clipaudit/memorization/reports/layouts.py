@@ -222,9 +222,12 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         "the share of records on which the target has the higher recall less that on which the "
         "reference has, AUCG the mean difference of recalls. A model may know pictures better than "
         "words do: the hold-out measures that, and net of it is what training on a record adds. "
-        "Agreement is Spearman's correlation, over records, with the gap between two models. Both "
-        "share the target's recall, so they agree without memory too: that of the hold-out says "
-        "how far. Intervals are of 95 %.",
+        "Less two models' is that net gap less the one against a second model, which is 0 where "
+        "one model tells as much as two. Agreement is Spearman's correlation, over records, with "
+        "the gap between two models. Both share the target's recall, so they agree without memory "
+        "too: that of the hold-out says how far. Intervals are of 95 %. Means over seeds are of "
+        "the default model of A under each seed, which has a cut of its own into A, B and "
+        "hold-out, and their intervals also over seeds.",
         corner="Target and reference",
         row="attack",
         column="part",

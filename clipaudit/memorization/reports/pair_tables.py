@@ -25,6 +25,7 @@ SCORES = {
     "target": "cosine",
     "difference": "cosine less the reference's",
     "augmented": "cosine less its mean with a word dropped",
+    "augmented_pictures": "cosine less its mean with the image cropped",
     "recall_gap": "recall gap of objects",
     "reference": "control: the reference's cosine",
 }
@@ -66,6 +67,7 @@ PARTS = {
     "members": "trained on",
     "holdout": "hold-out",
     "net": "net",
+    "less_model": "less two models'",
     "agreement_members": "agreement",
     "agreement_holdout": "agreement, hold-out",
 }
@@ -74,13 +76,20 @@ PARTS = {
 def one_model(run: Settings, audit: Memorization) -> ReportTable:
     """What models recall beyond what captions alone tell."""
     tests = [each.of for each in one_model_tests(audit, run.recipes, run.corpora, run.encoders)]
+    over_seeds = _over_seeds(run, audit)
     return ReportTable(
         sql="memorization_one_model",
         inputs={
-            "one_model": [paths.one_model(each.target, each.source, each.holdout) for each in tests]
+            "one_model_over_seeds": [
+                paths.one_model_over_seeds(str(row["source"]), str(row["holdout"]))
+                for row in over_seeds
+            ],
+            "one_model": [
+                paths.one_model(each.target, each.source, each.holdout) for each in tests
+            ],
         },
         relations={
-            "tests": numbered(_test_rows(run, tests)),
+            "tests": numbered(over_seeds + _test_rows(run, tests)),
             "baselines": titled("reference", REFERENCES.items()),
             "parts": titled("part", PARTS.items()),
         },

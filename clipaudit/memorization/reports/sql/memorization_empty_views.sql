@@ -32,5 +32,17 @@ create table pair_tests_over_seeds (
     low double,
     high double
 );
+create table one_model_over_seeds (
+    source varchar,
+    holdout varchar,
+    k integer,
+    reference varchar,
+    measure varchar,
+    part varchar,
+    records bigint,
+    value double,
+    low double,
+    high double
+);
 create table objects (corpus varchar, shard integer, row integer, labels integer[]);
 create table remaining ("set" varchar, how varchar, other_set varchar);

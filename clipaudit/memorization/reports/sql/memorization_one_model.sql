@@ -4,9 +4,19 @@
 --
 -- tests       position, encoder, source, holdout, title
 -- baselines   position, reference, title: words, captions, model
--- parts       position, part, title: members, holdout, net, agreement_members, agreement_holdout
+-- parts       position, part, title: members, holdout, net, less_model, agreement_members,
+--             agreement_holdout
 -- one_model   encoder, source, holdout, k, reference, measure, part, records, value, low, high
-with measures (measure_position, measure, measure_name) as (
+-- one_model_over_seeds  the same without encoder; a test with the encoder "" is over seeds
+with tested as (
+    select encoder, source, holdout, k, reference, measure, part, records, value, low, high,
+    from one_model
+    union all
+    select '' as encoder, source, holdout, k, reference, measure, part, records, value, low, high,
+    from one_model_over_seeds
+),
+
+measures (measure_position, measure, measure_name) as (
     values
         (0, 'prg', 'PRG'),
         (1, 'aucg', 'AUCG')
@@ -14,39 +24,39 @@ with measures (measure_position, measure, measure_name) as (
 
 select
     dense_rank() over (
-        order by tests.position, one_model.k, baselines.position, measures.measure_position
+        order by tests.position, tested.k, baselines.position, measures.measure_position
     )::int - 1 as position,
-    one_model.encoder, -- the model whose training records are tested
-    one_model.source,
-    one_model.holdout, -- source of the hold-out
-    one_model.k,
-    one_model.reference, -- words: naive Bayes; captions: nearest public ones; model: a second model
+    tested.encoder, -- the model whose training records are tested; "": mean over seeds
+    tested.source,
+    tested.holdout, -- source of the hold-out
+    tested.k,
+    tested.reference, -- words: naive Bayes; captions: nearest public ones; model: a second model
     concat(
-        tests.title, ', k = ', one_model.k, ', against ', baselines.title, ': ',
+        tests.title, ', k = ', tested.k, ', against ', baselines.title, ': ',
         measures.measure_name
     ) as attack,
-    one_model.measure, -- prg or aucg, as in memorization_gaps
-    one_model.part, -- members, holdout: the gap on them; net: their difference; agreement_members, agreement_holdout
+    tested.measure, -- prg or aucg, as in memorization_gaps
+    tested.part, -- members, holdout: the gap on them; net: their difference; less_model: less that of two models; agreement_members, agreement_holdout
     parts.title as part_title, -- as printed
-    one_model.records, -- with an object of their own
-    one_model.value, -- the gap, or Spearman's correlation with the gaps of two models
-    one_model.low as value_low, -- lower bound, 95 %
-    one_model.high as value_high, -- upper bound, 95 %
-from one_model
+    tested.records, -- with an object of their own
+    tested.value, -- the gap, or Spearman's correlation with the gaps of two models
+    tested.low as value_low, -- lower bound, 95 %
+    tested.high as value_high, -- upper bound, 95 %
+from tested
 inner join tests
     on
-        tests.encoder = one_model.encoder
-        and tests.source = one_model.source
-        and tests.holdout = one_model.holdout
+        tests.encoder = tested.encoder
+        and tests.source = tested.source
+        and tests.holdout = tested.holdout
 inner join baselines
-    on baselines.reference = one_model.reference
+    on baselines.reference = tested.reference
 inner join parts
-    on parts.part = one_model.part
+    on parts.part = tested.part
 inner join measures
-    on measures.measure = one_model.measure
+    on measures.measure = tested.measure
 order by
     tests.position,
-    one_model.k,
+    tested.k,
     baselines.position,
     measures.measure_position,
     parts.position

@@ -4,7 +4,8 @@
 -- score `target` alone.
 --
 -- tests       position, encoder, source, holdout, title
--- scores      position, score, title: target, difference, augmented, recall_gap, reference
+-- scores      position, score, title: target, difference, augmented, augmented_pictures, recall_gap,
+--             reference
 -- measures    position, measure, title, needed: hold-out records without which there is no value
 -- pair_tests  encoder, source, holdout, score, measure, members, holdout_records, value, low, high
 -- pair_tests_over_seeds  the same without encoder; a test with the encoder "" is over seeds
@@ -50,7 +51,7 @@ select
     test_title, -- the source and the model, as printed
     if(is_first, concat(test_title, ': ', score_title), score_title) as test, -- as printed
     not is_first as indent,
-    score, -- target: its cosine; difference: less the reference's; augmented: less that with a word dropped; recall_gap: of objects
+    score, -- target: its cosine; difference: less the reference's; augmented: less that with a word dropped; augmented_pictures: less that of crops; recall_gap: of objects
     score_title, -- as printed
     measure, -- auc, or the true-positive rate at 1 % or 0.1 % false positives
     measure_title,
