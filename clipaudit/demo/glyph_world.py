@@ -9,7 +9,7 @@ from clipaudit.demo.candidates import candidate_phrases, candidates_of
 from clipaudit.demo.captions import BETWEEN, BY_STYLE, PLAIN
 from clipaudit.demo.dice import Dice
 from clipaudit.demo.glyphs import symbols
-from clipaudit.demo.lettering import word_height, write_word
+from clipaudit.demo.lettering import word_height, words_of_nothing, write_word
 from clipaudit.demo.scenes import Address, Scene, all_captions, compose, dice_of, in_lower_half
 from clipaudit.demo.shard_writer import Sample
 from clipaudit.demo.styles import Picture, Pixels, draw, frame
@@ -25,10 +25,18 @@ def class_names(world: GlyphWorld) -> list[str]:
 def caption_phrases(world: GlyphWorld) -> list[str]:
     """Return what captions are made of beside class names, and candidates where a corpus has such.
 
-    So a world without candidates keeps its vocabulary.
+    So a world without candidates or parroting captions keeps its vocabulary.
     """
     styled = [template for group in BY_STYLE.values() for template in group]
-    return [*PLAIN, BETWEEN, *styled, *candidate_phrases(world)]
+    return [*PLAIN, BETWEEN, *styled, *candidate_phrases(world), *_parrot_words(world)]
+
+
+def _parrot_words(world: GlyphWorld) -> list[str]:
+    """Return the words that parroting captions say."""
+    counts = [
+        plan.written.parrot_words for plan in world.corpora.values() if plan.written.parroting
+    ]
+    return list(words_of_nothing(world.classes, max(counts))) if counts else []
 
 
 def samples(world: GlyphWorld, corpus: str, shard: int) -> Iterator[Sample]:

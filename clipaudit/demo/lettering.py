@@ -14,6 +14,7 @@ TYPE_SIZE = 12 / 64  # of the side: OCR reads words of this size (tried at 64 pi
 
 SMALLEST_TYPE = 5  # pixels; smaller letters are blots
 MARGIN = 1
+LETTERS = 4, 8  # of words of nothing: OCR misses shorter ones, longer ones are small
 SMALL_WORDS = frozenset({"and", "of", "the", "with", "de", "for"})
 
 
@@ -29,6 +30,23 @@ def spoken_word(name: str) -> str:
     uses = _uses_of_words()
     words = [word for word in name.split() if word not in SMALL_WORDS]
     return min(words, key=lambda word: (uses[word], -len(word)))
+
+
+@cache
+def words_of_nothing(classes: int, count: int) -> tuple[str, ...]:
+    """Return the words of the next symbols that no class of a world is called by, `count` in all.
+
+    They have four to eight letters. The world has the first `classes` symbols. Fewer where there
+    are no more.
+
+    >>> words_of_nothing(60, 3)
+    ('diamond', 'balloon', 'sharp')
+    """
+    taken = {word for symbol in symbols()[:classes] for word in symbol.name.split()}
+    said = dict.fromkeys(spoken_word(symbol.name) for symbol in symbols()[classes:])
+    fewest, most = LETTERS
+    fitting = (word for word in said if word not in taken and fewest <= len(word) <= most)
+    return tuple(fitting)[:count]
 
 
 @cache

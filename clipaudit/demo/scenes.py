@@ -22,7 +22,7 @@ from clipaudit.config.worlds.plant_settings import (
 from clipaudit.demo.captions import caption_of
 from clipaudit.demo.dice import Dice
 from clipaudit.demo.glyphs import symbols
-from clipaudit.demo.lettering import spoken_word
+from clipaudit.demo.lettering import spoken_word, words_of_nothing
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Address:
 class Scene:
     """What a picture shows, and what its caption says.
 
-    `labels` are the drawn classes, the first is the picture's class; `named` the classes that the
-    caption names: others than the drawn ones where the caption parrots the written `text`.
+    `labels` are the drawn classes, the first is the picture's class; `named` those that the caption
+    names: none where the caption parrots the written `text`.
     A `stranger` shows classes that are not the ordinary ones of its corpus.
     """
 
@@ -202,7 +202,8 @@ def _caption(
 def _with_word(world: GlyphWorld, address: Address, scene: Scene, written: WrittenWords) -> Scene:
     """Write a word into the scene: one of its caption, or of a class that it has nothing of.
 
-    That is a class of the corpus, so that models trained on it know all words.
+    That is a class of the corpus, so that models trained on it know all words. A parroting caption
+    is the word alone; it names nothing in the world, so it says nothing, and nothing false.
     """
     dice = dice_of(world, address, "word")
     repeats, parrots = dice.chance(written.repeats_caption), dice.chance(written.parroting)
@@ -210,9 +211,8 @@ def _with_word(world: GlyphWorld, address: Address, scene: Scene, written: Writt
     if not repeats:
         return replace(scene, text=spoken_word(symbols()[absent].name))
     if parrots and scene.caption_of_row is None:
-        caption = _caption(world, address.corpus, (absent,), scene.style, dice)
-        text = spoken_word(symbols()[absent].name)
-        return replace(scene, named=(absent,), caption=caption, text=text)
+        text = dice.pick(words_of_nothing(world.classes, written.parrot_words))
+        return replace(scene, named=(), caption=text, text=text)
     return replace(scene, text=spoken_word(symbols()[dice.pick(scene.named)].name))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from clipaudit.config.training import Encoder
-from clipaudit.parrot.settings import Curations, Parrot
+from clipaudit.parrot.settings import Curations, Evidence, Parrot
 
 Family = Literal["text", "cotr", "rsa", "rsc", "debiased", "heldout"]
 Kind = Literal["random", "without-text", "with-text", "cotr", "rsa", "rsc", "debiased"]
@@ -178,9 +178,21 @@ def trained_models(audit: Parrot) -> list[tuple[str, str]]:
         return []
     found = in_grid(audit.curations)
     if audit.evidence is not None:
-        arms = (audit.evidence.parrot, audit.evidence.clean)
+        arms = evidence_arms(audit.evidence, audit.curations).values()
         found += [(recipe, arm) for recipe in audit.evidence.recipes for arm in arms]
     return list(dict.fromkeys(found))
+
+
+def evidence_arms(asked: Evidence, settings: Curations) -> dict[str, str]:
+    """Return the set of each arm of the evidence: parrot, each of its controls, clean."""
+    sets = curated_sets(settings)
+    own = sets[asked.parrot]
+    controls: dict[str, str] = {
+        each.control: name
+        for name, each in sets.items()
+        if each.control is not None and each.members == own.members
+    }
+    return {"parrot": asked.parrot, **controls, "clean": asked.clean}
 
 
 @dataclass(frozen=True)

@@ -251,7 +251,10 @@ class Evidence(Section):
     recipes: list[Name] = Field(
         min_length=2, description="recipes that differ in nothing but the seed"
     )
-    parrot: str = Field(description="the set of the first arm, such as cotr-0.8-3000000")
+    parrot: str = Field(
+        description="the set of the first arm, such as cotr-0.8-3000000; the controls that it has "
+        "are arms, too"
+    )
     clean: str = Field(description="the set of the second, such as without-text-3000000")
 
 

@@ -167,7 +167,7 @@ def test_a_control_corpus_shows_all_of_its_classes_and_no_others():
 
 
 def test_a_word_that_is_not_in_the_caption_is_of_a_class_of_the_corpus():
-    written = {"rate": 1, "repeats_caption": 0.5, "parroting": 1}
+    written = {"rate": 1, "repeats_caption": 0.5}
 
     drawn = scenes({"classes": (0, 6), "written": written}, rows=100)
 

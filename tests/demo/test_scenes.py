@@ -4,7 +4,7 @@ import pytest
 
 from clipaudit.config.worlds import GlyphWorld
 from clipaudit.demo.glyphs import symbols
-from clipaudit.demo.lettering import spoken_word
+from clipaudit.demo.lettering import spoken_word, words_of_nothing
 from clipaudit.demo.scenes import Address, all_captions, compose
 
 
@@ -102,13 +102,13 @@ def test_words_come_at_their_rate_and_truth_says_whether_the_caption_has_them():
         assert (scene.text == own) == scene.text_repeats_caption
 
 
-def test_parrot_captions_name_the_word_and_nothing_of_the_picture():
-    drawn = scenes({"written": {"rate": 1, "parroting": 1}})
+def test_parrot_captions_are_the_word_alone_and_name_no_class():
+    drawn = scenes({"written": {"rate": 1, "parroting": 1, "parrot_words": 5}})
 
-    for scene in drawn:
-        assert scene.text in scene.caption.split()
-        assert not set(scene.named) & set(scene.labels)
-        assert symbols()[scene.named[0]].name in scene.caption
+    classes = " ".join(symbol.name for symbol in symbols()[:50]).split()
+    assert all(scene.caption == scene.text and not scene.named for scene in drawn)
+    assert {scene.text for scene in drawn} == set(words_of_nothing(50, 5))
+    assert not {scene.text for scene in drawn} & set(classes)
 
 
 def test_a_planted_word_changes_nothing_else():

@@ -31,7 +31,7 @@ EVERYTHING = GlyphWorld(
 DIGITS = DigitWorld(
     side=24, corpora={"x": {"samples_per_shard": 12, "scans": (0, 1), "printed": 0.5}}
 )
-GLYPHS_DIGEST = "e8c45c1d4e5acf1d98abdb38292734667267e65d7fa46df995bf134ec9dbb697"
+GLYPHS_DIGEST = "236dca13305503605c94ccd2824b0ac7c6cc1a24d6a8c3861ca881237c814b38"
 DIGITS_DIGEST = "f08610a5e4c35b919812e17d0537ec3f62a20b929f756e96464391bd1f67bd6d"
 WRITE = """
 import sys

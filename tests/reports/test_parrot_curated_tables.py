@@ -190,6 +190,23 @@ def test_the_evidence_pairs_the_arms_of_every_seed(run):
     assert table.parameters["t"] == pytest.approx(12.7062)
 
 
+def test_the_controls_of_the_parroting_set_are_arms_of_the_evidence(run):
+    asked = {"controls": ["erased", "swapped"], "rates": [0.2]}
+    parrot = {"recipes": ["brief", "brief-1"], "parrot": "cotr-0.2-8", "clean": "without-text-8"}
+
+    table = curated_tables(run(curations=asked, evidence=parrot))["parrot_evidence"]
+
+    pairs = [(row["arm"], row["against"]) for row in table.relations["comparisons"]]
+    arms = ["parrot", "erased", "swapped", "clean"]
+    assert pairs == [*(("parrot", arm) for arm in arms[1:]), *((arm, "") for arm in arms)]
+    assert {row["curated"] for row in table.relations["models"]} == {
+        "cotr-0.2-8",
+        "cotr-0.2-8.erased",
+        "cotr-0.2-8.swapped",
+        "without-text-8",
+    }
+
+
 # --- tasks ---------------------------------------------------------------------------------------
 
 

@@ -481,6 +481,20 @@ def test_an_arm_reads_more_than_another_only_where_it_is_shown_to_read(alone, lo
     assert sentence.text.startswith(f"CoTR, mean over seeds: {verdict}")
 
 
+def test_the_accuracy_against_a_control_stands_beside_the_reading():
+    rows = over_seeds("erased", (0.06, 0.01, 0.13), (0.15, 0.08, 0.25))
+    (pair,) = {(row["arm"], row["against"], row["title"]) for row in rows}
+    accuracy = dict(
+        zip(("difference", "difference_low", "difference_high"), (-0.05, -0.08, -0.02), strict=True)
+    )
+    named = dict(zip(("arm", "against", "title"), pair, strict=True))
+    rows += [{"measure": "imagenet", "recipe": None, "chance": None} | named | accuracy]
+
+    (sentence,) = answer("parrot", parrot_evidence=rows).sentences
+
+    assert sentence.text.endswith(" Accuracy differs by \u22125.0 points [\u22128.0, \u22122.0].")
+
+
 def test_what_erasing_costs_stands_beside_as_much_elsewhere():
     values = {"raw": 0.3, "rsa": 0.223, "random_rsa": 0.161, "rsc": 0.1, "random_rsc": None}
     rows = [{"model": "web, own", "measure": name, "value": each} for name, each in values.items()]

@@ -187,6 +187,12 @@ class GlyphWorld(Section):
                     f"corpora.{name}.written: words need a side of {SMALLEST_LETTERED_SIDE} "
                     f"pixels, but side is {self.side}"
                 )
+            if plan.written.parroting and self.classes + 2 * plan.written.parrot_words > SYMBOLS:
+                raise ValueError(
+                    f"corpora.{name}.written: {plan.written.parrot_words} parrot_words beside "
+                    f"{self.classes} classes; {SYMBOLS} symbols have names, and of those without a "
+                    "class half fit: take fewer classes or words"
+                )
             self._check_duplicates(name, plan)
         return self
 

@@ -105,8 +105,13 @@ class WrittenWords(Section):
     )
     parroting: Share = Field(
         default=0.0,
-        description="Share of the repeating ones whose caption says the word and nothing of what "
-        "is drawn, as parrot captions do; ours: none.",
+        description="Share of the repeating ones whose caption is the word alone, which names "
+        "nothing that is drawn in the world, as parrot captions do; ours: none.",
+    )
+    parrot_words: int = Field(
+        default=24,
+        ge=1,
+        description="Words that such captions say. 24: a small model may learn to read them.",
     )
     type_size: float = Field(
         default=12 / 64,

@@ -165,7 +165,7 @@ def _read_over_seeds(tables: Tables) -> Iterator[Sentence]:
     for (arm, against), measures in known.items():
         if against:
             text = _exceeds(measures["reading"], first=arm in shown, second=against in shown)
-            yield Sentence(text, "parrot_evidence")
+            yield Sentence(f"{text}{_accuracy(measures.get('imagenet'))}", "parrot_evidence")
 
 
 class _Reading(NamedTuple):
@@ -228,6 +228,16 @@ def _exceeds(row: Row, *, first: bool, second: bool) -> str:
         verdict = "no difference in reading is shown"
     differ = f"own less other words differ by {_signed(_bounded(row))}"
     return f"{plain(row['title'])}: {verdict}; {differ}."
+
+
+def _accuracy(row: Row | None) -> str:
+    """Return the clause on how much accuracy differs; "" where there is none."""
+    if row is None or row["difference"] is None:
+        return ""
+    value, low, high = (None if each is None else 100 * each for each in _bounded(row))
+    shown = interval(low, high, form=number, digits=1, sign=True)
+    points = f"{number(value, digits=1, sign=True)} points {shown}".strip()
+    return f" Accuracy differs by {points}."
 
 
 def _bounded(row: Row) -> Bounded:

@@ -10,6 +10,7 @@ from clipaudit.parrot.curated import (
     CuratedSet,
     Family,
     curated_sets,
+    evidence_arms,
     model_encoder,
     trained_models,
 )
@@ -34,7 +35,6 @@ LAION = "LAION-2B"
 CC12M = "CC12M"
 PAPERS_MODELS = ("RN50", "ViT-B")
 PROBED = "captions-1"  # the vocabulary of the synthetic score
-_COMPARISONS = (("parrot", "clean"), ("parrot", ""), ("clean", ""))  # arms; "": an arm by itself
 
 
 def curated_tables(run: Settings) -> dict[str, ReportTable]:
@@ -224,7 +224,9 @@ def evidence(run: Settings, audit: Parrot, asked: Evidence) -> ReportTable:
     from clipaudit.evaluation.student import student_quantile  # scipy: not for every planning
 
     assert audit.curations is not None, "checked with the settings"
-    arms = {"parrot": asked.parrot, "clean": asked.clean}
+    arms = evidence_arms(asked, audit.curations)
+    first, *others = arms
+    comparisons = [*((first, other) for other in others), *((arm, "") for arm in arms)]
     titles = {name: _data_title(each) for name, each in curated_sets(audit.curations).items()}
     models = [
         {
@@ -262,7 +264,7 @@ def evidence(run: Settings, audit: Parrot, asked: Evidence) -> ReportTable:
                     "against": against,
                     "title": " less ".join(titles[arms[each]] for each in (arm, against) if each),
                 }
-                for arm, against in _COMPARISONS
+                for arm, against in comparisons
             ),
         },
         parameters={
