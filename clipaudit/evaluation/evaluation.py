@@ -94,7 +94,20 @@ def evaluate(
     Prompts that tasks share are embedded once. Ties go to the lowest label. InputError for a label
     that is missing or outside of the task's classes, and for a picture that cannot be decoded.
     """
-    device = running.device
+    preparation = evaluation_preparation(clip.preprocessing)
+    scoring = zero_shot_scoring(clip, running.device)
+    for task in tasks:
+        yield task.name, _predict(task, scoring, preparation, running)
+
+
+def zero_shot_scoring(
+    clip: Clip, device: torch.device
+) -> Callable[[ZeroShotTask, Int32[np.ndarray, " c"]], Score]:
+    """Return what gives, for a task and some of its labels, the cosines of pictures and classes.
+
+    The model is put on `device`, in its evaluation mode. Prompts that tasks share are embedded
+    once. A picture whose embedding is zero or not finite raises StepError.
+    """
     clip.model.to(device).eval()
     preparation = evaluation_preparation(clip.preprocessing)
 
@@ -113,8 +126,7 @@ def evaluate(
 
         return score
 
-    for task in tasks:
-        yield task.name, _predict(task, scoring, preparation, running)
+    return scoring
 
 
 def evaluate_classifier(

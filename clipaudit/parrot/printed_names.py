@@ -1,0 +1,177 @@
+"""Wrong class names and meaningless words, printed on pictures: a typographic attack (ours).
+
+Both texts of a picture stand at one place, in letters of one size and colour, so what a model
+answers differs by what the text says alone.
+"""
+
+from collections.abc import Sequence
+from math import ceil
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Int32, UInt8
+from PIL import Image, ImageFilter, ImageOps
+
+from clipaudit.corpora.addresses import sample_address, sample_addresses
+from clipaudit.corpora.drops import table_of_rows
+from clipaudit.errors import InputError
+from clipaudit.parrot.synthetic import Typeface, ink, layout
+from clipaudit.plaintext import plain
+
+LEAST_SIDE = 64  # pixels; a smaller picture is enlarged, or no legible word fits
+EDGE = 12  # letters have an edge of their size divided by this
+TRIES = 100  # for a word that is no class
+
+PRINTS = pa.schema(
+    [
+        pa.field("shard", pa.int32(), nullable=False),
+        pa.field("row", pa.int32(), nullable=False),
+        pa.field("printed", pa.int32(), nullable=False),  # label of the class that is printed
+        pa.field("name", pa.string(), nullable=False),  # its name
+        pa.field("control", pa.string(), nullable=False),  # as many letters that say nothing
+        pa.field("type_size", pa.float64(), nullable=False),  # share of the shorter side
+        pa.field("x", pa.float64(), nullable=False),  # 0 to 1: left to right in the middle square
+        pa.field("y", pa.float64(), nullable=False),  # top to bottom
+        pa.field("black", pa.bool_(), nullable=False),  # letters; else white
+    ]
+)
+
+
+def draw_prints(
+    samples: pa.Table,
+    right: Int32[np.ndarray, " n"],
+    classes: Sequence[str],
+    labels: Int32[np.ndarray, " c"],
+    *,
+    type_size: tuple[float, float],
+    seed: int,
+    place: str,
+) -> pa.Table:
+    """Return PRINTS of samples (columns shard and row), in their order: what is printed on each.
+
+    `right` are their labels, `labels` those that can be predicted, `classes` the names of all. Of
+    each sample a class of another name is drawn (of equal names the lowest label, which a
+    prediction gives), a size between the two of `type_size`, a place and a colour. A control has
+    the letters' number and blanks of the name and no word of a class. The draws depend on `seed`
+    and the sample's address alone. InputError, which names `place`, where all names are one, or
+    where no control is found.
+    """
+    lowest = {classes[label]: int(label) for label in labels[::-1]}
+    names = sorted(lowest)
+    if len(names) < 2:
+        raise InputError(
+            f"{place}: its {len(labels)} classes have {len(names)} name, so no wrong one can be "
+            "printed. Leave it out of parrot.attack.test_sets."
+        )
+    letters = sorted(c for name in names for c in name.casefold() if c.isalpha())
+    taken = frozenset(word for name in names for word in name.casefold().split())
+    rows = []
+    addresses = zip(samples["shard"].to_pylist(), samples["row"].to_pylist(), strict=True)
+    for (shard, row), label in zip(addresses, right.tolist(), strict=True):
+        rng = np.random.default_rng([seed, shard, row])
+        own = names.index(classes[label])
+        name = names[(own + 1 + int(rng.integers(len(names) - 1))) % len(names)]
+        size, x, y = rng.uniform(*type_size), rng.random(), rng.random()
+        black = bool(rng.integers(2))
+        control = _meaningless(name, letters, taken, rng)
+        if control is None:
+            raise InputError(
+                f"{place}: no word of as many letters as {plain(name)!r} was found that is no "
+                "class. Leave it out of parrot.attack.test_sets."
+            )
+        rows.append((shard, row, lowest[name], name, control, size, x, y, black))
+    return table_of_rows(rows, PRINTS)
+
+
+def _meaningless(
+    name: str, letters: Sequence[str], taken: frozenset[str], rng: np.random.Generator
+) -> str | None:
+    """Return the name with each letter drawn anew from those of all names; None: none is found."""
+    for _ in range(TRIES if letters else 0):
+        drawn = "".join(
+            _cased(letters[int(rng.integers(len(letters)))], each) if each.isalpha() else each
+            for each in name
+        )
+        if taken.isdisjoint(drawn.casefold().split()):
+            return drawn
+    return None
+
+
+def _cased(letter: str, like: str) -> str:
+    return letter.upper() if like.isupper() else letter
+
+
+class Printing:
+    """Prints the texts of PRINTS on pictures."""
+
+    def __init__(self, prints: pa.Table, typeface: Typeface) -> None:
+        """Take PRINTS, ascending by (shard, row)."""
+        self.prints = prints
+        self.typeface = typeface
+        self._addresses = sample_addresses(prints)
+
+    def printed(
+        self, shard: int, row: int, picture: UInt8[np.ndarray, "_ _ 3"]
+    ) -> list[UInt8[np.ndarray, "_ _ 3"]]:
+        """Return the picture with the control on it, then with the name of the wrong class."""
+        at = int(np.searchsorted(self._addresses, sample_address(shard, row)))
+        (drawn,) = self.prints.slice(at, 1).to_pylist()
+        texts = [drawn["control"], drawn["name"]]
+        place = drawn["x"], drawn["y"]
+        share, black = drawn["type_size"], drawn["black"]
+        return print_texts(picture, texts, self.typeface, type_size=share, place=place, black=black)
+
+
+def print_texts(
+    picture: UInt8[np.ndarray, "_ _ 3"],
+    texts: Sequence[str],
+    typeface: Typeface,
+    *,
+    type_size: float,
+    place: tuple[float, float],
+    black: bool,
+) -> list[UInt8[np.ndarray, "_ _ 3"]]:
+    """Return the picture with each text on it, all in letters of one size, at one place.
+
+    Letters are as large as `type_size`, a share of the shorter side, says, or as all texts fit, and
+    black or white with an edge of the other colour. They stand within the middle square, which
+    models see, `place` being how far to the right and how far down, each from 0 to 1. A text too
+    wide is wrapped. Pictures with a side below LEAST_SIDE are enlarged by a whole number first. A
+    text that leaves no ink leaves the picture as it is.
+    """
+    factor = ceil(LEAST_SIDE / min(picture.shape[:2]))
+    picture = picture.repeat(factor, axis=0).repeat(factor, axis=1)
+    side = min(picture.shape[:2])
+    wanted = max(1, round(side * type_size))
+    edge = max(1, round(wanted / EDGE))
+    room = side - 2 * edge
+    size = min(layout(text, typeface, side=room, type_size=wanted).type_size for text in texts)
+    found = []
+    for text in texts:
+        placed = layout(text, typeface, side=room, type_size=size)
+        letters = Image.fromarray(ink(placed, typeface, side=room))
+        found.append(_stamped(picture, letters.crop(letters.getbbox()), edge, place, black))
+    return found
+
+
+def _stamped(
+    picture: UInt8[np.ndarray, "height width 3"],
+    letters: Image.Image,
+    edge: int,
+    place: tuple[float, float],
+    black: bool,
+) -> UInt8[np.ndarray, "height width 3"]:
+    height, width, _ = picture.shape
+    side = min(height, width)
+    inner = ImageOps.expand(letters, edge)
+    outer = inner.filter(ImageFilter.MaxFilter(2 * edge + 1))
+    x, y = place
+    corner = (
+        (width - side) // 2 + round(x * (side - inner.width)),
+        (height - side) // 2 + round(y * (side - inner.height)),
+    )
+    canvas = Image.fromarray(picture)
+    colours = ((255,) * 3, (0,) * 3) if black else ((0,) * 3, (255,) * 3)
+    for colour, cover in zip(colours, (outer, inner), strict=True):
+        canvas.paste(colour, corner, cover)
+    return np.array(canvas)
