@@ -7,6 +7,7 @@ heldout_spans/<corpus>/, heldout_matches/<corpus>/ by part; collected/<corpus>/,
 collected_places/<corpus>/, collected_spans/<corpus>/ by part; repacked/<manifest>.json and its
 shards in repacked/<manifest>.shards/, sealed/<manifest>.json of sets that are repacked;
 heldout_scores/<encoder>/<corpus>/all.json; tasks/<encoder>/<test set>.json;
+attacked/<encoder>/<test set>.json;
 pair_ranks/<encoder>/<corpus>.json; suite/<encoder>/<task>.json; task_results/<encoder>.json.
 """
 
@@ -257,6 +258,37 @@ if PARROT.audit.test_sets:
             class_files=MODELS.label_sets(PARROT.audit.test_sets),
         script:
             "../workflow_scripts/evaluate.py"
+
+
+if PARROT.audit.attack is not None:
+
+    rule attack:
+        """What a model predicts where a wrong class's name is printed on test images."""
+        input:
+            **MODELS.test_set_inputs(PARROT.audit.attack.all_test_sets),
+            font=PARROT.font(),
+            weights=MODELS.weights,
+            vocabulary=MODELS.vocabulary,
+        output:
+            **PARROT.attacked(),
+        log:
+            "logs/attack/{encoder}.log",
+        conda:
+            ENVIRONMENT
+        resources:
+            mem_mb=memory(16),
+        params:
+            code=code("attack"),
+            numeric=[*CLIP_LIBRARIES, "matplotlib", "numpy"],
+            model=MODELS.encoder,
+            batch_size=MODELS.batch_size,
+            tasks=MODELS.zero_shot_tasks(PARROT.audit.attack.all_test_sets),
+            class_files=MODELS.label_sets(PARROT.audit.attack.all_test_sets),
+            type_size=list(PARROT.audit.attack.type_size),
+            seed=PARROT.audit.attack.seed,
+            stated=PARROT.audit.attack.stated,
+        script:
+            "../workflow_scripts/attack.py"
 
 
 rule retrieve_pairs:

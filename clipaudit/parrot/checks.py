@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from clipaudit.config.audits import Asked
 from clipaudit.config.checks import check_plugin, known, reads_text
-from clipaudit.parrot.curated import curated_sets
+from clipaudit.parrot.curated import curated_sets, derived_model_encoders
 from clipaudit.parrot.settings import Parrot
 
 if TYPE_CHECKING:
@@ -24,14 +24,29 @@ def check(run: "Settings", audit: Parrot) -> None:
     for name in audit.inspected:
         known(name, run.encoders, "parrot.encoder", "encoders")
         reads_text(run, name, "parrot.encoder")
-    for name in audit.test_sets:
-        known(name, run.corpora, "parrot.test_sets", "corpora")
-        if run.corpora[name].labels is None:
-            raise ValueError(f"corpora.{name}.labels: a test set needs labels")
+    for key, names in _test_sets(audit).items():
+        for name in names:
+            known(name, run.corpora, f"parrot.{key}", "corpora")
+            if run.corpora[name].labels is None:
+                raise ValueError(f"corpora.{name}.labels: a test set needs labels")
     for name in audit.retrieval:
         known(name, run.corpora, "parrot.retrieval", "corpora")
         _needs_captions(run, name, "parrot.retrieval")
     _check_curated_models(run, audit)
+    if audit.attack is not None and audit.attack.encoders is not None:
+        where, trained = "parrot.attack.encoders", derived_model_encoders(audit)
+        for name in audit.attack.encoders:
+            known(name, [*run.encoders, *trained], where, "encoders and models of curated sets")
+            if name not in trained:
+                reads_text(run, name, where)
+
+
+def _test_sets(audit: Parrot) -> dict[str, list[str]]:
+    """Return the labelled test sets by the settings that name them."""
+    found, attack = {"test_sets": audit.test_sets}, audit.attack
+    if attack is not None:
+        found |= {"attack.test_sets": attack.test_sets, "attack.stated": [*attack.stated]}
+    return found
 
 
 def _needs_captions(run: "Settings", name: str, where: str) -> None:
@@ -70,7 +85,7 @@ def left_out(_: "Settings", audit: Parrot) -> list[str]:
 
 def pictured(audit: Parrot) -> Iterator[tuple[str, str]]:
     """Yield the settings whose corpora must have pictures, with each corpus."""
-    named = {"corpora": audit.corpora, "test_sets": audit.test_sets, "retrieval": audit.retrieval}
+    named = {"corpora": audit.corpora, **_test_sets(audit), "retrieval": audit.retrieval}
     yield from ((f"parrot.{key}", name) for key, names in named.items() for name in names)
 
 

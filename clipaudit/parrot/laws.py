@@ -27,6 +27,7 @@ LAWS: Mapping[str, Law] = {
     "retrieve_pairs": Law(
         rows("samples"), "samples", "the model's passes; the pairs of a few thousand are quick"
     ),
+    "attack": Law(rows("samples"), "samples", "three of the model's passes for each sample"),
     "run_suite": Law(one, "jobs", "a task is of one size"),
     "task_results": SUMMED,
     "spot": EACH_SAMPLE,

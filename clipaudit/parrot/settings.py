@@ -11,6 +11,7 @@ from clipaudit.parrot.unicode_scripts import is_script
 MOST_CLUSTERS = 4000  # where the settings name no number: the paper's
 
 Threshold = Annotated[float, Field(ge=-2, le=2)]
+TypeShare = Annotated[float, Field(gt=0, le=1)]
 
 
 class Spotting(Section):
@@ -258,6 +259,53 @@ class Evidence(Section):
     clean: str = Field(description="the set of the second, such as without-text-3000000")
 
 
+class Attack(Section):
+    """Test sets with a wrong class's name printed on their pictures (ours)."""
+
+    test_sets: list[Name] = Field(
+        [], description="labelled test sets that we print on, each picture once"
+    )
+    stated: dict[Name, Annotated[str, Field(min_length=1)]] = Field(
+        {},
+        description="labelled test sets whose pictures bear a wrong class's name already, such as "
+        "SCAM and RTA-100, each with the field of its samples' JSON that has that class",
+    )
+    type_size: tuple[TypeShare, TypeShare] = Field(
+        (0.1, 0.2),
+        description="of the letters, as shares of a picture's shorter side: the smallest and the "
+        "largest; each picture's is drawn",
+    )
+    seed: int = Field(0, ge=0, lt=2**31, description="of classes, sizes, places and colours")
+    encoders: list[str] | None = Field(
+        None,
+        min_length=1,
+        description="the models that are attacked, trained ones as recipe.set; when absent all "
+        "that are inspected or trained on curated sets",
+    )
+
+    @model_validator(mode="after")
+    def _attacks_something(self) -> "Attack":
+        if not self.test_sets and not self.stated:
+            raise ValueError("test_sets: name a labelled test set, or one under `stated`")
+        smallest, largest = self.type_size
+        if smallest > largest:
+            raise ValueError(
+                f"type_size: the smallest, {smallest:g}, is above the largest, {largest:g}; swap "
+                "them"
+            )
+        if both := sorted(set(self.test_sets) & set(self.stated)):
+            raise ValueError(
+                f"stated: {both[0]} is among test_sets, too; its pictures bear a name already or "
+                "they do not: keep it in one"
+            )
+        return self
+
+    @property
+    def all_test_sets(self) -> list[str]:
+        """The test sets in the order of the table: those that we print on, then the others."""
+        return [*dict.fromkeys(self.test_sets), *self.stated]
+
+
 class Parrot(Section):
     """Do captions merely spell the text in the picture? (Lin et al., ECCV 2024.)"""
 
@@ -300,6 +348,9 @@ class Parrot(Section):
     retrieval: list[Name] = Field(
         [], description="corpora of captioned pictures to be found by each other (paper: Flickr)"
     )
+    attack: Attack | None = Field(
+        None, description="wrong class names on pictures; not tried when absent"
+    )
     suite: Suite | None = Field(
         None,
         description="the 38 tasks; not run when absent. In a track that it has, its tasks take the "
@@ -340,5 +391,5 @@ class Parrot(Section):
 
     def _asking_for_scores(self) -> str | None:
         """Return the first setting that is given and needs an encoder; None: there is none."""
-        asking = ("encoders", "curations", "retrieval", "suite", "test_sets")
+        asking = ("encoders", "curations", "retrieval", "suite", "test_sets", "attack")
         return next((name for name in asking if getattr(self, name)), None)

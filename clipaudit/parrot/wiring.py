@@ -288,6 +288,15 @@ class ParrotFiles:
         assert self.audit.curations is not None, "sets are of a corpus"
         return self.audit.curations.corpus
 
+    # --- typographic attack -----------------------------------------------------------------------
+
+    def attacked(self) -> dict[str, str]:
+        """Return what a model predicts on attacked test sets, an output each; none are asked for:
+        nothing."""
+        asked = self.audit.attack
+        names = asked.all_test_sets if asked else []
+        return {name: self.corpora.result(paths.attacked("{encoder}", name)) for name in names}
+
     # --- tasks ------------------------------------------------------------------------------------
 
     def several_captions(self, wildcards: Wildcards) -> bool:

@@ -65,6 +65,8 @@ repacked = Pointers("repacked/{manifest}.json")
 heldout_scores = Pointers("heldout_scores/{encoder}/{corpus}/all.json")
 # what a model predicts for the images of a test set of the task list
 tasks = Pointers("tasks/{encoder}/{test_set}.json")
+# what a model predicts where a wrong class's name is printed on the images of a test set
+attacked = Pointers("attacked/{encoder}/{test_set}.json")
 # how well a model finds the pictures of a corpus by their captions, and back
 pair_ranks = Pointers("pair_ranks/{encoder}/{corpus}.json")
 suite = Pointers("suite/{encoder}/{task}.json")  # what clip_benchmark says of a model on a task

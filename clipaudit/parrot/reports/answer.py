@@ -28,6 +28,7 @@ def parrot_answer(tables: Tables) -> Answer:
         if (text := _spotted(corpus, measures))
     ]
     sentences += [*_erased(tables), *_trained(tables), *_read(tables), *_read_over_seeds(tables)]
+    sentences += _attacked(tables)
     return Answer(
         _parrot_headline(corpora),
         tuple(sentences),
@@ -166,6 +167,35 @@ def _read_over_seeds(tables: Tables) -> Iterator[Sentence]:
         if against:
             text = _exceeds(measures["reading"], first=arm in shown, second=against in shown)
             yield Sentence(f"{text}{_accuracy(measures.get('imagenet'))}", "parrot_evidence")
+
+
+def _attacked(tables: Tables) -> Iterator[Sentence]:
+    """Yield, by test set, which models a printed class name is shown to harm beyond any word."""
+    rows = [row for row in tables.get("parrot_attack", ()) if row["harm"] is not None]
+    for testset in dict.fromkeys(row["testset_title"] for row in rows):
+        own = [row for row in rows if row["testset_title"] == testset]
+        kinds = {
+            "costs accuracy beyond a meaningless word": [r for r in own if r["harm_low"] > 0],
+            "is not shown to cost accuracy beyond a meaningless word": [
+                row for row in own if row["harm_low"] <= 0
+            ],
+        }
+        text = " ".join(
+            f"A wrong class name printed on {plain(testset)} {what}: "
+            f"{'; '.join(map(_harm, found))}."
+            for what, found in kinds.items()
+            if found
+        )
+        yield Sentence(text, "parrot_attack")
+
+
+def _harm(row: Row) -> str:
+    shown = interval(row["harm_low"], row["harm_high"], sign=True)
+    return (
+        f"{plain(row['title'])} ({percent(row['control'], digits=1)} % with the word, "
+        f"{percent(row['attacked'], digits=1)} % with the name, difference "
+        f"{percent(row['harm'], digits=1, sign=True)} {shown})"
+    )
 
 
 class _Reading(NamedTuple):

@@ -1,6 +1,7 @@
 """The parrot audit's tables of trained models, and what they are made from.
 
-Tables 2 to 5, 8 and 10 to 13 of the paper; what holds over seeds, and every task of the suite.
+Tables 2 to 5, 8 and 10 to 13 of the paper; what holds over seeds, what a printed class name costs,
+and every task of the suite.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from clipaudit.parrot.curated import (
     trained_models,
 )
 from clipaudit.parrot.reports.tasks import listed_tasks, suite_rows, suite_tasks
-from clipaudit.parrot.settings import Curations, Evidence, Parrot
+from clipaudit.parrot.settings import Attack, Curations, Evidence, Parrot
 from clipaudit.parrot.trained_on import training_notes
 from clipaudit.reports.layouts import short_count
 from clipaudit.reports.specification import (
@@ -43,6 +44,8 @@ def curated_tables(run: Settings) -> dict[str, ReportTable]:
     if audit is None or audit.encoder is None:
         return {}
     tables = {"parrot_table8": compared(run, audit)}
+    if audit.attack is not None:
+        tables["parrot_attack"] = attack(run, audit, audit.attack)
     if audit.suite is not None:
         tables["parrot_suite"] = suite_results(run, audit)
     if audit.curations is not None:
@@ -286,6 +289,36 @@ def suite_results(run: Settings, audit: Parrot) -> ReportTable:
         relations={
             "listed": suite_rows(run),
             "models": titled("encoder", models.items()),
+        },
+    )
+
+
+def attack(run: Settings, audit: Parrot, asked: Attack) -> ReportTable:
+    """What a wrong class's name, printed on test images, costs models."""
+    titles = {name: encoder_title(run, name) for name in run.encoders}
+    titles |= trained_titles(run, audit)
+    attacked = asked.encoders or [*trained_titles(run, audit), *audit.inspected]
+    encoders = list(dict.fromkeys(attacked))
+    return ReportTable(
+        sql="parrot_attack",
+        inputs={
+            "attacked": [
+                paths.attacked(encoder, test_set)
+                for encoder in encoders
+                for test_set in asked.all_test_sets
+            ]
+        },
+        relations={
+            "asked": numbered(
+                {
+                    "testset": test_set,
+                    "testset_title": run.title(test_set),
+                    "encoder": encoder,
+                    "title": titles[encoder],
+                }
+                for test_set in asked.all_test_sets
+                for encoder in encoders
+            )
         },
     )
 

@@ -272,6 +272,31 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
             Line("chance", _chance),
         ),
     ),
+    "parrot_attack": Listing(
+        caption="A wrong class's name printed on test images: a typographic attack. Accuracy is "
+        "zero-shot, with 95 % intervals: of the images as they are, with a meaningless word of as "
+        "many letters printed, and with the wrong name in its place, in letters of the same size "
+        "and colour. Any word costs: the first less the second. The name costs: the second less "
+        "the third, the harm of what the text says. Answers name: the share of images for which "
+        "the printed class is predicted, and the same share with the meaningless word. Differences "
+        "are of the same images, their intervals over images. Right over printed: the share of "
+        "images that are more similar to the right class than to the printed one. Of images that "
+        "bear a name as they come there is no control, so no harm is told.",
+        corner="Test set, model",
+        name=lambda row: f"{row['testset_title']}, {row['title']}",
+        fields={
+            "Images": cell(count, "images"),
+            "Accuracy, %": lambda row: measured(row, "plain") or MISSING,
+            "With a word, %": lambda row: measured(row, "control") or MISSING,
+            "With the name, %": lambda row: measured(row, "attacked") or MISSING,
+            "Any word costs": lambda row: measured(row, "clutter", sign=True) or MISSING,
+            "The name costs": lambda row: measured(row, "harm", sign=True) or MISSING,
+            "Answers name, %": cell(percent, "named", digits=1, missing=MISSING),
+            "So with a word, %": cell(percent, "named_control", digits=1, missing=MISSING),
+            "Difference": lambda row: measured(row, "following", sign=True) or MISSING,
+            "Right over printed, %": cell(percent, "right_over_printed", digits=1, missing=MISSING),
+        },
+    ),
     "parrot_suite": Layout(
         caption="The tasks of the DataComp suite: the main metric of each, by clip_benchmark. A "
         "task is skipped, and named, where its webdataset is not in the folder of the suite or "
