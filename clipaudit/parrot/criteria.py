@@ -1,7 +1,8 @@
 """What a curation asks of a sample, and why it refuses one.
 
 Lin et al., ECCV 2024, Sec. 6 and 8: https://arxiv.org/abs/2312.14232. "CoTR = 0" is of pictures
-with text only (Sec. 6.2), and so are RSA and RSC, which need text to erase. Scores are stored in
+with text only (Sec. 6.2), and so are RSA and RSC, which need text to erase; but the means of the
+paper's Table 4 suggest that its set of RSA >= 0 has pictures without text. Scores are stored in
 float32 and subtracted in float64.
 """
 
@@ -47,6 +48,7 @@ class Curation:
     above: float | None = None  # of the RSA or RSC, and of the raw score if debiased
     exactly: float | None = None  # of the CoTR
     aesthetics_above: float | None = None  # if debiased; None: not asked
+    textless: bool = False  # of the RSA: pictures without text count as 0
     size: int | None = None
     seed: int = 0
     tokenization: Tokenization = "words"  # of the CoTR
@@ -67,6 +69,11 @@ class Curation:
             raise ConfigError(
                 f"curation {self.name}: aesthetics above {_number(self.aesthetics_above)} of kind "
                 f"{self.kind}, but only a debiased curation asks for them; leave it out"
+            )
+        if self.textless and self.kind != "rsa":
+            raise ConfigError(
+                f"curation {self.name}: textless pictures of kind {self.kind}, but only an RSA "
+                "counts them; leave it out"
             )
         if self.size is not None and self.size < 0:
             raise ConfigError(f"curation {self.name}: size {self.size}; give 0 or more, or none")
@@ -114,7 +121,8 @@ def criterion(curation: Curation, part: CuratedPart) -> str:
         return {"random": "spotted", "without-text": "no text", "with-text": "text"}[curation.kind]
     measure = _measure(curation)
     measure += f" ({curation.tokenization})" if curation.kind == "cotr" else ""
-    return f"text, {measure} {' and '.join(bounds)}"
+    of_text = "text or not (RSA 0)" if curation.textless else "text"
+    return f"{of_text}, {measure} {' and '.join(bounds)}"
 
 
 Refusal = tuple[Bool[np.ndarray, " n"], str]  # for each row of a part's base; the reason
@@ -126,7 +134,7 @@ def refusals(curation: Curation, part: CuratedPart) -> list[Refusal]:
     found: list[Refusal] = [(np.isnan(spans), NOT_SPOTTED)]
     if curation.kind in ("without-text", "debiased"):
         found.append((spans > 0, HAS_TEXT))
-    elif curation.kind != "random":
+    elif curation.kind != "random" and not curation.textless:
         found.append((spans == 0, NO_TEXT))
     if curation.kind == "cotr":
         rate = _column(part.base, part.matches, f"{curation.tokenization}_rate")
@@ -144,6 +152,7 @@ def refusals(curation: Curation, part: CuratedPart) -> list[Refusal]:
             found += _outside(curation, raw) + _blemishes(curation, part)
         else:
             erased = _column(part.base, part.scores, {"rsa": "all", "rsc": "co"}[curation.kind])
+            erased = np.where((spans == 0) & curation.textless, raw, erased)
             missing = {"rsa": NOT_SCORED, "rsc": NO_CO_EMBEDDED}[curation.kind]
             found.append((np.isnan(erased), missing))
             found += _outside(curation, raw - erased)

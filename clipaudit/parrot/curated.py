@@ -20,6 +20,7 @@ HELDOUT = ("heldout-without-text", "heldout-parrot")
 HELDOUT_SAMPLES = "heldout"  # those of both
 FEW_SHARDS = 100  # a training reads the headers of so many in seconds
 FEW_A_SHARD = 1_000  # kept samples: a tenth of those of a shard that img2dataset wrote
+OR_TEXTLESS = " or no text"
 CONTROLS: dict[Control, str] = {"erased": "text erased", "swapped": "captions swapped"}
 
 
@@ -35,6 +36,12 @@ class Curation:
     above: float | None = None
     below: float | None = None
     exactly: float | None = None
+    textless: bool = False  # of the RSA: samples without text count as 0
+
+    @property
+    def papers_title(self) -> str:
+        """What the paper calls it, which does not say whether RSA >= 0 has textless samples."""
+        return self.title.removesuffix(OR_TEXTLESS)
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,13 @@ def curations(settings: Curations) -> list[Curation]:
         else Curation(f"cotr-{rate:g}", "cotr", "cotr", f"CoTR ≥ {rate:g}", at_least=rate)
         for rate in settings.rates
     ]
-    found += _relative("rsa", settings.rsa) + _relative("rsc", settings.rsc)
+    for curation in _relative("rsa", settings.rsa):
+        found.append(curation)
+        bound = curation.at_least
+        if settings.textless_rsa and bound is not None and bound <= 0:
+            names = f"{curation.name}-or-textless", f"{curation.title}{OR_TEXTLESS}"
+            found.append(replace(curation, name=names[0], title=names[1], textless=True))
+    found += _relative("rsc", settings.rsc)
     if settings.debiased is not None:
         score = settings.debiased.score
         found.append(Curation("debiased", "debiased", "debiased", "debiased", above=score))
@@ -141,6 +154,7 @@ def curation_settings(audit: Parrot, name: str) -> dict[str, object]:
         "kind": curation.kind,
         **{bound: getattr(curation, bound) for bound in bounds},
         "aesthetics_above": asks.aesthetics if asks and asks.aesthetics_field else None,
+        **({"textless": True} if curation.textless else {}),
         "size": chosen.size,
         "seed": settings.seed,
         "tokenization": audit.tokenization,

@@ -201,6 +201,11 @@ class Curations(Section):
     rsa: list[Threshold] = Field(
         [0.0, 0.1, 0.2, 0.3], description="sets of at least this RSA; below the first another"
     )
+    textless_rsa: bool = Field(
+        False,
+        description="the sets of at least an RSA of 0 or less once more, with samples without text "
+        "as of RSA 0: the paper's Table 4 does not say which its set is",
+    )
     rsc: list[Threshold] = Field([0.0, 0.1, 0.2, 0.3], description="the same of the RSC (paper)")
     seed: int = Field(0, ge=0, lt=2**31, description="of the order in which samples are drawn")
     debiased: Debiased | None = Field(None, description="the subset of Sec. 8; none when absent")

@@ -51,6 +51,17 @@ def test_the_papers_sets_are_those_of_the_defaults(micro):
     assert names[18] == "random-12000000"
 
 
+def test_sets_with_an_rsa_of_0_are_there_with_textless_samples_where_asked_for(micro):
+    micro["parrot"]["curations"] |= {"rsa": [0.0, 0.1], "textless_rsa": True}
+    audit = parse_settings(micro).parrot
+
+    sets = curated_sets(audit.curations)
+    names = [name for name in sets if name.startswith("rsa") and name.endswith("-8")]
+    assert names == ["rsa-below-0-8", "rsa-0-8", "rsa-0-or-textless-8", "rsa-0.1-8"]
+    assert Curation(**curation_settings(audit, "rsa-0-or-textless-8")).textless
+    assert sets["rsa-0-or-textless-8"].curation.title == "RSA ≥ 0.0 or no text"
+
+
 def test_every_set_is_a_curation_that_can_be_made(micro):
     audit = parse_settings(micro).parrot
 

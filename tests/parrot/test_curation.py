@@ -23,6 +23,8 @@ KINDS = [
     Curation("rsc<0", "rsc", below=0),
     Curation("rsc>=0.25", "rsc", at_least=0.25),
     Curation("fix", "debiased", above=0.25, aesthetics_above=4.5),
+    Curation("rsa>=0, textless", "rsa", at_least=0, textless=True),
+    Curation("rsa>=0.1, textless", "rsa", at_least=0.125, textless=True),
 ]
 HELD_OUT = [
     Curation("heldout-without-text", "without-text", seed=3, size=1),
@@ -98,7 +100,9 @@ def meets(curation, fact):
     else:
         erased = fact[{"rsa": "all", "rsc": "co"}[kind]]
         value = None if raw is None or erased is None else raw - erased
-    if spans == 0 or value is None:
+    if curation.textless and spans == 0 and raw is not None:
+        value = 0.0
+    elif spans == 0 or value is None:
         return False
     signs = {"at_least": "__ge__", "below": "__lt__", "above": "__gt__", "exactly": "__eq__"}
     return all(getattr(value, signs[name])(float(bound)) for name, bound in curation.bounds())
@@ -349,6 +353,7 @@ def test_a_held_out_set_by_scores_needs_them_in_every_part():
         ({"kind": "random", "below": 1}, r"random with below, and it takes none"),
         ({"kind": "rsc", "above": 0, "aesthetics_above": 4.5}, r"aesthetics above 4.5 of kind rsc"),
         ({"kind": "random", "size": -1}, r"size -1; give 0 or more"),
+        ({"kind": "rsc", "above": 0, "textless": True}, r"textless pictures of kind rsc"),
     ],
 )
 def test_bounds_that_a_kind_does_not_have_are_refused(asked, message):

@@ -142,6 +142,19 @@ def test_all_rows_of_the_paper_are_found_by_a_run_of_its_size(run, number):
     assert {row["published_row"] for row in table.relations["rows"]} == paper
 
 
+def test_the_papers_rsa_of_0_stands_beside_both_sets_that_it_may_be(run):
+    asked = {"sizes": [3_000_000], "rsa": [0.0], "recipes": ["large"], "textless_rsa": True}
+
+    table = curated_tables(run(title="LAION-2B", curations=asked | {"grid": None}, evidence=None))
+
+    rows = table["parrot_table4"].relations["rows"]
+    assert {row["data"]: row["published_row"] for row in rows} == {
+        "3M RSA < 0.0": "3M RSA < 0.0 / RN50",
+        "3M RSA ≥ 0.0": "3M RSA ≥ 0.0 / RN50",
+        "3M RSA ≥ 0.0 or no text": "3M RSA ≥ 0.0 / RN50",
+    }
+
+
 def test_a_recipe_for_each_size_keeps_the_papers_numbers_beside_its_models(run):
     recipes = {"brief": "ViT-B", "brief-1": "RN50"}
     asked = {"sizes": [3_000_000], "recipes": list(recipes), "published_models": recipes}

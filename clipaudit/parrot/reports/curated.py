@@ -133,7 +133,7 @@ def _rows(
             "encoder": model_encoder(recipe, each.name),
             "epochs": run.recipes[recipe].epochs,
             "in_grid": (recipe, each.name) in trained,
-            "published_row": f"{_data_title(each)} / {papers[recipe]}"
+            "published_row": f"{_sized(each, each.curation.papers_title)} / {papers[recipe]}"
             if is_papers and papers[recipe]
             else "",
         }
@@ -142,7 +142,10 @@ def _rows(
 
 
 def _data_title(each: CuratedSet) -> str:
-    title = each.curation.title
+    return _sized(each, each.curation.title)
+
+
+def _sized(each: CuratedSet, title: str) -> str:
     return title if each.size is None else f"{short_count(each.size)} {title}"
 
 
