@@ -2,7 +2,7 @@
 
 Needs: `parrot.corpora`, which have captions; spotting by OCR needs their shards.
 Makes: readings/<corpus>/, drops/spot/<corpus>/ by part; caption_scripts/<corpus>.json; of what counts
-as text spans/<corpus>/, matches/<corpus>/ by part; for corpora of a made world
+as text spans/<corpus>/, matches/<corpus>/, fuzzy_sweep/<corpus>/ by part; for corpora of a made world
 spotted_truth/<corpus>/ by part.
 """
 
@@ -104,6 +104,24 @@ rule match:
         fuzzy_threshold=PARROT.audit.fuzzy_threshold,
     script:
         "../workflow_scripts/match.py"
+
+
+rule sweep_fuzzy:
+    """How much of a part's captions counts as repeated at several thresholds of the fuzzy match."""
+    input:
+        samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+        spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
+    output:
+        sweep=f"{RESULTS}/fuzzy_sweep/{{corpus}}/{{part}}.json",
+    log:
+        "logs/sweep_fuzzy/{corpus}/{part}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("sweep_fuzzy"),
+        thresholds=PARROT.audit.fuzzy_sweep,
+    script:
+        "../workflow_scripts/sweep_fuzzy.py"
 
 
 rule compare_spotted:

@@ -7,6 +7,7 @@ from clipaudit.lineage.planning.scaling import (
     EACH_ROW,
     EACH_SAMPLE,
     SUMMED,
+    TESTED,
     Law,
     all_rows,
     lloyd,
@@ -27,12 +28,13 @@ LAWS: Mapping[str, Law] = {
     "retrieve_pairs": Law(
         rows("samples"), "samples", "the model's passes; the pairs of a few thousand are quick"
     ),
-    "attack": Law(rows("samples"), "samples", "three of the model's passes for each sample"),
+    "attack": TESTED,
     "run_suite": Law(one, "jobs", "a task is of one size"),
     "task_results": SUMMED,
     "spot": EACH_SAMPLE,
     "read_spans": EACH_SAMPLE,
     "match": EACH_SAMPLE,
+    "sweep_fuzzy": Law(rows("spans"), "samples", "each sample by itself", gives_else=one),
     "compare_spotted": Law(rows("matches"), "samples", "each sample by itself"),
     "score_captions": EACH_SAMPLE,
     "fit_clusters": Law(

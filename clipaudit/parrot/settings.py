@@ -332,6 +332,11 @@ class Parrot(Section):
         le=1,
         description="Levenshtein similarity of words that count as equal (ours: unstated)",
     )
+    fuzzy_sweep: list[Annotated[float, Field(gt=0, le=1)]] = Field(
+        [],
+        description="further thresholds at which a table shows the fuzzy rate, such as [0.6, 0.7, "
+        "0.8, 0.9]; no table when empty",
+    )
     encoder: Name | None = Field(
         None,
         description="scores captions, for RSA, RSC, clusters and pictures of examples (paper: CLIP "

@@ -198,6 +198,21 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
             Line("in the paper", lambda row: _statistic(row, "published_value")),
         ),
     ),
+    "parrot_fuzzy": Layout(
+        caption="Fuzzy CoTR by the threshold from which words count as equal: 1 - distance / "
+        "length, with Levenshtein's distance and the longer word's length. Means over captions "
+        "with words, and over those of pictures with text. The paper does not state its threshold, "
+        "so its numbers stand at all.",
+        corner="Threshold",
+        row="threshold_title",
+        column="corpus",
+        lines=(
+            Line("", cell(percent, "rate", missing=MISSING)),
+            Line("in images w/ emb. text", cell(percent, "rate_with_text", missing=MISSING)),
+            Line("in the paper", cell(percent, "published_rate")),
+            Line("in the paper, w/ emb. text", cell(percent, "published_rate_with_text")),
+        ),
+    ),
     "parrot_table14": Listing(
         caption=f"Parrot captions: the {LISTED} pictures of highest score among those whose "
         "caption has a word that is spotted in them, and in brackets the co-embedded words. "

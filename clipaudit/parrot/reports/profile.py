@@ -110,6 +110,8 @@ def profile_tables(run: Settings) -> dict[str, ReportTable]:
     if audit is None:
         return {}
     tables = {"parrot_table1": statistics(run, audit)}
+    if audit.fuzzy_sweep:
+        tables["parrot_fuzzy"] = fuzzy(run, audit)
     if audit.encoder is not None:
         tables["parrot_table9"] = mean_scores(run, audit)
         tables["parrot_table14"] = captions(run, audit)
@@ -130,6 +132,26 @@ def statistics(run: Settings, audit: Parrot) -> ReportTable:
         relations={
             "corpora": corpus_rows(run, "corpus", audit.corpora),
             "measures": statistic_rows(),
+        },
+    )
+
+
+def fuzzy(run: Settings, audit: Parrot) -> ReportTable:
+    """The fuzzy rates of Table 1 at several thresholds."""
+    return ReportTable(
+        sql="parrot_fuzzy",
+        inputs={"fuzzy_sweep": part_files(run, "fuzzy_sweep", audit.corpora)},
+        relations={
+            "corpora": corpus_rows(run, "corpus", audit.corpora),
+            "thresholds": numbered(
+                {
+                    "threshold": threshold,
+                    "tokenization": tokenization,
+                    "title": f"{threshold:g}{note}",
+                }
+                for tokenization, note in _TOKENIZATIONS.items()
+                for threshold in dict.fromkeys(audit.fuzzy_sweep)
+            ),
         },
     )
 
