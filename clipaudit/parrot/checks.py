@@ -64,9 +64,13 @@ def _check_curated_models(run: "Settings", audit: Parrot) -> None:
         return
     sets = curated_sets(settings)
     evidence = audit.evidence
-    for name in [*settings.recipes, *(evidence.recipes if evidence else [])]:
+    for name in [*settings.all_recipes, *(evidence.recipes if evidence else [])]:
         known(name, run.recipes, "parrot.curations.recipes", "recipes")
-    models = {f"{recipe}/{name}" for recipe in settings.recipes for name in sets}
+    models = {
+        f"{recipe}/{name}"
+        for name, each in sets.items()
+        for recipe in settings.recipes_for(each.size)
+    }
     for model in settings.grid or []:
         known(model, models, "parrot.curations.grid", "the models of its recipes and sets")
     for arm in (evidence.parrot, evidence.clean) if evidence else ():

@@ -179,7 +179,7 @@ def in_grid(settings: Curations) -> list[tuple[str, str]]:
     return [
         (recipe, name)
         for name, each in curated_sets(settings).items()
-        for recipe in settings.recipes
+        for recipe in settings.recipes_for(each.size)
         if settings.grid is None
         or f"{recipe}/{name}" in settings.grid
         or f"{recipe}/{each.members}" in settings.grid

@@ -212,6 +212,11 @@ class Curations(Section):
     recipes: list[Name] = Field(
         min_length=1, description="how models are trained on each set (paper: RN50 and ViT-B)"
     )
+    recipes_of_size: dict[int, Annotated[list[Name], Field(min_length=1)]] = Field(
+        {},
+        description="other recipes for the sets of a size, such as with larger batches (paper: "
+        "4,096 for 3M, 8,192 for 12M); of sizes that are not listed `recipes`",
+    )
     published_models: dict[Name, Literal["RN50", "ViT-B"]] = Field(
         {},
         description="which of the paper's models a recipe trains: its numbers stand beside; of a "
@@ -237,11 +242,24 @@ class Curations(Section):
     @model_validator(mode="after")
     def _names_its_recipes(self) -> "Curations":
         for recipe in self.published_models:
-            if recipe not in self.recipes:
-                raise ValueError(
-                    f"published_models: {recipe} is not among recipes ({', '.join(self.recipes)})"
-                )
+            if recipe not in self.all_recipes:
+                named = ", ".join(self.all_recipes)
+                raise ValueError(f"published_models: {recipe} is not among recipes ({named})")
+        for size in self.recipes_of_size:
+            if size not in self.sizes:
+                sizes = ", ".join(map(str, self.sizes))
+                raise ValueError(f"recipes_of_size: {size} is not among sizes ({sizes})")
         return self
+
+    @property
+    def all_recipes(self) -> list[str]:
+        """Every recipe that some set is trained by, each once."""
+        others = [name for names in self.recipes_of_size.values() for name in names]
+        return list(dict.fromkeys([*self.recipes, *others]))
+
+    def recipes_for(self, size: int | None) -> list[str]:
+        """Return the recipes for the sets of a size, None standing for the debiased subset."""
+        return self.recipes if size is None else self.recipes_of_size.get(size, self.recipes)
 
 
 class Suite(Section):

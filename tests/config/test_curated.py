@@ -99,6 +99,33 @@ def test_models_are_those_of_the_grid_and_of_the_evidence(micro):
     assert run.encoders["brief.random-8"].model == "brief/random-8"
 
 
+def test_sets_of_a_size_can_have_recipes_of_their_own(micro):
+    micro["parrot"]["curations"] |= {"recipes_of_size": {10: ["brief-1"]}, "grid": None}
+    micro["parrot"]["evidence"] = None
+
+    models = trained_models(parse_settings(micro).parrot)
+
+    recipes = {name: recipe for recipe, name in models}
+    assert (recipes["random-8"], recipes["random-10"]) == ("brief", "brief-1")
+    assert recipes["debiased"] == "brief"
+    assert len(recipes) == len(models)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"recipes_of_size": {9: ["brief"]}}, r"recipes_of_size: 9 is not among sizes \(8, 10\)"),
+        ({"recipes_of_size": {10: ["breif"]}}, "breif"),
+        ({"recipes_of_size": {10: ["brief-1"]}}, r"grid.*brief/with-text-10"),
+    ],
+)
+def test_recipes_of_a_size_that_cannot_be_are_refused(micro, asked, message):
+    micro["parrot"]["curations"] |= asked
+
+    with pytest.raises(ConfigError, match=message):
+        parse_settings(micro)
+
+
 def test_sets_that_parrot_have_controls_where_these_are_asked_for(micro):
     micro["parrot"]["curations"]["controls"] = ["erased", "swapped"]
     run = parse_settings(micro)

@@ -170,6 +170,17 @@ def test_a_recipe_for_each_size_keeps_the_papers_numbers_beside_its_models(run):
     assert [row["published_row"] for row in models[:2]] == ["Ours", ""]
 
 
+def test_a_size_has_rows_of_its_own_recipes_alone(run):
+    asked = {"recipes": ["brief"], "recipes_of_size": {10: ["large"]}, "grid": None}
+
+    rows = curated_tables(run(curations=asked, evidence=None))["parrot_table2"].relations["rows"]
+
+    assert {(row["curated"].rpartition("-")[2], row["recipe"]) for row in rows} == {
+        ("8", "brief"),
+        ("10", "large"),
+    }
+
+
 def test_the_papers_rows_are_not_those_of_other_corpora(run):
     table = curated_tables(run(title="CC12M"))["parrot_table2"]
 

@@ -117,7 +117,7 @@ def _rows(
     found = [
         (each, recipe)
         for size in sizes
-        for recipe in settings.recipes
+        for recipe in settings.recipes_for(size)
         for each in sets
         if each.size == size
     ]
@@ -151,14 +151,14 @@ def _sized(each: CuratedSet, title: str) -> str:
 
 def _papers_models(run: Settings, settings: Curations) -> dict[str, str]:
     """Return which of the paper's models each recipe trains; "" for none."""
-    architectures = {recipe: run.recipes[recipe].architecture for recipe in settings.recipes}
+    architectures = {recipe: run.recipes[recipe].architecture for recipe in settings.all_recipes}
     own = {recipe: name for recipe, name in architectures.items() if name in PAPERS_MODELS}
     return {**dict.fromkeys(architectures, ""), **own, **settings.published_models}
 
 
 def _model_titles(run: Settings, settings: Curations) -> dict[str, str]:
     """Return what recipes are called: their architectures, if these tell them apart."""
-    names = {recipe: run.recipes[recipe].architecture for recipe in settings.recipes}
+    names = {recipe: run.recipes[recipe].architecture for recipe in settings.all_recipes}
     if len(set(names.values())) < len(names):
         return {recipe: recipe for recipe in names}
     return names

@@ -206,7 +206,8 @@ def _heldout(run: Settings, audit: Parrot, settings: Curations) -> ReportFigure:
         },
     )
     options = {"groups": "below"}
-    missing = len(curated_sets(settings)) * len(settings.recipes) - len(models)
+    asked = curated_sets(settings).values()
+    missing = sum(len(settings.recipes_for(each.size)) for each in asked) - len(models)
     if missing:
         options["note"] = f"and {missing} {'model' if missing == 1 else 'models'} not in this grid"
     return ReportFigure(
@@ -231,7 +232,7 @@ def _model_titles(settings: Curations, models: Sequence[tuple[str, str]]) -> lis
         words = [each.curation.title]
         if each.size is not None:
             words.append(short_count(each.size))
-        if len(settings.recipes) > 1:
+        if len(settings.all_recipes) > 1:
             words.append(recipe)
         found.append(", ".join(words))
     return found

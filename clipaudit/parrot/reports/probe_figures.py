@@ -183,7 +183,7 @@ def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> R
             "encoder": model_encoder(recipe, each.name),
             "in_grid": (recipe, each.name) in asked,
         }
-        for panel, recipe in enumerate(settings.recipes)
+        for panel, recipe in enumerate(settings.recipes_for(size))
         for position, each in enumerate(sets)
     ]
     encoders = [audit.scorer, *(str(row["encoder"]) for row in models if row["in_grid"])]
@@ -242,7 +242,12 @@ def _family_models(settings: Curations, family: Family) -> list[RelationRow]:
     """Return the relation `models` of a family: a panel for each recipe and size."""
     asked = in_grid(settings)
     sizes = sorted(set(settings.sizes))
-    panels = [(recipe, size) for recipe in settings.recipes for size in sizes]
+    panels = [
+        (recipe, size)
+        for recipe in settings.all_recipes
+        for size in sizes
+        if recipe in settings.recipes_for(size)
+    ]
     sets = [each for each in curated_sets(settings).values() if each.curation.family == family]
     return [
         {
