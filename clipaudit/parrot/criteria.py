@@ -27,7 +27,18 @@ NO_CO_EMBEDDED = "no co-embedded text"
 NO_AESTHETICS = "no aesthetics score"
 DUPLICATE = "duplicate"
 
-Kind = Literal["random", "without-text", "with-text", "cotr", "rsa", "rsc", "debiased"]
+Kind = Literal[
+    "random",
+    "without-text",
+    "with-text",
+    "cotr",
+    "rsa",
+    "rsc",
+    "debiased",
+    "top-score",
+    "top-masked",
+]
+TOP: dict[str, str] = {"top-score": "highest score", "top-masked": "highest masked score"}
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,9 @@ class Curation:
 
     `random`: every sample that was spotted; `without-text` and `with-text`: no spotted text, or
     some; `cotr`, `rsa`, `rsc`: with text, and the CoTR, raw - all or raw - co within the bounds;
-    `debiased`: without text, raw and aesthetics above theirs, no duplicate.
+    `debiased`: without text, raw and aesthetics above theirs, no duplicate; `top-score`,
+    `top-masked`: every sample that was scored, those of the highest score first, raw or with all
+    text erased (T-MARS, Maini et al., ICLR 2024), instead of in a random order.
 
     `size` samples are taken, all if None. Held-out sets are curations too.
     """
@@ -117,6 +130,8 @@ def criterion(curation: Curation, part: CuratedPart) -> str:
         if part.duplicates is not None:
             duplicates = "no duplicate"
         return f"no text, score {bounds[0]}, {aesthetics}, {duplicates}"
+    if curation.kind in TOP:
+        return TOP[curation.kind]
     if curation.kind in ("random", "without-text", "with-text"):
         return {"random": "spotted", "without-text": "no text", "with-text": "text"}[curation.kind]
     measure = _measure(curation)
@@ -134,13 +149,13 @@ def refusals(curation: Curation, part: CuratedPart) -> list[Refusal]:
     found: list[Refusal] = [(np.isnan(spans), NOT_SPOTTED)]
     if curation.kind in ("without-text", "debiased"):
         found.append((spans > 0, HAS_TEXT))
-    elif curation.kind != "random" and not curation.textless:
+    elif curation.kind not in ("random", *TOP) and not curation.textless:
         found.append((spans == 0, NO_TEXT))
     if curation.kind == "cotr":
         rate = _column(part.base, part.matches, f"{curation.tokenization}_rate")
         found.append((np.isnan(rate), NO_CAPTION))
         found += _outside(curation, rate)
-    if curation.kind in ("rsa", "rsc", "debiased"):
+    if curation.kind in ("rsa", "rsc", "debiased", *TOP):
         if part.scores is None:  # nobody scored them: must not pass for "none has a score"
             raise InputError(
                 f"curation {curation.name}: a part came without scores, and {curation.kind} asks "
@@ -148,7 +163,9 @@ def refusals(curation: Curation, part: CuratedPart) -> list[Refusal]:
             )
         raw = _column(part.base, part.scores, "raw")
         found.append((np.isnan(raw), NOT_SCORED))
-        if curation.kind == "debiased":
+        if curation.kind in TOP:
+            found.append((np.isnan(top_scores(curation, part)), NOT_SCORED))
+        elif curation.kind == "debiased":
             found += _outside(curation, raw) + _blemishes(curation, part)
         else:
             erased = _column(part.base, part.scores, {"rsa": "all", "rsc": "co"}[curation.kind])
@@ -157,6 +174,20 @@ def refusals(curation: Curation, part: CuratedPart) -> list[Refusal]:
             found.append((np.isnan(erased), missing))
             found += _outside(curation, raw - erased)
     return found
+
+
+def top_scores(curation: Curation, part: CuratedPart) -> Float64[np.ndarray, " n"]:
+    """Return the scores by which a curation of the highest ones takes samples; NaN: not scored.
+
+    The masked score is that with all text erased; a picture without text keeps its own.
+    """
+    assert part.scores is not None, "refused before"
+    raw = _column(part.base, part.scores, "raw")
+    if curation.kind == "top-score":
+        return raw
+    spans = _column(part.base, part.matches, "spans")
+    masked: np.ndarray = np.where(spans == 0, raw, _column(part.base, part.scores, "all"))
+    return masked
 
 
 def _outside(curation: Curation, values: Float64[np.ndarray, " n"]) -> list[Refusal]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from clipaudit.config.training import Encoder
+from clipaudit.parrot.criteria import Kind
 from clipaudit.parrot.settings import Curations, Evidence, Parrot
 
-Family = Literal["text", "cotr", "rsa", "rsc", "debiased", "heldout"]
-Kind = Literal["random", "without-text", "with-text", "cotr", "rsa", "rsc", "debiased"]
+Family = Literal["text", "cotr", "rsa", "rsc", "filter", "debiased", "heldout"]
 Control = Literal["erased", "swapped"]
 HELDOUT = ("heldout-without-text", "heldout-parrot")
 HELDOUT_SAMPLES = "heldout"  # those of both
@@ -63,6 +63,12 @@ class CuratedSet:
         return self.members if self.control is None else f"{self.members}.{self.control}"
 
 
+_FILTERS = {
+    "score": Curation("top-score", "filter", "top-score", "highest score"),
+    "masked": Curation("top-masked", "filter", "top-masked", "highest masked score"),
+}
+
+
 def curations(settings: Curations) -> list[Curation]:
     """Return all curations, in the order of the paper's tables; the debiased subset is the last."""
     found = [
@@ -84,6 +90,7 @@ def curations(settings: Curations) -> list[Curation]:
             names = f"{curation.name}-or-textless", f"{curation.title}{OR_TEXTLESS}"
             found.append(replace(curation, name=names[0], title=names[1], textless=True))
     found += _relative("rsc", settings.rsc)
+    found += [_FILTERS[name] for name in dict.fromkeys(settings.filters)]
     if settings.debiased is not None:
         score = settings.debiased.score
         found.append(Curation("debiased", "debiased", "debiased", "debiased", above=score))

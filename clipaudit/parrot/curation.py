@@ -13,12 +13,19 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from jaxtyping import Bool, UInt64
+from jaxtyping import Bool, Float32, UInt32, UInt64
 
 from clipaudit.corpora.manifests import prune_manifest
 from clipaudit.corpora.places import places
 from clipaudit.errors import InputError, TooSmall
-from clipaudit.parrot.criteria import CuratedPart, Curation, criterion, refusals
+from clipaudit.parrot.criteria import (
+    TOP,
+    CuratedPart,
+    Curation,
+    criterion,
+    refusals,
+    top_scores,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -61,7 +68,7 @@ class Candidates:
         """Let the samples of a part compete; parts may come in any order."""
         self._criteria.add(criterion(self._curation, part))
         eligible = _eligible(self._curation, part, self._held_out)
-        found = _places(part.base, self._curation.seed)[eligible]
+        found = _places(self._curation, part)[eligible]
         self._available += len(found)
         found = found[found <= self._last]
         self._early.append(found)
@@ -145,7 +152,7 @@ def passing(curation: Curation, part: CuratedPart, held_out: HeldOut = ()) -> pa
     return part.base.select(["shard", "row"]).filter(pa.array(eligible))
 
 
-# --- the random order ----------------------------------------------------------------------------
+# --- the order of samples -------------------------------------------------------------------------
 
 
 def _eligible(curation: Curation, part: CuratedPart, held_out: HeldOut) -> Bool[np.ndarray, " n"]:
@@ -170,9 +177,31 @@ def _drawn(curation: Curation, part: CuratedPart, cut: pa.Table) -> Bool[np.ndar
     last = cut["last"][0].as_py()
     if last is None:
         return np.zeros(len(part.base), dtype=bool)
-    early: np.ndarray = _places(part.base, curation.seed) <= np.uint64(last)
+    early: np.ndarray = _places(curation, part) <= np.uint64(last)
     return early
 
 
-def _places(base: pa.Table, seed: int) -> UInt64[np.ndarray, " n"]:
-    return places(base["shard"].to_numpy(), base["row"].to_numpy(), seed=seed)
+def _places(curation: Curation, part: CuratedPart) -> UInt64[np.ndarray, " n"]:
+    """Return the samples' places in the random order, or by their scores, the highest first.
+
+    Of equal scores the upper half of the random place decides. A sample without a score is last.
+    """
+    shard, row = (part.base[name].to_numpy() for name in ("shard", "row"))
+    found = places(shard, row, seed=curation.seed)
+    if curation.kind not in TOP:
+        return found
+    by_score = _descending(top_scores(curation, part).astype(np.float32))
+    return (by_score.astype(np.uint64) << np.uint64(32)) | (found >> np.uint64(32))
+
+
+def _descending(scores: Float32[np.ndarray, " n"]) -> UInt32[np.ndarray, " n"]:
+    """Return whole numbers that fall as scores rise, the largest for NaN.
+
+    >>> scores = np.array([0.5, 0.25, 0.0, -0.25, np.nan], np.float32)
+    >>> np.argsort(_descending(scores)).tolist()
+    [0, 1, 2, 3, 4]
+    """
+    bits, sign = scores.view(np.uint32), np.uint32(1 << 31)
+    falling: np.ndarray = np.where(bits & sign, bits, ~(bits | sign))
+    falling[np.isnan(scores)] = np.uint32(2**32 - 1)
+    return falling

@@ -208,6 +208,12 @@ class Curations(Section):
     )
     rsc: list[Threshold] = Field([0.0, 0.1, 0.2, 0.3], description="the same of the RSC (paper)")
     seed: int = Field(0, ge=0, lt=2**31, description="of the order in which samples are drawn")
+    filters: list[Literal["score", "masked"]] = Field(
+        [],
+        description="sets that filters choose, of the same sizes: the samples of the highest "
+        "caption score, or of the highest score with all text erased (T-MARS); a size of 30 % of "
+        "the corpus is its top 30 % (ours)",
+    )
     debiased: Debiased | None = Field(None, description="the subset of Sec. 8; none when absent")
     recipes: list[Name] = Field(
         min_length=1, description="how models are trained on each set (paper: RN50 and ViT-B)"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
+from clipaudit.parrot.criteria import TOP
 from clipaudit.parrot.curated import (
     HELDOUT,
     HELDOUT_SAMPLES,
@@ -25,7 +26,7 @@ from clipaudit.wiring.wildcards import Paths, Wildcards
 
 DEBIASED = "debiased"
 RAPIDOCR_SCORE = 0.8  # from which its readings count: docs/evidence.md has what that costs
-_SCORED = ("rsa", "rsc", "debiased")  # kinds of sets that are chosen by caption scores
+_SCORED = ("rsa", "rsc", "debiased", *TOP)  # kinds of sets that are chosen by caption scores
 
 
 class ParrotFiles:

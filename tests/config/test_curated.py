@@ -62,6 +62,19 @@ def test_sets_with_an_rsa_of_0_are_there_with_textless_samples_where_asked_for(m
     assert sets["rsa-0-or-textless-8"].curation.title == "RSA ≥ 0.0 or no text"
 
 
+def test_filters_have_sets_of_every_size_before_the_debiased_subset(micro):
+    micro["parrot"]["curations"] |= {"filters": ["score", "masked"]}
+    audit = parse_settings(micro).parrot
+
+    names = [name for name in curated_sets(audit.curations) if "top" in name]
+    assert names == ["top-score-8", "top-masked-8", "top-score-10", "top-masked-10"]
+    made = [Curation(**curation_settings(audit, name)) for name in names[:2]]
+    assert [(each.kind, each.size, each.bounds()) for each in made] == [
+        ("top-score", 8, []),
+        ("top-masked", 8, []),
+    ]
+
+
 def test_every_set_is_a_curation_that_can_be_made(micro):
     audit = parse_settings(micro).parrot
 

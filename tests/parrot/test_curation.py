@@ -25,6 +25,8 @@ KINDS = [
     Curation("fix", "debiased", above=0.25, aesthetics_above=4.5),
     Curation("rsa>=0, textless", "rsa", at_least=0, textless=True),
     Curation("rsa>=0.1, textless", "rsa", at_least=0.125, textless=True),
+    Curation("score", "top-score"),
+    Curation("masked", "top-masked"),
 ]
 HELD_OUT = [
     Curation("heldout-without-text", "without-text", seed=3, size=1),
@@ -95,6 +97,8 @@ def meets(curation, fact):
         beautiful = fact["aesthetics"] is not None and fact["aesthetics"] > 4.5
         score_is_high = raw is not None and raw > curation.above
         return spans == 0 and score_is_high and beautiful and not fact["duplicate"]
+    if kind in ("top-score", "top-masked"):
+        return raw is not None and top_score(curation, fact) is not None
     if kind == "cotr":
         value = fact[f"{curation.tokenization}_rate"]
     else:
@@ -108,11 +112,20 @@ def meets(curation, fact):
     return all(getattr(value, signs[name])(float(bound)) for name, bound in curation.bounds())
 
 
+def top_score(curation, fact):
+    """The score that a filter looks at; a picture without text has nothing to mask."""
+    masked = curation.kind == "top-masked" and fact["spans"] > 0
+    return fact["all"] if masked else fact["raw"]
+
+
 def eligible(curation, corpus, without=()):
     """The addresses that may be taken, in the random order, by the definition."""
 
     def place(at):
-        return int(places(*(np.array([n], np.int32) for n in at), seed=curation.seed)[0])
+        drawn = int(places(*(np.array([n], np.int32) for n in at), seed=curation.seed)[0])
+        if curation.kind.startswith("top-"):
+            return -top_score(curation, corpus[at]), drawn
+        return 0, drawn
 
     may = {at for at, fact in corpus.items() if fact["kept"] and meets(curation, fact)}
     return sorted(may - set(without), key=place)
@@ -163,6 +176,33 @@ def test_equals_the_definition_however_the_parts_are_cut(curation, corpus, data)
 
     assert kept(manifest) == set(wanted[:size])
     assert not kept(manifest) & outside
+
+
+@pytest.mark.parametrize(
+    ("kind", "taken"),
+    [("top-score", {(0, 0), (0, 1)}), ("top-masked", {(0, 1), (0, 2)})],
+)
+def test_a_filter_takes_the_samples_of_the_highest_score(kind, taken):
+    part = part_of(
+        {
+            (0, 0): fact(raw=0.5, all=0.125),  # it scores by its text
+            (0, 1): fact(raw=0.375, spans=0, all=None),
+            (0, 2): fact(raw=0.25, all=0.25),
+            (0, 3): fact(raw=None),
+            (0, 4): fact(raw=0.75, kept=False),
+        }
+    )
+
+    assert kept(curated(Curation("x", kind, size=2), [part])) == taken
+
+
+def test_a_filter_takes_equal_scores_in_the_random_order_and_no_more_than_its_size():
+    part = part_of({(0, row): fact(raw=0.5) for row in range(50)})
+
+    found = [kept(curated(Curation("x", "top-score", size=10, seed=s), [part])) for s in (0, 1)]
+
+    assert [len(each) for each in found] == [10, 10]
+    assert found[0] != found[1]
 
 
 @settings(max_examples=30)

@@ -170,6 +170,17 @@ def test_a_recipe_for_each_size_keeps_the_papers_numbers_beside_its_models(run):
     assert [row["published_row"] for row in models[:2]] == ["Ours", ""]
 
 
+def test_filters_stand_beside_random_sets_of_their_sizes(run):
+    asked = {"filters": ["masked", "score"], "grid": None}
+
+    rows = curated_tables(run(curations=asked))["parrot_filters"].relations["rows"]
+
+    names = ["random", "without-text", "top-masked", "top-score"]
+    assert [row["curated"] for row in rows] == [f"{n}-{size}" for size in (8, 10) for n in names]
+    assert {row["published_row"] for row in rows} == {""}
+    assert "parrot_filters" not in curated_tables(run())
+
+
 def test_a_size_has_rows_of_its_own_recipes_alone(run):
     asked = {"recipes": ["brief"], "recipes_of_size": {10: ["large"]}, "grid": None}
 

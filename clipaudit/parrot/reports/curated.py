@@ -71,6 +71,8 @@ def _ablations(run: Settings, audit: Parrot, settings: Curations) -> dict[str, R
         "parrot_table12": ("rsa", sizes[1:][-1:], LAION),
         "parrot_table13": ("rsc", sizes[1:][-1:], LAION),
     }
+    if settings.filters:
+        asked["parrot_filters"] = ("filter", sizes, "")
     tables = {}
     for name, (family, chosen, paper) in asked.items():
         rows = _rows(run, settings, trained_models(audit), family, chosen, paper)
@@ -111,7 +113,12 @@ def _rows(
     paper: str,
 ) -> list[RelationRow]:
     """Return the relation `rows`: by size, then by recipe, as the paper's tables go."""
-    sets = [each for each in curated_sets(settings).values() if each.curation.family == family]
+    beside = ("random", "without-text") if family == "filter" else ()
+    sets = [
+        each
+        for each in curated_sets(settings).values()
+        if each.curation.family == family or each.curation.kind in beside
+    ]
     models, papers = _model_titles(run, settings), _papers_models(run, settings)
     is_papers = run.title(settings.corpus) == paper
     found = [

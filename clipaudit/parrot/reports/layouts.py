@@ -324,6 +324,12 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         row_note=_skipped,
         lines=(Line("", cell(number, "value", digits=DIGITS, missing=MISSING)),),
     ),
+    "parrot_filters": _ablation(
+        "Models trained on sets of equal size that filters choose, beside random ones and ones "
+        "without text: the samples of the highest score by the audit's encoder, and of the highest "
+        "masked score, that of the picture with all text erased (T-MARS).",
+        score=True,
+    ),
     "parrot_table10": _ablation(f"{_TEXT} The smallest size, beside the paper's models of CC12M."),
     "parrot_table11": _ablation(_COTR + _LARGEST),
     "parrot_table12": _ablation(_RSA + _LARGEST, score=True),

@@ -33,6 +33,7 @@ _FAMILIES: dict[Family, str] = {
     "cotr": "CoTR",
     "rsa": "RSA",
     "rsc": "RSC",
+    "filter": "filters",
 }
 _FULL_TRACKS: dict[str, Family] = {
     "fig11": "text",
