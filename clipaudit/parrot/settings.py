@@ -235,6 +235,11 @@ class Parrot(Section):
     text: CountedText = Field(
         CountedText.model_validate({}), description="what counts as text among what was read"
     )
+    checked: dict[Name, str] = Field(
+        {},
+        description="by corpus, a file that says which pictures show text, by somebody who looked: "
+        "CSV, JSON or Parquet with uid or key, and has_text; the report's page saves one",
+    )
     tokenization: Literal["words", "plain"] = Field(
         "words",
         description="what counts as a word where one rule is needed: Unicode words without regard "
