@@ -1,7 +1,7 @@
 """What counts as text among what a spotter read: decided after reading, so that it can be changed.
 
-Spotters read letters off drawings: a single glyph, a few doubtful strokes. docs/evidence.md has what
-the defaults find and what they mistake.
+Spotters read letters off drawings: a single glyph, a few doubtful strokes. docs/evidence.md has
+what the defaults find and what they mistake.
 """
 
 from collections.abc import Sequence

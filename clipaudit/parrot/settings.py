@@ -45,6 +45,13 @@ class Spotting(Section):
         description="pictures with a shorter one are made so large first: small words are read "
         "better (tried)",
     )
+    turned_below: float = Field(
+        0.8,
+        ge=0,
+        le=1,
+        description="a line that scores less is read upside down too, and the better reading "
+        "stays; 0: none is (docs/evidence.md has what that finds and costs)",
+    )
     batch: int = Field(6, ge=1, description="spans that are read at once (rapidocr's default)")
 
     @property
