@@ -23,6 +23,7 @@ SCHEMAS = {
     "recalls": RECALLS,
     "matches": MATCHES,
     "spans": SPANS,
+    "readings": SPANS,
     "drops_index": DROPS,
     "drops_overlaps": DROPS,
     "drops_spot": DROPS,

@@ -16,12 +16,15 @@ from clipaudit.reports.contents import Contents, Look, SampleNumbers
 from clipaudit.reports.specification import part_files
 
 
-def _clusters(run: Settings) -> Sequence[str]:
-    """Return the clusters of the pictures."""
+def _unread(run: Settings) -> Sequence[str]:
+    """Return what was read in the pictures before it is said what counts, and their clusters."""
     audit = run.section(Parrot)
-    if audit is None or audit.encoder is None:
+    if audit is None:
         return []
-    return part_files(run, f"placed/{audit.encoder}", audit.corpora)
+    readings = part_files(run, "readings", audit.corpora)
+    if audit.encoder is None:
+        return readings
+    return readings + part_files(run, f"placed/{audit.encoder}", audit.corpora)
 
 
 def _text_rates(run: Settings, corpora: Sequence[str]) -> SampleNumbers:
@@ -58,7 +61,7 @@ CONTENTS = Contents(
     [inspected_figures, probe_figures],
     parrot_galleries,
     parrot_answer,
-    unread=_clusters,
+    unread=_unread,
     sample_numbers=_text_rates,
     looks=_looks,
 )
