@@ -123,7 +123,7 @@ def _looks(folder: Path, run: Settings) -> list[LookPage]:
     for page in look_pages(Path(run.results) / CATALOG, run):
         read = pictures((each.address for each in page.pictures), run)
         found.append(with_pictures(page, assets.write_looked_at(folder, read)))
-    return found
+    return [page for page in found if page.pictures]
 
 
 def settings_text(run: Settings) -> dict[str, str]:

@@ -17,6 +17,7 @@ from clipaudit.catalog.sqltext import identifier
 from clipaudit.catalog.tables import view_columns
 from clipaudit.config.pictures import has_pictures
 from clipaudit.config.settings import Settings
+from clipaudit.errors import InputError
 from clipaudit.plaintext import plain
 from clipaudit.reports.contents import Look, contents
 from clipaudit.site.samples import Excerpt, ShownPicture, excerpt
@@ -61,9 +62,10 @@ def look_pages(catalog: Path, run: Settings) -> list[LookPage]:
     found = []
     for audit, _ in run.audits():
         for look in contents(audit).looks(run):
-            addresses = _drawn(catalog, look) if has_pictures(run, look.corpus) else []
-            if addresses:
-                pictures = tuple(_looked_at(catalog, look, addresses))
+            if not has_pictures(run, look.corpus):
+                continue
+            addresses = _drawn(catalog, look)
+            if pictures := tuple(_looked_at(catalog, look, addresses)):
                 found.append(LookPage(look, plain(run.title(look.corpus)), pictures))
     return found
 
@@ -93,7 +95,10 @@ def _looked_at(catalog: Path, look: Look, addresses: Iterable[Address]) -> Itera
     with excerpt(catalog, addresses) as connection:
         known = Excerpt(connection)
         for each in addresses:
-            fate = fate_at(known, known.find(each.corpus, f"{each.shard}:{each.row}"))
+            try:
+                fate = fate_at(known, known.find(each.corpus, f"{each.shard}:{each.row}"))
+            except InputError:
+                continue  # of a corpus whose samples no table reads, so that the catalog has none
             sample = fate["sample"]
             uid = str(sample["uid"])
             if uid not in met:

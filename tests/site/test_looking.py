@@ -63,3 +63,9 @@ def test_a_run_that_reads_no_text_asks_nobody(tmp_path, monkeypatch):
     folder = TinySite(tmp_path, monkeypatch).write()
 
     assert not (folder / "look").exists()
+
+
+def test_pictures_whose_shard_is_gone_are_not_asked_about(site):
+    site.tar.unlink()
+
+    assert not (site.write() / PAGE).exists()
