@@ -31,7 +31,9 @@ LAWS: Mapping[str, Law] = {
     "task_results": SUMMED,
     "spot": EACH_SAMPLE,
     "read_spans": EACH_SAMPLE,
+    "caption_scripts": SUMMED,
     "match": EACH_SAMPLE,
+    "checked_text": SUMMED,
     "compare_spotted": Law(rows("matches"), "samples", "each sample by itself"),
     "score_captions": EACH_SAMPLE,
     "fit_clusters": Law(
