@@ -101,7 +101,7 @@ test-slurm: .venv/.slurm
 # --- slower, by name ---------------------------------------------------------------------------
 
 .PHONY: img2dataset test-slow test-readers test-pins test-browser demo-full evidence schema scale performance
-.PHONY: audit-speed many-jobs
+.PHONY: audit-speed many-jobs text-tradeoff
 
 # The test that downloads by img2dataset itself is skipped where this was not made.
 img2dataset: .uv/img2dataset/.synced
@@ -143,6 +143,11 @@ evidence: .venv/.synced
 	@cat results_evidence/tables/parrot_evidence.md results_evidence/tables/parrot_truth.md
 	$(BIN)/python -m clipaudit.similarity.scoring config/evidence.yaml
 	$(BIN)/python -m clipaudit.memorization.false_alarms
+
+# What choices of text find and mistake, and then what is read of pictures that are turned.
+text-tradeoff: data/clipart/clipart.json
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/texttradeoff.py data/clipart
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/texttradeoff.py data/clipart --turned --pictures 24
 
 # Pages say what these print; each has options: --help
 performance: .venv/.synced

@@ -3,7 +3,7 @@
 Needs: `parrot.corpora`, which have captions; spotting by OCR needs their shards.
 Makes: readings/<corpus>/, drops/spot/<corpus>/ by part; caption_scripts/<corpus>.json; of what counts
 as text spans/<corpus>/, matches/<corpus>/, fuzzy_sweep/<corpus>/ by part; for corpora of a made world
-spotted_truth/<corpus>/ by part.
+spotted_truth/<corpus>/ by part; checked_text/<corpus>.json of corpora that `parrot.checked` names.
 """
 
 from clipaudit.parrot.settings import Parrot
@@ -142,3 +142,22 @@ rule compare_spotted:
         code=code("compare_spotted"),
     script:
         "../workflow_scripts/compare_spotted.py"
+
+
+rule checked_text:
+    """Which pictures of a corpus show text, by somebody who looked at them."""
+    input:
+        samples=CORPORA.all_parts("samples/{corpus}"),
+        file=PARROT.checked_file,
+    output:
+        checked=f"{RESULTS}/checked_text/{{corpus}}.json",
+    log:
+        "logs/checked_text/{corpus}.log",
+    wildcard_constraints:
+        corpus=one_of(PARROT.audit.checked),
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("checked_text"),
+    script:
+        "../workflow_scripts/checked_text.py"

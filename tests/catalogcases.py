@@ -11,6 +11,7 @@ from clipaudit.deduplication.duplicates import DUPLICATES
 from clipaudit.memorization.membership import MEMBERS
 from clipaudit.memorization.recall import RECALLS
 from clipaudit.parrot.matching import MATCHES
+from clipaudit.parrot.spans import SPANS
 from clipaudit.similarity.nearest import SIMILARITIES
 
 SCHEMAS = {
@@ -21,6 +22,8 @@ SCHEMAS = {
     "members": MEMBERS,
     "recalls": RECALLS,
     "matches": MATCHES,
+    "spans": SPANS,
+    "readings": SPANS,
     "drops_index": DROPS,
     "drops_overlaps": DROPS,
     "drops_spot": DROPS,

@@ -20,7 +20,8 @@ def _of_data(data: AskedData) -> dict[str, Any] | None:
 
 
 def _files(audit: Parrot) -> dict[str, str]:
-    return {} if audit.probe.font is None else {"parrot.probe.font": audit.probe.font}
+    checked = {f"parrot.checked.{name}": path for name, path in audit.checked.items()}
+    return checked | ({} if audit.probe.font is None else {"parrot.probe.font": audit.probe.font})
 
 
 def _folders(audit: Parrot) -> dict[str, str]:

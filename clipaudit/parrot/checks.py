@@ -19,6 +19,8 @@ def check(run: "Settings", audit: Parrot) -> None:
         if run.corpora[name].is_split:
             raise ValueError(f"parrot.corpora: {name} is a split; name its corpus")
         _needs_captions(run, name, "parrot.corpora")
+    for name in audit.checked:
+        known(name, audit.corpora, "parrot.checked", "parrot.corpora")
     where = "parrot.spotting.spotter (rapidocr, dataset or a plug-in)"
     check_plugin("spotters", audit.spotting.plugin, where)
     for name in audit.inspected:

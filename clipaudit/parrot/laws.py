@@ -33,8 +33,10 @@ LAWS: Mapping[str, Law] = {
     "task_results": SUMMED,
     "spot": EACH_SAMPLE,
     "read_spans": EACH_SAMPLE,
+    "caption_scripts": SUMMED,
     "match": EACH_SAMPLE,
     "sweep_fuzzy": Law(rows("spans"), "samples", "each sample by itself", gives_else=one),
+    "checked_text": SUMMED,
     "compare_spotted": Law(rows("matches"), "samples", "each sample by itself"),
     "score_captions": EACH_SAMPLE,
     "fit_clusters": Law(

@@ -46,6 +46,13 @@ class Spotting(Section):
         description="pictures with a shorter one are made so large first: small words are read "
         "better (tried)",
     )
+    turned_below: float = Field(
+        0.8,
+        ge=0,
+        le=1,
+        description="a line that scores less is read upside down too, and the better reading "
+        "stays; 0: none is (docs/evidence.md has what that finds and costs)",
+    )
     batch: int = Field(6, ge=1, description="spans that are read at once (rapidocr's default)")
 
     @property
@@ -344,6 +351,11 @@ class Parrot(Section):
     spotting: Spotting = Field(Spotting.model_validate({}), description="OCR")
     text: CountedText = Field(
         CountedText.model_validate({}), description="what counts as text among what was read"
+    )
+    checked: dict[Name, str] = Field(
+        {},
+        description="by corpus, a file that says which pictures show text, by somebody who looked: "
+        "CSV, JSON or Parquet with uid or key, and has_text; the report's page saves one",
     )
     tokenization: Literal["words", "plain"] = Field(
         "words",

@@ -44,7 +44,7 @@ _UNCLIP_RATIO = 1.6  # how far a box grows beyond its core
 # (of 134 in pictures of the demo 95.5 % are read at 96, 94.0 % at 160) and costs most lines
 # more than twice the time
 _LINE_WIDTH = 96
-_ASKED = ("text_score", "box_threshold", "longest_side", "shorter_side", "batch")
+_ASKED = ("text_score", "box_threshold", "longest_side", "shorter_side", "turned_below", "batch")
 
 Corners = Float32[np.ndarray, "_ 2"]
 
@@ -142,11 +142,10 @@ class RapidSpotter:
         crops, boxes, top = _detect(self._engine, shown[:, :, ::-1])  # it takes BGR
         if not crops:
             return []
-        read = self._engine.recognize_txt(crops)
+        lines = self._read(crops, boxes)
         sizes = [np.array(each.shape[1::-1], np.float32) for each in (pixels, shown)]
         place = _Place(top, sizes[0] / sizes[1], sizes[0])
         spans = []
-        lines = zip(crops, boxes, read.txts, read.scores, read.word_results, strict=True)
         for crop, box, text, score, info in lines:
             corners = place(box)
             if score < self._asked.text_score or _is_flat(corners):
@@ -156,6 +155,27 @@ class RapidSpotter:
             words = self._words(crop, box, text, info, place)
             spans.append(Span(text, float(np.float32(score)), _polygon(corners), words))
         return spans
+
+    def _read(
+        self, crops: Sequence[np.ndarray], boxes: Float32[np.ndarray, "n 4 2"]
+    ) -> list["_Line"]:
+        """Return what is read in each line, upside down where that scores more."""
+        lines = self._recognized(crops, boxes)
+        weak = [at for at, line in enumerate(lines) if line.score < self._asked.turned_below]
+        if weak:
+            turned = [cv2.rotate(crops[at], cv2.ROTATE_180) for at in weak]
+            # the box begins where the line does
+            again = self._recognized(turned, np.roll(boxes[weak], 2, axis=1))
+            for at, line in zip(weak, again, strict=True):
+                lines[at] = max(lines[at], line, key=lambda each: each.score)
+        return lines
+
+    def _recognized(
+        self, crops: Sequence[np.ndarray], boxes: Float32[np.ndarray, "n 4 2"]
+    ) -> list["_Line"]:
+        read = self._engine.recognize_txt(list(crops))
+        found = zip(crops, boxes, read.txts, read.scores, read.word_results, strict=True)
+        return [_Line(*each) for each in found]
 
     def _words(
         self,
@@ -181,6 +201,16 @@ class RapidSpotter:
         if words is None:
             return None
         return tuple(Word(word, _polygon(place(corners))) for word, corners in words)
+
+
+class _Line(NamedTuple):
+    """A line as it was cut out, the box that begins at its first corner, and what is read in it."""
+
+    crop: np.ndarray
+    box: Corners
+    text: str
+    score: float
+    words: object  # rapidocr's own, for `_words`
 
 
 class _Place(NamedTuple):

@@ -86,6 +86,10 @@ class ParrotFiles:
         scripts = asked.scripts or []
         return {**asked.model_dump(mode="json"), "score": score, "scripts": scripts}
 
+    def checked_file(self, wildcards: Wildcards) -> Paths:
+        """Return the file that says which pictures of a corpus show text."""
+        return self.corpora.brought(self.audit.checked[wildcards.corpus])
+
     # --- probes -----------------------------------------------------------------------------------
 
     def grams(self, vocabularies: Iterable[str]) -> Paths:

@@ -1,6 +1,6 @@
 """What an audit reports, by name: the part of its declaration that is read with the tables."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,12 +25,30 @@ class SampleNumbers:
 
 
 @dataclass(frozen=True)
+class Look:
+    """A question that somebody answers by looking at pictures of a corpus, yes or no of each.
+
+    The pictures are drawn at random from those of the catalog's `view`; `shapes` of a sample's fate
+    are drawn over each. The report saves a file with the column `answer`, for the setting `setting`
+    to name.
+    """
+
+    corpus: str
+    view: str
+    question: str
+    answer: str
+    setting: str
+    shapes: Callable[[Mapping[str, Any]], Iterable[str]]
+
+
+@dataclass(frozen=True)
 class Contents:
     """The tables, figures and galleries that settings ask for; each function gives some by name.
 
     Names begin with the audit's. SQL, published numbers and layouts stand in the audit's folder
     `reports`. `answer` reads the audit's answer off its tables; what these lack is left out.
-    `unread` are pointers that no table reads and the catalog shall have.
+    `unread` are pointers that no table reads and the catalog shall have. `looks` are questions that
+    the report asks those who read it.
     """
 
     tables: Sequence[Callable[[Settings], Mapping[str, ReportTable]]]
@@ -39,6 +57,7 @@ class Contents:
     answer: Callable[[Tables], Answer]
     unread: Callable[[Settings], Sequence[str]] = lambda _: ()
     sample_numbers: Callable[[Settings, Sequence[str]], SampleNumbers] = lambda *_: SampleNumbers()
+    looks: Callable[[Settings], Sequence[Look]] = lambda _: ()
 
 
 def contents(audit: Audit[Any]) -> Contents:

@@ -71,6 +71,17 @@ def write_pictures(
     ]
 
 
+def write_looked_at(
+    folder: Path, found: Mapping[Address, bytes | str]
+) -> dict[Address, ShownPicture]:
+    """Write the pictures that somebody is asked to look at."""
+    (folder / "look").mkdir(parents=True, exist_ok=True)
+    return {
+        each: _written(folder, f"look/{each.corpus}-{each.shard}-{each.row}.jpg", picture)
+        for each, picture in found.items()
+    }
+
+
 def _written(folder: Path, path: str, picture: bytes | str) -> ShownPicture:
     if isinstance(picture, str):
         return ShownPicture(why_none=picture)

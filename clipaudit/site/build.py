@@ -17,6 +17,7 @@ from clipaudit.site import assets
 from clipaudit.site.answers import answers
 from clipaudit.site.content import read_figure, read_table, reading_order
 from clipaudit.site.facts import drops, enabled, run_cost, run_facts
+from clipaudit.site.looking import LookPage, look_pages, with_pictures
 from clipaudit.site.pages import Site, rendered
 from clipaudit.site.samples import pictures, sample_pages, shown_addresses
 from clipaudit.store.store import Store
@@ -88,7 +89,8 @@ def _gathered(
     samples_left_out = len(addresses) - len(pages)
     made_without = {each.name: each.left_out for each in [*read, *(each.table for each in drawn)]}
     if shows_pictures:
-        pages = assets.write_pictures(folder, pages, pictures(pages, run))
+        shown = (address for page in pages for address in page.addresses)
+        pages = assets.write_pictures(folder, pages, pictures(shown, run))
     with open_catalog(results) as connection:
         return Site(
             title=run.report.title,
@@ -103,6 +105,7 @@ def _gathered(
             figures=drawn,
             samples=pages,
             samples_left_out=samples_left_out,
+            looks=_looks(folder, run) if shows_pictures else (),
             shows_pictures=shows_pictures,
             drops=drops(connection),
             settings=settings_text(run),
@@ -112,6 +115,15 @@ def _gathered(
                 for pointer, extensions in forms.items()
             },
         )
+
+
+def _looks(folder: Path, run: Settings) -> list[LookPage]:
+    """Return the pages on which somebody is asked to look, after writing their pictures."""
+    found = []
+    for page in look_pages(Path(run.results) / CATALOG, run):
+        read = pictures((each.address for each in page.pictures), run)
+        found.append(with_pictures(page, assets.write_looked_at(folder, read)))
+    return [page for page in found if page.pictures]
 
 
 def settings_text(run: Settings) -> dict[str, str]:

@@ -12,6 +12,7 @@ from clipaudit.site.answers import Answered
 from clipaudit.site.cells import PrintedCell
 from clipaudit.site.content import FigureContent, TableContent, audit_of, title_of
 from clipaudit.site.facts import Drop
+from clipaudit.site.looking import LookPage
 from clipaudit.site.published_numbers import published_lines, published_pairs
 from clipaudit.site.samples import SamplePage
 from clipaudit.site.values import shown
@@ -23,6 +24,7 @@ READS = (
     "templates/figure.html.j2",
     "templates/figures.html.j2",
     "templates/index.html.j2",
+    "templates/look.html.j2",
     "templates/macros.html.j2",
     "templates/published.html.j2",
     "templates/sample.html.j2",
@@ -59,6 +61,7 @@ class Site:
     figures: Sequence[FigureContent]
     samples: Sequence[SamplePage]
     samples_left_out: int
+    looks: Sequence[LookPage]
     shows_pictures: bool
     drops: Sequence[Drop]
     settings: Mapping[str, str]  # YAML by section
@@ -94,15 +97,19 @@ def rendered(site: Site) -> Iterator[tuple[str, str]]:
     yield render("tables", heading="Tables", contents=site.tables)
     for content in site.tables:
         yield render.table(content)
-    yield render("figures", heading="Figures", figures=_cards(site, galleries=False), note="")
+    drawn = _cards(site, galleries=False)
+    yield render("figures", heading="Figures", figures=drawn, note="", looks=())
     note = "" if site.shows_pictures else _HIDDEN
     galleries = _cards(site, galleries=True)
-    yield render("galleries", "figures", heading="Galleries", figures=galleries, note=note)
+    named: dict[str, Any] = {"heading": "Galleries", "note": note, "looks": site.looks}
+    yield render("galleries", "figures", figures=galleries, **named)
     for figure in site.figures:
         yield render.figure(figure)
     yield render("samples", samples=site.samples, left_out=site.samples_left_out)
     for sample in site.samples:
         yield render("samples", "sample", sample.page, sample=sample, pages=render.pages)
+    for page in site.looks:
+        yield render("galleries", "look", page.path, page=page)
     yield render("published", pairs=published_pairs(site.tables))
     counts = [(drop.stage, drop.corpus, drop.reason, drop.samples) for drop in site.drops]
     yield render("drops", drops=site.drops, counts=counts)

@@ -95,6 +95,11 @@ class SamplePage:
         """Return where the sample is."""
         return Address(self.corpus, self.shard, self.row)
 
+    @property
+    def addresses(self) -> list[Address]:
+        """Return the samples whose pictures the page shows."""
+        return [self.address, *(other.address for other in self.beside)]
+
 
 def shown_addresses(figures: Sequence[FigureContent]) -> dict[Address, tuple[str, ...]]:
     """Return the samples that galleries show, and where; in turns, so that each has its first."""
@@ -121,7 +126,7 @@ def sample_pages(
 ) -> list[SamplePage]:
     """Return the first `limit` samples, of those that the catalog knows, without their pictures."""
     chosen = [address for address in shown if address.corpus in run.corpora][:limit]
-    with _excerpt(catalog, chosen) as connection:
+    with excerpt(catalog, chosen) as connection:
         known = Excerpt(connection)
         pages = (_page(known, run, address, shown[address]) for address in chosen)
         return [page for page in pages if page is not None]
@@ -177,7 +182,7 @@ class Excerpt(SampleCatalog):
 
 
 @contextmanager
-def _excerpt(catalog: Path, addresses: Iterable[Address]) -> Iterator[duckdb.DuckDBPyConnection]:
+def excerpt(catalog: Path, addresses: Iterable[Address]) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a catalog in memory that holds what is about some samples, and those they repeat.
 
     Each view is read once; asked one by one, hundreds of samples would take minutes.
@@ -221,13 +226,12 @@ def _excerpt_sql(view: str, columns: Sequence[str]) -> str | None:
     )
 
 
-def pictures(pages: Iterable[SamplePage], run: Settings) -> dict[Address, bytes | str]:
-    """Return the pictures that pages show as JPEG files; a text says why there is none."""
+def pictures(addresses: Iterable[Address], run: Settings) -> dict[Address, bytes | str]:
+    """Return the pictures of samples as JPEG files; a text says why there is none."""
     found: dict[Address, bytes | str] = {}
     by_corpus: dict[str, dict[int, Address]] = {}
-    for page in pages:
-        for each in (page.address, *(other.address for other in page.beside)):
-            by_corpus.setdefault(each.corpus, {})[sample_address(each.shard, each.row)] = each
+    for each in addresses:
+        by_corpus.setdefault(each.corpus, {})[sample_address(each.shard, each.row)] = each
     for corpus, wanted in by_corpus.items():
         if not has_pictures(run, corpus):
             why = f"{plain(run.title(corpus))} has no pictures"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.config.loading import check_files, parse_settings, read_settings
 from clipaudit.config.pictures import left_out
 from clipaudit.errors import ConfigError
 from clipaudit.parrot.reports.curated import curated_tables
@@ -41,4 +41,18 @@ def test_what_needs_an_encoder_is_refused_without_one(settings, name, value):
     settings["parrot"][name] = value
 
     with pytest.raises(ConfigError, match=f"encoder: {name} needs the scores of an encoder"):
+        parse_settings(settings)
+
+
+def test_a_file_of_checked_pictures_that_is_not_there_is_named(settings, tmp_path):
+    settings["parrot"]["checked"] = {"posters": "seen.csv"}
+
+    with pytest.raises(ConfigError, match=r"parrot\.checked\.posters: seen\.csv"):
+        check_files(parse_settings(settings), root=tmp_path)
+
+
+def test_pictures_are_checked_of_a_corpus_that_is_read_for_text(settings):
+    settings["parrot"]["checked"] = {"poster": "seen.csv"}
+
+    with pytest.raises(ConfigError, match=r"parrot\.checked.*poster.*posters"):
         parse_settings(settings)

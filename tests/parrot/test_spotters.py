@@ -73,6 +73,28 @@ def test_words_of_a_line_lie_side_by_side_within_it(spotter):
     np.testing.assert_allclose((edges[0], edges[-1]), (box[0], box[2]), atol=8)
 
 
+@pytest.mark.parametrize("turns", [1, 2, 3])
+def test_turned_text_is_read_and_its_words_lie_where_they_are(spotter, turns):
+    pixels, (box,) = drawn("big red SALE")
+
+    (span,) = spotter.spot(np.ascontiguousarray(np.rot90(pixels, turns)))
+
+    assert [word.text for word in span.words] == ["big", "red", "SALE"]
+    middles = np.array([word.polygon for word in span.words]).reshape(3, 4, 2).mean(axis=1)
+    for _ in range(turns):  # back, with the clock
+        middles = np.stack([224 - middles[:, 1], middles[:, 0]], axis=1)
+    assert (np.diff(middles[:, 0]) > 0).all()
+    np.testing.assert_allclose(middles[:, 1], (box[1] + box[3]) / 2, atol=8)
+
+
+def test_upside_down_is_not_looked_where_that_is_turned_off():
+    pixels = np.ascontiguousarray(np.rot90(drawn("coffee")[0], 2))
+
+    spans = RapidSpotter(Spotting(turned_below=0)).spot(pixels)
+
+    assert "coffee" not in [span.text for span in spans]
+
+
 def test_small_pictures_are_read_at_their_size(spotter):
     pixels, _ = drawn("fox", size=18, side=64)
 

@@ -46,6 +46,13 @@ def corpora(*titles):
     return pa.Table.from_pylist(rows)
 
 
+def known(rows, name, kind):
+    """Return a view of (row, value) of what is known of pictures of shard 0 of the corpus web."""
+    columns = [("corpus", TEXT), ("shard", INT), ("row", INT), (name, kind)]
+    found = [{"corpus": "web", "shard": 0, "row": row, name: value} for row, value in rows]
+    return pa.Table.from_pylist(found, pa.schema(columns))
+
+
 WEB = [  # without text; half a rate; a fuzzy word; a caption without words; all but one of four
     ("web", 0, 0, 2, [], 0),
     ("web", 1, 1, 2, ["star"], 1),
@@ -57,7 +64,7 @@ WEB = [  # without text; half a rate; a fuzzy word; a caption without words; all
 
 @pytest.fixture
 def table1():
-    def build(rows, *, dropped=(), titles=("Web",), paper=None):
+    def build(rows, *, dropped=(), titles=("Web",), paper=None, truths=(), checked=()):
         drops = [
             {"corpus": corpus, "shard": 9, "row": row, "key": "k", "stage": "spot", "reason": "r"}
             | {"detail": ""}
@@ -69,6 +76,8 @@ def table1():
             "matches": matches(rows),
             "drops": pa.Table.from_pylist(drops, DROPS.append(pa.field("corpus", TEXT))),
             "published": published_values(paper or "none"),
+            "truths": known(truths, "word", TEXT),
+            "checked": known(checked, "has_text", pa.bool_()),
         }
         return report_table("parrot_table1", views, {})
 
@@ -97,6 +106,29 @@ def test_five_pictures_by_hand(table1):
     assert cells["fuzzy_rate", "share", "words"] == (2 / 4, 4)
     assert cells["fuzzy_rate_with_text", "share", "words"] == (pytest.approx(2 / 3, abs=1e-15), 3)
     assert cells["parroting", "share", "words"] == (2 / 3, 3)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"truths": [(0, "star"), (1, None), (2, None), (3, "a")]},
+        {"checked": [(0, True), (1, False), (2, False), (3, True), (99, False)]},
+    ],
+)
+def test_mistakes_are_counted_where_it_is_known_what_pictures_show(table1, given):
+    table = table1([*WEB, ("web", 9, 0, 2, [], 0)], **given)
+
+    cells = by_measure(table, "value", "pictures", "value_low", "value_high")
+    # of pictures 1 and 2, without text, both have spans; of 0 and 3, with text, 0 has none
+    assert cells["false_alarms", "share", None][:2] == (1, 2)
+    assert cells["false_alarms", "share", None][2:] == pytest.approx((0.1581, 1), abs=1e-4)
+    assert cells["missed", "share", None][:2] == (0.5, 2)
+
+
+def test_mistakes_of_pictures_that_nobody_looked_at_are_unknown(table1):
+    cells = by_measure(table1(WEB), "value", "pictures")
+
+    assert cells["false_alarms", "share", None] == cells["missed", "share", None] == (None, 0)
 
 
 def test_to_the_letter_has_its_own_numbers(table1):

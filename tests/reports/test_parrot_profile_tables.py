@@ -112,12 +112,31 @@ def printed():
 
 
 def test_a_share_prints_in_percent_and_a_count_whole(printed):
-    share = {"unit": "share", "value": 0.5021, "published_value": 0.546}
-    counted = {"unit": "count", "value": 1234.0, "published_value": None}
+    share = {"measure": "rate", "unit": "share", "value": 0.5021, "published_value": 0.546}
+    counted = {"measure": "images", "unit": "count", "value": 1234.0, "published_value": None}
 
     assert printed("parrot_table1", share) == ["50.21", "54.60"]
     assert printed("parrot_table1", counted) == ["1\u202f234", ""]
     assert printed("parrot_table1", share | {"value": None})[0] == "\N{EN DASH}"
+
+
+def test_false_alarms_print_with_their_interval_or_as_not_checked(printed):
+    row = {"measure": "false_alarms", "unit": "share", "published_value": None}
+    known = {"value": 0.05, "value_low": 0.011, "value_high": 0.139}
+
+    assert printed("parrot_table1", row | known)[0] == "5.0 [1.1, 13.9]"
+    unknown = dict.fromkeys(known)
+    assert printed("parrot_table1", row | unknown)[0] == "not checked"
+
+
+def test_mistakes_are_known_by_a_worlds_truth_unless_somebody_looked(tables):
+    looked = tables(checked={"web": "seen.csv"})["parrot_table1"].inputs
+    both = tables(checked={"large": "a.csv", "web": "b.csv"})["parrot_table1"].inputs
+
+    assert looked["truths"] == [f"spotted_truth/large/0000{part}.json" for part in (0, 1)]
+    assert looked["checked"] == ["checked_text/web.json"]
+    assert both["truths"] == []
+    assert both["checked"] == ["checked_text/large.json", "checked_text/web.json"]
 
 
 def test_a_difference_of_scores_has_a_sign(printed):

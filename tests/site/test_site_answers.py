@@ -376,12 +376,32 @@ def test_parrots_are_counted_among_all_captions_and_those_of_images_with_text():
     found = answer("parrot", parrot_table1=rows)
 
     assert found.headline == (
-        "3 of 10 captions of posters repeat a word of the text in their image, 30.0 % [6.7, 65.2]."
+        "3 of 10 captions of posters repeat a word of the text in their image, 30.0 % [6.7, 65.2], "
+        "false alarms: not checked."
     )
     assert found.sentences[0].text == (
         "posters: text was read in 50.0 % of 10 images, and 60.0 % of their captions repeat a word "
-        "of it."
+        "of it. False alarms: not checked."
     )
+
+
+def test_a_share_of_images_with_text_stands_beside_its_false_alarms():
+    rows = [
+        text("images", "count", 10.0),
+        text("with_text", "share", 0.5),
+        text("parrots", "share", 0.3, "words"),
+        text("false_alarms", "share", 0.1),
+        text("missed", "share", 0.3),
+    ]
+
+    found = answer("parrot", parrot_table1=rows)
+
+    alarms = "10.0 % [6.7, 65.2] of 10 images without text"
+    assert found.headline.endswith(f", false alarms: {alarms}.")
+    assert found.sentences[0].text.endswith(
+        f"False alarms: {alarms}; missed: 30.0 % [6.7, 65.2] of 10 images with text."
+    )
+    assert found.lines[0][-1] == "10.0 [6.7, 65.2]"
 
 
 def probed(reading=(0.06, 0.03, 0.09), right=(0.15, 0.08, 0.25), chance=0.03):

@@ -3,9 +3,12 @@
 import os
 import shutil
 
+import pyarrow as pa
 import pytest
 from playwright.sync_api import expect, sync_playwright
-from tinysite import TinySite
+from tinysite import UIDS, TinySite, asking_site
+
+from clipaudit.parrot.checked_text import checked_text
 
 pytestmark = pytest.mark.browser
 TABLE = "tables/similarity_gap_check.html"
@@ -176,3 +179,20 @@ def test_without_scripts_a_table_can_be_read(chromium, tmp_path, monkeypatch):
 
     assert page.locator("tbody tr").count() == 2
     assert not page.locator(".needs-js").first.is_visible()
+
+
+def test_answers_are_saved_as_a_file_that_the_settings_can_name(chromium, tmp_path, monkeypatch):
+    folder = asking_site(tmp_path, monkeypatch).write()
+    page = chromium.new_page()
+    page.goto(f"file://{folder}/look/parrot.checked.web.html")
+
+    page.locator(f'[data-uid="{UIDS[1]}"] input[value=no]').check()
+    expect(page.locator("#answered")).to_have_text("1 of 2 answered")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save the answers").click()
+
+    saved.value.save_as(tmp_path / saved.value.suggested_filename)
+    samples = pa.table({"shard": [0, 0], "row": [0, 1], "uid": UIDS})
+    rows = checked_text([samples], tmp_path / "parrot.checked.web.csv").to_pylist()
+    assert rows == [{"shard": 0, "row": 1, "has_text": False}]
+    page.close()

@@ -31,11 +31,15 @@ SHOWN = pa.table({"corpus": ["web", "web"], "shard": [0, 0], "row": [0, 1], "sim
 
 
 class TinySite:
-    """The run, and its report once `write` has been called."""
+    """The run, and its report once `write` has been called.
 
-    def __init__(self, folder, monkeypatch):
+    `views` are further ones of its catalog, `sections` further ones of its settings.
+    """
+
+    def __init__(self, folder, monkeypatch, *views, **sections):
         catalog = ("samples", {"corpus": "web"}, [sample(0, 0, caption=HOSTILE), sample(0, 1)])
-        make_catalog(folder, catalog)
+        make_catalog(folder, catalog, *views)
+        self.sections = sections
         self.made = HandmadeRun(folder, monkeypatch)
         self.tar = folder / "00000.tar"
         self.tar.write_bytes(_tar())
@@ -62,6 +66,7 @@ class TinySite:
             store=str(self.made.store.root),
             corpora={"web": {"shards": str(self.tar)}},
             report=settings,
+            **self.sections,
         )
         tables = [self.results / "tables" / "similarity_gap_check.json"]
         figures = [self.results / "figures" / "similarity_fig2.json"]
@@ -71,6 +76,17 @@ class TinySite:
     def page(self, path, **settings):
         """Write the report and return the text of one of its pages."""
         return (self.write(**settings) / path).read_text()
+
+
+def asking_site(folder, monkeypatch):
+    """Return a site of a run that reads text, which it found in the first of both pictures."""
+    polygon = [1.0, 1.0, 7.0, 1.0, 7.0, 5.0]
+    span = {"text": HOSTILE, "score": 0.9, "polygon": polygon, "words": None}
+    labels, rows = {"corpus": "web"}, [{"shard": 0, "row": row} for row in (0, 1)]
+    spans = [rows[0] | {"spans": [span]}, rows[1] | {"spans": []}]
+    matches = [row | {"spans": 1 - row["row"]} for row in rows]
+    views = ("spans", labels, spans), ("matches", labels, matches)
+    return TinySite(folder, monkeypatch, *views, parrot={"corpora": ["web"]})
 
 
 def _tar():

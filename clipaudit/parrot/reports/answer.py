@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from clipaudit.parrot.reports.layouts import NOT_CHECKED
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.answers import Answer, Sentence, Tables, cannot
@@ -32,7 +33,7 @@ def parrot_answer(tables: Tables) -> Answer:
     return Answer(
         _parrot_headline(corpora),
         tuple(sentences),
-        ("Corpus", *_PARROT_MEASURES.values()) if corpora else (),
+        ("Corpus", *_PARROT_MEASURES.values(), "False alarms, %") if corpora else (),
         tuple(_corpus_line(corpus, measures) for corpus, measures in corpora.items()),
         f"{_SCORE if tables.get('parrot_table9') else ''}Text is what the spotter reads; words "
         "are compared whatever their case.",
@@ -49,10 +50,16 @@ _PARROT_MEASURES = {
 }
 
 
+_ALARMS: Key = ("false_alarms", "share", None)
+_MISSED: Key = ("missed", "share", None)
+
+
 def _corpus_line(corpus: str, measures: Measures) -> tuple[str, ...]:
     found = (measures.get(key) for key in _PARROT_MEASURES)
     values = (percent(row["value"], digits=1) if row else "" for row in found)
-    return plain(corpus), *(value or MISSING for value in values)
+    alarms = measures.get(_ALARMS)
+    checked = (measured(alarms, "value") if alarms else "") or NOT_CHECKED
+    return plain(corpus), *(value or MISSING for value in values), checked
 
 
 def _parrot_headline(corpora: Mapping[str, Measures]) -> str:
@@ -63,10 +70,29 @@ def _parrot_headline(corpora: Mapping[str, Measures]) -> str:
             repeats, captions = round(row["value"] * row["pictures"]), row["pictures"]
             share = measured(row, "value", unit=" %")
             what = f"captions of {plain(corpus)} repeat a word of the text in their image, {share}"
-            found.append(f"{count(repeats)} of {count(captions)} {what}")
+            found.append(f"{count(repeats)} of {count(captions)} {what}, {_alarms(measures)}")
     if not found:
         return cannot("no image with a caption was found")
     return f"{'; '.join(found)}."
+
+
+def _alarms(measures: Measures) -> str:
+    """Return how often the spotter sees text where none is, or that nobody looked."""
+    row = measures.get(_ALARMS)
+    if row is None or row["value"] is None:
+        return f"false alarms: {NOT_CHECKED}"
+    share = measured(row, "value", unit=" %")
+    return f"false alarms: {share} of {count(row['pictures'])} images without text"
+
+
+def _mistakes(measures: Measures) -> str:
+    """Return a sentence on false alarms, and on misses where they are known."""
+    missed = measures.get(_MISSED)
+    text = _alarms(measures)
+    if missed is not None and missed["value"] is not None:
+        share = measured(missed, "value", unit=" %")
+        text += f"; missed: {share} of {count(missed['pictures'])} images with text"
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _spotted(corpus: str, measures: Measures) -> str:
@@ -90,7 +116,7 @@ def _spotted(corpus: str, measures: Measures) -> str:
             f". On average {percent(rate, digits=1)} % of a caption's words stand in its image, "
             f"{percent(inside, digits=1)} % where the image has text"
         )
-    return f"{text}."
+    return f"{text}. {_mistakes(measures)}"
 
 
 def _erased(tables: Tables) -> Iterator[Sentence]:

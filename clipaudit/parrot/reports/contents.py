@@ -3,23 +3,28 @@
 from collections.abc import Sequence
 
 from clipaudit.config.settings import Settings
+from clipaudit.parrot.checked_text import ANSWER
 from clipaudit.parrot.reports.answer import parrot_answer
 from clipaudit.parrot.reports.curated import curated_tables
 from clipaudit.parrot.reports.galleries import parrot_galleries
 from clipaudit.parrot.reports.inspected_figures import inspected_figures
 from clipaudit.parrot.reports.probe_figures import probe_figures
 from clipaudit.parrot.reports.profile import profile_tables
+from clipaudit.parrot.reports.samples import PART
 from clipaudit.parrot.settings import Parrot
-from clipaudit.reports.contents import Contents, SampleNumbers
+from clipaudit.reports.contents import Contents, Look, SampleNumbers
 from clipaudit.reports.specification import part_files
 
 
-def _clusters(run: Settings) -> Sequence[str]:
-    """Return the clusters of the pictures."""
+def _unread(run: Settings) -> Sequence[str]:
+    """Return what was read in the pictures before it is said what counts, and their clusters."""
     audit = run.section(Parrot)
-    if audit is None or audit.encoder is None:
+    if audit is None:
         return []
-    return part_files(run, f"placed/{audit.encoder}", audit.corpora)
+    readings = part_files(run, "readings", audit.corpora)
+    if audit.encoder is None:
+        return readings
+    return readings + part_files(run, f"placed/{audit.encoder}", audit.corpora)
 
 
 def _text_rates(run: Settings, corpora: Sequence[str]) -> SampleNumbers:
@@ -34,11 +39,29 @@ def _text_rates(run: Settings, corpora: Sequence[str]) -> SampleNumbers:
     )
 
 
+def _looks(run: Settings) -> Sequence[Look]:
+    """Return which corpora somebody has to look at, so that false alarms are known."""
+    audit = run.section(Parrot)
+    return [
+        Look(
+            corpus=name,
+            view="matches",
+            question="Is there text in the picture?",
+            answer=ANSWER,
+            setting=f"parrot.checked.{name}",
+            shapes=PART.shapes,
+        )
+        for name in (audit.corpora if audit else ())
+        if run.corpora[name].world is None
+    ]
+
+
 CONTENTS = Contents(
     [profile_tables, curated_tables],
     [inspected_figures, probe_figures],
     parrot_galleries,
     parrot_answer,
-    unread=_clusters,
+    unread=_unread,
     sample_numbers=_text_rates,
+    looks=_looks,
 )

@@ -5,7 +5,7 @@ its text was read.
 """
 
 from clipaudit.config.settings import Settings
-from clipaudit.parrot.reports.layouts import LISTED, SMALL
+from clipaudit.parrot.reports.layouts import LISTED, MISTAKES, SMALL
 from clipaudit.parrot.settings import Parrot
 from clipaudit.parrot.trained_on import training_notes
 from clipaudit.reports.specification import (
@@ -30,9 +30,23 @@ _PICTURES = (  # measure, unit, title, definition
         "with_text",
         "count",
         "Number of images w/ emb. text",
-        "pictures with one span or more of a letter or a digit",
+        "pictures with one piece of text or more that counts by the setting parrot.text",
     ),
     ("with_text", "share", "Images w/ emb. text, %", "of the pictures that were spotted"),
+    (
+        "false_alarms",
+        "share",
+        "False alarms among images w/o text, %",
+        "of the pictures without text, by a made world's truth or by parrot.checked, those that "
+        "are counted as having some",
+    ),
+    (
+        "missed",
+        "share",
+        "Missed among images w/ text, %",
+        "of the pictures with text, by a made world's truth or by parrot.checked, those that are "
+        "counted as having none",
+    ),
 )
 _WORDS = (
     (
@@ -80,7 +94,12 @@ _WORDS = (
         "of the captions with words, those with a CoTR above 0",
     ),
 )
-_COUNTED = ("with_text", "parroting", "parrots")  # whose share is one of pictures, no mean
+_COUNTED = (
+    *MISTAKES,
+    "with_text",
+    "parroting",
+    "parrots",
+)  # whose share is one of pictures, no mean
 _TOKENIZATIONS = {"words": "", "plain": " (to the letter)"}
 _SCORES = (
     ("raw", "score", "Whole data set"),
@@ -123,11 +142,15 @@ def profile_tables(run: Settings) -> dict[str, ReportTable]:
 
 def statistics(run: Settings, audit: Parrot) -> ReportTable:
     """Tables 1, 6 and 7: how much text pictures show, and how much of it captions repeat."""
+    made = (name for name in audit.corpora if run.corpora[name].world is not None)
+    unchecked = [name for name in made if name not in audit.checked]
     return ReportTable(
         sql="parrot_table1",
         inputs={
             "matches": part_files(run, "matches", audit.corpora),
             "drops": part_files(run, "drops/spot", audit.corpora),
+            "truths": part_files(run, "spotted_truth", unchecked),
+            "checked": [f"checked_text/{name}.json" for name in audit.checked],
         },
         relations={
             "corpora": corpus_rows(run, "corpus", audit.corpora),

@@ -98,16 +98,18 @@ _COLUMNS = """\
 def _fate(catalog: SampleCatalog, address: Address) -> dict[str, Any]:
     of = catalog.rows_of(address)
     return {
-        "text": _text(of("spans"), of("matches")),
+        "text": _text(of("spans"), of("matches"), of("readings")),
         "scores": [_scores(row) for row in of("caption_scores", "encoder")],
         "clusters": picked(of("placed", "encoder"), "encoder", "cluster", "group"),
     }
 
 
-def _text(spans: Sequence[Row], matches: Sequence[Row]) -> Row | None:
+def _text(spans: Sequence[Row], matches: Sequence[Row], readings: Sequence[Row]) -> Row | None:
     if not spans and not matches:
         return None
-    found = {"spans": spans[0]["spans"] if spans else []}
+    counted = spans[0]["spans"] if spans else []
+    read = readings[0]["spans"] if readings else []
+    found = {"spans": counted, "not_counted": [span for span in read if span not in counted]}
     for prefix in ("words", "plain"):
         fields = ("caption", "co", "rate", "fuzzy", "fuzzy_rate")
         found[prefix] = (
@@ -137,6 +139,7 @@ def _sentences(fate: Fate) -> Iterator[str]:
 def _sections(fate: Fate) -> Iterator[Section]:
     text = fate["text"] or {"spans": []}
     yield section("Text in the picture", text["spans"], "text", "score")
+    yield section("Read, but not counted as text", text.get("not_counted", []), "text", "score")
     yield Section(
         "Caption words in the picture",
         ("cut by", "caption words", "in the picture", "rate", "fuzzy rate"),

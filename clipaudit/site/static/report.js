@@ -41,6 +41,7 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("table.why").forEach(explained);
   document.querySelectorAll("[data-search]").forEach(searching);
   document.querySelectorAll("[data-copy]").forEach(copying);
+  document.querySelectorAll("[data-save]").forEach(saving);
 });
 
 function themeSwitch(button) {
@@ -389,4 +390,23 @@ function openAll(body) {
     }
   });
   return button;
+}
+
+/** Saves what was answered of pictures as a CSV that is made here; nothing is sent anywhere. */
+function saving(button) {
+  const cards = [...document.querySelectorAll(".look [data-uid]")];
+  const answers = () => cards.flatMap((card) => {
+    const chosen = card.querySelector("input:checked");
+    return chosen ? [`${card.dataset.uid},${chosen.value}`] : [];
+  });
+  const said = document.getElementById("answered");
+  const tell = () => (said.textContent = `${answers().length} of ${cards.length} answered`);
+  document.querySelector(".look").addEventListener("change", tell);
+  button.addEventListener("click", () => {
+    const text = [`uid,${button.dataset.answer}`, ...answers(), ""].join("\n");
+    const link = make("a", { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: button.dataset.save });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+  tell();
 }

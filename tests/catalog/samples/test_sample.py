@@ -4,6 +4,7 @@ import pytest
 from catalogcases import make_catalog, sample
 
 from clipaudit.catalog.samples.fate import sample_fate
+from clipaudit.catalog.samples.page import sample_page
 from clipaudit.catalog.samples.sections import fate_lines, sentences
 from clipaudit.catalog.views import open_catalog
 from clipaudit.errors import InputError
@@ -137,3 +138,22 @@ def test_hostile_captions_stay_on_their_line(tmp_path):
         lines = list(fate_lines(sample_fate(connection, "large", "0:0")))
 
     assert r"caption   a\x1b[2J\nuid  evil" in lines
+
+
+def test_what_was_read_but_does_not_count_as_text_is_told_apart(tmp_path):
+    sale, glyph = (
+        {"text": text, "score": score, "polygon": [0.0, 0.0, 8.0, 0.0, 8.0, 4.0], "words": None}
+        for text, score in (("SALE", 0.95), ("O", 0.6))
+    )
+    views = {"samples": sample(0, 0)}
+    views |= {
+        view: {"shard": 0, "row": 0, "spans": spans}
+        for view, spans in {"readings": [sale, glyph], "spans": [sale]}.items()
+    }
+    files = [(view, {"corpus": "web"}, [row]) for view, row in views.items()]
+    with open_catalog(make_catalog(tmp_path, *files)) as connection:
+        fate = sample_fate(connection, "web", "0:0")
+
+    assert [span["text"] for span in fate["text"]["spans"]] == ["SALE"]
+    assert [span["text"] for span in fate["text"]["not_counted"]] == ["O"]
+    assert "Read, but not counted as text" in sample_page(fate, None)

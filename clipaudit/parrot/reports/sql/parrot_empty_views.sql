@@ -58,3 +58,5 @@ create table matches (
     words_rate double,
     plain_rate double
 );
+create table truths (corpus varchar, shard integer, row integer, word varchar);
+create table checked (corpus varchar, shard integer, row integer, has_text boolean);

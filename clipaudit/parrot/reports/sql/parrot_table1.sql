@@ -7,6 +7,8 @@
 --            unit (count, share), definition, is_counted (whether it is a share of pictures)
 -- matches    corpus, shard, row, spans and, by tokenization, <t>_co, <t>_rate, <t>_fuzzy_rate: one
 --            row per picture that was read, rates null where the caption has no words
+-- truths     corpus, shard, row, word: what a made world wrote into its pictures; null: nothing
+-- checked    corpus, shard, row, has_text: pictures that somebody looked at
 -- drops      corpus, shard, row: pictures that could not be read
 -- published  row, testset, measure, value
 with dropped as (
@@ -62,6 +64,30 @@ rates as (
     group by corpus, tokenization
 ),
 
+known as (
+    select corpus, shard, row, word is not null as has_text,
+    from truths
+    union all
+    select corpus, shard, row, has_text,
+    from checked
+),
+
+mistaken as (
+    select
+        matches.corpus,
+        count(*) filter (where not has_text) as without_text,
+        count(*) filter (where not has_text and spans > 0) as false_alarms,
+        count(*) filter (where has_text) as with_text,
+        count(*) filter (where has_text and spans = 0) as missed,
+    from matches
+    inner join known
+        on
+            known.corpus = matches.corpus
+            and known.shard = matches.shard
+            and known.row = matches.row
+    group by matches.corpus
+),
+
 -- `pictures` of a share: those that it is a share of, or a mean over
 measured as (
     select
@@ -92,12 +118,26 @@ measured as (
                 'pictures': coalesce(read.images, 0),
                 'value': read.with_text / read.images,
             },
+            {
+                'measure': 'false_alarms',
+                'unit': 'share',
+                'pictures': coalesce(mistaken.without_text, 0),
+                'value': mistaken.false_alarms / nullif(mistaken.without_text, 0),
+            },
+            {
+                'measure': 'missed',
+                'unit': 'share',
+                'pictures': coalesce(mistaken.with_text, 0),
+                'value': mistaken.missed / nullif(mistaken.with_text, 0),
+            },
         ], recursive := true),
     from corpora
     left join read
         on read.corpus = corpora.corpus
     left join dropped
         on dropped.corpus = corpora.corpus
+    left join mistaken
+        on mistaken.corpus = corpora.corpus
     union all
     select
         corpus,

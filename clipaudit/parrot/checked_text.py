@@ -1,0 +1,104 @@
+"""Which pictures show text by somebody who looked at them: what tells false alarms and misses."""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from clipaudit.corpora.listing import open_parquet
+from clipaudit.errors import InputError
+from clipaudit.plaindata import Row
+from clipaudit.plaintext import plain
+
+NAMES = ("uid", "key")  # columns that say which picture a row is about; the first that is there
+ANSWER = "has_text"
+_WORDS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+# One row per checked picture, by (shard, row).
+CHECKED_TEXT = pa.schema(
+    [
+        pa.field("shard", pa.int32(), nullable=False),
+        pa.field("row", pa.int32(), nullable=False),
+        pa.field("has_text", pa.bool_(), nullable=False),
+    ]
+)
+
+
+def checked_text(samples: Iterable[pa.Table], path: Path) -> pa.Table:
+    """Return CHECKED_TEXT of a file: CSV, JSON (a list of objects) or Parquet, by its ending.
+
+    Its rows have the `uid` or, without that column, the `key` of a picture, and `has_text`: yes or
+    no, true or false, 1 or 0. Rows without an answer count as not checked. Of several samples of
+    one uid, which are equal, the first is taken. Of SAMPLES, ascending by (shard, row), these two
+    and shard and row are read.
+
+    Raise InputError for a file that cannot be read or lacks a column, for a value that is neither
+    yes nor no, two answers of one picture that differ, a picture that `samples` lack, and a key
+    that several samples have.
+    """
+    name, answers = _answers(path)
+    wanted = pa.array(answers, pa.string())
+    found: dict[str, tuple[int, int]] = {}
+    for table in samples:
+        rows = table.filter(pc.is_in(table[name], wanted)).select([name, "shard", "row"])
+        for value, shard, row in zip(*rows.to_pydict().values(), strict=True):
+            if name == "key" and value in found:
+                raise InputError(
+                    f"{path}: the key {plain(value)!r} is that of pictures at (shard, row) "
+                    f"{found[value]} and {(shard, row)}. Give uids instead."
+                )
+            found.setdefault(value, (shard, row))
+    lacking = [value for value in answers if value not in found]
+    if lacking:
+        raise InputError(
+            f"{path}: {len(lacking)} of {len(answers)} values of {name} are those of no picture of "
+            f"this corpus, first {plain(lacking[0])!r}. Remove them, or name this corpus's file."
+        )
+    rows = sorted((*place, answers[value]) for value, place in found.items())
+    names = CHECKED_TEXT.names
+    return pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows], CHECKED_TEXT)
+
+
+def _answers(path: Path) -> tuple[str, dict[str, bool]]:
+    """Return the column that names pictures, and what is answered of each."""
+    name, answers = NAMES[0], dict[str, bool]()
+    for number, row in enumerate(_rows(path), 1):
+        name = next((name for name in NAMES if name in row), "")
+        if not name or ANSWER not in row:
+            raise InputError(
+                f"{path}: row {number} has {', '.join(map(plain, row)) or 'nothing'}, but uid or "
+                f"key, and {ANSWER}, are needed. The report's page saves such a file."
+            )
+        if row[ANSWER] in (None, ""):
+            continue
+        value, answer = str(row[name]), _WORDS.get(str(row[ANSWER]).strip().lower())
+        if answer is None:
+            raise InputError(
+                f"{path}: {name} {plain(value)!r}: {ANSWER} is {plain(str(row[ANSWER]))!r}; write "
+                "yes or no, or nothing where the picture was not looked at."
+            )
+        if answers.setdefault(value, answer) != answer:
+            raise InputError(
+                f"{path}: {name} {plain(value)!r} is answered yes and no. Remove one of both rows."
+            )
+    return name, answers
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    if path.suffix == ".parquet":
+        with open_parquet(path) as file:
+            yield from file.read().to_pylist()
+        return
+    try:
+        text = path.read_text("utf-8-sig")
+        rows = json.loads(text) if path.suffix == ".json" else [*csv.DictReader(text.splitlines())]
+    except (OSError, ValueError, csv.Error, RecursionError) as error:
+        raise InputError(f"{path}: cannot be read: {error}. Write it anew.") from error
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise InputError(
+            f"{path}: is no list of objects. Write one object a picture: uid and {ANSWER}."
+        )
+    yield from ({str(name): value for name, value in row.items()} for row in rows)

@@ -1,0 +1,84 @@
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from clipaudit.errors import InputError
+from clipaudit.parrot.checked_text import CHECKED_TEXT, checked_text
+
+PARTS = [
+    pa.table({"shard": [0, 0], "row": [0, 3], "key": ["a", "b"], "uid": ["1" * 32, "2" * 32]}),
+    pa.table({"shard": [4, 4], "row": [0, 1], "key": ["a", "c"], "uid": ["3" * 32, "2" * 32]}),
+]
+
+
+@pytest.fixture
+def checked(tmp_path):
+    """A function: what a CSV of some lines says of the pictures of PARTS."""
+
+    def read(*lines):
+        path = tmp_path / "seen.csv"
+        path.write_text("\n".join(lines) + "\n")
+        return checked_text(PARTS, path)
+
+    return read
+
+
+def test_answers_find_their_pictures_by_uid_or_by_key(checked):
+    by_uid = checked("uid,has_text,note", f"{'3' * 32},no,", f"{'2' * 32},Yes,a sign")
+    by_key = checked("key,has_text", "c,1", "b,0")
+
+    assert by_uid.schema == CHECKED_TEXT
+    # of two equal pictures the first
+    assert by_uid.to_pylist() == [
+        {"shard": 0, "row": 3, "has_text": True},
+        {"shard": 4, "row": 0, "has_text": False},
+    ]
+    assert [row["has_text"] for row in by_key.to_pylist()] == [False, True]
+
+
+def test_json_and_parquet_say_the_same_as_csv(checked, tmp_path):
+    rows = [{"key": "b", "has_text": True}, {"key": "c", "has_text": False}]
+    (tmp_path / "seen.json").write_text(json.dumps(rows))
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "seen.parquet")
+
+    for name in ("seen.json", "seen.parquet"):
+        assert checked_text(PARTS, tmp_path / name) == checked("key,has_text", "b,yes", "c,no")
+
+
+def test_what_was_not_answered_is_not_checked(checked):
+    assert len(checked("uid,has_text", f"{'1' * 32},")) == 0
+    assert len(checked("uid,has_text")) == 0
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["uid,has_text", "x,no"], "1 of 1 values of uid are those of no picture .* first 'x'"),
+        (["key,has_text", "b,maybe"], "key 'b': has_text is 'maybe'; write yes or no"),
+        (["key,has_text", "b,yes", "b,no"], "key 'b' is answered yes and no"),
+        (["key,has_text", "a,yes"], r"key 'a' is that of pictures .* \(0, 0\) and \(4, 0\)"),
+        (["name,has_text", "a,yes"], "row 1 has name, has_text, but uid or key"),
+        (["key,text", "a,yes"], "row 1 has key, text, but uid or key, and has_text"),
+    ],
+)
+def test_a_row_that_does_not_fit_is_one_message(checked, lines, message):
+    with pytest.raises(InputError, match=rf"seen\.csv: .*{message}"):
+        checked(*lines)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"{", b'{"key": "b"}', b"[1]"])
+def test_what_is_no_list_of_objects_is_one_message(tmp_path, content):
+    path = tmp_path / "seen.json"
+    path.write_bytes(content)
+
+    with pytest.raises(InputError, match=r"seen\.json: (cannot be read|is no list of objects)"):
+        checked_text(PARTS, path)
+
+
+def test_a_damaged_parquet_is_one_message(tmp_path):
+    (tmp_path / "seen.parquet").write_bytes(b"PAR1")
+
+    with pytest.raises(InputError, match="cannot be read as Parquet"):
+        checked_text(PARTS, tmp_path / "seen.parquet")
