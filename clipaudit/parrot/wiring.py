@@ -296,10 +296,9 @@ class ParrotFiles:
     # --- typographic attack -----------------------------------------------------------------------
 
     def attacked(self) -> dict[str, str]:
-        """Return what a model predicts on attacked test sets, an output each; none are asked for:
-        nothing."""
-        asked = self.audit.attack
-        names = asked.all_test_sets if asked else []
+        """Return what a model predicts on each attacked test set, an output each."""
+        assert self.audit.attack is not None, "the rule is there with the setting"
+        names = self.audit.attack.all_test_sets
         return {name: self.corpora.result(paths.attacked("{encoder}", name)) for name in names}
 
     # --- tasks ------------------------------------------------------------------------------------

@@ -1,0 +1,79 @@
+"""Class names printed on test images in a run: what is planned, and what the table says."""
+
+import json
+
+import pytest
+from microproject import copy_project
+from parrotworld import SETTINGS, read
+from tinyclip import write_shard
+
+from clipaudit.corpora.shards import raw_samples
+
+TABLE = "results_micro/tables/parrot_attack.json"
+SIGNS = "  signs: {shards: signs.tar, captions: none, labels: symbols}\n"
+
+
+def attacking(project, encoders, signs=()):
+    """The project with an attack on a test set, and on one whose images bear names already.
+
+    `signs` are samples whose images get the next class as the one that is printed on them.
+    """
+    samples = [
+        {**each.members, "json": json.dumps({"word": (int(each.members["cls"]) + 1) % 8}).encode()}
+        for each in signs
+    ]
+    write_shard(project.folder / "signs.tar", samples)
+    attack = f"  attack: {{test_sets: [val], stated: {{signs: word}}, encoders: [{encoders}]}}\n"
+    project.edit(SETTINGS, "\narchitectures:", f"{SIGNS}\narchitectures:")
+    project.edit(SETTINGS, "  examples: 2\n", f"{attack}  examples: 2\n")
+    return project
+
+
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory):
+    """A project that has trained one model and attacked it."""
+    project = copy_project(tmp_path_factory.mktemp("attack") / "project")
+    project.run(config=SETTINGS, target="data/words/val/00000.tar")
+    attacking(project, "own", signs=raw_samples(project.folder / "data/words/val/00000.tar"))
+    project.run(config=SETTINGS, target=f"{TABLE} results_micro/tasks/own/val.json")
+    return project
+
+
+def test_each_model_is_attacked_by_one_job_for_all_test_sets(fresh):
+    project = attacking(fresh, "own, brief.random-8")
+
+    output = project.run("--dry-run", config=SETTINGS, target=TABLE)
+
+    counts = {line.split()[1] for line in output.splitlines() if line.startswith("attack ")}
+    assert counts == {"2"}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_table_counts_what_was_predicted(attacked):
+    images = read(attacked, "attacked/own/val")
+    images["right"] = images.label == images.predicted
+    right = images.pivot(index=["shard", "row"], columns="variant", values="right")
+
+    row = read(attacked, "tables/parrot_attack").set_index("testset").loc["val"]
+
+    assert row.images == len(right) == 24
+    assert [row.plain, row.control, row.attacked] == list(
+        right[["plain", "control", "attacked"]].mean()
+    )
+    assert row.harm == pytest.approx(right.control.mean() - right.attacked.mean(), abs=1e-12)
+    assert row.plain == (read(attacked, "tasks/own/val").right_rank == 0).mean()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_images_that_bear_names_are_predicted_as_they_are(attacked):
+    signs = read(attacked, "attacked/own/signs")
+    plain = read(attacked, "attacked/own/val").query("variant == 'plain'")
+
+    row = read(attacked, "tables/parrot_attack").set_index("testset").loc["signs"]
+
+    assert list(signs.predicted) == list(plain.predicted)
+    assert list(signs.printed) == list((signs.label + 1) % 8)
+    assert row.named == (signs.predicted == signs.printed).mean()
+    assert row.isna()[["plain", "control", "harm"]].all()
