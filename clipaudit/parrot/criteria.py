@@ -25,6 +25,7 @@ NO_TEXT = "no text"
 NO_CAPTION = "no caption"
 NO_CO_EMBEDDED = "no co-embedded text"
 NO_AESTHETICS = "no aesthetics score"
+NOT_STATED = "no stated score"
 DUPLICATE = "duplicate"
 
 Kind = Literal[
@@ -37,8 +38,13 @@ Kind = Literal[
     "debiased",
     "top-score",
     "top-masked",
+    "top-stated",
 ]
-TOP: dict[str, str] = {"top-score": "highest score", "top-masked": "highest masked score"}
+TOP: dict[str, str] = {
+    "top-score": "highest score",
+    "top-masked": "highest masked score",
+    "top-stated": "highest stated score",
+}
 
 
 @dataclass(frozen=True)
@@ -48,8 +54,9 @@ class Curation:
     `random`: every sample that was spotted; `without-text` and `with-text`: no spotted text, or
     some; `cotr`, `rsa`, `rsc`: with text, and the CoTR, raw - all or raw - co within the bounds;
     `debiased`: without text, raw and aesthetics above theirs, no duplicate; `top-score`,
-    `top-masked`: every sample that was scored, those of the highest score first, raw or with all
-    text erased (T-MARS, Maini et al., ICLR 2024), instead of in a random order.
+    `top-masked`, `top-stated`: every sample that has a score, those of the highest first instead of
+    in a random order: raw, with all text erased (T-MARS, Maini et al., ICLR 2024), or what the
+    sample states, which comes in the place of aesthetics.
 
     `size` samples are taken, all if None. Held-out sets are curations too.
     """
@@ -155,7 +162,9 @@ def refusals(curation: Curation, part: CuratedPart) -> list[Refusal]:
         rate = _column(part.base, part.matches, f"{curation.tokenization}_rate")
         found.append((np.isnan(rate), NO_CAPTION))
         found += _outside(curation, rate)
-    if curation.kind in ("rsa", "rsc", "debiased", *TOP):
+    if curation.kind == "top-stated":
+        found.append((np.isnan(top_scores(curation, part)), NOT_STATED))
+    elif curation.kind in ("rsa", "rsc", "debiased", *TOP):
         if part.scores is None:  # nobody scored them: must not pass for "none has a score"
             raise InputError(
                 f"curation {curation.name}: a part came without scores, and {curation.kind} asks "
@@ -181,6 +190,9 @@ def top_scores(curation: Curation, part: CuratedPart) -> Float64[np.ndarray, " n
 
     The masked score is that with all text erased; a picture without text keeps its own.
     """
+    if curation.kind == "top-stated":
+        assert part.aesthetics is not None, "the workflow gives what samples state"
+        return _column(part.base, part.aesthetics, "aesthetics")
     assert part.scores is not None, "refused before"
     raw = _column(part.base, part.scores, "raw")
     if curation.kind == "top-score":

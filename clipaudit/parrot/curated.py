@@ -66,6 +66,7 @@ class CuratedSet:
 _FILTERS = {
     "score": Curation("top-score", "filter", "top-score", "highest score"),
     "masked": Curation("top-masked", "filter", "top-masked", "highest masked score"),
+    "stated": Curation("top-stated", "filter", "top-stated", "highest stated score"),
 }
 
 

@@ -215,11 +215,16 @@ class Curations(Section):
     )
     rsc: list[Threshold] = Field([0.0, 0.1, 0.2, 0.3], description="the same of the RSC (paper)")
     seed: int = Field(0, ge=0, lt=2**31, description="of the order in which samples are drawn")
-    filters: list[Literal["score", "masked"]] = Field(
+    filters: list[Literal["score", "masked", "stated"]] = Field(
         [],
         description="sets that filters choose, of the same sizes: the samples of the highest "
-        "caption score, or of the highest score with all text erased (T-MARS); a size of 30 % of "
-        "the corpus is its top 30 % (ours)",
+        "caption score, of the highest score with all text erased (T-MARS), or of the highest "
+        "number in `filter_field`; a size of 30 % of the corpus is its top 30 % (ours)",
+    )
+    filter_field: str | None = Field(
+        None,
+        description="field of the samples' JSON with the score that `stated` takes, such as that "
+        "of a data filtering network",
     )
     debiased: Debiased | None = Field(None, description="the subset of Sec. 8; none when absent")
     recipes: list[Name] = Field(
@@ -258,6 +263,11 @@ class Curations(Section):
             if recipe not in self.all_recipes:
                 named = ", ".join(self.all_recipes)
                 raise ValueError(f"published_models: {recipe} is not among recipes ({named})")
+        if "stated" in self.filters and self.filter_field is None:
+            raise ValueError(
+                "filters: stated takes a score from the samples' JSON; name its field as "
+                "filter_field"
+            )
         for size in self.recipes_of_size:
             if size not in self.sizes:
                 sizes = ", ".join(map(str, self.sizes))

@@ -43,7 +43,11 @@ class ParrotFiles:
         self.curated = self.curated if asked else []
         trained = [sets[name].members for _, name in trained_models(audit)]
         # the sets of a part that one job curates, and those that have a job each
-        self.together = [name for name in dict.fromkeys(trained) if name != DEBIASED]
+        self.together = [
+            name
+            for name in dict.fromkeys(trained)
+            if name != DEBIASED and self._aesthetics_field(name) is None
+        ]
         self.apart = [n for n in self.curated if n not in (*self.together, *HELDOUT)]
         shards = len(self.run.shards(asked.corpus)) if asked else 0
         self.repacked = repacked(audit, shards=shards)
@@ -149,13 +153,15 @@ class ParrotFiles:
         return [curation_settings(self.audit, name) for name in HELDOUT]
 
     def aesthetics_field(self, wildcards: Wildcards) -> str | None:
-        """Return the field of the samples' JSON with the score that a set asks for, if it does."""
+        """Return the field of the samples' JSON with a number that a set asks for, if it does."""
         return self._aesthetics_field(_curated(wildcards))
 
     def _aesthetics_field(self, curated: str) -> str | None:
-        if curation_settings(self.audit, curated)["aesthetics_above"] is None:
+        asked, settings = self.audit.curations, curation_settings(self.audit, curated)
+        if asked is not None and settings["kind"] == "top-stated":
+            return asked.filter_field
+        if settings["aesthetics_above"] is None:
             return None
-        asked = self.audit.curations
         return asked.debiased.aesthetics_field if asked and asked.debiased else None
 
     def duplicate_threshold(self, wildcards: Wildcards) -> float | None:

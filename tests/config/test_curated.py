@@ -129,10 +129,11 @@ def test_sets_of_a_size_can_have_recipes_of_their_own(micro):
     [
         ({"recipes_of_size": {9: ["brief"]}}, r"recipes_of_size: 9 is not among sizes \(8, 10\)"),
         ({"recipes_of_size": {10: ["breif"]}}, "breif"),
+        ({"filters": ["stated"]}, "filters: stated takes a score .* filter_field"),
         ({"recipes_of_size": {10: ["brief-1"]}}, r"grid.*brief/with-text-10"),
     ],
 )
-def test_recipes_of_a_size_that_cannot_be_are_refused(micro, asked, message):
+def test_recipes_and_filters_that_cannot_be_are_refused(micro, asked, message):
     micro["parrot"]["curations"] |= asked
 
     with pytest.raises(ConfigError, match=message):

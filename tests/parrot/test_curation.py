@@ -27,6 +27,7 @@ KINDS = [
     Curation("rsa>=0.1, textless", "rsa", at_least=0.125, textless=True),
     Curation("score", "top-score"),
     Curation("masked", "top-masked"),
+    Curation("stated", "top-stated"),
 ]
 HELD_OUT = [
     Curation("heldout-without-text", "without-text", seed=3, size=1),
@@ -97,8 +98,9 @@ def meets(curation, fact):
         beautiful = fact["aesthetics"] is not None and fact["aesthetics"] > 4.5
         score_is_high = raw is not None and raw > curation.above
         return spans == 0 and score_is_high and beautiful and not fact["duplicate"]
-    if kind in ("top-score", "top-masked"):
-        return raw is not None and top_score(curation, fact) is not None
+    if kind.startswith("top-"):
+        is_scored = kind == "top-stated" or raw is not None
+        return is_scored and top_score(curation, fact) is not None
     if kind == "cotr":
         value = fact[f"{curation.tokenization}_rate"]
     else:
@@ -114,6 +116,8 @@ def meets(curation, fact):
 
 def top_score(curation, fact):
     """The score that a filter looks at; a picture without text has nothing to mask."""
+    if curation.kind == "top-stated":
+        return fact["aesthetics"]
     masked = curation.kind == "top-masked" and fact["spans"] > 0
     return fact["all"] if masked else fact["raw"]
 
@@ -180,15 +184,19 @@ def test_equals_the_definition_however_the_parts_are_cut(curation, corpus, data)
 
 @pytest.mark.parametrize(
     ("kind", "taken"),
-    [("top-score", {(0, 0), (0, 1)}), ("top-masked", {(0, 1), (0, 2)})],
+    [
+        ("top-score", {(0, 0), (0, 1)}),
+        ("top-masked", {(0, 1), (0, 2)}),
+        ("top-stated", {(0, 2), (0, 3)}),
+    ],
 )
 def test_a_filter_takes_the_samples_of_the_highest_score(kind, taken):
     part = part_of(
         {
             (0, 0): fact(raw=0.5, all=0.125),  # it scores by its text
             (0, 1): fact(raw=0.375, spans=0, all=None),
-            (0, 2): fact(raw=0.25, all=0.25),
-            (0, 3): fact(raw=None),
+            (0, 2): fact(raw=0.25, all=0.25, aesthetics=6.0),
+            (0, 3): fact(raw=None, aesthetics=7.0),
             (0, 4): fact(raw=0.75, kept=False),
         }
     )

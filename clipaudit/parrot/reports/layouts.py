@@ -338,7 +338,8 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "parrot_filters": _ablation(
         "Models trained on sets of equal size that filters choose, beside random ones and ones "
         "without text: the samples of the highest score by the audit's encoder, and of the highest "
-        "masked score, that of the picture with all text erased (T-MARS).",
+        "masked score, that of the picture with all text erased (T-MARS), or of the highest score "
+        "that samples state.",
         score=True,
     ),
     "parrot_table10": _ablation(f"{_TEXT} The smallest size, beside the paper's models of CC12M."),
