@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from clipaudit.config.audits import Asked
 from clipaudit.config.checks import check_plugin, known, reads_text
 from clipaudit.parrot.curated import curated_sets
-from clipaudit.parrot.settings import Parrot
+from clipaudit.parrot.settings import OWN_SPOTTERS, Parrot
 
 if TYPE_CHECKING:
     from clipaudit.config.settings import Settings
@@ -19,8 +19,9 @@ def check(run: "Settings", audit: Parrot) -> None:
         if run.corpora[name].is_split:
             raise ValueError(f"parrot.corpora: {name} is a split; name its corpus")
         _needs_captions(run, name, "parrot.corpora")
-    where = "parrot.spotting.spotter (rapidocr, dataset or a plug-in)"
+    where = f"parrot.spotting.spotter ({', '.join(OWN_SPOTTERS)} or a plug-in)"
     check_plugin("spotters", audit.spotting.plugin, where)
+    _check_given(audit)
     for name in audit.inspected:
         known(name, run.encoders, "parrot.encoder", "encoders")
         reads_text(run, name, "parrot.encoder")
@@ -32,6 +33,18 @@ def check(run: "Settings", audit: Parrot) -> None:
         known(name, run.corpora, "parrot.retrieval", "corpora")
         _needs_captions(run, name, "parrot.retrieval")
     _check_curated_models(run, audit)
+
+
+def _check_given(audit: Parrot) -> None:
+    given = audit.spotting.given
+    for name in given:
+        known(name, audit.corpora, "parrot.spotting.given", "parrot.corpora")
+    lacking = [name for name in audit.corpora if name not in given]
+    if given and lacking:
+        raise ValueError(
+            f"parrot.spotting.given: no files for {', '.join(lacking)}; give files of one spotter "
+            "for every corpus of parrot.corpora"
+        )
 
 
 def _needs_captions(run: "Settings", name: str, where: str) -> None:

@@ -31,6 +31,8 @@ LAWS: Mapping[str, Law] = {
     "task_results": SUMMED,
     "spot": EACH_SAMPLE,
     "read_spans": EACH_SAMPLE,
+    "sort_spans": EACH_SAMPLE,
+    "take_spans": EACH_SAMPLE,
     "match": EACH_SAMPLE,
     "compare_spotted": Law(rows("matches"), "samples", "each sample by itself"),
     "score_captions": EACH_SAMPLE,

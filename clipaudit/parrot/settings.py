@@ -1,16 +1,33 @@
 """Section of the parrot-caption audit."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from clipaudit.config.base import Name, Section
 from clipaudit.config.deduplication import Deduplication
+from clipaudit.config.given import GivenRows
 from clipaudit.parrot.unicode_scripts import is_script
 
+OWN_SPOTTERS = ("rapidocr", "dataset", "given")
 MOST_CLUSTERS = 4000  # where the settings name no number: the paper's
 
 Threshold = Annotated[float, Field(ge=-2, le=2)]
+
+
+class GivenSpans(GivenRows):
+    """Files with the text in a corpus's images: Parquet, or JSON."""
+
+    suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".jsonl", ".json")
+
+    absent: Literal["unread", "no text"] = Field(
+        "unread",
+        description="what it means that an image has no row: it was not read, so it is dropped, or "
+        "it shows no text",
+    )
+    may_lack: float = Field(
+        0.0, ge=0, le=1, description="the share of a part's images that may be dropped for that"
+    )
 
 
 class Spotting(Section):
@@ -18,9 +35,11 @@ class Spotting(Section):
 
     spotter: Name = Field(
         "rapidocr",
-        description="an OCR engine; `dataset`: the spans that the samples' JSON states; or a "
-        "plug-in by its entry point in `clipaudit.spotters` (docs/plugins.md)",
+        description="an OCR engine; `dataset`: the spans that the samples' JSON states; "
+        "`given`: those of files; or a plug-in by its entry point in `clipaudit.spotters` "
+        "(docs/plugins.md)",
     )
+    given: dict[Name, GivenSpans] = Field({}, description="given: by corpus, all of them")
     options: dict[str, Any] = Field(
         {}, description="of a plug-in; the contents of files that they name enter the keys"
     )
@@ -50,12 +69,14 @@ class Spotting(Section):
     @property
     def plugin(self) -> str | None:
         """The spotter, if it is a plug-in."""
-        return None if self.spotter in ("rapidocr", "dataset") else self.spotter
+        return None if self.spotter in OWN_SPOTTERS else self.spotter
 
     @model_validator(mode="after")
     def _has_plugin(self) -> "Spotting":
         if self.options and self.plugin is None:
             raise ValueError(f"options: {self.spotter} takes none; name a plug-in or remove them")
+        if bool(self.given) != (self.spotter == "given"):
+            raise ValueError("`spotter: given` and the files by corpus, `given`, go together")
         return self
 
 
