@@ -203,3 +203,34 @@ def test_two_audits_deduplicate_a_corpus_in_one_way(micro):
 
     with pytest.raises(ConfigError, match="the audits parrot and similarity both deduplicate it"):
         parse_settings(micro)
+
+
+def test_given_spans_are_by_corpus_and_of_every_corpus(micro):
+    files = {"files": "spans-{0..3}.jsonl"}
+    micro["parrot"]["spotting"] = {"spotter": "given", "given": {"posters": files}}
+    with pytest.raises(ConfigError, match="no files for notices; give files of one spotter"):
+        parse_settings(micro)
+
+    micro["parrot"]["spotting"]["given"]["notices"] = files
+    spotting = parse_settings(micro).parrot.spotting
+    assert spotting.plugin is None
+    assert spotting.given["posters"].paths[-1] == "spans-3.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("spotting", "message"),
+    [
+        ({"spotter": "given"}, "`spotter: given` and the files by corpus"),
+        ({"given": {"posters": {"files": "a.parquet"}}}, "`spotter: given` and the files by"),
+        (
+            {"spotter": "given", "given": {"posters": {"files": "a.csv"}}},
+            r"a\.csv: give files that",
+        ),
+        ({"spotter": "given", "given": {"val": {"files": "a.json"}}}, "'val' is not among"),
+    ],
+)
+def test_given_spans_that_do_not_fit_are_refused(micro, spotting, message):
+    micro["parrot"]["spotting"] = spotting
+
+    with pytest.raises(ConfigError, match=message):
+        parse_settings(micro)
