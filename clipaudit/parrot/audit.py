@@ -20,7 +20,11 @@ def _of_data(data: AskedData) -> dict[str, Any] | None:
 
 
 def _files(audit: Parrot) -> dict[str, str]:
-    return {} if audit.probe.font is None else {"parrot.probe.font": audit.probe.font}
+    named = {
+        "parrot.probe.font": audit.probe.font,
+        "parrot.probe.vocabulary": audit.probe.vocabulary,
+    }
+    return {setting: path for setting, path in named.items() if path is not None}
 
 
 def _folders(audit: Parrot) -> dict[str, str]:

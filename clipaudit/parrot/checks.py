@@ -22,9 +22,10 @@ def check(run: "Settings", audit: Parrot) -> None:
     where = f"parrot.spotting.spotter ({', '.join(OWN_SPOTTERS)} or a plug-in)"
     check_plugin("spotters", audit.spotting.plugin, where)
     _check_given(audit)
-    for name in audit.inspected:
-        known(name, run.encoders, "parrot.encoder", "encoders")
-        reads_text(run, name, "parrot.encoder")
+    for name in audit.all_probed:
+        where = "parrot.encoder" if name in audit.inspected else "parrot.probed"
+        known(name, run.encoders, where, "encoders")
+        reads_text(run, name, where)
     for name in audit.test_sets:
         known(name, run.corpora, "parrot.test_sets", "corpora")
         if run.corpora[name].labels is None:

@@ -188,6 +188,23 @@ class Probe(Section):
     most: int = Field(400_000, ge=1, description="most frequent grams of a vocabulary (paper)")
     lengths: list[Literal[1, 2]] = Field([1, 2], min_length=1, description="words of a gram")
     words: Literal["words", "plain"] = Field("words", description="how texts are cut into words")
+    vocabulary: str | None = Field(
+        None,
+        description="path of a text file, a gram a line, or a gram, a tab and its frequency: its "
+        "grams are probed, not those of the first of `corpora`",
+    )
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Where grams come from, the one that tables are of first, and what figures call them."""
+        if self.vocabulary is not None:
+            return {"given": "given"}
+        return {"captions": "captions", "co-embedded": "co-embedded text"}
+
+    @property
+    def word_vocabulary(self) -> str:
+        """The vocabulary of single words that tables are of."""
+        return f"{next(iter(self.sources))}-1"
 
 
 class Debiased(Section):
@@ -308,6 +325,11 @@ class Parrot(Section):
     encoders: list[Name] = Field(
         [], description="further ones that are inspected and compared (paper: OpenCLIP)"
     )
+    probed: list[Name] = Field(
+        [],
+        description="further ones that are probed and run on tasks, but score no captions: each of "
+        "`encoders` costs a pass over all corpora",
+    )
     erasing: Erasing = Field(Erasing.model_validate({}), description="text removal")
     clusters: Clusters = Field(Clusters.model_validate({}), description="Figures 3, 4, 14")
     probe: Probe = Field(Probe.model_validate({}), description="Figures 5, 6, 9, 10, Table 8")
@@ -333,6 +355,11 @@ class Parrot(Section):
     def inspected(self) -> list[str]:
         """The encoders whose scores are compared, the audit's own first; without that none."""
         return [] if self.encoder is None else list(dict.fromkeys([self.encoder, *self.encoders]))
+
+    @property
+    def all_probed(self) -> list[str]:
+        """The encoders that are probed: those that are inspected, then the further ones."""
+        return list(dict.fromkeys([*self.inspected, *self.probed]))
 
     @property
     def scorer(self) -> str:
@@ -361,5 +388,5 @@ class Parrot(Section):
 
     def _asking_for_scores(self) -> str | None:
         """Return the first setting that is given and needs an encoder; None: there is none."""
-        asking = ("encoders", "curations", "retrieval", "suite", "test_sets")
+        asking = ("encoders", "probed", "curations", "retrieval", "suite", "test_sets")
         return next((name for name in asking if getattr(self, name)), None)

@@ -48,9 +48,7 @@ class ParrotFiles:
         self.repacked = repacked(audit, shards=shards)
         self.curated_models = [model_encoder(*model) for model in trained_models(audit)]
         self.vocabularies = [
-            f"{source}-{length}"
-            for source in ("captions", "co-embedded")
-            for length in audit.probe.lengths
+            f"{source}-{length}" for source in audit.probe.sources for length in audit.probe.lengths
         ]
         self.profiled = audit.corpora[0]  # whose pictures are clustered and whose words are probed
         self.made = [name for name in audit.corpora if self.run.corpora[name].world]
@@ -126,6 +124,10 @@ class ParrotFiles:
     def gram_length(self, wildcards: Wildcards) -> int:
         """Return how many words a gram of a vocabulary has."""
         return int(wildcards.vocabulary.rpartition("-")[2])
+
+    def given_vocabulary(self) -> Paths:
+        """Return the file of grams that the settings bring, if they do."""
+        return self.corpora.brought(self.audit.probe.vocabulary)
 
     def font(self) -> Paths:
         """Return the font that texts are rendered in, if the settings bring one."""

@@ -97,3 +97,13 @@ def test_given_spans_are_planned_without_any_reading_of_pictures(fresh):
 
     assert {"sort_spans", "take_spans", "match"} <= words
     assert not {"spot", "read_spans"} & words
+
+
+def test_a_given_vocabulary_is_planned_without_counting_grams(fresh):
+    settings = "config/micro_parrot.yaml"
+    fresh.edit(settings, "most: 40}", "most: 40, vocabulary: words.txt}")
+
+    words = set(fresh.run(*PLAN, config=settings, target="all_tables all_figures").split())
+
+    assert {"read_grams", "probe"} <= words
+    assert not {"count_grams", "merge_grams"} & words
