@@ -20,11 +20,12 @@ def _of_data(data: AskedData) -> dict[str, Any] | None:
 
 
 def _files(audit: Parrot) -> dict[str, str]:
-    named = {
-        "parrot.probe.font": audit.probe.font,
-        "parrot.probe.vocabulary": audit.probe.vocabulary,
-    }
-    return {setting: path for setting, path in named.items() if path is not None}
+    probe = {"font": audit.probe.font, "vocabulary": audit.probe.vocabulary}
+    named = {f"parrot.probe.{key}": path for key, path in probe.items() if path is not None}
+    for corpus, given in audit.spotting.given.items():
+        where = f"parrot.spotting.given.{corpus}.files"
+        named |= {f"{where}[{at}]": path for at, path in enumerate(given.paths)}
+    return named
 
 
 def _folders(audit: Parrot) -> dict[str, str]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.config.loading import check_files, parse_settings, read_settings
 from clipaudit.errors import ConfigError
 from clipaudit.parrot.criteria import Curation
 from clipaudit.parrot.curated import (
@@ -234,3 +234,23 @@ def test_given_spans_that_do_not_fit_are_refused(micro, spotting, message):
 
     with pytest.raises(ConfigError, match=message):
         parse_settings(micro)
+
+
+def test_files_that_are_given_and_lacking_are_named(micro, tmp_path):
+    files = {"files": "spans-{0..1}.jsonl"}
+    micro["parrot"]["spotting"] = {
+        "spotter": "given",
+        "given": {"posters": files, "notices": {"files": "n.json"}},
+    }
+    micro["parrot"]["probe"]["vocabulary"] = "words.txt"
+    (tmp_path / "spans-0.jsonl").touch()
+
+    with pytest.raises(ConfigError) as refused:
+        check_files(parse_settings(micro), root=tmp_path)
+    for line in (
+        "parrot.spotting.given.posters.files[1]: spans-1.jsonl",
+        "parrot.spotting.given.notices.files[0]: n.json",
+        "parrot.probe.vocabulary: words.txt",
+    ):
+        assert line in str(refused.value)
+    assert "spans-0" not in str(refused.value)
