@@ -222,7 +222,10 @@ class Debiased(Section):
 class Curations(Section):
     """The sets of equal size that models are trained on (Sec. 6), and what is held out of them."""
 
-    corpus: Name = Field(description="the corpus that all sets are drawn from")
+    corpus: Name = Field(
+        description="the corpus that all sets are drawn from; for another, extend these settings "
+        "in a file with other `results`: the store is shared"
+    )
     sizes: list[Annotated[int, Field(ge=1)]] = Field(
         [3_000_000, 12_000_000], min_length=1, description="samples of a set (paper)"
     )

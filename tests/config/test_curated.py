@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from clipaudit.config.loading import check_files, parse_settings, read_settings
 from clipaudit.errors import ConfigError
@@ -254,3 +255,18 @@ def test_files_that_are_given_and_lacking_are_named(micro, tmp_path):
     ):
         assert line in str(refused.value)
     assert "spans-0" not in str(refused.value)
+
+
+def test_sets_of_another_corpus_are_those_of_settings_that_extend_these(micro, tmp_path):
+    changed = {"results": "results_notices", "parrot": {"curations": {"corpus": "notices"}}}
+    (tmp_path / "notices.yaml").write_text(
+        yaml.safe_dump({"extends": str(ROOT / "config/micro_parrot.yaml"), **changed})
+    )
+
+    run = parse_settings(read_settings(tmp_path / "notices.yaml"))
+
+    first = parse_settings(micro)
+    assert run.store == first.store
+    assert curated_sets(run.parrot.curations) == curated_sets(first.parrot.curations)
+    manifests = curated_manifests(run.parrot)
+    assert {corpus for made_of in manifests.values() for corpus in made_of} == {"notices"}
