@@ -45,7 +45,7 @@ LAWS: Mapping[str, Law] = {
     "place": Law(rows("embeddings"), "samples", "each sample against a fixed number of clusters"),
     "count_grams": EACH_SAMPLE,
     "merge_grams": SUMMED,
-    "read_grams": Law(one, "jobs", "one file"),
+    "read_grams": Law(one, "jobs", "one file, whatever the corpora"),
     "probe": Law(rows("grams"), "words", "a picture a word", one_name=True),
     "pass_candidates": Law(
         rows("clustered"), "samples", "each sample by itself", wide=("clustered",)
