@@ -52,8 +52,8 @@ def _drop(lost: pa.Table, samples: int, may_lack: float, drops: Drops) -> None:
     if len(rows) > may_lack * samples:
         first = rows[0]
         raise InputError(
-            f"{len(rows)} of {samples} pictures have no row in the given spans, first shard "
-            f"{first['shard']}, row {first['row']}, key {plain(str(first['key']))!r}. If a picture "
+            f"{len(rows)} of {samples} images have no row in the given spans, first shard "
+            f"{first['shard']}, row {first['row']}, key {plain(str(first['key']))!r}. If an image "
             "without a row shows no text, write `absent: no text` in parrot.spotting.given; if it "
             "was not read, allow a share by `may_lack`, or give its row."
         )
