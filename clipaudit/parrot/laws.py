@@ -32,6 +32,8 @@ LAWS: Mapping[str, Law] = {
     "spot": EACH_SAMPLE,
     "read_spans": EACH_SAMPLE,
     "caption_scripts": SUMMED,
+    "sort_spans": EACH_SAMPLE,
+    "take_spans": EACH_SAMPLE,
     "match": EACH_SAMPLE,
     "checked_text": SUMMED,
     "compare_spotted": Law(rows("matches"), "samples", "each sample by itself"),
@@ -45,6 +47,7 @@ LAWS: Mapping[str, Law] = {
     "place": Law(rows("embeddings"), "samples", "each sample against a fixed number of clusters"),
     "count_grams": EACH_SAMPLE,
     "merge_grams": SUMMED,
+    "read_grams": Law(one, "jobs", "one file, whatever the corpora"),
     "probe": Law(rows("grams"), "words", "a picture a word", one_name=True),
     "pass_candidates": Law(
         rows("clustered"), "samples", "each sample by itself", wide=("clustered",)

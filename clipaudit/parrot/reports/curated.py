@@ -34,7 +34,6 @@ from clipaudit.steps import paths
 LAION = "LAION-2B"
 CC12M = "CC12M"
 PAPERS_MODELS = ("RN50", "ViT-B")
-PROBED = "captions-1"  # the vocabulary of the synthetic score
 
 
 def curated_tables(run: Settings) -> dict[str, ReportTable]:
@@ -162,7 +161,7 @@ def _model_titles(run: Settings, settings: Curations) -> dict[str, str]:
 
 
 def compared(run: Settings, audit: Parrot) -> ReportTable:
-    """Table 8: the models trained on the debiased subset, then those that are inspected."""
+    """Table 8: the models trained on the debiased subset, then those that are probed."""
     models = _debiased(run, audit) + [
         {
             "title": encoder_title(run, name),
@@ -170,7 +169,7 @@ def compared(run: Settings, audit: Parrot) -> ReportTable:
             "manifest": _trained_on(run, name),
             "published_row": encoder_title(run, name),
         }
-        for name in audit.inspected
+        for name in audit.all_probed
     ]
     encoders = list(dict.fromkeys(str(model["encoder"]) for model in models))
     manifests = dict.fromkeys(str(model["manifest"]) for model in models if model["manifest"])
@@ -276,7 +275,7 @@ def evidence(run: Settings, audit: Parrot, asked: Evidence) -> ReportTable:
 
 def suite_results(run: Settings, audit: Parrot) -> ReportTable:
     """Every task of the suite, run or skipped, for every model."""
-    models = {name: encoder_title(run, name) for name in audit.inspected}
+    models = {name: encoder_title(run, name) for name in audit.all_probed}
     models |= trained_titles(run, audit)
     return ReportTable(
         sql="parrot_suite",
@@ -312,7 +311,7 @@ def _task_results(run: Settings, encoders: Sequence[str]) -> list[str]:
 
 
 def _probes(audit: Parrot, encoders: Sequence[str]) -> list[str]:
-    """Return the probes of models with the 1-grams of captions, if those are looked at."""
-    has_words = 1 in audit.probe.lengths
+    """Return the probes of models with single words, if those are looked at."""
+    has_words, words = 1 in audit.probe.lengths, audit.probe.word_vocabulary
     profiled = audit.corpora[0]
-    return [paths.probe(encoder, profiled, PROBED) for encoder in encoders if has_words]
+    return [paths.probe(encoder, profiled, words) for encoder in encoders if has_words]
