@@ -4,11 +4,9 @@ Needs: spans and matches; `parrot.encoder`; for vocabularies and clusters the fi
 `parrot.corpora`.
 Makes: caption_scores/<encoder>/<corpus>/, drops/caption_scores/<encoder>/<corpus>/ by part;
 picture_clusters/<encoder>/<corpus>.json, placed/<encoder>/<corpus>/ by part;
-grams/<corpus>/<vocabulary>/ by part, vocabularies/<corpus>/<vocabulary>.json,
-probes/<encoder>/<corpus>/<vocabulary>.json.
+grams/<corpus>/<vocabulary>/ by part, unless `probe.vocabulary` names a file;
+vocabularies/<corpus>/<vocabulary>.json, probes/<encoder>/<corpus>/<vocabulary>.json.
 """
-
-from clipaudit.parrot.reports.curated import PROBED
 
 
 rule score_captions:
@@ -77,44 +75,64 @@ rule place:
         "../workflow_scripts/place.py"
 
 
-rule count_grams:
-    """How often words, or pairs of them, occur in the captions or the pictures of a part."""
-    input:
-        samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
-        spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
-        matches=f"{RESULTS}/matches/{{corpus}}/{{part}}.json",
-    output:
-        grams=f"{RESULTS}/grams/{{corpus}}/{{vocabulary}}/{{part}}.json",
-    log:
-        "logs/count_grams/{corpus}/{vocabulary}/{part}.log",
-    conda:
-        ENVIRONMENT
-    params:
-        code=code("count_grams"),
-        source=PARROT.gram_source,
-        length=PARROT.gram_length,
-        tokenization=PARROT.audit.probe.words,
-    script:
-        "../workflow_scripts/count_grams.py"
+if PARROT.audit.probe.vocabulary is not None:
 
+    rule read_grams:
+        """The grams of a vocabulary that the user gives."""
+        input:
+            file=PARROT.given_vocabulary(),
+        output:
+            vocabulary=f"{RESULTS}/vocabularies/{{corpus}}/{{vocabulary}}.json",
+        log:
+            "logs/read_grams/{corpus}/{vocabulary}.log",
+        conda:
+            ENVIRONMENT
+        params:
+            code=code("read_grams"),
+            length=PARROT.gram_length,
+            most=PARROT.audit.probe.most,
+        script:
+            "../workflow_scripts/read_grams.py"
 
-rule merge_grams:
-    """The most frequent grams of a corpus."""
-    input:
-        grams=PARROT.part_grams,
-    output:
-        vocabulary=f"{RESULTS}/vocabularies/{{corpus}}/{{vocabulary}}.json",
-    log:
-        "logs/merge_grams/{corpus}/{vocabulary}.log",
-    conda:
-        ENVIRONMENT
-    resources:
-        mem_mb=memory(16),
-    params:
-        code=code("merge_grams"),
-        most=PARROT.audit.probe.most,
-    script:
-        "../workflow_scripts/merge_grams.py"
+else:
+
+    rule count_grams:
+        """How often words, or pairs of them, occur in the captions or the pictures of a part."""
+        input:
+            samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+            spans=f"{RESULTS}/spans/{{corpus}}/{{part}}.json",
+            matches=f"{RESULTS}/matches/{{corpus}}/{{part}}.json",
+        output:
+            grams=f"{RESULTS}/grams/{{corpus}}/{{vocabulary}}/{{part}}.json",
+        log:
+            "logs/count_grams/{corpus}/{vocabulary}/{part}.log",
+        conda:
+            ENVIRONMENT
+        params:
+            code=code("count_grams"),
+            source=PARROT.gram_source,
+            length=PARROT.gram_length,
+            tokenization=PARROT.audit.probe.words,
+        script:
+            "../workflow_scripts/count_grams.py"
+
+    rule merge_grams:
+        """The most frequent grams of a corpus."""
+        input:
+            grams=PARROT.part_grams,
+        output:
+            vocabulary=f"{RESULTS}/vocabularies/{{corpus}}/{{vocabulary}}.json",
+        log:
+            "logs/merge_grams/{corpus}/{vocabulary}.log",
+        conda:
+            ENVIRONMENT
+        resources:
+            mem_mb=memory(16),
+        params:
+            code=code("merge_grams"),
+            most=PARROT.audit.probe.most,
+        script:
+            "../workflow_scripts/merge_grams.py"
 
 
 rule probe:
@@ -129,7 +147,7 @@ rule probe:
     log:
         "logs/probe/{encoder}.log",
     wildcard_constraints:
-        encoder=one_of(PARROT.audit.inspected),
+        encoder=one_of(PARROT.audit.all_probed),
     conda:
         ENVIRONMENT
     resources:
@@ -144,16 +162,16 @@ rule probe:
         "../workflow_scripts/probe.py"
 
 
-if PROBED in PARROT.vocabularies:
+if PARROT.audit.probe.word_vocabulary in PARROT.vocabularies:
 
     use rule probe as probe_trained with:
         input:
-            grams=PARROT.grams([PROBED]),
+            grams=PARROT.grams([PARROT.audit.probe.word_vocabulary]),
             font=PARROT.font(),
             weights=MODELS.weights,
             vocabulary=MODELS.vocabulary,
         output:
-            **PARROT.probe_outputs([PROBED]),
+            **PARROT.probe_outputs([PARROT.audit.probe.word_vocabulary]),
         log:
             "logs/probe_trained/{encoder}.log",
         wildcard_constraints:

@@ -1,7 +1,7 @@
 """Pictures -> the text in them -> how much of it their captions repeat.
 
 Needs: `parrot.corpora`, which have captions; spotting by OCR needs their shards.
-Makes: readings/<corpus>/, drops/spot/<corpus>/ by part; caption_scripts/<corpus>.json; of what counts
+Makes: sorted_spans/<corpus>.json, of given ones; readings/<corpus>/, drops/spot/<corpus>/ by part; caption_scripts/<corpus>.json; of what counts
 as text spans/<corpus>/, matches/<corpus>/, fuzzy_sweep/<corpus>/ by part; for corpora of a made world
 spotted_truth/<corpus>/ by part; checked_text/<corpus>.json of corpora that `parrot.checked` names.
 """
@@ -17,7 +17,51 @@ wildcard_constraints:
     vocabulary=one_of(PARROT.vocabularies),
 
 
-if PARROT.audit.spotting.spotter != "dataset":
+if PARROT.audit.spotting.spotter == "given":
+
+    rule sort_spans:
+        """The text that others spotted in a corpus, in the order of its samples."""
+        input:
+            samples=CORPORA.gathered_parts("samples/{corpus}"),
+            files=PARROT.given_spans,
+        output:
+            spans=f"{RESULTS}/sorted_spans/{{corpus}}.json",
+        log:
+            "logs/sort_spans/{corpus}.log",
+        wildcard_constraints:
+            corpus=one_of(PARROT.audit.corpora),
+        conda:
+            ENVIRONMENT
+        resources:
+            mem_mb=memory(16),
+        params:
+            code=code("sort_spans"),
+            join=PARROT.given_join,
+        script:
+            "../workflow_scripts/sort_spans.py"
+
+    rule take_spans:
+        """The text that others spotted in a part, joined to its samples."""
+        input:
+            samples=f"{RESULTS}/samples/{{corpus}}/{{part}}.json",
+            given=f"{RESULTS}/sorted_spans/{{corpus}}.json",
+        output:
+            readings=f"{RESULTS}/readings/{{corpus}}/{{part}}.json",
+            drops=f"{RESULTS}/drops/spot/{{corpus}}/{{part}}.json",
+        log:
+            "logs/take_spans/{corpus}/{part}.log",
+        wildcard_constraints:
+            corpus=one_of(PARROT.audit.corpora),
+        conda:
+            ENVIRONMENT
+        params:
+            code=code("take_spans"),
+            shards=CORPORA.shard_numbers,
+            absence=PARROT.given_absence,
+        script:
+            "../workflow_scripts/take_spans.py"
+
+elif PARROT.audit.spotting.spotter != "dataset":
 
     rule spot:
         """The text in the pictures of a part, by OCR; no picture's bytes are ever read twice."""

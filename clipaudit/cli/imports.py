@@ -302,6 +302,30 @@ def clip_retrieval(
 
 
 @imports.command()
+@_folder
+@click.option(
+    "--lists",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="Folder for the lists that are written, a Parquet file for each file of documents.",
+)
+def mmc4(folder: Path, lists: Path) -> None:
+    """MMC4's documents as lists of images and captions for img2dataset.
+
+    An image's caption is the sentence that MMC4 matches it to. Download the images by the lists,
+    then import what img2dataset wrote.
+
+    \b
+    Example:
+      clipaudit import mmc4 data/mmc4/docs --lists data/mmc4/lists
+    """
+    from clipaudit.imports.mmc4 import list_images
+
+    for line in list_images(folder, lists):
+        click.echo(line)
+
+
+@imports.command()
 @importer
 @_folder
 @click.option("--metadata", type=_FOLDER, help="Folder of .parquet with uids, beside shards.")

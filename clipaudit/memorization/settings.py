@@ -1,13 +1,12 @@
 """Section of the memorization audit."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from clipaudit.config.base import Name, Section
 from clipaudit.config.deduplication import Deduplication
-from clipaudit.corpora.parts import expand_shards
-from clipaudit.errors import ConfigError
+from clipaudit.config.given import GivenRows
 
 OWN_ANNOTATORS = ("transformers", "dataset", "given")
 
@@ -61,31 +60,10 @@ class Source(Section):
         return self
 
 
-class GivenObjects(Section):
-    """Files with the objects of a source, and how their rows find its samples."""
+class GivenObjects(GivenRows):
+    """Files with the objects of a source: Parquet, a row an image, or COCO JSON."""
 
-    files: str | list[str] = Field(
-        description="Parquet, a row an image, or COCO JSON; `{0..3}` stands for a range "
-        "(docs/imports.md)"
-    )
-    column: str = Field(
-        "key", description="the column, or field of COCO's images, that tells which sample it is"
-    )
-    join_on: Literal["key", "uid", "url"] = Field(
-        "key", description="what of a sample the column holds; `url` is that of its JSON"
-    )
-
-    @field_validator("files")
-    @classmethod
-    def _are_of_a_known_kind(cls, files: str | list[str]) -> str | list[str]:
-        try:
-            paths = expand_shards(files)
-        except ConfigError as error:
-            raise ValueError(str(error)) from error
-        for path in paths:
-            if not path.endswith((".parquet", ".json")):
-                raise ValueError(f"{path}: give files that end in .parquet or .json (COCO)")
-        return files
+    suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".json")
 
 
 class Objects(Section):

@@ -1,31 +1,21 @@
-"""Objects that others found, in the order of the samples: files are read once for all parts.
-
-Rows are matched to samples by key, uid or URL, never by position, so a part's rows may stand in any
-file. Sorted by sample, each part then reads its own rows alone.
-"""
+"""Objects that others found, in the order of the samples: files are read once for all parts."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from jaxtyping import Int64
 
 from clipaudit.corpora.addresses import sample_addresses
-from clipaudit.corpora.joins import join_values
 from clipaudit.corpora.listing import open_parquet
+from clipaudit.corpora.sorted_rows import GivenFiles, JoinOn, sorted_rows
 from clipaudit.corpora.statements import shown_value
-from clipaudit.errors import InputError, StoreError
+from clipaudit.errors import InputError
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
-
-JoinOn = Literal["key", "uid", "url"]
 
 LISTS = {
     "labels": pa.list_(pa.int64()),
@@ -42,25 +32,7 @@ SORTED_OBJECTS = pa.schema(
     ]
 )
 
-MEMORY = "2GiB"  # of the join; what is more goes to a temporary folder. Memory, never results
-MOST_BUCKETS = 200  # files that are open at once
-LEAST_ROWS = 65_536  # of samples in a bucket, which is held whole: memory, never results
-_DUCKDB: dict[str, str | bool | int | float | list[str]] = {  # reads what is registered alone
-    "threads": 1,
-    "enable_external_access": False,
-    "python_enable_replacements": False,
-    "memory_limit": MEMORY,
-}
 _ROWS_AT_ONCE = 16_384
-_VALUES = pa.schema([("value", pa.string()), ("file", pa.int32()), ("position", pa.int64())])
-_WANTED = pa.schema([("value", pa.string()), ("shard", pa.int32()), ("row", pa.int32())])
-_PLACED = """
-create table placed as
-select given.file, given.position, wanted.shard, wanted.row
-from given
-inner join wanted on wanted.value = given.value
-order by given.file, given.position, wanted.shard, wanted.row
-"""
 
 
 def sort_objects(
@@ -73,143 +45,17 @@ def sort_objects(
     JSON (`.json`) has `images` with the field `column`, `annotations` and `categories`; joined on
     key, the field counts without folders and extension. Rows that repeat are one.
 
-    Each file is read twice: its `column`, then all. Held are MEMORY, the objects of LEAST_ROWS
-    samples or of one in MOST_BUCKETS, and what one JSON takes. Raise InputError for a file that
-    cannot be read or lacks a column, where no sample has a row, and for two rows of an image that
-    differ; StoreError where the temporary folder has no room.
+    Each file is read twice, as `sorted_rows` does, and a JSON is held whole. Raise InputError for a
+    file that cannot be read or lacks a column, where no sample has a row, and for two rows of an
+    image that differ; StoreError where the temporary folder has no room.
     """
-    with (
-        TemporaryDirectory(prefix="clipaudit-objects-") as folder,
-        duckdb.connect(config={**_DUCKDB, "temp_directory": folder}) as connection,
-    ):
-        connection.execute("set enable_progress_bar = false")  # it writes to stdout
-        try:
-            _fill(connection, "wanted", _WANTED, _wanted(samples, join_on))
-            for number, path in enumerate(files):
-                values = _values(_rows_of(path, column, join_on, lists=False), number)
-                _fill(connection, "given", _VALUES, values)
-            connection.execute(_PLACED)
-            _refuse_strangers(connection, files[0], column, join_on)
-            bucket_of = _bucket_of_shard(connection)
-            with _Buckets(Path(folder)) as buckets:
-                for number, path in enumerate(files):
-                    query = "select * from placed where file = $file order by position"
-                    places = connection.sql(query, params={"file": number}).to_arrow_table()
-                    rows = _rows_of(path, column, join_on, lists=True)
-                    for table in _placed(rows, places) if len(places) else ():
-                        buckets.add(table, bucket_of[table["shard"].to_numpy()])
-        except duckdb.Error as error:
-            raise StoreError(
-                f"objects of {len(files)} files could not be sorted: {error}\nIf the temporary "
-                "folder is full, point TMPDIR to a larger one."
-            ) from error
-        for table in buckets.tables():
-            yield _each_once(table, files, column)
+    given = GivenFiles(files, column, join_on, "memorization.objects.given")
 
+    def rows_of(path: Path, lists: bool) -> Iterator[pa.Table]:
+        return _rows_of(path, column, join_on, lists=lists)
 
-def _wanted(samples: Iterable[pa.Table], join_on: JoinOn) -> Iterator[pa.Table]:
-    """Yield what each sample is joined by, and its address."""
-    for table in samples:
-        columns = [join_values(table, join_on), table["shard"], table["row"]]
-        yield pa.table(columns, names=_WANTED.names)
-
-
-def _fill(
-    connection: duckdb.DuckDBPyConnection, name: str, schema: pa.Schema, tables: Iterable[pa.Table]
-) -> None:
-    """Add tables to a table of the connection."""
-    connection.register("added", schema.empty_table())
-    connection.execute(f"create table if not exists {name} as from added")
-    for table in tables:
-        connection.register("added", table.select(schema.names).cast(schema))
-        connection.execute(f"insert into {name} from added")
-
-
-def _values(rows: Iterable[pa.Table], file: int) -> Iterator[pa.Table]:
-    """Yield the values of a file's rows with their positions in it."""
-    start = 0
-    for table in rows:
-        position = np.arange(start, start + len(table))
-        number = np.full(len(table), file, np.int32)
-        yield pa.table([table["value"], number, position], names=_VALUES.names)
-        start += len(table)
-
-
-def _refuse_strangers(
-    connection: duckdb.DuckDBPyConnection, path: Path, column: str, join_on: JoinOn
-) -> None:
-    (asked,) = connection.sql("select count(*), min(value) from wanted").fetchall()
-    (found,) = connection.sql("select count(*) from placed").fetchall()
-    if asked[0] and not found[0]:
-        raise InputError(
-            f"{path}: {column} has the {join_on} of 0 of {asked[0]} samples, first "
-            f"{plain(str(asked[1]))!r}. Name another `column` or `join_on` in "
-            "memorization.objects.given, or the files of this corpus."
-        )
-
-
-def _bucket_of_shard(connection: duckdb.DuckDBPyConnection) -> Int64[np.ndarray, " shards"]:
-    """Return the bucket of each shard, ascending: a shard's samples are all in one."""
-    counted = connection.sql("select shard, count(*) as n from wanted group by shard").fetchnumpy()
-    rows = np.zeros(int(counted["shard"].max(initial=-1)) + 1, np.int64)
-    rows[counted["shard"]] = counted["n"]
-    before = rows.cumsum() - rows
-    return before // max(LEAST_ROWS, -(-int(rows.sum()) // MOST_BUCKETS))
-
-
-def _placed(rows: Iterable[pa.Table], places: pa.Table) -> Iterator[pa.Table]:
-    """Yield the rows of a file at its `places`, which ascend by position, with their samples."""
-    positions = places["position"].to_numpy()
-    start = 0
-    for table in rows:
-        first, last = np.searchsorted(positions, [start, start + len(table)])
-        own = places.slice(first, last - first)
-        taken = table.take(pa.array(positions[first:last] - start))
-        columns = {name: own[name] for name in ("shard", "row", "file")}
-        columns |= {name: taken[name] for name in ("value", *LISTS)}
-        yield pa.table(columns, schema=_IN_BUCKETS)
-        start += len(table)
-
-
-_IN_BUCKETS = pa.schema(
-    [
-        *(pa.field(name, pa.int32()) for name in ("shard", "row", "file")),
-        pa.field("value", pa.string()),
-        *(pa.field(name, form) for name, form in LISTS.items()),
-    ]
-)
-
-
-class _Buckets:
-    """Rows of some shards together, each bucket a file of a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._open = ExitStack()
-        self._writers: dict[int, pa.RecordBatchFileWriter] = {}
-
-    def __enter__(self) -> "_Buckets":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._open.close()
-
-    def add(self, rows: pa.Table, bucket: Int64[np.ndarray, " n"]) -> None:
-        """Write each row to its bucket."""
-        for number in np.unique(bucket).tolist():
-            if number not in self._writers:
-                writer = pa.ipc.new_file(self.folder / f"{number}.arrow", _IN_BUCKETS)
-                self._writers[number] = self._open.enter_context(writer)
-            self._writers[number].write_table(rows.filter(pa.array(bucket == number)))
-
-    def tables(self) -> Iterator[pa.Table]:
-        """Yield each bucket's rows, by (shard, row, file); they are gone then."""
-        for number in sorted(self._writers):
-            path = self.folder / f"{number}.arrow"
-            with pa.ipc.open_file(path) as file:
-                rows = file.read_all()
-            path.unlink()
-            yield rows.sort_by([(name, "ascending") for name in ("shard", "row", "file")])
+    for table in sorted_rows(samples, given, rows_of, LISTS):
+        yield _each_once(table, files, column)
 
 
 def _each_once(rows: pa.Table, files: Sequence[Path], column: str) -> pa.Table:

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
-from clipaudit.corpora.parts import expand_shards
 from clipaudit.memorization.points import (
     DEFAULT,
     TRAINED,
@@ -382,7 +381,7 @@ class MemorizationFiles:
 
     def given_objects(self, wildcards: Wildcards) -> Paths:
         """Return the files with the objects of a source that others found."""
-        return self.corpora.brought(*expand_shards(self._given(wildcards).files))
+        return self.corpora.brought(*self._given(wildcards).paths)
 
     def given_join(self, wildcards: Wildcards) -> dict[str, object]:
         """Return how rows of these files find their samples."""

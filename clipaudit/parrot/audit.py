@@ -20,8 +20,12 @@ def _of_data(data: AskedData) -> dict[str, Any] | None:
 
 
 def _files(audit: Parrot) -> dict[str, str]:
-    checked = {f"parrot.checked.{name}": path for name, path in audit.checked.items()}
-    return checked | ({} if audit.probe.font is None else {"parrot.probe.font": audit.probe.font})
+    probe = {"font": audit.probe.font, "vocabulary": audit.probe.vocabulary}
+    named = {f"parrot.probe.{key}": path for key, path in probe.items() if path is not None}
+    for corpus, given in audit.spotting.given.items():
+        where = f"parrot.spotting.given.{corpus}.files"
+        named |= {f"{where}[{at}]": path for at, path in enumerate(given.paths)}
+    return named | {f"parrot.checked.{name}": path for name, path in audit.checked.items()}
 
 
 def _folders(audit: Parrot) -> dict[str, str]:

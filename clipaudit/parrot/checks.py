@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from clipaudit.config.audits import Asked
 from clipaudit.config.checks import check_plugin, known, reads_text
 from clipaudit.parrot.curated import curated_sets, derived_model_encoders
-from clipaudit.parrot.settings import Parrot
+from clipaudit.parrot.settings import OWN_SPOTTERS, Parrot
 
 if TYPE_CHECKING:
     from clipaudit.config.settings import Settings
@@ -21,11 +21,13 @@ def check(run: "Settings", audit: Parrot) -> None:
         _needs_captions(run, name, "parrot.corpora")
     for name in audit.checked:
         known(name, audit.corpora, "parrot.checked", "parrot.corpora")
-    where = "parrot.spotting.spotter (rapidocr, dataset or a plug-in)"
+    where = f"parrot.spotting.spotter ({', '.join(OWN_SPOTTERS)} or a plug-in)"
     check_plugin("spotters", audit.spotting.plugin, where)
-    for name in audit.inspected:
-        known(name, run.encoders, "parrot.encoder", "encoders")
-        reads_text(run, name, "parrot.encoder")
+    _check_given(audit)
+    for name in audit.all_probed:
+        where = "parrot.encoder" if name in audit.inspected else "parrot.probed"
+        known(name, run.encoders, where, "encoders")
+        reads_text(run, name, where)
     for key, names in _test_sets(audit).items():
         for name in names:
             known(name, run.corpora, f"parrot.{key}", "corpora")
@@ -49,6 +51,18 @@ def _test_sets(audit: Parrot) -> dict[str, list[str]]:
     if attack is not None:
         found |= {"attack.test_sets": attack.test_sets, "attack.stated": [*attack.stated]}
     return found
+
+
+def _check_given(audit: Parrot) -> None:
+    given = audit.spotting.given
+    for name in given:
+        known(name, audit.corpora, "parrot.spotting.given", "parrot.corpora")
+    lacking = [name for name in audit.corpora if name not in given]
+    if given and lacking:
+        raise ValueError(
+            f"parrot.spotting.given: no files for {', '.join(lacking)}; give files of one spotter "
+            "for every corpus of parrot.corpora"
+        )
 
 
 def _needs_captions(run: "Settings", name: str, where: str) -> None:

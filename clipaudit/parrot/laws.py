@@ -34,6 +34,8 @@ LAWS: Mapping[str, Law] = {
     "spot": EACH_SAMPLE,
     "read_spans": EACH_SAMPLE,
     "caption_scripts": SUMMED,
+    "sort_spans": EACH_SAMPLE,
+    "take_spans": EACH_SAMPLE,
     "match": EACH_SAMPLE,
     "sweep_fuzzy": Law(rows("spans"), "samples", "each sample by itself", gives_else=one),
     "checked_text": SUMMED,
@@ -48,6 +50,7 @@ LAWS: Mapping[str, Law] = {
     "place": Law(rows("embeddings"), "samples", "each sample against a fixed number of clusters"),
     "count_grams": EACH_SAMPLE,
     "merge_grams": SUMMED,
+    "read_grams": Law(one, "jobs", "one file, whatever the corpora"),
     "probe": Law(rows("grams"), "words", "a picture a word", one_name=True),
     "pass_candidates": Law(
         rows("clustered"), "samples", "each sample by itself", wide=("clustered",)

@@ -1,17 +1,34 @@
 """Section of the parrot-caption audit."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from clipaudit.config.base import Name, Section
 from clipaudit.config.deduplication import Deduplication
+from clipaudit.config.given import GivenRows
 from clipaudit.parrot.unicode_scripts import is_script
 
+OWN_SPOTTERS = ("rapidocr", "dataset", "given")
 MOST_CLUSTERS = 4000  # where the settings name no number: the paper's
 
 Threshold = Annotated[float, Field(ge=-2, le=2)]
 TypeShare = Annotated[float, Field(gt=0, le=1)]
+
+
+class GivenSpans(GivenRows):
+    """Files with the text in a corpus's images: Parquet, or JSON."""
+
+    suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".jsonl", ".json")
+
+    absent: Literal["unread", "no text"] = Field(
+        "unread",
+        description="what it means that an image has no row: it was not read, so it is dropped, or "
+        "it shows no text",
+    )
+    may_lack: float = Field(
+        0.0, ge=0, le=1, description="the share of a part's images that may be dropped for that"
+    )
 
 
 class Spotting(Section):
@@ -19,9 +36,11 @@ class Spotting(Section):
 
     spotter: Name = Field(
         "rapidocr",
-        description="an OCR engine; `dataset`: the spans that the samples' JSON states; or a "
-        "plug-in by its entry point in `clipaudit.spotters` (docs/plugins.md)",
+        description="an OCR engine; `dataset`: the spans that the samples' JSON states; "
+        "`given`: those of files; or a plug-in by its entry point in `clipaudit.spotters` "
+        "(docs/plugins.md)",
     )
+    given: dict[Name, GivenSpans] = Field({}, description="given: by corpus, all of them")
     options: dict[str, Any] = Field(
         {}, description="of a plug-in; the contents of files that they name enter the keys"
     )
@@ -58,12 +77,14 @@ class Spotting(Section):
     @property
     def plugin(self) -> str | None:
         """The spotter, if it is a plug-in."""
-        return None if self.spotter in ("rapidocr", "dataset") else self.spotter
+        return None if self.spotter in OWN_SPOTTERS else self.spotter
 
     @model_validator(mode="after")
     def _has_plugin(self) -> "Spotting":
         if self.options and self.plugin is None:
             raise ValueError(f"options: {self.spotter} takes none; name a plug-in or remove them")
+        if bool(self.given) != (self.spotter == "given"):
+            raise ValueError("`spotter: given` and the files by corpus, `given`, go together")
         return self
 
 
@@ -175,6 +196,23 @@ class Probe(Section):
     most: int = Field(400_000, ge=1, description="most frequent grams of a vocabulary (paper)")
     lengths: list[Literal[1, 2]] = Field([1, 2], min_length=1, description="words of a gram")
     words: Literal["words", "plain"] = Field("words", description="how texts are cut into words")
+    vocabulary: str | None = Field(
+        None,
+        description="path of a text file, a gram a line, or a gram, a tab and its frequency: its "
+        "grams are probed, not those of the first of `corpora`",
+    )
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Where grams come from, the one that tables are of first, and what figures call them."""
+        if self.vocabulary is not None:
+            return {"given": "given"}
+        return {"captions": "captions", "co-embedded": "co-embedded text"}
+
+    @property
+    def word_vocabulary(self) -> str:
+        """The vocabulary of single words that tables are of."""
+        return f"{next(iter(self.sources))}-1"
 
 
 class Debiased(Section):
@@ -192,7 +230,10 @@ class Debiased(Section):
 class Curations(Section):
     """The sets of equal size that models are trained on (Sec. 6), and what is held out of them."""
 
-    corpus: Name = Field(description="the corpus that all sets are drawn from")
+    corpus: Name = Field(
+        description="the corpus that all sets are drawn from; for another, extend these settings "
+        "in a file with other `results`: the store is shared"
+    )
     sizes: list[Annotated[int, Field(ge=1)]] = Field(
         [3_000_000, 12_000_000], min_length=1, description="samples of a set (paper)"
     )
@@ -326,7 +367,7 @@ class Attack(Section):
         None,
         min_length=1,
         description="the models that are attacked, trained ones as recipe.set; when absent all "
-        "that are inspected or trained on curated sets",
+        "that are probed or trained on curated sets",
     )
 
     @model_validator(mode="after")
@@ -391,6 +432,11 @@ class Parrot(Section):
     encoders: list[Name] = Field(
         [], description="further ones that are inspected and compared (paper: OpenCLIP)"
     )
+    probed: list[Name] = Field(
+        [],
+        description="further ones that are probed and run on tasks, but score no captions: each of "
+        "`encoders` costs a pass over all corpora",
+    )
     erasing: Erasing = Field(Erasing.model_validate({}), description="text removal")
     clusters: Clusters = Field(Clusters.model_validate({}), description="Figures 3, 4, 14")
     probe: Probe = Field(Probe.model_validate({}), description="Figures 5, 6, 9, 10, Table 8")
@@ -421,6 +467,11 @@ class Parrot(Section):
         return [] if self.encoder is None else list(dict.fromkeys([self.encoder, *self.encoders]))
 
     @property
+    def all_probed(self) -> list[str]:
+        """The encoders that are probed: those that are inspected, then the further ones."""
+        return list(dict.fromkeys([*self.inspected, *self.probed]))
+
+    @property
     def scorer(self) -> str:
         """The audit's own encoder, for what is only made where there is one."""
         assert self.encoder is not None, "nothing is scored without an encoder"
@@ -447,5 +498,5 @@ class Parrot(Section):
 
     def _asking_for_scores(self) -> str | None:
         """Return the first setting that is given and needs an encoder; None: there is none."""
-        asking = ("encoders", "curations", "retrieval", "suite", "test_sets", "attack")
+        asking = ("encoders", "probed", "curations", "retrieval", "suite", "test_sets", "attack")
         return next((name for name in asking if getattr(self, name)), None)

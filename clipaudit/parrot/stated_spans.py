@@ -36,10 +36,11 @@ def read_spans(samples: pa.Table, *, field: str = "spans") -> pa.Table:
 
 def _spans(text: str | None, field: str, place: str) -> list[Span]:
     fields = stated_fields(text, place)
-    return [_span(entry, place) for entry in _list(fields.get(field), field, place)]
+    return [span_of_entry(entry, place) for entry in _list(fields.get(field), field, place)]
 
 
-def _span(entry: Any, place: str) -> Span:  # noqa: ANN401
+def span_of_entry(entry: Any, place: str) -> Span:  # noqa: ANN401
+    """Return the span that an entry states, as `read_spans` has it; InputError names `place`."""
     text, polygon = _text_and_polygon(entry, place)
     score = entry.get("score")
     if not is_finite(1.0 if score is None else score):

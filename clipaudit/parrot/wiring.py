@@ -16,7 +16,7 @@ from clipaudit.parrot.curated import (
     trained_models,
 )
 from clipaudit.parrot.reports.tasks import suite_tasks, task_result_table
-from clipaudit.parrot.settings import Parrot
+from clipaudit.parrot.settings import GivenSpans, Parrot
 from clipaudit.reports.specification import Relation
 from clipaudit.reports.wiring import ReportFiles
 from clipaudit.steps import paths
@@ -53,9 +53,7 @@ class ParrotFiles:
         self.repacked = repacked(audit, shards=shards)
         self.curated_models = [model_encoder(*model) for model in trained_models(audit)]
         self.vocabularies = [
-            f"{source}-{length}"
-            for source in ("captions", "co-embedded")
-            for length in audit.probe.lengths
+            f"{source}-{length}" for source in audit.probe.sources for length in audit.probe.lengths
         ]
         self.profiled = audit.corpora[0]  # whose pictures are clustered and whose words are probed
         self.made = [name for name in audit.corpora if self.run.corpora[name].world]
@@ -76,6 +74,21 @@ class ParrotFiles:
         if plugin is None:
             return ["rapidocr", "onnxruntime", "opencv-python-headless", "pillow"]
         return plugin_libraries("spotters", plugin, "pillow")
+
+    def given_spans(self, wildcards: Wildcards) -> Paths:
+        """Return the files with the text that others spotted in a corpus."""
+        return self.corpora.brought(*self._given(wildcards).paths)
+
+    def given_join(self, wildcards: Wildcards) -> dict[str, object]:
+        """Return how rows of these files find their samples."""
+        return self._given(wildcards).model_dump(include={"column", "join_on"})
+
+    def given_absence(self, wildcards: Wildcards) -> dict[str, object]:
+        """Return what it means that a picture has no row in these files."""
+        return self._given(wildcards).model_dump(include={"absent", "may_lack"})
+
+    def _given(self, wildcards: Wildcards) -> GivenSpans:
+        return self.audit.spotting.given[wildcards.corpus]
 
     def caption_scripts(self, wildcards: Wildcards) -> Paths:
         """Return the scripts of a corpus's captions, where these decide which letters count."""
@@ -120,6 +133,10 @@ class ParrotFiles:
     def gram_length(self, wildcards: Wildcards) -> int:
         """Return how many words a gram of a vocabulary has."""
         return int(wildcards.vocabulary.rpartition("-")[2])
+
+    def given_vocabulary(self) -> Paths:
+        """Return the file of grams that the settings bring, if they do."""
+        return self.corpora.brought(self.audit.probe.vocabulary)
 
     def font(self) -> Paths:
         """Return the font that texts are rendered in, if the settings bring one."""

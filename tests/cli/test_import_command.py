@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 
@@ -117,3 +118,17 @@ def test_a_corpus_is_named_or_written_but_not_both(tmp_path):
 
         assert answer.exit_code == 2
         assert "give either --corpus, of which there are pictures, or --as-corpus" in answer.stderr
+
+
+def test_documents_of_mmc4_become_lists_and_the_next_commands(tmp_path):
+    (tmp_path / "docs").mkdir()
+    info = {"raw_url": "http://a.org/cat.jpg", "matched_text_index": 0}
+    document = {"text_list": ["A cat."], "image_info": [info]}
+    (tmp_path / "docs/0.jsonl").write_text(json.dumps(document))
+
+    answer = ask("mmc4", tmp_path / "docs", "--lists", tmp_path / "lists")
+
+    assert answer.exit_code == 0
+    assert answer.stdout.startswith("1 image of 1 document, in 1 list\n")
+    assert f"img2dataset --url_list {tmp_path}/lists --input_format parquet" in answer.stdout
+    assert [path.name for path in (tmp_path / "lists").iterdir()] == ["0.parquet"]

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
-from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.config.loading import check_files, parse_settings, read_settings
 from clipaudit.errors import ConfigError
 from clipaudit.parrot.criteria import Curation
 from clipaudit.parrot.curated import (
@@ -255,3 +256,69 @@ def test_two_audits_deduplicate_a_corpus_in_one_way(micro):
 
     with pytest.raises(ConfigError, match="the audits parrot and similarity both deduplicate it"):
         parse_settings(micro)
+
+
+def test_given_spans_are_by_corpus_and_of_every_corpus(micro):
+    files = {"files": "spans-{0..3}.jsonl"}
+    micro["parrot"]["spotting"] = {"spotter": "given", "given": {"posters": files}}
+    with pytest.raises(ConfigError, match="no files for notices; give files of one spotter"):
+        parse_settings(micro)
+
+    micro["parrot"]["spotting"]["given"]["notices"] = files
+    spotting = parse_settings(micro).parrot.spotting
+    assert spotting.plugin is None
+    assert spotting.given["posters"].paths[-1] == "spans-3.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("spotting", "message"),
+    [
+        ({"spotter": "given"}, "`spotter: given` and the files by corpus"),
+        ({"given": {"posters": {"files": "a.parquet"}}}, "`spotter: given` and the files by"),
+        (
+            {"spotter": "given", "given": {"posters": {"files": "a.csv"}}},
+            r"a\.csv: give files that",
+        ),
+        ({"spotter": "given", "given": {"val": {"files": "a.json"}}}, "'val' is not among"),
+    ],
+)
+def test_given_spans_that_do_not_fit_are_refused(micro, spotting, message):
+    micro["parrot"]["spotting"] = spotting
+
+    with pytest.raises(ConfigError, match=message):
+        parse_settings(micro)
+
+
+def test_files_that_are_given_and_lacking_are_named(micro, tmp_path):
+    files = {"files": "spans-{0..1}.jsonl"}
+    micro["parrot"]["spotting"] = {
+        "spotter": "given",
+        "given": {"posters": files, "notices": {"files": "n.json"}},
+    }
+    micro["parrot"]["probe"]["vocabulary"] = "words.txt"
+    (tmp_path / "spans-0.jsonl").touch()
+
+    with pytest.raises(ConfigError) as refused:
+        check_files(parse_settings(micro), root=tmp_path)
+    for line in (
+        "parrot.spotting.given.posters.files[1]: spans-1.jsonl",
+        "parrot.spotting.given.notices.files[0]: n.json",
+        "parrot.probe.vocabulary: words.txt",
+    ):
+        assert line in str(refused.value)
+    assert "spans-0" not in str(refused.value)
+
+
+def test_sets_of_another_corpus_are_those_of_settings_that_extend_these(micro, tmp_path):
+    changed = {"results": "results_notices", "parrot": {"curations": {"corpus": "notices"}}}
+    (tmp_path / "notices.yaml").write_text(
+        yaml.safe_dump({"extends": str(ROOT / "config/micro_parrot.yaml"), **changed})
+    )
+
+    run = parse_settings(read_settings(tmp_path / "notices.yaml"))
+
+    first = parse_settings(micro)
+    assert run.store == first.store
+    assert curated_sets(run.parrot.curations) == curated_sets(first.parrot.curations)
+    manifests = curated_manifests(run.parrot)
+    assert {corpus for made_of in manifests.values() for corpus in made_of} == {"notices"}

@@ -178,3 +178,21 @@ def test_a_file_that_is_no_parquet_is_refused(folder):
 
     with pytest.raises(InputError, match=r"page\.parquet: cannot be read as Parquet"):
         rows_in_file(path)
+
+
+def test_the_papers_debiased_subset_is_listed_by_its_columns(folder):
+    content = {"SAMPLE_ID": [7, 8, 7], "URL": ["x", "y", "z"], "TEXT": ["a", "b", "c"]}
+    content |= {
+        "similarity": [0.31, 0.32, 0.33],
+        "ase_scores": [5.0, None, 4.6],
+        "kmeans": [1, 2, 3],
+    }
+    fields = ["similarity", "ase_scores", "kmeans"]
+
+    samples, drops = listed(
+        folder, content, key="SAMPLE_ID", url="URL", caption="TEXT", fields=fields
+    )
+
+    assert [(each["key"], each["caption"]) for each in samples] == [("7", "a"), ("8", "b")]
+    assert json.loads(samples[1]["metadata"]) == {"url": "y", "similarity": 0.32, "kmeans": 2}
+    assert [each["reason"] for each in drops] == ["duplicate key"]

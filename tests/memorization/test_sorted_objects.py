@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from peakmemory import peak_memory_mb
 
+from clipaudit.corpora import sorted_rows
 from clipaudit.errors import InputError
 from clipaudit.memorization import sorted_objects
 from clipaudit.memorization.sorted_objects import SORTED_OBJECTS, sort_objects
@@ -31,7 +32,7 @@ def given(tmp_path):
     return write
 
 
-def sorted_rows(parts, *files):
+def objects_of(parts, *files):
     tables = list(sort_objects(parts, files, column="key", join_on="key"))
     return pa.concat_tables([SORTED_OBJECTS.empty_table(), *tables])
 
@@ -43,7 +44,7 @@ def test_rows_of_all_files_stand_in_the_order_of_all_parts(given):
     shuffled = rng.permutation(keys)
     files = [given(str(at), **{key: [int(key[1:])] for key in shuffled[at::3]}) for at in range(3)]
 
-    table = sorted_rows([part(0, wanted[:20]), part(1, wanted[20:])], *files)
+    table = objects_of([part(0, wanted[:20]), part(1, wanted[20:])], *files)
 
     assert table.schema == SORTED_OBJECTS
     assert [[f"k{label}" for label in labels] for labels in table["labels"].to_pylist()] == [
@@ -62,13 +63,13 @@ def test_each_file_is_read_twice_whatever_the_number_of_parts(given, monkeypatch
         return plain(file, *args, **kwargs)
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", counted)
-    sorted_rows([part(shard, [f"k{shard % 3}"]) for shard in range(12)], *files)
+    objects_of([part(shard, [f"k{shard % 3}"]) for shard in range(12)], *files)
 
     assert reads == {"key": 2 * 3}
 
 
 def test_a_key_of_samples_in_two_parts_gives_each_its_objects(given):
-    table = sorted_rows([part(0, ["a"]), part(1, ["b", "a"])], given("one", a=[7]))
+    table = objects_of([part(0, ["a"]), part(1, ["b", "a"])], given("one", a=[7]))
 
     assert table.select(["shard", "row", "labels"]).to_pylist() == [
         {"shard": 0, "row": 0, "labels": [7]},
@@ -79,12 +80,12 @@ def test_a_key_of_samples_in_two_parts_gives_each_its_objects(given):
 def test_rows_of_more_samples_than_are_held_at_once_are_the_same(given, monkeypatch):
     parts = [part(shard, [f"k{3 * shard + row}" for row in range(3)]) for shard in range(5)]
     files = [given(str(at), **{f"k{n}": [n] for n in range(at, 15, 2)}) for at in range(2)]
-    plain = sorted_rows(parts, *files)
+    plain = objects_of(parts, *files)
 
-    monkeypatch.setattr(sorted_objects, "LEAST_ROWS", 4)
+    monkeypatch.setattr(sorted_rows, "LEAST_ROWS", 4)
     monkeypatch.setattr(sorted_objects, "_ROWS_AT_ONCE", 2)
 
-    assert sorted_rows(parts, *files).equals(plain)
+    assert objects_of(parts, *files).equals(plain)
     assert len(list(sort_objects(parts, files, column="key", join_on="key"))) > 1
 
 
@@ -92,11 +93,11 @@ def test_rows_that_differ_name_both_files(given):
     files = given("one", a=[1], b=[2]), given("other", b=[3])
 
     with pytest.raises(InputError, match=r"other.*'b' gives 1 .*one\.parquet gives 1 that are not"):
-        sorted_rows([part(0, ["a", "b"])], *files)
+        objects_of([part(0, ["a", "b"])], *files)
 
 
 def test_no_samples_ask_for_nothing(given):
-    assert len(sorted_rows([part(0, [])], given("one", a=[1]))) == 0
+    assert len(objects_of([part(0, [])], given("one", a=[1]))) == 0
 
 
 SORT = textwrap.dedent(
@@ -108,10 +109,11 @@ SORT = textwrap.dedent(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from clipaudit.corpora import sorted_rows
     from clipaudit.memorization import sorted_objects
 
-    sorted_objects._DUCKDB["memory_limit"] = "64MiB"
-    sorted_objects.LEAST_ROWS = 20_000
+    sorted_rows._DUCKDB["memory_limit"] = "64MiB"
+    sorted_rows.LEAST_ROWS = 20_000
     files, folder, rows = int(sys.argv[1]), Path(sys.argv[2]), 10_000
     keys = lambda shard: pa.array([f"{shard}-{row}" for row in range(rows)])
     labels = pa.FixedSizeListArray.from_arrays(np.arange(rows * 80, dtype=np.int64), 80)

@@ -5,6 +5,10 @@ import pytest
 
 from clipaudit.config.loading import parse_settings, read_settings
 from clipaudit.parrot.curated import HELDOUT
+from clipaudit.parrot.reports.curated import curated_tables
+from clipaudit.parrot.reports.inspected_figures import inspected_figures
+from clipaudit.parrot.reports.probe_figures import probe_figures
+from clipaudit.parrot.reports.profile import profile_tables
 from clipaudit.parrot.wiring import ParrotFiles
 from clipaudit.reports.wiring import ReportFiles
 from clipaudit.wiring.corpora import CorpusFiles
@@ -98,3 +102,33 @@ def test_a_repacked_control_reads_all_parts_of_its_set():
     assert files.repacked_erasing(erased)["radius"] == files.audit.erasing.radius
     assert files.repacked_erasing(swapped) is None
     assert files.repack_libraries(swapped) == []
+
+
+def test_a_given_vocabulary_takes_the_place_of_all_counted_ones():
+    content = read_settings(MICRO)
+    content["parrot"]["probe"]["vocabulary"] = "words.txt"
+
+    files = files_of(content)
+
+    assert files.vocabularies == ["given-1", "given-2"]
+    assert files.given_vocabulary() == ["words.txt"]
+    figures = probe_figures(files.run)
+    inputs = {str(each) for figure in figures.values() for each in figure.table.inputs.values()}
+    assert any("given-1" in each for each in inputs)
+    assert not any("captions-1" in each for each in inputs)
+    assert "the given vocabulary" in figures["parrot_fig10"].caption
+
+
+def test_probed_encoders_are_in_figures_of_the_probe_and_score_no_captions():
+    content = read_settings(MICRO)
+    content["encoders"]["extra"] = {"model": "brief-1/posters"}
+    content["parrot"]["probed"] = ["extra"]
+
+    run = files_of(content).run
+
+    found = {**probe_figures(run), **inspected_figures(run)}
+    tables = {**curated_tables(run), **profile_tables(run)}
+    naming = [name for name, each in found.items() if "extra" in str(each.table)]
+    naming += [name for name, each in tables.items() if "extra" in str(each.inputs)]
+    assert naming == ["parrot_fig5b", "parrot_fig5c", "parrot_fig5d", "parrot_table8"]
+    assert "caption_scores/extra" not in str([*found.values(), *tables.values()])

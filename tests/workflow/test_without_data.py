@@ -85,3 +85,25 @@ def test_default_models_of_all_seeds_are_tested_for_their_pairs(fresh):
     assert jobs["pair_test"] == "12"  # both sources, both models of two seeds and one further size
     assert jobs["one_model_over_seeds"] == "2"
     assert jobs["one_model"] == "4"  # both sources, the model of A of two seeds
+
+
+def test_given_spans_are_planned_without_any_reading_of_pictures(fresh):
+    settings = "config/micro_parrot.yaml"
+    given = "{posters: {files: p.parquet, join_on: uid}, notices: {files: n.jsonl}}"
+    asked = f"  spotting: {{spotter: given, given: {given}}}\n  encoder: own\n"
+    fresh.edit(settings, "  encoder: own\n", asked)
+
+    words = set(fresh.run(*PLAN, config=settings, target="all_tables").split())
+
+    assert {"sort_spans", "take_spans", "match"} <= words
+    assert not {"spot", "read_spans"} & words
+
+
+def test_a_given_vocabulary_is_planned_without_counting_grams(fresh):
+    settings = "config/micro_parrot.yaml"
+    fresh.edit(settings, "most: 40}", "most: 40, vocabulary: words.txt}")
+
+    words = set(fresh.run(*PLAN, config=settings, target="all_tables all_figures").split())
+
+    assert {"read_grams", "probe"} <= words
+    assert not {"count_grams", "merge_grams"} & words

@@ -35,7 +35,6 @@ from clipaudit.steps import paths
 LAION = "LAION-2B"
 CC12M = "CC12M"
 PAPERS_MODELS = ("RN50", "ViT-B")
-PROBED = "captions-1"  # the vocabulary of the synthetic score
 
 
 def curated_tables(run: Settings) -> dict[str, ReportTable]:
@@ -175,7 +174,7 @@ def _model_titles(run: Settings, settings: Curations) -> dict[str, str]:
 
 
 def compared(run: Settings, audit: Parrot) -> ReportTable:
-    """Table 8: the models trained on the debiased subset, then those that are inspected."""
+    """Table 8: the models trained on the debiased subset, then those that are probed."""
     models = _debiased(run, audit) + [
         {
             "title": encoder_title(run, name),
@@ -183,7 +182,7 @@ def compared(run: Settings, audit: Parrot) -> ReportTable:
             "manifest": _trained_on(run, name),
             "published_row": encoder_title(run, name),
         }
-        for name in audit.inspected
+        for name in audit.all_probed
     ]
     encoders = list(dict.fromkeys(str(model["encoder"]) for model in models))
     manifests = dict.fromkeys(str(model["manifest"]) for model in models if model["manifest"])
@@ -289,7 +288,7 @@ def evidence(run: Settings, audit: Parrot, asked: Evidence) -> ReportTable:
 
 def suite_results(run: Settings, audit: Parrot) -> ReportTable:
     """Every task of the suite, run or skipped, for every model."""
-    models = {name: encoder_title(run, name) for name in audit.inspected}
+    models = {name: encoder_title(run, name) for name in audit.all_probed}
     models |= trained_titles(run, audit)
     return ReportTable(
         sql="parrot_suite",
@@ -307,7 +306,7 @@ def attack(run: Settings, audit: Parrot, asked: Attack) -> ReportTable:
     """What a wrong class's name, printed on test images, costs models."""
     titles = {name: encoder_title(run, name) for name in run.encoders}
     titles |= trained_titles(run, audit)
-    attacked = asked.encoders or [*trained_titles(run, audit), *audit.inspected]
+    attacked = asked.encoders or [*trained_titles(run, audit), *audit.all_probed]
     encoders = list(dict.fromkeys(attacked))
     return ReportTable(
         sql="parrot_attack",
@@ -355,7 +354,7 @@ def _task_results(run: Settings, encoders: Sequence[str]) -> list[str]:
 
 
 def _probes(audit: Parrot, encoders: Sequence[str]) -> list[str]:
-    """Return the probes of models with the 1-grams of captions, if those are looked at."""
-    has_words = 1 in audit.probe.lengths
+    """Return the probes of models with single words, if those are looked at."""
+    has_words, words = 1 in audit.probe.lengths, audit.probe.word_vocabulary
     profiled = audit.corpora[0]
-    return [paths.probe(encoder, profiled, PROBED) for encoder in encoders if has_words]
+    return [paths.probe(encoder, profiled, words) for encoder in encoders if has_words]

@@ -153,7 +153,7 @@ _ACCURACY = "IN: zero-shot accuracy on the test set that stands for ImageNet"
 _RETRIEVAL = "Ret.: mean R@1 of retrieval, of pictures by captions and the other way"
 _AVERAGE = "Avg.: the mean over all n tasks"
 _PROBE = (
-    "Sync. S: the mean cosine of a word of the captions and a picture of nothing but that word; "
+    "Sync. S: the mean cosine of a word of the vocabulary and a picture of nothing but that word; "
     "other word: of the picture and each other word. A model reads only where the difference is "
     "above 0 and the right word is the most similar one more often than by chance"
 )

@@ -26,7 +26,6 @@ from clipaudit.steps import paths
 
 WORDS = 60  # of each part of Figure 10
 _WIDTH, _INTERVALS = 3, 10  # characters of an interval of lengths, and how many there are
-_SOURCES = {"captions": "captions", "co-embedded": "co-embedded text"}
 _PARTS = ("head", "middle", "tail")
 _FAMILIES: dict[Family, str] = {
     "text": "embedded text",
@@ -84,22 +83,21 @@ def probe_figures(run: Settings) -> dict[str, ReportFigure]:
 
 def _tails(run: Settings, audit: Parrot) -> ReportFigure:
     """Figure 5a: how many words are how frequent."""
-    corpus = audit.corpora[0]
+    corpus, sources = audit.corpora[0], audit.probe.sources
     table = ReportTable(
         sql="parrot_fig5a",
-        inputs={"grams": [paths.vocabulary(corpus, f"{name}-1") for name in _SOURCES]},
+        inputs={"grams": [paths.vocabulary(corpus, f"{name}-1") for name in sources]},
         relations={
             "vocabularies": titled(
-                "vocabulary", ((f"{name}-1", title) for name, title in _SOURCES.items())
+                "vocabulary", ((f"{name}-1", title) for name, title in sources.items())
             )
         },
     )
     return ReportFigure(
         table,
         "tallies",
-        f"Words of the captions of {run.title(corpus)}, and of the text in its pictures that the "
-        f"caption repeats, by how often they occur: the {count(audit.probe.most)} most frequent "
-        "ones at most.",
+        f"Words of {_texts(run, audit)}, by how often they occur: the {count(audit.probe.most)} "
+        "most frequent ones at most.",
         {"x_label": "frequency", "y_label": "words", "empty": "no words"},
     )
 
@@ -116,8 +114,8 @@ def _ranges(run: Settings, audit: Parrot, by: str, length: int) -> ReportFigure:
             "vocabulary_position": number,
             "vocabulary_title": title,
         }
-        for place, encoder in enumerate(audit.inspected)
-        for number, (source, title) in enumerate(_SOURCES.items())
+        for place, encoder in enumerate(audit.all_probed)
+        for number, (source, title) in enumerate(audit.probe.sources.items())
     ]
     table = ReportTable(
         sql="parrot_fig5",
@@ -139,9 +137,8 @@ def _ranges(run: Settings, audit: Parrot, by: str, length: int) -> ReportFigure:
         "ranges",
         f"Similarity of the picture of nothing but a text ({text}) to this text, less its mean "
         f"similarity to all other texts of the vocabulary, by {what}: above 0 the text is read. "
-        f"Texts of the captions of {run.title(corpus)}, and of the text in its pictures that the "
-        f"caption repeats. {_STYLES} Lines reach from the 5 % to the 95 % quantile of texts, boxes "
-        "from one quartile to the other, marks stand at the median.",
+        f"Texts of {_texts(run, audit)}. {_STYLES} Lines reach from the 5 % to the 95 % quantile "
+        "of texts, boxes from one quartile to the other, marks stand at the median.",
         {"x_label": x_label, "y_label": "own less other texts", "empty": "no texts of this length"},
     )
 
@@ -151,18 +148,33 @@ def _words(run: Settings, audit: Parrot) -> ReportFigure:
     corpus = audit.corpora[0]
     table = ReportTable(
         sql="parrot_fig10",
-        inputs={"grams": [paths.vocabulary(corpus, "captions-1")]},
+        inputs={"grams": [paths.vocabulary(corpus, audit.probe.word_vocabulary)]},
         relations={"parts": numbered({"title": title} for title in _PARTS)},
         parameters={"limit": WORDS},
     )
     return ReportFigure(
         table,
         "words",
-        f"Words of the captions of {run.title(corpus)}: the {WORDS} most frequent ones of each of "
+        f"Words of {_words_of(run, audit)}: the {WORDS} most frequent ones of each of "
         "three parts of the vocabulary, which are equal in the logarithm of the rank. Size goes by "
         "the logarithm of the frequency within a part.",
         {"empty": "no words"},
     )
+
+
+def _words_of(run: Settings, audit: Parrot) -> str:
+    """Return what the vocabulary of tables is of."""
+    if audit.probe.vocabulary is not None:
+        return "the given vocabulary"
+    return f"the captions of {run.title(audit.corpora[0])}"
+
+
+def _texts(run: Settings, audit: Parrot) -> str:
+    """Return what all vocabularies are of."""
+    words = _words_of(run, audit)
+    if audit.probe.vocabulary is not None:
+        return words
+    return f"{words}, and of the text in its pictures that the caption repeats"
 
 
 # --- trained models ------------------------------------------------------------------------------
@@ -190,7 +202,9 @@ def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> R
     encoders = [audit.scorer, *(str(row["encoder"]) for row in models if row["in_grid"])]
     table = ReportTable(
         sql="parrot_fig6",
-        inputs={"probes": [paths.probe(name, corpus, "captions-1") for name in encoders]},
+        inputs={
+            "probes": [paths.probe(name, corpus, audit.probe.word_vocabulary) for name in encoders]
+        },
         relations={"models": models, "series": titled("series", _READING.items())},
         parameters={"reference": audit.scorer},
     )
@@ -199,7 +213,7 @@ def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> R
         "dots",
         f"Whether models trained on {short_count(size)} samples of {run.title(settings.corpus)} "
         "read text: the similarity of the picture of nothing but a word to this word (Sync. S) and "
-        f"to the other words of the captions of {run.title(corpus)}, means and quartiles over "
+        f"to the other words of {_words_of(run, audit)}, means and quartiles over "
         "words, and the difference with its 95 % interval over words. A model reads only where "
         f"that interval is above 0. {_STYLES} The dashed line is the difference of "
         f"{encoder_title(run, audit.scorer)}.",

@@ -1,0 +1,61 @@
+"""The spotter `given`: text that others spotted, in Parquet or JSON files, joined to samples."""
+
+import logging
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.corpora.drops import Drops
+from clipaudit.errors import InputError
+from clipaudit.parrot.spans import SPANS, pictures_without_text, span_array
+from clipaudit.plaintext import plain
+
+NOT_GIVEN = "no spans given"  # a reason in drops
+
+_log = logging.getLogger(__name__)
+
+
+def take_spans(
+    samples: pa.Table,
+    given: pa.Table,
+    *,
+    absent: Literal["unread", "no text"],
+    may_lack: float,
+    drops: Drops,
+) -> pa.Table:
+    """Return the SPANS of `samples` that `given`, SPANS of other samples too, has.
+
+    Samples ascend by (shard, row), and so does the result. A sample that `given` lacks shows no
+    text where `absent` is "no text". Else it is added to `drops`: rows in `samples` = rows out +
+    drops; raise InputError where more than the share `may_lack` do.
+    """
+    wanted, addresses = sample_addresses(samples), sample_addresses(given)
+    lacks = ~np.isin(wanted, addresses)
+    places = pa.array(np.searchsorted(addresses, wanted[~lacks]))
+    found = given.take(places).cast(SPANS)
+    lost = samples.filter(pa.array(lacks)).select(["shard", "row", "key"])
+    if absent == "no text":
+        columns = [lost["shard"], lost["row"], span_array([] for _ in range(len(lost)))]
+        found = pa.concat_tables([found, pa.table(columns, schema=SPANS)])
+        found = found.sort_by([("shard", "ascending"), ("row", "ascending")])
+    else:
+        _drop(lost, len(samples), may_lack, drops)
+    log = "%d of %d pictures have no row in the given files, %d show no text"
+    _log.info(log, len(lost), len(samples), pictures_without_text(found))
+    return found
+
+
+def _drop(lost: pa.Table, samples: int, may_lack: float, drops: Drops) -> None:
+    rows = lost.to_pylist()
+    if len(rows) > may_lack * samples:
+        first = rows[0]
+        raise InputError(
+            f"{len(rows)} of {samples} images have no row in the given spans, first shard "
+            f"{first['shard']}, row {first['row']}, key {plain(str(first['key']))!r}. If an image "
+            "without a row shows no text, write `absent: no text` in parrot.spotting.given; if it "
+            "was not read, allow a share by `may_lack`, or give its row."
+        )
+    for row in rows:
+        drops.add(row["shard"], row["row"], row["key"], NOT_GIVEN)
