@@ -26,6 +26,8 @@ NO_CAPTION = "no caption"
 NO_CO_EMBEDDED = "no co-embedded text"
 NO_AESTHETICS = "no aesthetics score"
 NOT_STATED = "no stated score"
+FEW_WORDS, FEW_CHARACTERS = 2, 5  # of a caption that DataComp's basic filter refuses
+LEAST_SIDE, MOST_ASPECT = 200, 3  # of an image that it keeps, in pixels
 DUPLICATE = "duplicate"
 
 Kind = Literal[
@@ -39,6 +41,7 @@ Kind = Literal[
     "top-score",
     "top-masked",
     "top-stated",
+    "basic",
 ]
 TOP: dict[str, str] = {
     "top-score": "highest score",
@@ -56,7 +59,8 @@ class Curation:
     `debiased`: without text, raw and aesthetics above theirs, no duplicate; `top-score`,
     `top-masked`, `top-stated`: every sample that has a score, those of the highest first instead of
     in a random order: raw, with all text erased (T-MARS, Maini et al., ICLR 2024), or what the
-    sample states, which comes in the place of aesthetics.
+    sample states, which comes in the place of aesthetics; `basic`: DataComp's basic filter, but for
+    the language, which nothing here tells.
 
     `size` samples are taken, all if None. Held-out sets are curations too.
     """
@@ -117,6 +121,7 @@ class CuratedPart:
     scores: pa.Table | None = None  # SCORES; None: nothing asks for them
     aesthetics: pa.Table | None = None  # shard, row, aesthetics, a number or null
     duplicates: pa.Table | None = None  # shard and row of what repeats another
+    samples: pa.Table | None = None  # SAMPLES; None: nothing asks for them
 
 
 def criterion(curation: Curation, part: CuratedPart) -> str:
@@ -139,6 +144,8 @@ def criterion(curation: Curation, part: CuratedPart) -> str:
         return f"no text, score {bounds[0]}, {aesthetics}, {duplicates}"
     if curation.kind in TOP:
         return TOP[curation.kind]
+    if curation.kind == "basic":
+        return f"over {FEW_WORDS} words, {LEAST_SIDE} pixels or more, aspect up to {MOST_ASPECT}"
     if curation.kind in ("random", "without-text", "with-text"):
         return {"random": "spotted", "without-text": "no text", "with-text": "text"}[curation.kind]
     measure = _measure(curation)
@@ -156,13 +163,15 @@ def refusals(curation: Curation, part: CuratedPart) -> list[Refusal]:
     found: list[Refusal] = [(np.isnan(spans), NOT_SPOTTED)]
     if curation.kind in ("without-text", "debiased"):
         found.append((spans > 0, HAS_TEXT))
-    elif curation.kind not in ("random", *TOP) and not curation.textless:
+    elif curation.kind not in ("random", "basic", *TOP) and not curation.textless:
         found.append((spans == 0, NO_TEXT))
     if curation.kind == "cotr":
         rate = _column(part.base, part.matches, f"{curation.tokenization}_rate")
         found.append((np.isnan(rate), NO_CAPTION))
         found += _outside(curation, rate)
-    if curation.kind == "top-stated":
+    if curation.kind == "basic":
+        found += _crude(part)
+    elif curation.kind == "top-stated":
         found.append((np.isnan(top_scores(curation, part)), NOT_STATED))
     elif curation.kind in ("rsa", "rsc", "debiased", *TOP):
         if part.scores is None:  # nobody scored them: must not pass for "none has a score"
@@ -202,6 +211,22 @@ def top_scores(curation: Curation, part: CuratedPart) -> Float64[np.ndarray, " n
     return masked
 
 
+def _crude(part: CuratedPart) -> list[Refusal]:
+    """Return what DataComp's basic filter refuses (Gadre et al., NeurIPS 2023, Sec. 3.2)."""
+    assert part.samples is not None, "the workflow gives the samples"
+    captions = _taken(part.base, part.samples, "caption").to_pylist()
+    words = np.array([len((caption or "").split()) for caption in captions])
+    characters = np.array([len(caption or "") for caption in captions])
+    height, width = (_column(part.base, part.samples, name) for name in ("height", "width"))
+    shorter, longer = np.minimum(height, width), np.maximum(height, width)
+    return [
+        (words <= FEW_WORDS, f"caption of {FEW_WORDS} words or fewer"),
+        (characters <= FEW_CHARACTERS, f"caption of {FEW_CHARACTERS} characters or fewer"),
+        (~(shorter >= LEAST_SIDE), f"a side below {LEAST_SIDE} pixels"),
+        (longer > MOST_ASPECT * shorter, f"aspect above {MOST_ASPECT}"),
+    ]
+
+
 def _outside(curation: Curation, values: Float64[np.ndarray, " n"]) -> list[Refusal]:
     measure = _measure(curation)
     found: list[Refusal] = []
@@ -239,7 +264,12 @@ def _number(value: float) -> str:
 
 def _column(base: pa.Table, table: pa.Table, name: str) -> Float64[np.ndarray, " n"]:
     """Return a column of another table for each row of the base, NaN where there is none."""
-    at = pc.index_in(pa.array(sample_addresses(base)), value_set=pa.array(sample_addresses(table)))
-    values = table[name].cast(pa.float64()).combine_chunks().take(at)
+    values = _taken(base, table, name).cast(pa.float64())
     column: np.ndarray = pc.fill_null(values, np.nan).to_numpy(zero_copy_only=False)
     return column
+
+
+def _taken(base: pa.Table, table: pa.Table, name: str) -> pa.Array:
+    """Return a column of another table for each row of the base, null where there is none."""
+    at = pc.index_in(pa.array(sample_addresses(base)), value_set=pa.array(sample_addresses(table)))
+    return table[name].combine_chunks().take(at)

@@ -63,10 +63,11 @@ class CuratedSet:
         return self.members if self.control is None else f"{self.members}.{self.control}"
 
 
-_FILTERS = {
+_FILTERS: dict[str, Curation] = {
     "score": Curation("top-score", "filter", "top-score", "highest score"),
     "masked": Curation("top-masked", "filter", "top-masked", "highest masked score"),
     "stated": Curation("top-stated", "filter", "top-stated", "highest stated score"),
+    "basic": Curation("basic", "filter", "basic", "basic"),
 }
 
 

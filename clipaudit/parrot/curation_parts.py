@@ -22,15 +22,17 @@ def read_parts(
 ) -> Iterator[CuratedPart]:
     """Yield the parts of a curation; `tables` gives the parts of an input by its name, in order.
 
-    Inputs are base and matches, and, where they are given, scores and samples, whose JSON holds
-    aesthetics scores in `aesthetics_field`. `duplicates` are those of all parts.
+    Inputs are base and matches, and, where they are given, scores and samples. With
+    `aesthetics_field` these are given, and their JSON holds aesthetics scores in it. `duplicates`
+    are those of all parts.
     """
     scores, samples = tables("scores"), tables("samples")
     for base, matches in zip(tables("base"), tables("matches"), strict=True):
-        aesthetics = None
+        own, aesthetics = next(samples, None), None
         if aesthetics_field is not None:
-            aesthetics = stated_aesthetics(next(samples), aesthetics_field)
-        yield CuratedPart(base, matches, next(scores, None), aesthetics, duplicates)
+            assert own is not None, "the workflow gives the samples whose JSON is asked"
+            aesthetics = stated_aesthetics(own, aesthetics_field)
+        yield CuratedPart(base, matches, next(scores, None), aesthetics, duplicates, own)
 
 
 def above_threshold(duplicates: Iterable[pa.Table], threshold: float) -> pa.Table:

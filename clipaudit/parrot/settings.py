@@ -256,11 +256,12 @@ class Curations(Section):
     )
     rsc: list[Threshold] = Field([0.0, 0.1, 0.2, 0.3], description="the same of the RSC (paper)")
     seed: int = Field(0, ge=0, lt=2**31, description="of the order in which samples are drawn")
-    filters: list[Literal["score", "masked", "stated"]] = Field(
+    filters: list[Literal["score", "masked", "stated", "basic"]] = Field(
         [],
         description="sets that filters choose, of the same sizes: the samples of the highest "
         "caption score, of the highest score with all text erased (T-MARS), or of the highest "
-        "number in `filter_field`; a size of 30 % of the corpus is its top 30 % (ours)",
+        "number in `filter_field`, where a size of 30 % of the corpus is its top 30 %; or what "
+        "DataComp's basic filter keeps, of any language (ours)",
     )
     filter_field: str | None = Field(
         None,

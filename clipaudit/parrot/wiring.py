@@ -46,7 +46,7 @@ class ParrotFiles:
         self.together = [
             name
             for name in dict.fromkeys(trained)
-            if name != DEBIASED and self._aesthetics_field(name) is None
+            if name != DEBIASED and not self._asks_samples(name)
         ]
         self.apart = [n for n in self.curated if n not in (*self.together, *HELDOUT)]
         shards = len(self.run.shards(asked.corpus)) if asked else 0
@@ -181,6 +181,10 @@ class ParrotFiles:
             return None
         return asked.debiased.aesthetics_field if asked and asked.debiased else None
 
+    def _asks_samples(self, curated: str) -> bool:
+        kind = curation_settings(self.audit, curated)["kind"]
+        return kind == "basic" or self._aesthetics_field(curated) is not None
+
     def duplicate_threshold(self, wildcards: Wildcards) -> float | None:
         """Return the similarity above which samples are one, where a set is rid of repetitions."""
         if wildcards.curated != DEBIASED or self.audit.deduplication is None:
@@ -237,7 +241,7 @@ class ParrotFiles:
         kind = curation_settings(self.audit, curated)["kind"]
         if kind in _SCORED or curated not in HELDOUT:
             folders["scores"] = f"caption_scores/{self.audit.scorer}/{corpus}"
-        if self._aesthetics_field(curated):
+        if self._asks_samples(curated):
             folders["samples"] = f"samples/{corpus}"
         return folders
 

@@ -28,6 +28,7 @@ KINDS = [
     Curation("score", "top-score"),
     Curation("masked", "top-masked"),
     Curation("stated", "top-stated"),
+    Curation("basic", "basic"),
 ]
 HELD_OUT = [
     Curation("heldout-without-text", "without-text", seed=3, size=1),
@@ -48,6 +49,9 @@ facts = st.fixed_dictionaries(
         "co": nullable,
         "aesthetics": st.sampled_from([None, 4.5, 5.0]),
         "duplicate": st.booleans(),
+        "caption": st.sampled_from([None, "", "a b", "a b c", "a red cat"]),
+        "height": st.sampled_from([199, 200, 600]),
+        "width": st.sampled_from([200, 601]),
     }
 )
 address = st.tuples(st.sampled_from([0, 1, 2**20]), st.integers(0, 2**31 - 1))
@@ -77,8 +81,11 @@ def part_of(corpus):
         scores = scores.append_column(name, column(scored, name, pa.float32())[name])
     repeats = column([each for each in rows if each[1]["duplicate"]], "duplicate", pa.bool_())
     aesthetics = column(rows, "aesthetics", pa.float64())
+    samples = column(rows, "caption", pa.string())
+    for name in ("height", "width"):
+        samples = samples.append_column(name, column(rows, name, pa.int32())[name])
     return CuratedPart(
-        prune_manifest(base, gone, embedded=base), matches, scores, aesthetics, repeats
+        prune_manifest(base, gone, embedded=base), matches, scores, aesthetics, repeats, samples
     )
 
 
@@ -98,6 +105,9 @@ def meets(curation, fact):
         beautiful = fact["aesthetics"] is not None and fact["aesthetics"] > 4.5
         score_is_high = raw is not None and raw > curation.above
         return spans == 0 and score_is_high and beautiful and not fact["duplicate"]
+    if kind == "basic":
+        sides = sorted((fact["height"], fact["width"]))
+        return fact["caption"] == "a red cat" and sides[0] >= 200 and sides[1] <= 3 * sides[0]
     if kind.startswith("top-"):
         is_scored = kind == "top-stated" or raw is not None
         return is_scored and top_score(curation, fact) is not None
@@ -159,6 +169,7 @@ def kept(manifest):
 
 def fact(**known):
     usual = {"kept": True, "spans": 1, "words_rate": 0.5, "plain_rate": 0.5, "raw": 0.5}
+    usual |= {"caption": "a red cat", "height": 200, "width": 200}
     return usual | {"all": 0.25, "co": 0.25, "aesthetics": 5.0, "duplicate": False} | known
 
 
