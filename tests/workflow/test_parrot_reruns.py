@@ -89,6 +89,7 @@ def test_a_changed_fuzzy_threshold_reads_and_trains_nothing(project):
         "score_captions": 2,  # they read the matches, whatever changes in these
         "cut_curation": 7,  # of all sets that are trained on, and of the held-out ones
         "curate_together": 2,
+        "compare_spotted": 3,
         "report_table": 1,
     }
     log = (project.folder / "logs/train/brief/cotr-0.2-8.log").read_text()
