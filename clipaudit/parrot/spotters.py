@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
 
 import cv2
@@ -24,6 +25,7 @@ from rapidocr.utils.parse_parameters import ParseParams
 
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.errors import ConfigError, StepError
+from clipaudit.parrot.denormal_weights import without_denormals
 from clipaudit.parrot.settings import Spotting
 from clipaudit.parrot.spans import Polygon, Span, Word
 from clipaudit.parrot.spotting import NOT_SPOTTED
@@ -100,11 +102,27 @@ class RapidSpotter:
 
     @cached_property
     def _engine(self) -> Any:  # noqa: ANN401  # its attributes are set one by one, and untyped
-        engine: Any = rapidocr.RapidOCR(
+        with TemporaryDirectory(prefix="clipaudit-") as folder:
+            line_finder = Path(folder) / self._models["Det"].name
+            line_finder.write_bytes(without_denormals(self._models["Det"].read_bytes()))
+            engine = self._started(line_finder)
+            _detect(engine, _BLANK)  # loads the line finder
+        provider = engine.text_det.session.session.get_providers()[0]
+        if self._device == "cuda" and provider != _CUDA:
+            raise StepError(
+                f"onnxruntime has {_CUDA} but started on {provider}: its CUDA libraries do not "
+                "load. Install those of its version, or set the device to 'cpu'."
+            )
+        return engine
+
+    def _started(self, line_finder: Path) -> Any:  # noqa: ANN401
+        """Return rapidocr's engine, which loads each model when it is needed first."""
+        runtime = "EngineConfig.onnxruntime"
+        return rapidocr.RapidOCR(
             params={
                 "Global.log_level": "critical",
                 "Global.return_word_box": True,
-                "Det.model_path": str(self._models["Det"]),
+                "Det.model_path": str(line_finder),
                 "Rec.model_path": str(self._models["Rec"]),
                 "Det.limit_type": "max",  # a picture's own size, rounded to 32, up to the limit
                 "Det.limit_side_len": self._asked.longest_side,
@@ -113,19 +131,11 @@ class RapidSpotter:
                 "Det.unclip_ratio": _UNCLIP_RATIO,
                 "Rec.rec_img_shape": [3, 48, _LINE_WIDTH],
                 "Rec.rec_batch_num": self._asked.batch,
-                "EngineConfig.onnxruntime.intra_op_num_threads": 1,  # quickest by the core (tried)
-                "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-                "EngineConfig.onnxruntime.use_cuda": self._device == "cuda",
+                f"{runtime}.intra_op_num_threads": 1,  # quickest by the core (tried)
+                f"{runtime}.inter_op_num_threads": 1,
+                f"{runtime}.use_cuda": self._device == "cuda",
             }
         )
-        _detect(engine, _BLANK)
-        provider = engine.text_det.session.session.get_providers()[0]
-        if self._device == "cuda" and provider != _CUDA:
-            raise StepError(
-                f"onnxruntime has {_CUDA} but started on {provider}: its CUDA libraries do not "
-                "load. Install those of its version, or set the device to 'cpu'."
-            )
-        return engine
 
     def _refuse_broken_engine(self) -> None:
         """Raise StepError if it also fails on a blank picture: the machine is at fault then."""
