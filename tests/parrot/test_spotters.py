@@ -7,6 +7,8 @@ import matplotlib
 import numpy as np
 import onnxruntime
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 from rapidocr.inference_engine.onnxruntime import ONNXRuntimeError
 
@@ -173,6 +175,24 @@ def test_a_picture_of_one_colour_loads_nothing():
 
     assert spotter.spot(np.full((50, 60, 3), 7, np.uint8)) == []
     assert "_engine" not in vars(spotter)
+
+
+LINES = ("fox", "big SALE", "coffee and apple pie", "zebra")
+
+
+@settings(max_examples=15, deadline=None)
+@given(order=st.lists(st.sampled_from(range(len(LINES))), min_size=1, max_size=6))
+def test_a_line_reads_the_same_beside_any_others(spotter, order):
+    drawings = [drawn(line) for line in LINES]
+    crops = [pixels[top:bottom, left:right] for pixels, ((left, top, right, bottom),) in drawings]
+    boxes = np.zeros((len(order), 4, 2), np.float32)
+
+    together = spotter._recognized([crops[at] for at in order], boxes)
+
+    alone = [spotter._recognized([crop], boxes[:1])[0] for crop in crops]
+    assert [(line.text, line.score) for line in together] == [
+        (alone[at].text, alone[at].score) for at in order
+    ]
 
 
 def test_unsure_lines_are_left_out():
