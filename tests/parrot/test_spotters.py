@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 from rapidocr.inference_engine.onnxruntime import ONNXRuntimeError
+from rapidocr.inference_engine.onnxruntime.provider_config import ProviderConfig
 
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.errors import ConfigError, StepError
@@ -262,6 +263,12 @@ def test_the_recipe_names_settings_versions_and_weights(spotter):
 def test_cuda_without_its_provider_is_refused():
     with pytest.raises(ConfigError, match=r"device is 'cuda', but onnxruntime .* runs on"):
         RapidSpotter(Spotting(), device="cuda")
+
+
+def test_cudnn_searches_no_algorithm_for_each_width_of_a_line(spotter):
+    asked = ProviderConfig(spotter._engine.cfg.EngineConfig.onnxruntime).cuda_ep_cfg()
+
+    assert asked["cudnn_conv_algo_search"] == "DEFAULT"
 
 
 @pytest.mark.parametrize("damage", ["missing", "altered"])
