@@ -43,8 +43,8 @@ _STUMBLES = (ONNXRuntimeError, ResizeImgError, cv2.error, ValueError, Arithmetic
 # What rapidocr's numbers may depend on besides the settings; the first two are its defaults.
 _DET_THRESHOLD = 0.3  # of a pixel to be text
 _UNCLIP_RATIO = 1.6  # how far a box grows beyond its core
-# pixels to which a line of 48 px height is padded at least; rapidocr's 320 reads no word more, and
-# takes up to six times as long
+# pixels to which a line of 48 px height is padded at least: of 430 words in images of the demo 412
+# are read, at 96 pixels 410; rapidocr's 320 costs most lines more than twice the time
 _LINE_WIDTH = 48
 _ASKED = ("text_score", "box_threshold", "longest_side", "shorter_side", "turned_below", "batch")
 
