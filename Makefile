@@ -101,7 +101,7 @@ test-slurm: .venv/.slurm
 # --- slower, by name ---------------------------------------------------------------------------
 
 .PHONY: img2dataset test-slow test-readers test-pins test-browser demo-full evidence schema scale performance
-.PHONY: audit-speed many-jobs text-tradeoff
+.PHONY: audit-speed many-jobs ocr-speed text-tradeoff
 
 # The test that downloads by img2dataset itself is skipped where this was not made.
 img2dataset: .uv/img2dataset/.synced
@@ -150,6 +150,9 @@ text-tradeoff: data/clipart/clipart.json
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/texttradeoff.py data/clipart --turned --pictures 24
 
 # Pages say what these print; each has options: --help
+ocr-speed: data/clipart/clipart.json
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/spotting.py data/clipart
+
 performance: .venv/.synced
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/performance.py --markdown docs/performance.md
 

@@ -1,49 +1,52 @@
-"""What reading the text of a picture costs: CPU time a picture on one core, by side and words.
+"""What reading text costs beside rapidocr as it comes, on images whose text is known.
 
-    OMP_NUM_THREADS=1 python benchmarks/spotting.py --rounds 5
+    OMP_NUM_THREADS=1 python benchmarks/spotting.py data/clipart
 
-Draws noisy pictures with words of 16 pixels (of 12 at a side of 64) one below the other, and prints
-the median over pictures of the best of some rounds, and the share of words that are read. rapidocr
-as it comes, which scales small pictures up to 736 pixels, takes its turn in the same rounds.
+Reads the corpora of benchmarks/texttradeoff.py, and the clip art at 256 pixels, as training images
+are stored. All readers take their turn at each image: rapidocr as it comes, our reader before
+denormal weights and padding were removed, our reader, and its search for lines alone. Prints a
+table in Markdown: CPU time an image on one core; the share of words that are read, or of images
+without text that seem to have some. The default decides what counts as text, for all readers.
+docs/performance.md has the table.
 """
 
 import argparse
-import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import rapidocr
-from PIL import Image, ImageDraw
+from PIL import Image
+from texttradeoff import Known, Read, clip_art, compare, counted, drawn_world, heading, line, pages
 
-from clipaudit.demo.glyphs import font
+from clipaudit.parrot import spotters
 from clipaudit.parrot.settings import Spotting
+from clipaudit.parrot.spans import Span
 from clipaudit.parrot.spotters import RapidSpotter
-from clipaudit.parrot.tokens import tokens
 
-WORDS = ("umbrella", "garden", "winter", "letter", "music", "planet", "silver", "corner")
-CASES = ((64, 0), (64, 1), (224, 0), (224, 1), (224, 2), (224, 4), (512, 4))  # side, words
-Read = Callable[[np.ndarray], str]
+OURS, STOCK, BEFORE, FINDING = "clipaudit", "rapidocr", "before", "finding lines alone"
 
 
-def main() -> None:
-    """Measure and print one table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--pictures", type=int, default=10)
-    settings = parser.parse_args()
-    readers = {"clipaudit": ours(), "rapidocr": stock()}
-    print(f"{'side':>5} {'words':>5}  " + "  ".join(f"{name:>20}" for name in readers))
-    for side, words in CASES:
-        drawn = [picture(side, words, seed) for seed in range(settings.pictures)]
-        cells = [measure(read, drawn, settings.rounds) for read in readers.values()]
-        print(f"{side:>5} {words:>5}  " + "  ".join(f"{cell:>20}" for cell in cells))
+class Result(NamedTuple):
+    """What some reader made of images: milliseconds an image, and a share in percent."""
+
+    milliseconds: float
+    share: float
 
 
-def ours() -> Read:
-    """Return our reader, as the workflow uses it."""
-    spotter = RapidSpotter(Spotting())
-    return lambda pixels: " ".join(span.text for span in spotter.spot(pixels))
+# --- readers --------------------------------------------------------------------------------------
+
+
+def readers(asked: Spotting) -> dict[str, Read]:
+    """Return the readers by what they are called."""
+    return {
+        STOCK: stock(),
+        BEFORE: before(asked).spot,
+        OURS: RapidSpotter(asked).spot,
+        FINDING: finding(asked),
+    }
 
 
 def stock() -> Read:
@@ -55,35 +58,110 @@ def stock() -> Read:
             "EngineConfig.onnxruntime.inter_op_num_threads": 1,
         }
     )
-    return lambda pixels: " ".join(engine(np.ascontiguousarray(pixels[:, :, ::-1])).txts or ())
+
+    def read(pixels: np.ndarray) -> list[Span]:
+        found = engine(np.ascontiguousarray(pixels[:, :, ::-1]))
+        if found.txts is None:
+            return []
+        parts = zip(found.txts, found.scores, found.boxes, strict=True)
+        return [
+            Span(text, float(score), tuple(box.reshape(-1).tolist()), None)
+            for text, score, box in parts
+        ]
+
+    return read
 
 
-def picture(side: int, words: int, seed: int) -> tuple[np.ndarray, list[str]]:
-    """Return a noisy picture and what is written in it."""
-    rng = np.random.default_rng([side, words, seed])
-    image = Image.fromarray(rng.integers(150, 200, (side, side, 3), np.uint8))
-    chosen = rng.permutation(WORDS)[:words].tolist()
-    size = 12 if side < 128 else 16
-    for line, word in enumerate(chosen):
-        place = (int(rng.integers(1, side // 8)), int((line + 0.3) * side / max(words, 1)))
-        ImageDraw.Draw(image).text(place, word, font=font(size), fill=(0, 0, 0))
-    return np.asarray(image), chosen
+def before(asked: Spotting) -> RapidSpotter:
+    """Return our reader with denormal weights, six lines at once, and lines padded to 96 pixels."""
+    spotter = RapidSpotter(asked.model_copy(update={"batch": 6}))
+    engine = spotter._engine
+    engine.cfg.Rec.rec_img_shape = [3, 48, 96]
+    engine.cfg.Det.model_path = str(spotter._models["Det"])
+    engine.text_det = None  # loaded again when it is needed
+    return spotter
 
 
-def measure(read: Read, drawn: list[tuple[np.ndarray, list[str]]], rounds: int) -> str:
-    """Return milliseconds a picture, and the share of the words that are read."""
-    best = [float("inf")] * len(drawn)
-    found = asked = 0
-    for turn in range(rounds):
-        for number, (pixels, words) in enumerate(drawn):
+def finding(asked: Spotting) -> Read:
+    """Return the part of our reader that finds lines and cuts them out."""
+    engine = RapidSpotter(asked)._engine
+
+    def find(pixels: np.ndarray) -> list[Span]:
+        shown = spotters._fitted(pixels, asked.shorter_side, asked.longest_side)
+        spotters._detect(engine, shown[:, :, ::-1])
+        return []
+
+    return find
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+
+def within(known: Known, side: int) -> Known:
+    """Return an image scaled down to fit a square."""
+    image = Image.fromarray(known.pixels)
+    image.thumbnail((side, side), Image.Resampling.LANCZOS)
+    return known._replace(pixels=np.array(image))
+
+
+def measured(pictures: Sequence[Known], ways: Mapping[str, Read]) -> dict[str, Result]:
+    """Return what each reader makes of images, all with text or all without."""
+    spent = dict.fromkeys(ways, 0.0)
+    found: dict[str, list[list[Span]]] = {name: [] for name in ways}
+    for known in pictures:
+        for name, read in ways.items():
             start = time.process_time()
-            text = read(pixels)
-            best[number] = min(best[number], time.process_time() - start)
-            if turn == 0:
-                found += len({*words} & {*tokens(text, "words")})
-                asked += len(words)
-    share = f"{found}/{asked}" if asked else "-"
-    return f"{1000 * statistics.median(best):.0f} ms, {share}"
+            spans = read(known.pixels)
+            spent[name] += time.process_time() - start
+            found[name].append(counted(spans))
+    results = {}
+    for name in ways:
+        own = compare([known.text for known in pictures], found[name])
+        share = own.read / own.words if own.words else own.alarms / own.without
+        results[name] = Result(1000 * spent[name] / len(pictures), 100 * share)
+    return results
+
+
+def cells(results: Mapping[str, Result]) -> list[str]:
+    """Return the cells of a line: times, how many times as fast, shares."""
+    compared = [name for name in results if name != FINDING]
+    ours = results[OURS].milliseconds
+    return [
+        *(f"{each.milliseconds:.0f}" for each in results.values()),
+        *(f"{results[name].milliseconds / ours:.1f}" for name in compared if name != OURS),
+        *(f"{results[name].share:.1f}" for name in compared),
+    ]
+
+
+def main() -> None:
+    """Measure and print one table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("clipart", type=Path, help="the folder that `make clipart` writes")
+    parser.add_argument("--pictures", type=int, default=36, help="of each kind, with text")
+    parser.add_argument("--shorter-side", type=int, default=Spotting().shorter_side)
+    asked = parser.parse_args()
+    drawings = list(clip_art(asked.clipart, asked.pictures))
+    corpora = {
+        "drawn world, 64 pixels": list(drawn_world(asked.pictures)),
+        "clip art": drawings,
+        "clip art, 256 pixels": [within(each, 256) for each in drawings],
+        "pages, 320 pixels": list(pages(asked.pictures // 2)),
+    }
+    ways = readers(Spotting(shorter_side=asked.shorter_side))
+    for read in ways.values():
+        read(drawings[0].pixels)  # loads the models
+    compared = [name for name in ways if name != FINDING]
+    columns = [f"{name}, ms" for name in ways]
+    columns += [f"times as fast as {name}" for name in compared if name != OURS]
+    columns += [f"{name}, %" for name in compared]
+    print("\n".join(heading(["Images", "Number", "%"], columns)))
+    for name, pictures in corpora.items():
+        for with_text in (True, False):
+            own = [each for each in pictures if bool(each.text) == with_text]
+            kind = "with text" if with_text else "without"
+            share = "words read" if with_text else "false alarms"
+            left = [f"{name}, {kind}", len(own), share]
+            print(line([*left, *cells(measured(own, ways))]), flush=True)
 
 
 if __name__ == "__main__":

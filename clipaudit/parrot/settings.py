@@ -72,7 +72,12 @@ class Spotting(Section):
         description="a line that scores less is read upside down too, and the better reading "
         "stays; 0: none is (docs/evidence.md has what that finds and costs)",
     )
-    batch: int = Field(6, ge=1, description="spans that are read at once (rapidocr's default)")
+    batch: int = Field(
+        1,
+        ge=1,
+        description="lines of a picture that are read at once, each padded to the widest: on a "
+        "processor more than 1 takes longer",
+    )
 
     @property
     def plugin(self) -> str | None:

@@ -7,8 +7,11 @@ import matplotlib
 import numpy as np
 import onnxruntime
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 from rapidocr.inference_engine.onnxruntime import ONNXRuntimeError
+from rapidocr.inference_engine.onnxruntime.provider_config import ProviderConfig
 
 from clipaudit.corpora.reasons import Unusable
 from clipaudit.errors import ConfigError, StepError
@@ -175,6 +178,24 @@ def test_a_picture_of_one_colour_loads_nothing():
     assert "_engine" not in vars(spotter)
 
 
+LINES = ("fox", "big SALE", "coffee and apple pie", "zebra")
+
+
+@settings(max_examples=15, deadline=None)
+@given(order=st.lists(st.sampled_from(range(len(LINES))), min_size=1, max_size=6))
+def test_a_line_reads_the_same_beside_any_others(spotter, order):
+    drawings = [drawn(line) for line in LINES]
+    crops = [pixels[top:bottom, left:right] for pixels, ((left, top, right, bottom),) in drawings]
+    boxes = np.zeros((len(order), 4, 2), np.float32)
+
+    together = spotter._recognized([crops[at] for at in order], boxes)
+
+    alone = [spotter._recognized([crop], boxes[:1])[0] for crop in crops]
+    assert [(line.text, line.score) for line in together] == [
+        (alone[at].text, alone[at].score) for at in order
+    ]
+
+
 def test_unsure_lines_are_left_out():
     strict = RapidSpotter(Spotting(text_score=0.9999))
 
@@ -242,6 +263,12 @@ def test_the_recipe_names_settings_versions_and_weights(spotter):
 def test_cuda_without_its_provider_is_refused():
     with pytest.raises(ConfigError, match=r"device is 'cuda', but onnxruntime .* runs on"):
         RapidSpotter(Spotting(), device="cuda")
+
+
+def test_cudnn_searches_no_algorithm_for_each_width_of_a_line(spotter):
+    asked = ProviderConfig(spotter._engine.cfg.EngineConfig.onnxruntime).cuda_ep_cfg()
+
+    assert asked["cudnn_conv_algo_search"] == "DEFAULT"
 
 
 @pytest.mark.parametrize("damage", ["missing", "altered"])

@@ -1,0 +1,61 @@
+import numpy as np
+import onnxruntime
+import pytest
+
+from clipaudit.parrot import denormal_weights, spotters
+from clipaudit.parrot.denormal_weights import without_denormals
+
+
+def model(task):
+    return spotters._model_file(task).read_bytes()
+
+
+@pytest.fixture(scope="module")
+def line_finders():
+    """Return rapidocr's line finder as it comes, and without denormal weights."""
+    return model("Det"), without_denormals(model("Det"))
+
+
+def started(file):
+    return onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
+
+
+def weights(file):
+    parsed = denormal_weights._model_class().FromString(file)
+    return [
+        np.frombuffer(each.raw_data, np.float32)
+        for each in parsed.graph.initializer
+        if each.data_type == denormal_weights._FLOAT
+    ]
+
+
+def test_no_weight_is_denormal_and_the_others_stay_as_they_were(line_finders):
+    before, after = (np.concatenate(weights(file)) for file in line_finders)
+
+    denormal = (before != 0) & (np.abs(before) < 2.0**-126)
+
+    assert denormal.sum() > 200_000, "else this model needs no such care any more"
+    assert not after[denormal].any()
+    np.testing.assert_array_equal(after[~denormal], before[~denormal])
+
+
+def test_the_line_finder_finds_the_same_to_the_bit(line_finders):
+    shown = np.random.default_rng(0).uniform(-1, 1, (1, 3, 96, 64)).astype(np.float32)
+
+    before, after = (started(file).run(None, {"x": shown})[0] for file in line_finders)
+
+    np.testing.assert_array_equal(after, before)
+
+
+def test_what_the_file_holds_besides_weights_is_kept():
+    file = model("Rec")
+
+    before, after = started(file), started(without_denormals(file))
+
+    characters = before.get_modelmeta().custom_metadata_map["character"]
+    assert after.get_modelmeta().custom_metadata_map["character"] == characters
+    assert len(characters) > 10_000
+
+
+def test_a_model_without_denormals_gives_the_same_bytes_again(line_finders):
+    assert without_denormals(line_finders[1]) == line_finders[1]
