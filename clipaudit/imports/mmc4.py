@@ -33,6 +33,7 @@ IMAGES = pa.schema(
 )
 _ENDINGS = (".jsonl", ".jsonl.zip")
 _ROWS_AT_ONCE = 65_536  # memory, never results
+_LONGEST_LINE = 1 << 26  # characters of a document: a zip may hold a line without an end
 
 
 def list_images(folder: Path, lists: Path) -> list[str]:
@@ -86,8 +87,13 @@ def _documents(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         with _opened(path) as lines:
             for number, line in enumerate(lines, 1):
+                place = f"{path}, line {number}"
+                if len(line) >= _LONGEST_LINE:
+                    raise InputError(
+                        f"{place}: {_LONGEST_LINE} characters or more, which no document of MMC4 "
+                        "has. Fetch the file again."
+                    )
                 if line.strip():
-                    place = f"{path}, line {number}"
                     yield place, stated_fields(line, place)
     except (OSError, EOFError, UnicodeDecodeError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{path}: cannot be read: {error}. Fetch it again.") from error
@@ -98,7 +104,7 @@ def _opened(path: Path) -> Iterator[Iterator[str]]:
     """Open the lines of a file; those of all members of a zip follow each other."""
     if path.suffix != ".zip":
         with path.open(encoding="utf-8") as file:
-            yield file
+            yield _lines(file)
         return
     with zipfile.ZipFile(path) as archive:
         members = [name for name in archive.namelist() if name.endswith(".jsonl")]
@@ -106,8 +112,12 @@ def _opened(path: Path) -> Iterator[Iterator[str]]:
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> Iterator[str]:
-    with archive.open(name) as file, TextIOWrapper(file, encoding="utf-8") as lines:
-        yield from lines
+    with archive.open(name) as file, TextIOWrapper(file, encoding="utf-8") as text:
+        yield from _lines(text)
+
+
+def _lines(text: TextIOWrapper) -> Iterator[str]:
+    return iter(lambda: text.readline(_LONGEST_LINE), "")
 
 
 def _images(document: dict[str, Any], place: str) -> Iterator[dict[str, Any]]:

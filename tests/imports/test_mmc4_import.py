@@ -67,6 +67,15 @@ def test_zipped_documents_give_the_same_lists(docs, tmp_path, monkeypatch):
     assert lines[0] == "6 images of 2 documents, in 2 lists"
 
 
+def test_a_line_without_an_end_is_refused(docs, tmp_path, monkeypatch):
+    monkeypatch.setattr(mmc4, "_LONGEST_LINE", 1000)
+    with zipfile.ZipFile(docs / "a.jsonl.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.jsonl", "x" * 100_000)
+
+    with pytest.raises(InputError, match=r"a\.jsonl\.zip, line 1: 1000 characters or more"):
+        list_images(docs, tmp_path / "lists")
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

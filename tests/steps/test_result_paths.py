@@ -35,4 +35,4 @@ def test_as_many_names_are_given_as_a_pattern_has():
 
 def made_by_functions():
     """The outputs of rules that have one for each of several names."""
-    return {"predictions/*/*/*.json", "probes/*/*/*.json"}
+    return {"attacked/*/*.json", "predictions/*/*/*.json", "probes/*/*/*.json"}
