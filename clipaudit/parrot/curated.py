@@ -12,7 +12,8 @@ from typing import Literal
 
 from clipaudit.config.training import Encoder
 from clipaudit.parrot.criteria import Kind
-from clipaudit.parrot.settings import Curations, Evidence, Parrot
+from clipaudit.parrot.curated_settings import Curations, Evidence
+from clipaudit.parrot.settings import Parrot
 
 Family = Literal["text", "cotr", "rsa", "rsc", "filter", "debiased", "heldout"]
 Control = Literal["erased", "swapped"]

@@ -15,8 +15,9 @@ from clipaudit.parrot.curated import (
     model_encoder,
     trained_models,
 )
+from clipaudit.parrot.curated_settings import Curations, Evidence
 from clipaudit.parrot.reports.tasks import listed_tasks, suite_rows, suite_tasks
-from clipaudit.parrot.settings import Attack, Curations, Evidence, Parrot
+from clipaudit.parrot.settings import Attack, Parrot
 from clipaudit.parrot.trained_on import training_notes
 from clipaudit.reports.layouts import short_count
 from clipaudit.reports.specification import (

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 from clipaudit.config.settings import Settings
 from clipaudit.parrot.curated import HELDOUT, curated_sets, heldout, in_grid, model_encoder
-from clipaudit.parrot.settings import Curations, Parrot
+from clipaudit.parrot.curated_settings import Curations
+from clipaudit.parrot.settings import Parrot
 from clipaudit.reports.layouts import short_count
 from clipaudit.reports.specification import (
     ReportFigure,

@@ -11,8 +11,9 @@ import re
 
 from clipaudit.config.settings import Settings
 from clipaudit.parrot.curated import Family, curated_sets, in_grid, model_encoder
+from clipaudit.parrot.curated_settings import Curations
 from clipaudit.parrot.reports.tasks import TRACKS
-from clipaudit.parrot.settings import Curations, Parrot
+from clipaudit.parrot.settings import Parrot
 from clipaudit.reports.layouts import count, short_count
 from clipaudit.reports.specification import (
     RelationRow,

@@ -1,0 +1,134 @@
+"""Section of the sets of equal size that models are trained on, and of what they are to show."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from clipaudit.config.base import Name, Section
+
+Threshold = Annotated[float, Field(ge=-2, le=2)]
+
+
+class Debiased(Section):
+    """The subset that lacks text, is alike its captions, pretty, and not repeated (Sec. 8)."""
+
+    score: Threshold = Field(0.3, description="a sample scores more (paper)")
+    aesthetics: float = Field(
+        4.5, description="and its aesthetics score is more (paper's README; the paper has 0.45)"
+    )
+    aesthetics_field: str | None = Field(
+        None, description="field of the samples' JSON with that score; not asked for when absent"
+    )
+
+
+class Curations(Section):
+    """The sets of equal size that models are trained on (Sec. 6), and what is held out of them."""
+
+    corpus: Name = Field(
+        description="the corpus that all sets are drawn from; for another, extend these settings "
+        "in a file with other `results`: the store is shared"
+    )
+    sizes: list[Annotated[int, Field(ge=1)]] = Field(
+        [3_000_000, 12_000_000], min_length=1, description="samples of a set (paper)"
+    )
+    heldout: int = Field(
+        1_000_000, ge=1, description="samples held out without text, and as many parroting (paper)"
+    )
+    parrot_rsc: Threshold = Field(
+        0.2, description="the held-out parroting samples have a higher RSC (paper)"
+    )
+    rates: list[Annotated[float, Field(gt=0, le=1)]] = Field(
+        [0.3, 0.5, 0.8, 1.0], description="sets of at least this rate, besides that of none (paper)"
+    )
+    rsa: list[Threshold] = Field(
+        [0.0, 0.1, 0.2, 0.3], description="sets of at least this RSA; below the first another"
+    )
+    textless_rsa: bool = Field(
+        False,
+        description="the sets of at least an RSA of 0 or less once more, with samples without text "
+        "as of RSA 0: the paper's Table 4 does not say which its set is",
+    )
+    rsc: list[Threshold] = Field([0.0, 0.1, 0.2, 0.3], description="the same of the RSC (paper)")
+    seed: int = Field(0, ge=0, lt=2**31, description="of the order in which samples are drawn")
+    filters: list[Literal["score", "masked", "stated", "basic"]] = Field(
+        [],
+        description="sets that filters choose, of the same sizes: the samples of the highest "
+        "caption score, of the highest score with all text erased (T-MARS), or of the highest "
+        "number in `filter_field`, where a size of 30 % of the corpus is its top 30 %; or what "
+        "DataComp's basic filter keeps, of any language (ours)",
+    )
+    filter_field: str | None = Field(
+        None,
+        description="field of the samples' JSON with the score that `stated` takes, such as that "
+        "of a data filtering network",
+    )
+    debiased: Debiased | None = Field(None, description="the subset of Sec. 8; none when absent")
+    recipes: list[Name] = Field(
+        min_length=1, description="how models are trained on each set (paper: RN50 and ViT-B)"
+    )
+    recipes_of_size: dict[int, Annotated[list[Name], Field(min_length=1)]] = Field(
+        {},
+        description="other recipes for the sets of a size, such as with larger batches (paper: "
+        "4,096 for 3M, 8,192 for 12M); of sizes that are not listed `recipes`",
+    )
+    published_models: dict[Name, Literal["RN50", "ViT-B"]] = Field(
+        {},
+        description="which of the paper's models a recipe trains: its numbers stand beside; of a "
+        "recipe that is not listed they do where its architecture has that name",
+    )
+    grid: list[str] | None = Field(
+        None,
+        description="the models that are trained, `recipe/set`, such as words/cotr-0.3-3000000; "
+        "others say `not in this grid`; all when absent",
+    )
+    controls: list[Literal["erased", "swapped"]] = Field(
+        [],
+        description="sets with captions that parrot (CoTR above 0) once more, with the text in "
+        "their images erased or their captions swapped, for each model of theirs (ours)",
+    )
+    repack: Literal["auto", "always", "never"] = Field(
+        "auto",
+        description="write the samples of a set as shards of its own before training; auto: where "
+        "a corpus of over 100 shards gives a set fewer than 1,000 samples a shard, a tenth of "
+        "img2dataset's (ours)",
+    )
+
+    @model_validator(mode="after")
+    def _names_its_recipes(self) -> "Curations":
+        for recipe in self.published_models:
+            if recipe not in self.all_recipes:
+                named = ", ".join(self.all_recipes)
+                raise ValueError(f"published_models: {recipe} is not among recipes ({named})")
+        if "stated" in self.filters and self.filter_field is None:
+            raise ValueError(
+                "filters: stated takes a score from the samples' JSON; name its field as "
+                "filter_field"
+            )
+        for size in self.recipes_of_size:
+            if size not in self.sizes:
+                sizes = ", ".join(map(str, self.sizes))
+                raise ValueError(f"recipes_of_size: {size} is not among sizes ({sizes})")
+        return self
+
+    @property
+    def all_recipes(self) -> list[str]:
+        """Every recipe that some set is trained by, each once."""
+        others = [name for names in self.recipes_of_size.values() for name in names]
+        return list(dict.fromkeys([*self.recipes, *others]))
+
+    def recipes_for(self, size: int | None) -> list[str]:
+        """Return the recipes for the sets of a size, None standing for the debiased subset."""
+        return self.recipes if size is None else self.recipes_of_size.get(size, self.recipes)
+
+
+class Evidence(Section):
+    """What holds over seeds: a set full of parrot captions against one without text."""
+
+    recipes: list[Name] = Field(
+        min_length=2, description="recipes that differ in nothing but the seed"
+    )
+    parrot: str = Field(
+        description="the set of the first arm, such as cotr-0.8-3000000; the controls that it has "
+        "are arms, too"
+    )
+    clean: str = Field(description="the set of the second, such as without-text-3000000")
