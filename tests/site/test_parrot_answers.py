@@ -1,0 +1,179 @@
+"""What the report answers on captions that spell the text in their images."""
+
+import pytest
+from test_site_answers import answer
+
+
+def text(measure, unit, value, tokenization=None, corpus="posters"):
+    return {
+        "measure": measure, "unit": unit, "tokenization": tokenization, "corpus_title": corpus,
+        "value": value, "value_low": 0.067, "value_high": 0.652, "pictures": 10,
+    }  # fmt: skip
+
+
+def test_parrots_are_counted_among_all_captions_and_those_of_images_with_text():
+    rows = [
+        text("images", "count", 10.0),
+        text("with_text", "share", 0.5),
+        text("parroting", "share", 0.6, "words"),
+        text("parrots", "share", 0.3, "words"),
+    ]
+
+    found = answer("parrot", parrot_table1=rows)
+
+    assert found.headline == (
+        "3 of 10 captions of posters repeat a word of the text in their image, 30.0 % [6.7, 65.2], "
+        "false alarms: not checked."
+    )
+    assert found.sentences[0].text == (
+        "posters: text was read in 50.0 % of 10 images, and 60.0 % of their captions repeat a word "
+        "of it. False alarms: not checked."
+    )
+
+
+def test_a_share_of_images_with_text_stands_beside_its_false_alarms():
+    rows = [
+        text("images", "count", 10.0),
+        text("with_text", "share", 0.5),
+        text("parrots", "share", 0.3, "words"),
+        text("false_alarms", "share", 0.1),
+        text("missed", "share", 0.3),
+    ]
+
+    found = answer("parrot", parrot_table1=rows)
+
+    alarms = "10.0 % [6.7, 65.2] of 10 images without text"
+    assert found.headline.endswith(f", false alarms: {alarms}.")
+    assert found.sentences[0].text.endswith(
+        f"False alarms: {alarms}; missed: 30.0 % [6.7, 65.2] of 10 images with text."
+    )
+    assert found.lines[0][-1] == "10.0 [6.7, 65.2]"
+
+
+def probed(reading=(0.06, 0.03, 0.09), right=(0.15, 0.08, 0.25), chance=0.03):
+    """A row of a table of trained models: own less other words, the right word, their intervals."""
+    names = [f"{name}{end}" for name in ("reading", "right_word") for end in ("", "_low", "_high")]
+    row = dict(zip(names, (*reading, *right), strict=True))
+    return row | {
+        "title": "w/ text",
+        "encoder": "a",
+        "chance": chance,
+        "average": None,
+        "sync": 0.9,
+    }
+
+
+def test_a_model_reads_where_both_intervals_show_it():
+    (sentence,) = answer("parrot", parrot_table2=[probed()]).sentences
+
+    assert sentence.table == "parrot_table2"
+    assert sentence.text == (
+        "Shown to read words: w/ text (own less other words +0.060 [+0.030, +0.090], right word in "
+        "15.0 % [8.0, 25.0], by chance 3.0 %)."
+    )
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        probed(reading=(0.06, -0.01, 0.13)),
+        probed(reading=(0.06, 0.0, 0.12)),
+        probed(reading=(0.06, None, None)),
+        probed(reading=(-0.03, -0.05, -0.01)),
+        probed(right=(0.05, 0.01, 0.2)),
+        probed(right=(0.05, 0.03, 0.2)),
+    ],
+)
+@pytest.mark.parametrize("table", ["parrot_table2", "parrot_table3", "parrot_table8"])
+def test_a_high_sync_is_no_finding_where_an_interval_holds_nothing_or_chance(table, row):
+    (sentence,) = answer("parrot", **{table: [row]}).sentences
+
+    assert sentence.text.startswith("Not shown to read words: w/ text (own less other words ")
+    assert "Shown to read" not in sentence.text
+
+
+def test_models_that_read_stand_before_those_that_are_not_shown_to_and_each_once():
+    other = probed(right=(0.05, 0.01, 0.2)) | {"title": "w/o text", "encoder": "b"}
+
+    (sentence,) = answer(
+        "parrot", parrot_table2=[other, probed()], parrot_table3=[probed()]
+    ).sentences
+
+    assert sentence.text.startswith("Shown to read words: w/ text (")
+    assert ". Not shown to read words: w/o text (" in sentence.text
+
+
+def over_seeds(against, reading, right):
+    """The rows of an arm of the evidence, of all seeds and of one."""
+    names = ("difference", "difference_low", "difference_high")
+    rows = [
+        {"measure": measure, "chance": 0.03, **dict(zip(names, values, strict=True))}
+        for measure, values in (("reading", reading), ("right_word", right))
+    ]
+    shared = {"arm": "parrot", "against": against, "title": "CoTR, mean over seeds"}
+    return [row | shared | {"recipe": recipe} for recipe in (None, "seed-0") for row in rows]
+
+
+SHOWN = over_seeds("", (0.06, 0.01, 0.13), (0.15, 0.08, 0.25))
+NOT_SHOWN = over_seeds("", (0.06, -0.01, 0.13), (0.15, 0.08, 0.25))
+
+
+@pytest.mark.parametrize(
+    ("rows", "start"), [(SHOWN, "Shown to read words: "), (NOT_SHOWN, "Not shown to read words: ")]
+)
+def test_over_seeds_the_difference_decides_what_is_claimed(rows, start):
+    (sentence,) = answer("parrot", parrot_evidence=rows).sentences
+
+    assert sentence.text.startswith(f"{start}CoTR, mean over seeds (own less other words +0.060 [")
+
+
+@pytest.mark.parametrize(
+    ("alone", "low", "verdict"),
+    [
+        (
+            SHOWN,
+            0.01,
+            "the first reads more; own less other words differ by +0.060 [+0.010, +0.130]",
+        ),
+        (SHOWN, 0.0, "no difference in reading is shown"),
+        (NOT_SHOWN, 0.01, "no difference in reading is shown"),
+    ],
+)
+def test_an_arm_reads_more_than_another_only_where_it_is_shown_to_read(alone, low, verdict):
+    rows = alone + over_seeds("clean", (0.06, low, 0.13), (0.15, 0.08, 0.25))
+
+    _, sentence = answer("parrot", parrot_evidence=rows).sentences
+
+    assert sentence.text.startswith(f"CoTR, mean over seeds: {verdict}")
+
+
+def test_the_accuracy_against_a_control_stands_beside_the_reading():
+    rows = over_seeds("erased", (0.06, 0.01, 0.13), (0.15, 0.08, 0.25))
+    (pair,) = {(row["arm"], row["against"], row["title"]) for row in rows}
+    accuracy = dict(
+        zip(("difference", "difference_low", "difference_high"), (-0.05, -0.08, -0.02), strict=True)
+    )
+    named = dict(zip(("arm", "against", "title"), pair, strict=True))
+    rows += [{"measure": "imagenet", "recipe": None, "chance": None} | named | accuracy]
+
+    (sentence,) = answer("parrot", parrot_evidence=rows).sentences
+
+    assert sentence.text.endswith(" Accuracy differs by \u22125.0 points [\u22128.0, \u22122.0].")
+
+
+def test_what_erasing_costs_stands_beside_as_much_elsewhere():
+    values = {"raw": 0.3, "rsa": 0.223, "random_rsa": 0.161, "rsc": 0.1, "random_rsc": None}
+    rows = [{"model": "web, own", "measure": name, "value": each} for name, each in values.items()]
+
+    (sentence,) = answer("parrot", parrot_table9=rows).sentences
+
+    assert sentence.text == (
+        "web, own: the mean score is 0.300; erasing all text from an image costs it 0.223 (as much "
+        "elsewhere: 0.161); erasing the repeated words from an image costs it 0.100."
+    )
+
+
+def test_names_from_data_are_made_harmless():
+    rows = [text("parrots", "share", 0.5, "words", corpus="a\x1b[31m")]
+
+    assert "a\\x1b[31m" in answer("parrot", parrot_table1=rows).headline
