@@ -129,8 +129,8 @@ def _accuracies(
         values[MACRO_F1] = macro_f1(predicted, right)
     if groups is not None:
         assert task.main is not None, "a task in groups has a metric of the worst one"
-        ranks = len(top) > 1 and task.main == WORST_GROUP_TOP5
-        likeliest = logits.topk(max(top) if ranks else 1, dim=1).indices
+        ranks = min(max(TOP), logits.shape[1]) if task.main == WORST_GROUP_TOP5 else 1
+        likeliest = logits.topk(ranks, dim=1).indices
         values[task.main] = worst_group((likeliest == labels[:, None]).any(dim=1).numpy(), groups)
     return values
 

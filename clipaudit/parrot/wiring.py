@@ -39,8 +39,8 @@ class ParrotFiles:
         asked = audit.curations
         self.suite = suite_tasks(self.run)
         sets = curated_sets(asked) if asked else {}
-        self.curated = [*HELDOUT, *dict.fromkeys(each.members for each in sets.values())]
-        self.curated = self.curated if asked else []
+        members = dict.fromkeys(each.members for each in sets.values())
+        self.curated = [*HELDOUT, *members] if asked else []
         trained = [sets[name].members for _, name in trained_models(audit)]
         # the sets of a part that one job curates, and those that have a job each
         self.together = [

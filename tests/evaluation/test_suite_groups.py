@@ -20,15 +20,19 @@ def vector(*numbers):
     return file.getvalue()
 
 
-def grouped_folder(folder, groups, **changed):
+def grouped_folder(folder, groups, *, classes=CLASSES, **changed):
     rng = np.random.default_rng(0)
     samples = [
-        {"cls": str(at % 6).encode(), "png": picture(rng), "npy": vector(group, 7, at % 6)}
+        {
+            "cls": str(at % len(classes)).encode(),
+            "png": picture(rng),
+            "npy": vector(group, 7, at),
+        }
         for at, group in enumerate(groups)
     ]
     samples[1] |= changed
     files = {
-        "classnames.txt": "\n".join(CLASSES),
+        "classnames.txt": "\n".join(classes),
         "zeroshot_classification_templates.txt": "a {c}",
     }
     return wds(
@@ -79,6 +83,12 @@ def test_five_likeliest_classes_count_in_dollar_street(clip, tmp_path):
 
     assert found["acc_top5_wg"] == pytest.approx(found["acc5"])
     assert found["acc5"] > found["acc1"]
+
+
+def test_of_fewer_than_five_classes_one_of_all_is_always_right(clip, tmp_path):
+    folder = grouped_folder(tmp_path / "set", [0] * 12, classes=CLASSES[:3])
+
+    assert values(run(clip, BY_NAME["fairness/dollar_street"], folder))["acc_top5_wg"] == 1
 
 
 @pytest.mark.parametrize(
