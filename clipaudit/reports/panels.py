@@ -115,7 +115,14 @@ def finish(
 
 
 def write_legend(figure: Figure, handles: Sequence[Any]) -> None:
-    """Explain the handles, each labelled, below all panels; no handles, no legend."""
-    if handles:
-        columns = min(len(handles), 2 if figure.get_figwidth() == WIDTHS["single"] else 4)
-        figure.legend(handles=list(handles), loc="outside lower center", ncols=columns)
+    """Explain the handles, each labelled, below all panels; no handles, no legend.
+
+    In two columns below a single panel, in four below several, or in as many as fit.
+    """
+    most = 2 if figure.get_figwidth() == WIDTHS["single"] else 4
+    for columns in range(min(len(handles), most), 0, -1):
+        legend = figure.legend(handles=list(handles), loc="outside lower center", ncols=columns)
+        if legend.get_window_extent().width <= figure.bbox.width:
+            return
+        if columns > 1:
+            legend.remove()

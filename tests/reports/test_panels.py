@@ -63,3 +63,17 @@ def test_without_handles_there_is_no_legend():
     write_legend(figure, [])
 
     assert figure.legends == []
+
+
+@pytest.mark.parametrize(("label", "columns"), [("short", 2), ("a model of a long name " * 2, 1)])
+def test_a_legend_has_as_many_columns_as_fit_and_lies_within_the_figure(label, columns):
+    figure, axes = new_panels(1, height=1.5)
+    handles = [axes[0].plot([0], [0], label=f"{label} {number}")[0] for number in range(4)]
+
+    write_legend(figure, handles)
+
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert legend._ncols == columns
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.width
