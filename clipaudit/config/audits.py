@@ -13,7 +13,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from clipaudit.config.base import Section
 from clipaudit.config.plugins import (
     distribution_of,
     imported,
@@ -34,7 +33,7 @@ AUDITS = ("clipaudit.copies", "clipaudit.similarity", "clipaudit.memorization", 
 _NAMES = {folder.rpartition(".")[2]: folder for folder in AUDITS}
 _NAME = re.compile(r"[a-z][a-z0-9]*")  # names of tables are cut at their first underscore
 
-S = TypeVar("S", bound=Section)
+S = TypeVar("S")  # a section: unbound, since jobs need no pydantic
 Where = tuple[str, str]  # a setting, such as `parrot.corpora`, and what it names
 
 

@@ -5,6 +5,7 @@ their borders, by grey values and by edges, since other colours may turn grey va
 """
 
 import itertools
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import cv2
@@ -60,17 +61,22 @@ class Candidate(NamedTuple):
     to_second: Affine
 
 
-def box_candidates(first: dict[Box, Thumbs], second: dict[Box, Thumbs]) -> list[Candidate]:
-    """Return the alignments of whole pictures and of their contents, likeliest first.
+def box_candidates(
+    first: dict[Box, Thumbs], second: dict[Box, Thumbs], most: int
+) -> list[Candidate]:
+    """Return the likeliest `most` alignments of whole pictures and of their contents, in order.
 
     Each box of the first (whole, content) meets each of the second, in all turns under which the
-    ratio of their sides is alike.
+    ratio of their sides is alike. Of two that are as likely, the one that is tried first.
     """
-    found: list[Candidate] = []
-    for one, thumbs in first.items():
-        for two, others in second.items():
-            found += _turned_candidates(one, two, thumbs, others)
-    return sorted(found, key=lambda candidate: -candidate.likeness)
+    found = [
+        (likeness, one, turn, two)
+        for one, thumbs in first.items()
+        for two, others in second.items()
+        for likeness, turn in _turned_likeness(one, two, thumbs, others)
+    ]
+    likeliest = sorted(found, key=lambda each: -each[0])[:most]
+    return [Candidate(likeness, _to_box(one, turn, two)) for likeness, one, turn, two in likeliest]
 
 
 def box_thumbs(pyramid: Pyramid) -> dict[Box, Thumbs]:
@@ -84,16 +90,18 @@ def _turned(thumb: Thumb) -> Thumbs:
     return np.ascontiguousarray(turned.transpose(0, 2, 1))
 
 
-def _turned_candidates(one: Box, two: Box, thumbs: Thumbs, others: Thumbs) -> list[Candidate]:
-    found = []
+def _turned_likeness(
+    one: Box, two: Box, thumbs: Thumbs, others: Thumbs
+) -> Iterator[tuple[float, Turn]]:
     alike = (thumbs[0] * others).sum(axis=2).tolist()
     for rank, (turn, (grey, edges)) in enumerate(zip(TURNS, alike, strict=True)):
-        if not 1 / STRETCH < one.ratio / (1 / two.ratio if turn.exchanged else two.ratio) < STRETCH:
-            continue
-        likeness = abs(grey) + edges - PREFERENCE * rank
-        to_second = composed(_from_unit(two), composed(turn.unit, inverted(_from_unit(one))))
-        found.append(Candidate(likeness, to_second))
-    return found
+        if 1 / STRETCH < one.ratio / (1 / two.ratio if turn.exchanged else two.ratio) < STRETCH:
+            yield abs(grey) + edges - PREFERENCE * rank, turn
+
+
+def _to_box(one: Box, turn: Turn, two: Box) -> Affine:
+    """Return the map of one box, turned, to another."""
+    return composed(_from_unit(two), composed(turn.unit, inverted(_from_unit(one))))
 
 
 def _from_unit(box: Box) -> Affine:

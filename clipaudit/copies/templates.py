@@ -19,6 +19,7 @@ SCALES = tuple(1.1**-step for step in range(16))  # of the part's share of a sid
 FINER = 4  # sizes, the likeliest at half of them, that are looked for
 LEAST_PART = 10  # pixels: a smaller part correlates with anything
 LIKELY = 0.6  # correlation of a part with its place: less is none
+SOFTER = 0.15  # by which it may be higher than at half the size, of 6,800 places at most 0.148
 LEAST_SPREAD = 4.0  # levels: a plainer part correlates with nothing
 
 Plane = Float32[np.ndarray, "_ _"]  # two planes of a function may differ in size
@@ -65,7 +66,8 @@ def _places(part: Template, host: Template) -> list[Candidate]:
             size: _place(_within(part.halves[size], half), half, mirrored=mirrored)[0]
             for size in sizes
         }
-        likeliest = sorted(sizes, key=lambda size: -roughly[size])[:FINER]
+        hopeful = [size for size in sizes if roughly[size] >= LIKELY - SOFTER]
+        likeliest = sorted(hopeful, key=lambda size: -roughly[size])[:FINER]
         places = [
             (*_place(part.planes[size], field, mirrored=mirrored), part.planes[size].shape)
             for size in sorted(likeliest)

@@ -156,7 +156,7 @@ def _verified(first: Compared, second: Compared) -> Verdict:
 def _findings(one: Compared, two: Compared) -> Iterator[Finding]:
     """Yield what each way to align two pictures finds, the cheapest first."""
     first, second = one.pyramid, two.pyramid
-    candidates = box_candidates(one.thumbs, two.thumbs)[:BOXES]
+    candidates = box_candidates(one.thumbs, two.thumbs, BOXES)
     least = max(LIKELY, candidates[0].likeness - LESS) if candidates else LIKELY
     boxes = [each.to_second for each in candidates if each.likeness > least]
     whole = _best_of(first, second, boxes, least=PROMISING)

@@ -21,7 +21,7 @@ def turned(rgb, turn):
 def test_each_turn_is_found(turn):
     one, two = (pyramid_of(rgb) for rgb in (made.drawing(0), turned(made.drawing(0), turn)))
 
-    best = box_candidates(box_thumbs(one), box_thumbs(two))[0]
+    best = box_candidates(box_thumbs(one), box_thumbs(two), 1)[0]
 
     unit = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float64)
     expected = (unit @ turn.unit[:, :2].T + turn.unit[:, 2]) * two.size[::-1]
@@ -31,7 +31,8 @@ def test_each_turn_is_found(turn):
 def test_symmetric_picture_is_not_turned():
     ring = made.symbol("●")
 
-    best = box_candidates(*(box_thumbs(pyramid_of(rgb)) for rgb in (ring, made.noisy(ring))))[0]
+    thumbs = [box_thumbs(pyramid_of(rgb)) for rgb in (ring, made.noisy(ring))]
+    best = box_candidates(*thumbs, 1)[0]
 
     assert np.abs(best.to_second[:, :2] - np.eye(2)).max() < 0.1
 
@@ -39,7 +40,7 @@ def test_symmetric_picture_is_not_turned():
 def test_border_is_left_out():
     one, two = pyramid_of(made.drawing(1)), pyramid_of(made.framed(made.drawing(1), 25))
 
-    best = box_candidates(box_thumbs(one), box_thumbs(two))[0]
+    best = box_candidates(box_thumbs(one), box_thumbs(two), 1)[0]
 
     np.testing.assert_allclose(best.to_second, [[1, 0, 25], [0, 1, 25]], atol=0.5)
 
