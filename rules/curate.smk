@@ -1,9 +1,9 @@
 """Scores -> sets of equal size -> what models trained on them do.
 
 Needs: `parrot.curations`; matches and caption scores of its corpus; test sets, retrieval corpora
-and the suite's webdatasets, where the settings name some.
-Makes: curation_cuts/<corpus>/<set>.json; manifests/<corpus>/<set>/ by part; heldout/<corpus>/,
-heldout_spans/<corpus>/, heldout_matches/<corpus>/ by part; collected/<corpus>/,
+and the suite's webdatasets, where the settings name some; scores and words that a filter takes.
+Makes: given_scores/<corpus>.json; curation_cuts/<corpus>/<set>.json; manifests/<corpus>/<set>/ by
+part; heldout/<corpus>/, heldout_spans/<corpus>/, heldout_matches/<corpus>/ by part; collected/<corpus>/,
 collected_places/<corpus>/, collected_spans/<corpus>/ by part; repacked/<manifest>.json and its
 shards in repacked/<manifest>.shards/, sealed/<manifest>.json of sets that are repacked;
 heldout_scores/<encoder>/<corpus>/all.json; tasks/<encoder>/<test set>.json;
@@ -12,6 +12,30 @@ pair_ranks/<encoder>/<corpus>.json; suite/<encoder>/<task>.json; task_results/<e
 """
 
 from clipaudit.parrot.curated import HELDOUT
+
+if PARROT.given_scores is not None:
+
+    rule sort_scores:
+        """The scores that others gave to the samples of a corpus, in the order of the samples."""
+        input:
+            samples=CORPORA.gathered_parts("samples/{corpus}"),
+            files=CORPORA.brought(*PARROT.given_scores.paths),
+        output:
+            scores=f"{RESULTS}/given_scores/{{corpus}}.json",
+        log:
+            "logs/sort_scores/{corpus}.log",
+        wildcard_constraints:
+            corpus=PARROT.audit.curations.corpus,
+        conda:
+            ENVIRONMENT
+        resources:
+            mem_mb=memory(16),
+        params:
+            code=code("sort_scores"),
+            join=PARROT.given_scores.model_dump(include={"column", "join_on", "score"}),
+        script:
+            "../workflow_scripts/sort_scores.py"
+
 
 if PARROT.audit.curations is not None:
 

@@ -1,5 +1,7 @@
 """The manifests of a part of some sets: every other row says why it is not in."""
 
+from functools import partial
+
 from clipaudit.steps.workflow import Step, run_step
 
 
@@ -18,7 +20,11 @@ def compute(step: Step) -> None:
     if threshold is not None:
         own = step.between("duplicates", "shard", shards[0], shards[-1])
         repeated = above_threshold([own], threshold)
-    (part,) = read_parts(step.tables, aesthetics_field=field, duplicates=repeated)
+    given = partial(step.between, "given_scores", "shard") if step.files("given_scores") else None
+    words = next(iter(step.files("words")), None)
+    (part,) = read_parts(
+        step.tables, aesthetics_field=field, duplicates=repeated, given=given, words=words
+    )
     for output in step.settings["curations"]:
         curation = step.settings_as(Curation, "curations", output)
         try:

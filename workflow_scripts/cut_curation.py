@@ -1,5 +1,7 @@
 """Where the random order is cut, so that a set has its size."""
 
+from functools import partial
+
 from clipaudit.steps.workflow import Step, run_step
 
 
@@ -14,9 +16,14 @@ def compute(step: Step) -> None:
         step.settings_as(Curation, "curation"),
         list(zip(held_out, step.tables("heldout"), strict=True)),
     )
+    words = next(iter(step.files("words")), None)
     threshold, field = step.settings["threshold"], step.settings["aesthetics_field"]
     repeated = None if threshold is None else above_threshold(step.tables("duplicates"), threshold)
-    for part in read_parts(step.tables, aesthetics_field=field, duplicates=repeated):
+    given = partial(step.between, "given_scores", "shard") if step.files("given_scores") else None
+    parts = read_parts(
+        step.tables, aesthetics_field=field, duplicates=repeated, given=given, words=words
+    )
+    for part in parts:
         candidates.add(part)
     # a set that leaves no other out is held out itself, and others can be drawn without it
     step.write_table("cut", candidates.cut(or_none=not held_out), CUT)

@@ -22,9 +22,13 @@ def _of_data(data: AskedData) -> dict[str, Any] | None:
 def _files(audit: Parrot) -> dict[str, str]:
     probe = {"font": audit.probe.font, "vocabulary": audit.probe.vocabulary}
     named = {f"parrot.probe.{key}": path for key, path in probe.items() if path is not None}
-    for corpus, given in audit.spotting.given.items():
-        where = f"parrot.spotting.given.{corpus}.files"
-        named |= {f"{where}[{at}]": path for at, path in enumerate(given.paths)}
+    lists = {f"spotting.given.{name}": rows.paths for name, rows in audit.spotting.given.items()}
+    if audit.curations is not None and audit.curations.filter_words is not None:
+        named["parrot.curations.filter_words"] = audit.curations.filter_words
+    if audit.curations is not None and audit.curations.filter_scores is not None:
+        lists["curations.filter_scores"] = audit.curations.filter_scores.paths
+    for where, paths in lists.items():
+        named |= {f"parrot.{where}.files[{at}]": path for at, path in enumerate(paths)}
     return named | {f"parrot.checked.{name}": path for name, path in audit.checked.items()}
 
 

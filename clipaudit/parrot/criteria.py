@@ -12,10 +12,11 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from jaxtyping import Bool, Float64
+from jaxtyping import Float64
 
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.errors import ConfigError, InputError
+from clipaudit.parrot.filters import FILTERED, Phrases, Refusal, crude, nameless
 from clipaudit.parrot.tokens import Tokenization
 
 NOT_SPOTTED = "not spotted"  # no spotter's answer: MATCHES lacks the sample
@@ -26,8 +27,6 @@ NO_CAPTION = "no caption"
 NO_CO_EMBEDDED = "no co-embedded text"
 NO_AESTHETICS = "no aesthetics score"
 NOT_STATED = "no stated score"
-FEW_WORDS, FEW_CHARACTERS = 2, 5  # of a caption that DataComp's basic filter refuses
-LEAST_SIDE, MOST_ASPECT = 200, 3  # of an image that it keeps, in pixels
 DUPLICATE = "duplicate"
 
 Kind = Literal[
@@ -42,6 +41,7 @@ Kind = Literal[
     "top-masked",
     "top-stated",
     "basic",
+    "text",
 ]
 TOP: dict[str, str] = {
     "top-score": "highest score",
@@ -60,7 +60,7 @@ class Curation:
     `top-masked`, `top-stated`: every sample that has a score, those of the highest first instead of
     in a random order: raw, with all text erased (T-MARS, Maini et al., ICLR 2024), or what the
     sample states, which comes in the place of aesthetics; `basic`: DataComp's basic filter, but for
-    the language, which nothing here tells.
+    the language, which nothing here tells; `text`: the caption names one of some words.
 
     `size` samples are taken, all if None. Held-out sets are curations too.
     """
@@ -122,6 +122,7 @@ class CuratedPart:
     aesthetics: pa.Table | None = None  # shard, row, aesthetics, a number or null
     duplicates: pa.Table | None = None  # shard and row of what repeats another
     samples: pa.Table | None = None  # SAMPLES; None: nothing asks for them
+    words: Phrases | None = None  # what `text` looks for; None: nothing asks for them
 
 
 def criterion(curation: Curation, part: CuratedPart) -> str:
@@ -144,8 +145,8 @@ def criterion(curation: Curation, part: CuratedPart) -> str:
         return f"no text, score {bounds[0]}, {aesthetics}, {duplicates}"
     if curation.kind in TOP:
         return TOP[curation.kind]
-    if curation.kind == "basic":
-        return f"over {FEW_WORDS} words, {LEAST_SIDE} pixels or more, aspect up to {MOST_ASPECT}"
+    if curation.kind in FILTERED:
+        return FILTERED[curation.kind]
     if curation.kind in ("random", "without-text", "with-text"):
         return {"random": "spotted", "without-text": "no text", "with-text": "text"}[curation.kind]
     measure = _measure(curation)
@@ -154,23 +155,27 @@ def criterion(curation: Curation, part: CuratedPart) -> str:
     return f"{of_text}, {measure} {' and '.join(bounds)}"
 
 
-Refusal = tuple[Bool[np.ndarray, " n"], str]  # for each row of a part's base; the reason
-
-
 def refusals(curation: Curation, part: CuratedPart) -> list[Refusal]:
     """Return what the kind refuses and why, what was not spotted first; NaN stands for null."""
     spans = _column(part.base, part.matches, "spans")
     found: list[Refusal] = [(np.isnan(spans), NOT_SPOTTED)]
     if curation.kind in ("without-text", "debiased"):
         found.append((spans > 0, HAS_TEXT))
-    elif curation.kind not in ("random", "basic", *TOP) and not curation.textless:
+    elif curation.kind not in ("random", *FILTERED, *TOP) and not curation.textless:
         found.append((spans == 0, NO_TEXT))
     if curation.kind == "cotr":
         rate = _column(part.base, part.matches, f"{curation.tokenization}_rate")
         found.append((np.isnan(rate), NO_CAPTION))
         found += _outside(curation, rate)
-    if curation.kind == "basic":
-        found += _crude(part)
+    if curation.kind in FILTERED:
+        assert part.samples is not None, "the workflow gives the samples"
+        captions = _taken(part.base, part.samples, "caption").to_pylist()
+        if curation.kind == "text":
+            assert part.words is not None, "the workflow gives the words"
+            found.append(nameless(captions, part.words))
+        else:
+            sides = (_column(part.base, part.samples, name) for name in ("height", "width"))
+            found += crude(captions, *sides)
     elif curation.kind == "top-stated":
         found.append((np.isnan(top_scores(curation, part)), NOT_STATED))
     elif curation.kind in ("rsa", "rsc", "debiased", *TOP):
@@ -209,22 +214,6 @@ def top_scores(curation: Curation, part: CuratedPart) -> Float64[np.ndarray, " n
     spans = _column(part.base, part.matches, "spans")
     masked: np.ndarray = np.where(spans == 0, raw, _column(part.base, part.scores, "all"))
     return masked
-
-
-def _crude(part: CuratedPart) -> list[Refusal]:
-    """Return what DataComp's basic filter refuses (Gadre et al., NeurIPS 2023, Sec. 3.2)."""
-    assert part.samples is not None, "the workflow gives the samples"
-    captions = _taken(part.base, part.samples, "caption").to_pylist()
-    words = np.array([len((caption or "").split()) for caption in captions])
-    characters = np.array([len(caption or "") for caption in captions])
-    height, width = (_column(part.base, part.samples, name) for name in ("height", "width"))
-    shorter, longer = np.minimum(height, width), np.maximum(height, width)
-    return [
-        (words <= FEW_WORDS, f"caption of {FEW_WORDS} words or fewer"),
-        (characters <= FEW_CHARACTERS, f"caption of {FEW_CHARACTERS} characters or fewer"),
-        (~(shorter >= LEAST_SIDE), f"a side below {LEAST_SIDE} pixels"),
-        (longer > MOST_ASPECT * shorter, f"aspect above {MOST_ASPECT}"),
-    ]
 
 
 def _outside(curation: Curation, values: Float64[np.ndarray, " n"]) -> list[Refusal]:

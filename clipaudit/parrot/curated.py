@@ -69,6 +69,7 @@ _FILTERS: dict[str, Curation] = {
     "masked": Curation("top-masked", "filter", "top-masked", "highest masked score"),
     "stated": Curation("top-stated", "filter", "top-stated", "highest stated score"),
     "basic": Curation("basic", "filter", "basic", "basic"),
+    "text": Curation("text-based", "filter", "text", "text-based"),
 }
 
 

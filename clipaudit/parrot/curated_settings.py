@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from clipaudit.config.base import Name, Section
+from clipaudit.config.given import GivenRows
 
 Threshold = Annotated[float, Field(ge=-2, le=2)]
 
@@ -19,6 +20,12 @@ class Debiased(Section):
     aesthetics_field: str | None = Field(
         None, description="field of the samples' JSON with that score; not asked for when absent"
     )
+
+
+class GivenScores(GivenRows):
+    """Files with a score of each sample."""
+
+    score: str = Field("score", min_length=1, description="the column of the scores, numbers")
 
 
 class Curations(Section):
@@ -50,17 +57,26 @@ class Curations(Section):
     )
     rsc: list[Threshold] = Field([0.0, 0.1, 0.2, 0.3], description="the same of the RSC (paper)")
     seed: int = Field(0, ge=0, lt=2**31, description="of the order in which samples are drawn")
-    filters: list[Literal["score", "masked", "stated", "basic"]] = Field(
+    filters: list[Literal["score", "masked", "stated", "basic", "text"]] = Field(
         [],
         description="sets that filters choose, of the same sizes: the samples of the highest "
         "caption score, of the highest score with all text erased (T-MARS), or of the highest "
-        "number in `filter_field`, where a size of 30 % of the corpus is its top 30 %; or what "
-        "DataComp's basic filter keeps, of any language (ours)",
+        "number in `filter_field` or `filter_scores`, where a size of 30 % of the corpus is its "
+        "top 30 %; or what DataComp's basic filter keeps, of any language, or samples whose "
+        "caption names one of `filter_words` (ours)",
     )
     filter_field: str | None = Field(
         None,
         description="field of the samples' JSON with the score that `stated` takes, such as that "
         "of a data filtering network",
+    )
+    filter_scores: GivenScores | None = Field(
+        None, description="files with that score, in place of `filter_field`"
+    )
+    filter_words: str | None = Field(
+        None,
+        description="text file in UTF-8 with what `text` looks for, a word or phrase a line; "
+        "DataComp's text-based filter has the names of ImageNet-21k's synsets",
     )
     debiased: Debiased | None = Field(None, description="the subset of Sec. 8; none when absent")
     recipes: list[Name] = Field(
@@ -99,16 +115,25 @@ class Curations(Section):
             if recipe not in self.all_recipes:
                 named = ", ".join(self.all_recipes)
                 raise ValueError(f"published_models: {recipe} is not among recipes ({named})")
-        if "stated" in self.filters and self.filter_field is None:
-            raise ValueError(
-                "filters: stated takes a score from the samples' JSON; name its field as "
-                "filter_field"
-            )
+        self._has_what_filters_take()
         for size in self.recipes_of_size:
             if size not in self.sizes:
                 sizes = ", ".join(map(str, self.sizes))
                 raise ValueError(f"recipes_of_size: {size} is not among sizes ({sizes})")
         return self
+
+    def _has_what_filters_take(self) -> None:
+        scores = [name for name in ("filter_field", "filter_scores") if getattr(self, name)]
+        if "stated" in self.filters and len(scores) != 1:
+            raise ValueError(
+                f"filters: stated takes a score from one place, and {len(scores)} are named; name "
+                "the field of the samples' JSON as filter_field, or files as filter_scores"
+            )
+        if "text" in self.filters and self.filter_words is None:
+            raise ValueError(
+                "filters: text looks for words in captions; name a file with a word or phrase a "
+                "line as filter_words"
+            )
 
     @property
     def all_recipes(self) -> list[str]:

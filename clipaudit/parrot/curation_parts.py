@@ -3,11 +3,13 @@
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from clipaudit.parrot.criteria import CuratedPart
+from clipaudit.parrot.filters import read_phrases
 
 _ADDRESS = pa.schema(
     [pa.field("shard", pa.int32(), nullable=False), pa.field("row", pa.int32(), nullable=False)]
@@ -19,20 +21,27 @@ def read_parts(
     *,
     aesthetics_field: str | None,
     duplicates: pa.Table | None,
+    given: Callable[[int, int], pa.Table] | None = None,
+    words: Path | None = None,
 ) -> Iterator[CuratedPart]:
     """Yield the parts of a curation; `tables` gives the parts of an input by its name, in order.
 
     Inputs are base and matches, and, where they are given, scores and samples. With
-    `aesthetics_field` these are given, and their JSON holds aesthetics scores in it. `duplicates`
-    are those of all parts.
+    `aesthetics_field` these are given, and their JSON holds aesthetics scores in it; else `given`
+    returns the AESTHETICS of a range of shards, the last one included. `duplicates` are those of
+    all parts; `words` is the file that the kind `text` asks for.
     """
     scores, samples = tables("scores"), tables("samples")
+    phrases = None if words is None else read_phrases(words)
     for base, matches in zip(tables("base"), tables("matches"), strict=True):
         own, aesthetics = next(samples, None), None
+        if given is not None:
+            shards = base["shard"].to_pylist() or [0]
+            aesthetics = given(min(shards), max(shards))
         if aesthetics_field is not None:
             assert own is not None, "the workflow gives the samples whose JSON is asked"
             aesthetics = stated_aesthetics(own, aesthetics_field)
-        yield CuratedPart(base, matches, next(scores, None), aesthetics, duplicates, own)
+        yield CuratedPart(base, matches, next(scores, None), aesthetics, duplicates, own, phrases)
 
 
 def above_threshold(duplicates: Iterable[pa.Table], threshold: float) -> pa.Table:

@@ -55,6 +55,7 @@ LAWS: Mapping[str, Law] = {
     "pass_candidates": Law(
         rows("clustered"), "samples", "each sample by itself", wide=("clustered",)
     ),
+    "sort_scores": EACH_SAMPLE,
     "cut_curation": SUMMED,
     "curate": EACH_ROW,
     "heldout": EACH_SAMPLE,

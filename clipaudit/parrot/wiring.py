@@ -15,6 +15,7 @@ from clipaudit.parrot.curated import (
     repacked,
     trained_models,
 )
+from clipaudit.parrot.filters import FILTERED
 from clipaudit.parrot.reports.tasks import suite_tasks, task_result_table
 from clipaudit.parrot.settings import GivenSpans, Parrot
 from clipaudit.reports.specification import Relation
@@ -38,6 +39,8 @@ class ParrotFiles:
         self.run = self.corpora.run
         asked = audit.curations
         self.suite = suite_tasks(self.run)
+        # the files with scores that a filter chooses by, if the settings name some
+        self.given_scores = asked.filter_scores if asked and "stated" in asked.filters else None
         sets = curated_sets(asked) if asked else {}
         members = dict.fromkeys(each.members for each in sets.values())
         self.curated = [*HELDOUT, *members] if asked else []
@@ -46,7 +49,7 @@ class ParrotFiles:
         self.together = [
             name
             for name in dict.fromkeys(trained)
-            if name != DEBIASED and not self._asks_samples(name)
+            if name != DEBIASED and not self._asks_samples(name) and not self._brought(name)
         ]
         self.apart = [n for n in self.curated if n not in (*self.together, *HELDOUT)]
         shards = len(self.run.shards(asked.corpus)) if asked else 0
@@ -176,14 +179,14 @@ class ParrotFiles:
     def _aesthetics_field(self, curated: str) -> str | None:
         asked, settings = self.audit.curations, curation_settings(self.audit, curated)
         if asked is not None and settings["kind"] == "top-stated":
-            return asked.filter_field
+            return asked.filter_field  # None: files have the scores
         if settings["aesthetics_above"] is None:
             return None
         return asked.debiased.aesthetics_field if asked and asked.debiased else None
 
     def _asks_samples(self, curated: str) -> bool:
         kind = curation_settings(self.audit, curated)["kind"]
-        return kind == "basic" or self._aesthetics_field(curated) is not None
+        return kind in FILTERED or self._aesthetics_field(curated) is not None
 
     def duplicate_threshold(self, wildcards: Wildcards) -> float | None:
         """Return the similarity above which samples are one, where a set is rid of repetitions."""
@@ -199,6 +202,7 @@ class ParrotFiles:
             **{name: self.corpora.gathered(folder) for name, folder in folders.items()},
             "heldout": self._heldout_cuts(curated, corpus),
             **self._candidate_duplicates(curated, corpus),
+            **self._brought(curated),
         }
 
     def curate_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
@@ -233,7 +237,17 @@ class ParrotFiles:
                 for name, folder in self._folders(curated, corpus).items()
             },
             "heldout": self._heldout_cuts(curated, corpus),
+            **self._brought(curated),
         }
+
+    def _brought(self, curated: str) -> dict[str, Paths]:
+        """Return what the user brings for a set: words, or scores once they are sorted."""
+        asked, kind = self.audit.curations, curation_settings(self.audit, curated)["kind"]
+        if asked is not None and kind == "text":
+            return {"words": self.corpora.brought(asked.filter_words)}
+        if asked is not None and kind == "top-stated" and self.given_scores is not None:
+            return {"given_scores": [self.corpora.result(f"given_scores/{asked.corpus}.json")]}
+        return {}
 
     def _folders(self, curated: str, corpus: str) -> dict[str, str]:
         """Return the folders whose tables a set is chosen by."""

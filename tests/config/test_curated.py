@@ -130,7 +130,12 @@ def test_sets_of_a_size_can_have_recipes_of_their_own(micro):
     [
         ({"recipes_of_size": {9: ["brief"]}}, r"recipes_of_size: 9 is not among sizes \(8, 10\)"),
         ({"recipes_of_size": {10: ["breif"]}}, "breif"),
-        ({"filters": ["stated"]}, "filters: stated takes a score .* filter_field"),
+        ({"filters": ["stated"]}, "filters: stated takes a score .* 0 are named.* filter_field"),
+        (
+            {"filters": ["stated"], "filter_field": "dfn", "filter_scores": {"files": "s.parquet"}},
+            "2 are named",
+        ),
+        ({"filters": ["text"]}, "filters: text looks for words .* filter_words"),
         ({"recipes_of_size": {10: ["brief-1"]}}, r"grid.*brief/with-text-10"),
     ],
 )

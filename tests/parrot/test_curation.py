@@ -10,6 +10,7 @@ from clipaudit.errors import ConfigError, InputError, TooSmall
 from clipaudit.parrot import curation as module
 from clipaudit.parrot.criteria import CuratedPart, Curation
 from clipaudit.parrot.curation import CUT, Candidates, curate, passing
+from clipaudit.parrot.filters import phrases_of
 
 KINDS = [
     Curation("random", "random"),
@@ -29,6 +30,7 @@ KINDS = [
     Curation("masked", "top-masked"),
     Curation("stated", "top-stated"),
     Curation("basic", "basic"),
+    Curation("names", "text"),
 ]
 HELD_OUT = [
     Curation("heldout-without-text", "without-text", seed=3, size=1),
@@ -85,7 +87,13 @@ def part_of(corpus):
     for name in ("height", "width"):
         samples = samples.append_column(name, column(rows, name, pa.int32())[name])
     return CuratedPart(
-        prune_manifest(base, gone, embedded=base), matches, scores, aesthetics, repeats, samples
+        prune_manifest(base, gone, embedded=base),
+        matches,
+        scores,
+        aesthetics,
+        repeats,
+        samples,
+        phrases_of(["red cat"]),
     )
 
 
@@ -108,6 +116,8 @@ def meets(curation, fact):
     if kind == "basic":
         sides = sorted((fact["height"], fact["width"]))
         return fact["caption"] == "a red cat" and sides[0] >= 200 and sides[1] <= 3 * sides[0]
+    if kind == "text":
+        return fact["caption"] == "a red cat"
     if kind.startswith("top-"):
         is_scored = kind == "top-stated" or raw is not None
         return is_scored and top_score(curation, fact) is not None

@@ -48,3 +48,19 @@ def test_aesthetics_are_read_of_the_part_they_belong_to():
     )
 
     assert [part.aesthetics["aesthetics"].to_pylist() for part in parts] == [[1.0], [2.0]]
+
+
+def test_given_scores_are_asked_for_by_the_shards_of_each_part():
+    bases = [addressed([0, 1]), addressed([])]
+    inputs = {"base": bases, "matches": bases}
+    asked = []
+
+    def given(first, last):
+        asked.append((first, last))
+        return addressed([1], aesthetics=[0.5])
+
+    tables = lambda name: iter(inputs.get(name, []))  # noqa: E731
+    parts = list(read_parts(tables, aesthetics_field=None, duplicates=None, given=given))
+
+    assert asked == [(0, 0), (0, 0)]
+    assert parts[0].aesthetics["aesthetics"].to_pylist() == [0.5]

@@ -99,6 +99,18 @@ def test_given_spans_are_planned_without_any_reading_of_pictures(fresh):
     assert not {"spot", "read_spans"} & words
 
 
+def test_given_scores_are_sorted_once_for_the_sets_that_are_chosen_by_them(fresh):
+    settings, files = "config/micro_parrot.yaml", "{files: 's-{0..1}.parquet', join_on: uid}"
+    asked = f"    filters: [stated, text]\n    filter_scores: {files}\n    filter_words: w.txt\n"
+    fresh.edit(settings, "    rates: [0.2]\n", f"    rates: [0.2]\n{asked}")
+    fresh.edit(settings, "grid: [", "grid: [brief/top-stated-8, brief/text-based-8, ")
+
+    planned = fresh.run(*PLAN, config=settings, target="all_tables")
+
+    jobs = dict(line.split() for line in planned.splitlines() if len(line.split()) == 2)
+    assert (jobs["sort_scores"], jobs["curate"]) == ("1", "6")
+
+
 def test_a_given_vocabulary_is_planned_without_counting_grams(fresh):
     settings = "config/micro_parrot.yaml"
     fresh.edit(settings, "most: 40}", "most: 40, vocabulary: words.txt}")

@@ -1,0 +1,91 @@
+"""Filters by captions and sizes: DataComp's basic one, and a text-based one.
+
+Gadre et al., NeurIPS 2023, Sec. 3.2 and App. F: https://arxiv.org/abs/2304.14108. Both are of
+English captions there, which nothing here tells.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Bool, Float64
+
+from clipaudit.errors import InputError
+from clipaudit.parrot.tokens import tokens
+
+FEW_WORDS, FEW_CHARACTERS = 2, 5  # of a caption that the basic filter refuses
+LEAST_SIDE, MOST_ASPECT = 200, 3  # of an image that it keeps, in pixels
+FILTERED = {  # what is asked of a sample, by the kind of its curation
+    "basic": f"over {FEW_WORDS} words, {LEAST_SIDE} pixels or more, aspect up to {MOST_ASPECT}",
+    "text": "a caption that names one of the given words",
+}
+NAMELESS = "names none of the given words"
+
+Refusal = tuple[Bool[np.ndarray, " n"], str]  # for each row of a part's base; the reason
+Phrases = Mapping[str, Sequence[tuple[str, ...]]]  # the words of each, by the first one
+
+
+def crude(
+    captions: Sequence[str | None],
+    height: Float64[np.ndarray, " n"],
+    width: Float64[np.ndarray, " n"],
+) -> list[Refusal]:
+    """Return which samples DataComp's basic filter refuses, by each of its reasons."""
+    words = np.array([len((caption or "").split()) for caption in captions], np.int64)
+    characters = np.array([len(caption or "") for caption in captions], np.int64)
+    shorter, longer = np.minimum(height, width), np.maximum(height, width)
+    return [
+        (words <= FEW_WORDS, f"caption of {FEW_WORDS} words or fewer"),
+        (characters <= FEW_CHARACTERS, f"caption of {FEW_CHARACTERS} characters or fewer"),
+        (~(shorter >= LEAST_SIDE), f"a side below {LEAST_SIDE} pixels"),
+        (longer > MOST_ASPECT * shorter, f"aspect above {MOST_ASPECT}"),
+    ]
+
+
+def nameless(captions: Sequence[str | None], phrases: Phrases) -> Refusal:
+    """Return which samples have a caption that names none of some phrases."""
+    named = [names_any(caption or "", phrases) for caption in captions]
+    return ~np.array(named, bool), NAMELESS
+
+
+def names_any(caption: str, phrases: Phrases) -> bool:
+    """Return whether the words of a caption hold those of a phrase, in order and side by side.
+
+    >>> names_any("A Red-Fox!", phrases_of(["red fox", "cat"]))
+    True
+    """
+    words = tokens(caption, "words")
+    return any(
+        tuple(words[at : at + len(phrase)]) == phrase
+        for at, word in enumerate(words)
+        for phrase in phrases.get(word, ())
+    )
+
+
+def phrases_of(lines: Iterable[str]) -> Phrases:
+    """Return the phrases of some lines, each once; a line without words has none."""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for phrase in dict.fromkeys(tuple(tokens(line, "words")) for line in lines):
+        if phrase:
+            found.setdefault(phrase[0], []).append(phrase)
+    return found
+
+
+def read_phrases(path: Path) -> Phrases:
+    """Return the phrases of a text file in UTF-8, a phrase a line.
+
+    Raise InputError for a file that cannot be read so, or without a word.
+    """
+    try:
+        with path.open(encoding="utf-8-sig") as file:  # universal newlines alone
+            found = phrases_of(file)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path}: cannot be read: {error}. Give a text file in UTF-8, a word or phrase a line."
+        ) from error
+    if not found:
+        raise InputError(
+            f"{path}: no line has a word. Name another file in parrot.curations.filter_words, or "
+            "take text out of parrot.curations.filters."
+        )
+    return found
