@@ -170,3 +170,19 @@ many-jobs: .venv/.synced
 
 schema: .venv/.synced
 	$(BIN)/python -c "from clipaudit.config.loading import json_schema; print(json_schema(), end='')" > config/schema.json
+
+# --- releases ------------------------------------------------------------------------------------
+
+.PHONY: dist release
+
+# The wheel, compiled for this machine's kind, and the source archive; RELEASING.md has the rest.
+dist: | $(UV)
+	rm -rf dist
+	$(UV) build --quiet --python $(PYTHON)
+	$(UV) tool run --quiet twine check --strict dist/*
+
+release:
+	@test -z "$$(git status --porcelain)" || { echo "Commit or remove first: $$(git status --porcelain | head -3)"; exit 1; }
+	@tag=v$$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml); \
+	  git tag --points-at HEAD | grep -qx "$$tag" || { echo "This commit has no tag $$tag, the version in pyproject.toml: git tag -a $$tag, or change the version."; exit 1; }
+	$(MAKE) dist
