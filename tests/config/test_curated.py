@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from clipaudit.config.loading import check_files, parse_settings, read_settings
+from clipaudit.config.loading import check_files, extended, parse_settings, read_settings
 from clipaudit.errors import ConfigError
 from clipaudit.parrot.criteria import Curation
 from clipaudit.parrot.curated import (
@@ -327,3 +327,15 @@ def test_sets_of_another_corpus_are_those_of_settings_that_extend_these(micro, t
     assert curated_sets(run.parrot.curations) == curated_sets(first.parrot.curations)
     manifests = curated_manifests(run.parrot)
     assert {corpus for made_of in manifests.values() for corpus in made_of} == {"notices"}
+
+
+def test_another_corpus_is_curated_by_settings_that_extend_the_first(micro):
+    asked = {"results": "second", "parrot": {"curations": {"corpus": "notices"}}}
+
+    second = parse_settings(extended({"extends": str(ROOT / "config/micro_parrot.yaml"), **asked}))
+
+    first = parse_settings(micro)
+    sets, others = (curated_manifests(each.parrot) for each in (first, second))
+    assert [*sets] == [*others]
+    assert {corpus for each in others.values() for corpus in each} == {"notices"}
+    assert second.store == first.store
