@@ -85,6 +85,14 @@ class MapPage:
         """Return the command that opens the table, from the report's folder."""
         return f"embedding-atlas {self.table} --x x --y y --text caption"
 
+    @property
+    def summary(self) -> str:
+        """Return how many images it has, in a sentence."""
+        own = sum(point["corpus"] == self.asked.corpus for point in self.points)
+        tests = len(self.points) - own
+        beside = f", {many(tests, 'test image')} beside them" if tests else ""
+        return f"{many(own, 'image')} of {self.title}, drawn at random{beside}."
+
 
 def map_pages(catalog: Path, run: Settings) -> list[MapPage]:
     """Return the maps that the settings ask for and the catalog has points of, in their order.
@@ -232,14 +240,4 @@ def _data(page: MapPage, pages: Mapping[tuple[str, int, int], str]) -> dict[str,
             for point in page.points
         ],
         "colours": [colour.data() for colour in page.colours],
-        "summary": _summary(page),
-        "command": page.command,
-        "table": page.table,
     }
-
-
-def _summary(page: MapPage) -> str:
-    own = sum(point["corpus"] == page.asked.corpus for point in page.points)
-    tests = len(page.points) - own
-    beside = f", {many(tests, 'test image')} beside them" if tests else ""
-    return f"{many(own, 'image')} of {page.title}, drawn at random{beside}."

@@ -4,6 +4,11 @@
 
 const MAPS = {};
 const PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c564b", "#7f3fbf"];
+// of a scale, from low to high: each theme leaves out what its ground swallows
+const SCALE = {
+  light: [[13, 8, 135], [126, 3, 168], [204, 71, 120], [240, 130, 50]],
+  dark: [[110, 95, 225], [190, 85, 200], [235, 105, 100], [252, 166, 54], [240, 249, 33]],
+};
 const GREY = { light: "#b4bcc4", dark: "#59626b" };
 const LISTED = 200; // samples of a choice that are listed before asking
 const STEP = 0.02; // of the map's width: what an arrow key moves
@@ -12,7 +17,10 @@ const PLAIN_NAME = /^[\w.:-]+$/; // what a shell takes as it is
 document.addEventListener("DOMContentLoaded", () => {
   const view = new MapView();
   const choice = document.getElementById("map-of");
-  const show = () => load(choice.selectedOptions[0]).then((map) => view.show(map));
+  const show = () => {
+    document.getElementById("map-summary").textContent = choice.selectedOptions[0].dataset.summary;
+    load(choice.selectedOptions[0]).then((map) => view.show(map));
+  };
   choice.addEventListener("change", show);
   show();
 });
@@ -40,9 +48,18 @@ function hue(place) {
   return `hsl(${Math.round(place * 137.5) % 360} 65% ${isDark() ? 65 : 42}%)`;
 }
 
+/** The colour of a number, by where it lies between the lowest, 0, and the highest, 1. */
+function scaled(share) {
+  const tones = SCALE[isDark() ? "dark" : "light"];
+  const at = share * (tones.length - 1);
+  const low = Math.min(Math.floor(at), tones.length - 2);
+  const parts = tones[low].map((part, i) => Math.round(part + (at - low) * (tones[low + 1][i] - part)));
+  return `rgb(${parts.join(" ")})`;
+}
+
 class MapView {
   constructor() {
-    for (const name of ["colour", "legend", "list", "meaning", "said", "summary"]) {
+    for (const name of ["colour", "legend", "list", "meaning", "said"]) {
       this[name] = document.getElementById(`map-${name}`);
     }
     this.canvas = document.getElementById("map");
@@ -59,7 +76,6 @@ class MapView {
 
   show(map) {
     this.map = map;
-    this.summary.textContent = map.summary;
     const groups = new Map();
     map.colours.forEach((colour, place) => {
       if (!groups.has(colour.group)) groups.set(colour.group, []);
@@ -120,10 +136,9 @@ class MapView {
     const known = values.filter((value) => typeof value === "number");
     const low = Math.min(...known), high = Math.max(...known);
     const grey = GREY[isDark() ? "dark" : "light"];
-    const tone = (share) => `hsl(${Math.round(250 - 220 * share)} 75% ${isDark() ? 60 : 45}%)`;
     const entries = [0, 0.25, 0.5, 0.75, 1].map((share) => {
       const mark = make("span", { class: "mark" });
-      mark.style.background = tone(share);
+      mark.style.background = scaled(share);
       return make("li", {}, mark, (low + share * (high - low)).toPrecision(3));
     });
     if (known.length < values.length) {
@@ -134,7 +149,7 @@ class MapView {
     this.legend.replaceChildren(...entries);
     return values.map((value) => {
       const quiet = typeof value !== "number";
-      return { quiet, tone: quiet ? grey : tone(high > low ? (value - low) / (high - low) : 0) };
+      return { quiet, tone: quiet ? grey : scaled(high > low ? (value - low) / (high - low) : 0) };
     });
   }
 
