@@ -1,7 +1,7 @@
 """A map of embeddings: places on a plane such that neighbours among the vectors stay neighbours.
 
 Principal components first, then t-SNE (van der Maaten and Hinton, 2008) by Barnes and Hut's tree:
-10,000 points take a minute, and their map no more than some hundred megabytes.
+5,000 points take 20 s and some 300 MB on one core.
 """
 
 from collections.abc import Iterable, Mapping
