@@ -63,8 +63,8 @@ def map_vectors(
 def planar(vectors: Float16[np.ndarray, "n d"], *, seed: int) -> Float32[np.ndarray, "n 2"]:
     """Return a place on a plane for each row, by the rows' directions.
 
-    The same rows and seed give the same bytes with any number of threads: one computes, since sums
-    of several come in any order. Rows that are all equal lie at 0.
+    The same rows and seed give the same bytes with any number of threads: one computes, whose sums
+    come in one order. Rows that are all equal lie at 0.
     """
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE
