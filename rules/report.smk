@@ -2,7 +2,7 @@
 
 Needs: what the tables of the audits that are on are made from. Galleries: the audits' own rules.
 Makes: tables/<audit>_table<n>.{parquet,csv,md,tex}, figures/<audit>_fig<n>.{parquet,csv,svg,png,md},
-audit.duckdb.
+maps/<encoder>/<corpus>.json, audit.duckdb.
 """
 
 TABLE_LIBRARIES = ["duckdb", "numpy", "scipy"]  # averages and bootstraps are numeric
@@ -88,6 +88,28 @@ rule draw_figure:
         caption=REPORTS.drawn("caption"),
     script:
         "../workflow_scripts/draw_figure.py"
+
+
+rule map_vectors:
+    """Places on a plane for a sample of a corpus, and of test sets, near each other as vectors."""
+    input:
+        embeddings=REPORTS.mapped_embeddings,
+        tests=REPORTS.mapped_tests,
+    output:
+        map=f"{RESULTS}/maps/{{encoder}}/{{corpus}}.json",
+    log:
+        "logs/map_vectors/{encoder}/{corpus}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("map_vectors"),
+        numeric=["numpy", "scikit-learn", "scipy"],
+        test_sets=REPORTS.mapped_test_sets,
+        samples=RUN.report.maps.samples,
+        test_samples=RUN.report.maps.test_samples,
+        seed=RUN.report.maps.seed,
+    script:
+        "../workflow_scripts/map_vectors.py"
 
 
 rule catalog:

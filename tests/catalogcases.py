@@ -8,6 +8,7 @@ from clipaudit.corpora.drops import DROPS
 from clipaudit.corpora.manifests import MANIFEST
 from clipaudit.corpora.samples import SAMPLES
 from clipaudit.deduplication.duplicates import DUPLICATES
+from clipaudit.embeddings.vector_map import VECTOR_MAP
 from clipaudit.memorization.membership import MEMBERS
 from clipaudit.memorization.recall import RECALLS
 from clipaudit.parrot.matching import MATCHES
@@ -17,6 +18,7 @@ from clipaudit.similarity.nearest import SIMILARITIES
 SCHEMAS = {
     "samples": SAMPLES,
     "manifests": MANIFEST,
+    "maps": VECTOR_MAP,
     "similarities": SIMILARITIES,
     "duplicates": DUPLICATES,
     "members": MEMBERS,

@@ -15,6 +15,18 @@ from clipaudit.store.store import Store
 
 
 @dataclass(frozen=True)
+class Colour:
+    """A column of the view `audit` by which points of a map can be coloured, and its title.
+
+    Its values are names, of which a legend has each, or numbers on a scale.
+    """
+
+    column: str
+    title: str
+    is_number: bool = False
+
+
+@dataclass(frozen=True)
 class AuditPart:
     """What an audit adds wherever single samples are looked at; ours, whether it is on or off.
 
@@ -27,6 +39,7 @@ class AuditPart:
     shapes     that, as SVG over the sample's picture, in its pixels
     beside     the samples whose pictures say more beside its own, the nearest first
     scores     the numbers of the samples of some corpora, for exports
+    colours    the columns that a map can be coloured by
 
     What the columns mean stands beside it, in `columns.tsv`. The names of a plug-in's queries,
     columns and fate begin with its own.
@@ -40,6 +53,7 @@ class AuditPart:
     scores: Callable[[Path, Store, Sequence[str]], Iterable[ScoreTable]]
     shapes: Callable[[Fate], Iterable[str]] = lambda fate: ()
     beside: Callable[[Fate], Iterable[Beside]] = lambda fate: ()
+    colours: Sequence[Colour] = ()
 
 
 _NOTHING = AuditPart(

@@ -41,6 +41,17 @@ def check_plugin(kind: Kind, name: str | None, where: str) -> None:
         raise ValueError(f"{where}: {error}") from error
 
 
+def check_maps(run: "Settings") -> None:
+    """Refuse a map of something else than an encoder's vectors of a corpus."""
+    where = "report.maps.of"
+    for name in run.report.maps.of or ():
+        encoder, slash, corpus = name.partition("/")
+        if not slash:
+            raise ValueError(f"{where}: {name!r} is not `<encoder>/<corpus>`, such as `own/web`")
+        known(encoder, run.encoders, where, "encoders")
+        known(corpus, run.corpora, where, "corpora")
+
+
 def reads_text(run: "Settings", name: str, where: str) -> None:
     """Refuse an encoder of images alone where texts are compared with images."""
     encoder = run.encoders[name]

@@ -42,6 +42,23 @@ class Remote(Section):
     )
 
 
+class VectorMaps(Section):
+    """Maps of an encoder's vectors in the report: samples of a corpus, test sets beside them."""
+
+    of: list[str] | None = Field(
+        default=None,
+        description="`<encoder>/<corpus>` of each map; when absent what the audits embed, with "
+        "their test sets beside it; []: none",
+    )
+    samples: int = Field(
+        default=2000, ge=1, le=20_000, description="images of the corpus on a map, at most"
+    )
+    test_samples: int = Field(
+        default=100, ge=0, le=2000, description="images of each test set beside them, at most"
+    )
+    seed: int = Field(default=0, ge=0, description="of the samples, and of where they lie")
+
+
 class Report(Section):
     """What the report and the galleries show."""
 
@@ -55,6 +72,9 @@ class Report(Section):
         default=200,
         ge=0,
         description="pages of single samples at most, of those that galleries show",
+    )
+    maps: VectorMaps = Field(
+        default=VectorMaps(), description="maps of an encoder's vectors of samples"
     )
 
 

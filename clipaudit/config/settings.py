@@ -10,6 +10,7 @@ from clipaudit.config.audits import Audit, S, audits, plugged_audits
 from clipaudit.config.base import Name, Section
 from clipaudit.config.checks import (
     check_blurred,
+    check_maps,
     check_plugin,
     check_shards,
     differ_beyond_case,
@@ -81,6 +82,7 @@ class Settings(Section):
             check_shards(self, name, corpus)
             check_blurred(self, name, corpus)
         check_embeddings(self)
+        check_maps(self)
         for audit, section in self.audits():
             audit.check(self, section)
         self.deduplications()

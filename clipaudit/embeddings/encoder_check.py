@@ -25,9 +25,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Float16, Float64, Int64
 
-from clipaudit.corpora.addresses import sample_addresses, shards_and_rows
-from clipaudit.corpora.places import places
-from clipaudit.corpora.vectors import embedding_array
+from clipaudit.corpora.addresses import sample_addresses
+from clipaudit.embeddings.sampling import drawn_embeddings
 
 SAMPLES = 2000  # their pairs are 2 million numbers, 16 MB
 SEED = 0
@@ -68,7 +67,8 @@ def check_encoder(
     those with the lowest `places`, the first of those with equal image bytes. The numbers do not
     depend on how rows are split into batches. Without samples: counts of 0 and nulls.
     """
-    addresses, vectors = _drawn(embeddings, count, seed)
+    place = "embeddings to be checked"
+    addresses, vectors = drawn_embeddings(embeddings, count, seed=seed, place=place)
     known = _known(samples, addresses)
     chosen = list(_different([known[address][0] for address in addresses.tolist()]))
     labels = [known[address][1] for address in addresses[chosen].tolist()]
@@ -141,21 +141,6 @@ def effective_rank(rows: Float64[np.ndarray, "n d"]) -> float:
     values = np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)
     shares = values[values > 0] / values.sum()
     return float(np.exp(-(shares * np.log(shares)).sum()))
-
-
-def _drawn(
-    batches: Iterable[pa.RecordBatch], count: int, seed: int
-) -> tuple[Int64[np.ndarray, " n"], Float16[np.ndarray, "n d"]]:
-    """Return the samples with the lowest places: addresses, ascending, and embeddings."""
-    addresses, vectors = np.empty(0, np.int64), np.empty((0, 0), np.float16)
-    for batch in batches:
-        given, rows = sample_addresses(batch), embedding_array(batch, "embeddings to be checked")
-        vectors = np.concatenate([vectors, rows]) if len(vectors) else rows
-        addresses = np.concatenate([addresses, given])
-        first = np.argsort(places(*shards_and_rows(addresses), seed=seed))[:count]
-        addresses, vectors = addresses[first], vectors[first]
-    order = np.argsort(addresses)
-    return addresses[order], vectors[order]
 
 
 def _known(

@@ -42,13 +42,27 @@ class Look:
 
 
 @dataclass(frozen=True)
+class VectorMap:
+    """A corpus whose vectors by an encoder the report can map, and test sets beside it."""
+
+    encoder: str
+    corpus: str
+    test_sets: Sequence[str] = ()
+
+    @property
+    def name(self) -> str:
+        """Return what settings call it."""
+        return f"{self.encoder}/{self.corpus}"
+
+
+@dataclass(frozen=True)
 class Contents:
     """The tables, figures and galleries that settings ask for; each function gives some by name.
 
     Names begin with the audit's. SQL, published numbers and layouts stand in the audit's folder
     `reports`. `answer` reads the audit's answer off its tables; what these lack is left out.
     `unread` are pointers that no table reads and the catalog shall have. `looks` are questions that
-    the report asks those who read it.
+    the report asks those who read it. `maps` are those of vectors that the audit embeds anyway.
     """
 
     tables: Sequence[Callable[[Settings], Mapping[str, ReportTable]]]
@@ -58,6 +72,7 @@ class Contents:
     unread: Callable[[Settings], Sequence[str]] = lambda _: ()
     sample_numbers: Callable[[Settings, Sequence[str]], SampleNumbers] = lambda *_: SampleNumbers()
     looks: Callable[[Settings], Sequence[Look]] = lambda _: ()
+    maps: Callable[[Settings], Sequence[VectorMap]] = lambda _: ()
 
 
 def contents(audit: Audit[Any]) -> Contents:
@@ -74,3 +89,15 @@ def sample_numbers(run: Settings, corpora: Sequence[str]) -> SampleNumbers:
         [quantity for each in found for quantity in each.quantities],
         {name: value for each in found for name, value in each.parameters.items()},
     )
+
+
+def vector_maps(run: Settings) -> list[VectorMap]:
+    """Return the maps that the settings ask for, else those of the audits, each once."""
+    of_audits = (each for audit, _ in run.audits() for each in contents(audit).maps(run))
+    known: dict[str, VectorMap] = {}
+    for each in of_audits:
+        known.setdefault(each.name, each)
+    asked = run.report.maps.of
+    if asked is None:
+        return list(known.values())
+    return [known.get(name) or VectorMap(*name.split("/")) for name in dict.fromkeys(asked)]

@@ -6,13 +6,15 @@ from typing import Any, Literal
 
 from clipaudit.config.audits import Audit, folder_of
 from clipaudit.config.plugins import package_place
-from clipaudit.reports.contents import contents
+from clipaudit.reports.contents import VectorMap, contents, vector_maps
 from clipaudit.reports.specification import Gallery, ReportFigure, ReportTable
 from clipaudit.steps import paths
 from clipaudit.steps.reportfiles import report_file
 from clipaudit.steps.workflow import code
 from clipaudit.wiring.corpora import CorpusFiles
 from clipaudit.wiring.wildcards import Paths, Wildcards
+
+MAPPED_PARTS = 8  # whose embeddings a map is drawn from: of billions of samples a job reads few
 
 
 class ReportFiles:
@@ -40,8 +42,10 @@ class ReportFiles:
         self.figure_pointers = self._results(map(paths.figure, names))
         self.drawn_tables = self._results(map(paths.drawn_table, self.tables))
         self.drawn_figures = self._results(map(paths.drawn_figure, self.figures))
+        self.maps = {(each.encoder, each.corpus): each for each in vector_maps(self.run)}
+        self.map_pointers = self._results(paths.vector_map(*names) for names in self.maps)
         # what no table reads, but the catalog shall have
-        self.unread_pointers = self._results(unread)
+        self.unread_pointers = [*self._results(unread), *self.map_pointers]
 
         # code that the catalog and the report import by name, and its data
         known = self.run.known_audits()
@@ -107,12 +111,40 @@ class ReportFiles:
         """Return what gives a field of `Gallery`, as plain data."""
         return lambda wildcards: asdict(self._galleries[wildcards.figure])[name]
 
+    # --- maps of vectors --------------------------------------------------------------------------
+
+    def mapped_embeddings(self, wildcards: Wildcards) -> Paths:
+        """Return the embeddings that a map's samples are drawn from: those of some parts."""
+        return _spread(
+            self.corpora.pointers_of(f"embeddings/{wildcards.encoder}/{wildcards.corpus}")
+        )
+
+    def mapped_tests(self, wildcards: Wildcards) -> Paths:
+        """Return the embeddings of the test sets beside a map's corpus."""
+        folder = f"embeddings/{wildcards.encoder}"
+        return self.corpora.by_part_of_each(folder, self.mapped_test_sets(wildcards))
+
+    def mapped_test_sets(self, wildcards: Wildcards) -> list[str]:
+        """Return the test sets beside a map's corpus."""
+        return list(self._map(wildcards).test_sets)
+
+    def _map(self, wildcards: Wildcards) -> VectorMap:
+        return self.maps[wildcards.encoder, wildcards.corpus]
+
+    # --- pointers ---------------------------------------------------------------------------------
+
     def pointers(self, inputs: Mapping[str, Sequence[str]]) -> dict[str, Paths]:
         """Return pointers, relative to results/, as the rules name them."""
         return {view: self._results(named) for view, named in inputs.items()}
 
     def _results(self, named: Iterable[str]) -> Paths:
         return [self.corpora.result(path) for path in named]
+
+
+def _spread(pointers: Paths) -> Paths:
+    """Return all of some parts, or MAPPED_PARTS of them at equal distances from the first."""
+    count = min(len(pointers), MAPPED_PARTS)
+    return [pointers[len(pointers) * number // count] for number in range(count)]
 
 
 def catalog_files(of: Iterable[Audit[Any]]) -> Paths:

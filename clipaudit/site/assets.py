@@ -14,7 +14,7 @@ from clipaudit.plaindata import Json
 from clipaudit.site.samples import SamplePage, ShownPicture
 from clipaudit.store.store import Pointer, Store
 
-READS = ("static/icon.svg", "static/report.css", "static/report.js")
+READS = ("static/icon.svg", "static/map.js", "static/report.css", "static/report.js")
 
 TABLE_FILES = ("csv", "md", "tex")
 FIGURE_FILES = ("csv", "svg", "png", "md")
@@ -34,7 +34,7 @@ def write_lineage(folder: Path, graph: Json) -> None:
     """Write the graph of actions as a script that sets one constant."""
     text = json.dumps(graph, separators=(",", ":"), sort_keys=True, allow_nan=False)
     target = folder / "data" / "lineage.js"
-    target.parent.mkdir(parents=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(f"const LINEAGE = {text};\n", "utf-8")
 
 

@@ -18,8 +18,9 @@ from clipaudit.site.answers import answers
 from clipaudit.site.content import read_figure, read_table, reading_order
 from clipaudit.site.facts import drops, enabled, run_cost, run_facts
 from clipaudit.site.looking import LookPage, look_pages, with_pictures
+from clipaudit.site.maps import MapPage, map_pages, write_maps
 from clipaudit.site.pages import Site, rendered
-from clipaudit.site.samples import pictures, sample_pages, shown_addresses
+from clipaudit.site.samples import SamplePage, pictures, sample_pages, shown_addresses
 from clipaudit.store.store import Store
 
 
@@ -88,6 +89,7 @@ def _gathered(
     pages = sample_pages(addresses, results / CATALOG, run, run.report.samples)
     samples_left_out = len(addresses) - len(pages)
     made_without = {each.name: each.left_out for each in [*read, *(each.table for each in drawn)]}
+    maps = _maps(folder, run, pages)
     if shows_pictures:
         shown = (address for page in pages for address in page.addresses)
         pages = assets.write_pictures(folder, pages, pictures(shown, run))
@@ -106,6 +108,7 @@ def _gathered(
             samples=pages,
             samples_left_out=samples_left_out,
             looks=_looks(folder, run) if shows_pictures else (),
+            maps=maps,
             shows_pictures=shows_pictures,
             drops=drops(connection),
             settings=settings_text(run),
@@ -124,6 +127,13 @@ def _looks(folder: Path, run: Settings) -> list[LookPage]:
         read = pictures((each.address for each in page.pictures), run)
         found.append(with_pictures(page, assets.write_looked_at(folder, read)))
     return [page for page in found if page.pictures]
+
+
+def _maps(folder: Path, run: Settings, samples: Sequence[SamplePage]) -> list[MapPage]:
+    """Return the maps of vectors, after writing their tables and the scripts of their points."""
+    maps = map_pages(Path(run.results) / CATALOG, run)
+    write_maps(folder, maps, {(each.corpus, each.shard, each.row): each.page for each in samples})
+    return maps
 
 
 def settings_text(run: Settings) -> dict[str, str]:

@@ -13,6 +13,7 @@ from clipaudit.site.cells import PrintedCell
 from clipaudit.site.content import FigureContent, TableContent, audit_of, title_of
 from clipaudit.site.facts import Drop
 from clipaudit.site.looking import LookPage
+from clipaudit.site.maps import MapPage
 from clipaudit.site.published_numbers import published_lines, published_pairs
 from clipaudit.site.samples import SamplePage
 from clipaudit.site.values import shown
@@ -26,6 +27,7 @@ READS = (
     "templates/index.html.j2",
     "templates/look.html.j2",
     "templates/macros.html.j2",
+    "templates/map.html.j2",
     "templates/published.html.j2",
     "templates/sample.html.j2",
     "templates/samples.html.j2",
@@ -39,6 +41,7 @@ PARTS = (
     ("tables", "Tables"),
     ("figures", "Figures"),
     ("galleries", "Galleries"),
+    ("map", "Map"),
     ("samples", "Samples"),
     ("published", "Published"),
     ("drops", "Drops"),
@@ -62,12 +65,17 @@ class Site:
     samples: Sequence[SamplePage]
     samples_left_out: int
     looks: Sequence[LookPage]
+    maps: Sequence[MapPage]
     shows_pictures: bool
     drops: Sequence[Drop]
     settings: Mapping[str, str]  # YAML by section
     cost: Mapping[str, Any]  # of run_cost
     files: Mapping[str, Sequence[str]]  # name of a table or a figure -> its files, to download
-    parts: Sequence[tuple[str, str]] = PARTS
+
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        """The entries of the menu: that of the map only where there is one."""
+        return [part for part in PARTS if part[0] != "map" or self.maps]
 
 
 @dataclass(frozen=True)
@@ -110,6 +118,8 @@ def rendered(site: Site) -> Iterator[tuple[str, str]]:
         yield render("samples", "sample", sample.page, sample=sample, pages=render.pages)
     for page in site.looks:
         yield render("galleries", "look", page.path, page=page)
+    if site.maps:
+        yield render("map", maps=site.maps)
     yield render("published", pairs=published_pairs(site.tables))
     counts = [(drop.stage, drop.corpus, drop.reason, drop.samples) for drop in site.drops]
     yield render("drops", drops=site.drops, counts=counts)

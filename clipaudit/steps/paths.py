@@ -35,6 +35,8 @@ manifest = Pointers("manifests/{corpus}/{pruning}/{part}.json")
 embeddings = Pointers("embeddings/{encoder}/{corpus}/{part}.json")
 # whether an encoder tells the pictures of a corpus apart
 encoder_check = Pointers("encoder_checks/{encoder}/{corpus}.json")
+# a sample of a corpus's embeddings, placed on a plane
+vector_map = Pointers("maps/{encoder}/{corpus}.json")
 # the similarities at which copies were looked for, and the one that was chosen
 calibration_thresholds = Pointers("calibration/{encoder}/thresholds.json")
 model = Pointers("models/{recipe}/{manifest}.json")  # a model trained here, as it is at its end

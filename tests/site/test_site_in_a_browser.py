@@ -6,7 +6,7 @@ import shutil
 import pyarrow as pa
 import pytest
 from playwright.sync_api import expect, sync_playwright
-from tinysite import UIDS, TinySite, asking_site
+from tinysite import UIDS, TinySite, asking_site, mapped_site
 
 from clipaudit.parrot.checked_text import checked_text
 
@@ -47,6 +47,14 @@ class Reader:
 @pytest.fixture
 def reader(chromium, tmp_path, monkeypatch):
     reader = Reader(chromium, TinySite(tmp_path, monkeypatch).write())
+    yield reader
+    reader.page.close()
+    assert reader.troubles == []
+
+
+@pytest.fixture
+def map_reader(chromium, tmp_path, monkeypatch):
+    reader = Reader(chromium, mapped_site(tmp_path, monkeypatch).write())
     yield reader
     reader.page.close()
     assert reader.troubles == []
@@ -196,3 +204,64 @@ def test_answers_are_saved_as_a_file_that_the_settings_can_name(chromium, tmp_pa
     rows = checked_text([samples], tmp_path / "parrot.checked.web.csv").to_pylist()
     assert rows == [{"shard": 0, "row": 1, "has_text": False}]
     page.close()
+
+
+def drag(page, *, left, right):
+    """Drag a rectangle over a map, from the top to the bottom of these shares of its width."""
+    box = page.locator("#map").bounding_box()
+    page.mouse.move(box["x"] + left * box["width"], box["y"] + 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + right * box["width"], box["y"] + box["height"] - 2)
+    page.mouse.up()
+
+
+def test_a_rectangle_on_the_map_lists_its_images_with_their_pages(map_reader):
+    page = map_reader.open("map.html")
+    expect(page.locator("#map-legend li")).to_have_count(1)
+
+    drag(page, left=0.01, right=0.5)
+
+    expect(page.locator("#map-said")).to_have_text("Images chosen: 1")
+    page.locator("#map-list a").click()
+    assert page.url.endswith(f"samples/web-{UIDS[0]}.html")
+
+
+def test_the_map_can_be_asked_by_keys_alone(map_reader):
+    page = map_reader.open("map.html")
+    expect(page.locator("#map-legend li")).to_have_count(1)
+    page.locator("#map").focus()
+
+    for _ in range(22):  # the rectangle begins in the middle, and the second image is at the right
+        page.keyboard.press("Shift+ArrowRight")
+    for _ in range(24):
+        page.keyboard.press("ArrowUp")
+
+    expect(page.locator("#map-said")).to_have_text("Images chosen: 1")
+    page.keyboard.press("Escape")
+    expect(page.locator("#map-said")).to_have_text("No image chosen")
+
+
+def test_a_colour_of_the_map_shows_its_images_alone(map_reader):
+    page = map_reader.open("map.html")
+    expect(page.locator("#map-legend li")).to_have_count(1)
+    page.locator("#map-colour").select_option(label="pruned")
+
+    page.locator("#map-legend button", has_text="kept (1)").click()
+
+    expect(page.locator("#map-said")).to_have_text("Images chosen: 1")
+    expect(page.locator("#map-list")).to_contain_text("web, shard 0, row 1 \u00b7 pruned: kept")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_map_fits_the_window_and_nothing_moves_while_it_loads(map_reader, width):
+    map_reader.page.set_viewport_size({"width": width, "height": 844})
+    map_reader.page.add_init_script(
+        "window.moved = 0; new PerformanceObserver(list => list.getEntries().forEach("
+        "entry => window.moved += entry.value)).observe({type: 'layout-shift', buffered: true})"
+    )
+
+    page = map_reader.open("map.html")
+
+    expect(page.locator("#map-legend li")).to_have_count(1)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("window.moved") == 0

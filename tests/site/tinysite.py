@@ -28,6 +28,7 @@ GAPS = pa.table(
     }
 )
 SHOWN = pa.table({"corpus": ["web", "web"], "shard": [0, 0], "row": [0, 1], "similarity": [0.5, 1]})
+MAP = [{"testset": None, "shard": 0, "row": row, "x": row * 4.0, "y": 1.0} for row in (0, 1)]
 
 
 class TinySite:
@@ -39,6 +40,8 @@ class TinySite:
     def __init__(self, folder, monkeypatch, *views, **sections):
         catalog = ("samples", {"corpus": "web"}, [sample(0, 0, caption=HOSTILE), sample(0, 1)])
         make_catalog(folder, catalog, *views)
+        self.report_settings = sections.pop("report", {})
+        self.corpora = {}
         self.sections = sections
         self.made = HandmadeRun(folder, monkeypatch)
         self.tar = folder / "00000.tar"
@@ -64,8 +67,8 @@ class TinySite:
         run = WholeSettings(
             results=str(self.results),
             store=str(self.made.store.root),
-            corpora={"web": {"shards": str(self.tar)}},
-            report=settings,
+            corpora={"web": {"shards": str(self.tar)}, **self.corpora},
+            report=self.report_settings | settings,
             **self.sections,
         )
         tables = [self.results / "tables" / "similarity_gap_check.json"]
@@ -76,6 +79,24 @@ class TinySite:
     def page(self, path, **settings):
         """Write the report and return the text of one of its pages."""
         return (self.write(**settings) / path).read_text()
+
+
+def mapped_site(folder, monkeypatch, *views, points=MAP):
+    """A site with a map of both images of `web`, of which a manifest keeps the second."""
+    manifest = [
+        {"shard": 0, "row": 0, "kept": False, "reason": HOSTILE},
+        {"shard": 0, "row": 1, "kept": True, "reason": None},
+    ]
+    views = [
+        ("maps", {"encoder": "own", "corpus": "web"}, points),
+        ("manifests", {"corpus": "web", "pruning": "pruned"}, manifest),
+        *views,
+    ]
+    sections = {
+        "encoders": {"own": {"plugin": "pillow"}},
+        "report": {"maps": {"of": ["own/web"]}},
+    }
+    return TinySite(folder, monkeypatch, *views, **sections)
 
 
 def asking_site(folder, monkeypatch):

@@ -7,7 +7,7 @@ from clipaudit.copies.reports.figures import copies_figures
 from clipaudit.copies.reports.galleries import copies_galleries
 from clipaudit.copies.reports.tables import copies_tables
 from clipaudit.copies.settings import Copies
-from clipaudit.reports.contents import Contents
+from clipaudit.reports.contents import Contents, VectorMap
 from clipaudit.steps import paths
 
 
@@ -23,6 +23,19 @@ def _manifests(run: Settings) -> list[str]:
     ]
 
 
+def _maps(run: Settings) -> list[VectorMap]:
+    """Return the corpus that is searched, by the first encoder that proposes candidates."""
+    audit = run.section(Copies)
+    if audit is None or not audit.encoders:
+        return []
+    return [VectorMap(audit.encoders[0], audit.train, audit.test_sets)]
+
+
 CONTENTS = Contents(
-    [copies_tables], [copies_figures], copies_galleries, copies_answer, unread=_manifests
+    [copies_tables],
+    [copies_figures],
+    copies_galleries,
+    copies_answer,
+    unread=_manifests,
+    maps=_maps,
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from clipaudit.catalog.parts import AuditPart
+from clipaudit.catalog.parts import AuditPart, Colour
 from clipaudit.catalog.samples.catalog import Address, SampleCatalog
 from clipaudit.catalog.samples.forms import Beside, Fate, Section, picked, section
 from clipaudit.catalog.scores import Score, ScoreTable, column_name, folders, score_files
@@ -180,4 +180,16 @@ def _scores(results: Path, store: Store, corpora: Sequence[str]) -> Iterator[Sco
         yield ScoreTable(files, [score])
 
 
-PART = AuditPart(_queries, _COLUMNS, _fate, _sentences, _sections, _scores, beside=_beside)
+PART = AuditPart(
+    _queries,
+    _COLUMNS,
+    _fate,
+    _sentences,
+    _sections,
+    _scores,
+    beside=_beside,
+    colours=[
+        Colour("copy_kind", "Copy of a test image"),
+        Colour("copy_testset", "Copied test set"),
+    ],
+)

@@ -175,6 +175,11 @@ _LAWS: Mapping[str, Law] = {
     "split_embeddings": _EMBEDDED,
     "embed_captions": _EMBEDDED,
     "check_encoder": SUMMED,
+    "map_vectors": Law(
+        one,
+        "jobs",
+        "places as many samples as the settings say; a few parts are read for them",
+    ),
     # deduplication
     "deduplicate": EACH_ROW,
     "centroids": Law(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from clipaudit.catalog.parts import AuditPart
+from clipaudit.catalog.parts import AuditPart, Colour
 from clipaudit.catalog.samples.catalog import Address, SampleCatalog
 from clipaudit.catalog.samples.forms import STROKE, Fate, Section, escaped, picked, section
 from clipaudit.catalog.scores import Score, ScoreTable, column_name, folders, score_files, values_of
@@ -207,4 +207,16 @@ def _scores(results: Path, store: Store, corpora: Sequence[str]) -> Iterator[Sco
             yield ScoreTable(files, scores)
 
 
-PART = AuditPart(_queries, _COLUMNS, _fate, _sentences, _sections, _scores, _shapes)
+PART = AuditPart(
+    _queries,
+    _COLUMNS,
+    _fate,
+    _sentences,
+    _sections,
+    _scores,
+    _shapes,
+    colours=[
+        Colour("memorization_set", "Set of the memorization audit"),
+        Colour("recall_gap", "Recall gap of the two models", is_number=True),
+    ],
+)

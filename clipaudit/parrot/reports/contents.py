@@ -12,7 +12,7 @@ from clipaudit.parrot.reports.probe_figures import probe_figures
 from clipaudit.parrot.reports.profile import profile_tables
 from clipaudit.parrot.reports.samples import PART
 from clipaudit.parrot.settings import Parrot
-from clipaudit.reports.contents import Contents, Look, SampleNumbers
+from clipaudit.reports.contents import Contents, Look, SampleNumbers, VectorMap
 from clipaudit.reports.specification import part_files
 
 
@@ -56,6 +56,14 @@ def _looks(run: Settings) -> Sequence[Look]:
     ]
 
 
+def _maps(run: Settings) -> Sequence[VectorMap]:
+    """Return the corpora that are read for text, by the encoder that clusters them."""
+    audit = run.section(Parrot)
+    if audit is None or audit.encoder is None:
+        return []
+    return [VectorMap(audit.encoder, name) for name in audit.corpora]
+
+
 CONTENTS = Contents(
     [profile_tables, curated_tables],
     [inspected_figures, probe_figures],
@@ -64,4 +72,5 @@ CONTENTS = Contents(
     unread=_unread,
     sample_numbers=_text_rates,
     looks=_looks,
+    maps=_maps,
 )

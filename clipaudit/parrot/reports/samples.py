@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from clipaudit.catalog.parts import AuditPart
+from clipaudit.catalog.parts import AuditPart, Colour
 from clipaudit.catalog.samples.catalog import Address, SampleCatalog
 from clipaudit.catalog.samples.forms import STROKE, Fate, Section, counted, escaped, picked, section
 from clipaudit.catalog.scores import Score, ScoreTable, column_name, folders, score_files
@@ -192,4 +192,18 @@ def _score_tables(results: Path, store: Store, corpora: Sequence[str]) -> Iterat
         yield ScoreTable(score_files(results / stage / encoder, store, corpora), scores)
 
 
-PART = AuditPart(_queries, _COLUMNS, _fate, _sentences, _sections, _score_tables, _shapes)
+PART = AuditPart(
+    _queries,
+    _COLUMNS,
+    _fate,
+    _sentences,
+    _sections,
+    _score_tables,
+    _shapes,
+    colours=[
+        Colour("cotr", "CoTR: share of caption words that the image shows", is_number=True),
+        Colour("text_spans", "Pieces of text in the image", is_number=True),
+        Colour("cluster", "Cluster"),
+        Colour("score", "Similarity of image and caption", is_number=True),
+    ],
+)

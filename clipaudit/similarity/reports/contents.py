@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from clipaudit.config.settings import Settings
-from clipaudit.reports.contents import Contents, SampleNumbers
+from clipaudit.reports.contents import Contents, SampleNumbers, VectorMap
 from clipaudit.reports.specification import part_files
 from clipaudit.similarity.reports.answer import similarity_answer
 from clipaudit.similarity.reports.figures import similarity_figures
@@ -23,10 +23,17 @@ def _similarities(run: Settings, corpora: Sequence[str]) -> SampleNumbers:
     )
 
 
+def _maps(run: Settings) -> Sequence[VectorMap]:
+    """Return the large set, by the audit's own encoder, with the test sets."""
+    audit = run.section(Similarity)
+    return [VectorMap(audit.encoder, audit.large, audit.test_sets)] if audit else []
+
+
 CONTENTS = Contents(
     [similarity_tables],
     [similarity_figures],
     similarity_galleries,
     similarity_answer,
     sample_numbers=_similarities,
+    maps=_maps,
 )

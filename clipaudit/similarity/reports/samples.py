@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from clipaudit.catalog.parts import AuditPart
+from clipaudit.catalog.parts import AuditPart, Colour
 from clipaudit.catalog.samples.catalog import Address, SampleCatalog
 from clipaudit.catalog.samples.forms import Fate, Section, picked, place, section
 from clipaudit.catalog.scores import Score, ScoreTable, column_name, folders, score_files, values_of
@@ -199,4 +199,16 @@ def _scores(results: Path, store: Store, corpora: Sequence[str]) -> Iterator[Sco
         yield ScoreTable(files, scores)
 
 
-PART = AuditPart(_queries, _COLUMNS, _fate, _sentences, _sections, _scores)
+PART = AuditPart(
+    _queries,
+    _COLUMNS,
+    _fate,
+    _sentences,
+    _sections,
+    _scores,
+    colours=[
+        Colour("nearest_testset", "Nearest test set"),
+        Colour("nearest_similarity", "Similarity to the nearest test image", is_number=True),
+        Colour("gap_testset", "Test set whose gap it crosses"),
+    ],
+)
