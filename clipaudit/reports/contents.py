@@ -66,6 +66,17 @@ def contents(audit: Audit[Any]) -> Contents:
     return found
 
 
+def figure_titles(run: Settings) -> dict[str, str]:
+    """Return what the figures and galleries that the settings ask for show, by name."""
+    found: dict[str, ReportFigure | Gallery] = {}
+    for audit, _ in run.audits():
+        reported = contents(audit)
+        for figures in reported.figures:
+            found |= figures(run)
+        found |= reported.galleries(run)
+    return {name: figure.title for name, figure in found.items()}
+
+
 def sample_numbers(run: Settings, corpora: Sequence[str]) -> SampleNumbers:
     """Return what all audits know of each sample of some corpora."""
     found = [contents(audit).sample_numbers(run, corpora) for audit in run.known_audits()]

@@ -39,13 +39,15 @@ class ReportTable:
 class ReportFigure:
     """A figure: its table, and the form that it is drawn in, a module of `reports/forms/`.
 
-    `options` go to the drawing; the caption says what is seen, for who prints the figure.
+    `options` go to the drawing; the caption says what is seen, for who prints the figure. The title
+    says what the figure shows, without a full stop.
     """
 
     table: ReportTable
     form: str
     caption: str
     options: Mapping[str, str] = field(default_factory=dict)
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Gallery:
     inputs: Mapping[str, Sequence[str]]
     caption: str
     shown: Sequence[str]  # the corpora whose pictures it shows
+    title: str = ""  # what it shows, without a full stop
 
 
 def gallery_of(
@@ -71,6 +74,7 @@ def gallery_of(
     options: "DataclassInstance",
     inputs: Mapping[str, Sequence[str]],
     caption: str,
+    title: str = "",
 ) -> Gallery:
     """Return a gallery of samples of some corpora.
 
@@ -85,7 +89,7 @@ def gallery_of(
         why = _no_pictures([run.title(name) for name in hidden]) if allowed else NOT_SHOWN
         caption = f"{caption} {why}"
     tars = tuple(CorpusTars(name, len(run.shards(name))) for name in shown)
-    return Gallery(options, Sources(allowed, tars), inputs, caption, shown)
+    return Gallery(options, Sources(allowed, tars), inputs, caption, shown, title)
 
 
 def _no_pictures(titles: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from clipaudit.catalog.views import CATALOG, open_catalog
 from clipaudit.config.settings import Settings
 from clipaudit.lineage.graph import table_graph
 from clipaudit.plaindata import Json
+from clipaudit.reports.contents import figure_titles
 from clipaudit.reports.leftout import LeftOut, left_out_whole
 from clipaudit.site import assets
 from clipaudit.site.answers import answers
@@ -78,7 +79,11 @@ def _gathered(
     """Return what the pages show, after writing the files that they show it with."""
     results = Path(run.results)
     read = [read_table(results, store, pointer, graph) for pointer in tables]
-    drawn = [read_figure(results, store, pointer, graph) for pointer in figures]
+    titles = figure_titles(run)
+    drawn = [
+        read_figure(results, store, pointer, graph, titles.get(pointer.stem, ""))
+        for pointer in figures
+    ]
     shows_pictures = run.report.pictures
     forms: dict[Path, Sequence[str]] = dict.fromkeys(tables, assets.TABLE_FILES)
     for pointer, figure in zip(figures, drawn, strict=True):

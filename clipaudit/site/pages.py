@@ -10,7 +10,7 @@ from markupsafe import Markup
 from clipaudit.reports.layouts import MISSING
 from clipaudit.site.answers import Answered
 from clipaudit.site.cells import PrintedCell
-from clipaudit.site.content import FigureContent, TableContent, audit_of, title_of
+from clipaudit.site.content import FigureContent, TableContent
 from clipaudit.site.facts import Drop
 from clipaudit.site.looking import LookPage
 from clipaudit.site.published_numbers import published_lines, published_pairs
@@ -123,9 +123,8 @@ class _Renderer:
     def __init__(self, site: Site) -> None:
         self.site = site
         self.pages = {(page.corpus, page.shard, page.row): page.page for page in site.samples}
-        names = [table.name for table in site.tables]
-        names += [figure.table.name for figure in site.figures]
-        self.titles = {name: f"{audit_of(name).capitalize()}, {title_of(name)}" for name in names}
+        every = [*site.tables, *(figure.table for figure in site.figures)]
+        self.titles = {content.name: content.title for content in every}
         self.environment = jinja2.Environment(
             loader=jinja2.PackageLoader("clipaudit.site"),
             autoescape=True,

@@ -25,6 +25,7 @@ def _recall(run: Settings, audit: Copies) -> ReportFigure:
         "Copies that were made on purpose and found again (%), by what was done to the image. "
         "Exact 95 % intervals.",
         {"x_label": "found (%)", "scale": "percent", "empty": "no threshold was chosen"},
+        "Made copies that are found again, by what was done to them",
     )
 
 
@@ -35,4 +36,5 @@ def _trade_off(run: Settings, audit: Copies) -> ReportFigure:
         "trade_off",
         "Made copies found, and pairs of different images that are candidates by mistake, per "
         "million pairs, at every threshold; a mark stands at the threshold that is used.",
+        title="Made copies found against false candidates",
     )
