@@ -7,6 +7,7 @@ from typing import Any
 from clipaudit.config.audits import Audit, said_by
 from clipaudit.config.settings import Settings
 from clipaudit.reports.answers import Answer, Tables
+from clipaudit.reports.front import Front
 from clipaudit.reports.specification import Gallery, ReportFigure, ReportTable
 
 
@@ -48,7 +49,7 @@ class Contents:
     Names begin with the audit's. SQL, published numbers and layouts stand in the audit's folder
     `reports`. `answer` reads the audit's answer off its tables; what these lack is left out.
     `unread` are pointers that no table reads and the catalog shall have. `looks` are questions that
-    the report asks those who read it.
+    the report asks those who read it. `front` is what its first page shows beside the answer.
     """
 
     tables: Sequence[Callable[[Settings], Mapping[str, ReportTable]]]
@@ -58,6 +59,7 @@ class Contents:
     unread: Callable[[Settings], Sequence[str]] = lambda _: ()
     sample_numbers: Callable[[Settings, Sequence[str]], SampleNumbers] = lambda *_: SampleNumbers()
     looks: Callable[[Settings], Sequence[Look]] = lambda _: ()
+    front: Callable[[Settings], Front] = lambda _: Front()
 
 
 def contents(audit: Audit[Any]) -> Contents:

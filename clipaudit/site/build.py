@@ -18,6 +18,7 @@ from clipaudit.site import assets
 from clipaudit.site.answers import answers
 from clipaudit.site.content import read_figure, read_table, reading_order
 from clipaudit.site.facts import drops, enabled, run_cost, run_facts
+from clipaudit.site.fronts import shown_fronts
 from clipaudit.site.looking import LookPage, look_pages, with_pictures
 from clipaudit.site.pages import Site, rendered
 from clipaudit.site.samples import pictures, sample_pages, shown_addresses
@@ -100,6 +101,7 @@ def _gathered(
         return Site(
             title=run.report.title,
             version=importlib.metadata.version("clipaudit"),
+            fronts=shown_fronts(run, drawn, pages),
             answers=answers(
                 {table.name: table.rows for table in read},
                 enabled(run),

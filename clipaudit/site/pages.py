@@ -12,6 +12,7 @@ from clipaudit.site.answers import Answered
 from clipaudit.site.cells import PrintedCell
 from clipaudit.site.content import FigureContent, TableContent
 from clipaudit.site.facts import Drop
+from clipaudit.site.fronts import ShownFront
 from clipaudit.site.looking import LookPage
 from clipaudit.site.published_numbers import published_lines, published_pairs
 from clipaudit.site.samples import SamplePage
@@ -56,6 +57,7 @@ class Site:
     title: str
     version: str
     answers: Sequence[Answered]
+    fronts: Mapping[str, ShownFront]  # by audit
     facts: Mapping[str, Any]  # of run_facts
     tables: Sequence[TableContent]
     figures: Sequence[FigureContent]

@@ -115,10 +115,15 @@ def shown_addresses(figures: Sequence[FigureContent]) -> dict[Address, tuple[str
 
 def _addresses(figure: FigureContent) -> Iterator[Address]:
     """Yield the samples of a gallery, each once."""
-    columns = set(figure.table.columns)
-    kinds = [kind for kind in _ADDRESS_COLUMNS if set(kind) <= columns]
-    found = (tuple(row[name] for name in kind) for row in figure.table.rows for kind in kinds)
-    yield from dict.fromkeys(Address(str(a), b, c) for a, b, c in found if None not in (a, b, c))
+    yield from dict.fromkeys(each for row in figure.table.rows for each in row_addresses(row))
+
+
+def row_addresses(row: Row) -> Iterator[Address]:
+    """Yield the samples that a row of a gallery's table shows: one, or a pair."""
+    for kind in _ADDRESS_COLUMNS:
+        if all(row.get(name) is not None for name in kind):
+            corpus, shard, number = (row[name] for name in kind)
+            yield Address(str(corpus), shard, number)
 
 
 def sample_pages(

@@ -4,6 +4,7 @@ from clipaudit.config.settings import Settings
 from clipaudit.copies.manifests import copies_prunings
 from clipaudit.copies.reports.answer import copies_answer
 from clipaudit.copies.reports.figures import copies_figures
+from clipaudit.copies.reports.front import copies_front
 from clipaudit.copies.reports.galleries import copies_galleries
 from clipaudit.copies.reports.tables import copies_tables
 from clipaudit.copies.settings import Copies
@@ -24,5 +25,10 @@ def _manifests(run: Settings) -> list[str]:
 
 
 CONTENTS = Contents(
-    [copies_tables], [copies_figures], copies_galleries, copies_answer, unread=_manifests
+    [copies_tables],
+    [copies_figures],
+    copies_galleries,
+    copies_answer,
+    unread=_manifests,
+    front=copies_front,
 )
