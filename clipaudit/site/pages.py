@@ -1,7 +1,7 @@
 """The pages of the report, from plain data to HTML: every text escaped, no request to anywhere."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jinja2
@@ -92,7 +92,13 @@ class GridView:
 
 
 def rendered(site: Site) -> Iterator[tuple[str, str]]:
-    """Yield the path of each page, relative to the report, and its HTML."""
+    """Yield the path of each page, relative to the report, and its HTML.
+
+    Where no number of ours has a paper's beside it, there is no page of published numbers.
+    """
+    pairs = published_pairs(site.tables)
+    if not pairs:
+        site = replace(site, parts=[part for part in site.parts if part[0] != "published"])
     render = _Renderer(site)
     has_intervals = any(each.has_intervals for each in site.answers)
     yield render("index", answers=site.answers, facts=site.facts, has_intervals=has_intervals)
@@ -112,7 +118,8 @@ def rendered(site: Site) -> Iterator[tuple[str, str]]:
         yield render("samples", "sample", sample.page, sample=sample, pages=render.pages)
     for page in site.looks:
         yield render("galleries", "look", page.path, page=page)
-    yield render("published", pairs=published_pairs(site.tables))
+    if pairs:
+        yield render("published", pairs=pairs)
     counts = [(drop.stage, drop.corpus, drop.reason, drop.samples) for drop in site.drops]
     yield render("drops", drops=site.drops, counts=counts)
     yield render("settings", sections=site.settings)

@@ -14,7 +14,6 @@ PLACES = (
     "figures",
     "galleries",
     "samples",
-    "published",
     "drops",
     "settings",
     "cost",
@@ -34,6 +33,13 @@ def test_every_part_has_a_page(site):
     folder = site.write()
 
     assert {f"{place}.html" for place in PLACES} <= {str(path) for path in html(folder)}
+
+
+def test_without_a_number_of_a_paper_beside_ours_there_is_no_page_of_them(site):
+    folder = site.write()
+
+    assert not (folder / "published.html").exists()
+    assert "published.html" not in (folder / "index.html").read_text()
 
 
 def test_brackets_are_explained_only_where_there_are_some(site):
