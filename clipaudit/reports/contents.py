@@ -68,15 +68,15 @@ def contents(audit: Audit[Any]) -> Contents:
     return found
 
 
-def figure_titles(run: Settings) -> dict[str, str]:
-    """Return what the figures and galleries that the settings ask for show, by name."""
+def declared_figures(run: Settings) -> dict[str, ReportFigure | Gallery]:
+    """Return the figures and galleries that the settings ask for, by name."""
     found: dict[str, ReportFigure | Gallery] = {}
     for audit, _ in run.audits():
         reported = contents(audit)
         for figures in reported.figures:
             found |= figures(run)
         found |= reported.galleries(run)
-    return {name: figure.title for name, figure in found.items()}
+    return found
 
 
 def sample_numbers(run: Settings, corpora: Sequence[str]) -> SampleNumbers:

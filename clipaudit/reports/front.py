@@ -6,14 +6,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Worst:
-    """A gallery whose first samples are shown: those with the highest `by`, or in its own order.
-
-    `says` are columns of the gallery's table whose values stand below each example.
-    """
+    """A gallery whose first samples are shown: those with the highest `by`, or in its own order."""
 
     gallery: str
-    by: str = ""
-    says: tuple[str, ...] = ()
+    by: str = ""  # a column of the gallery's table
 
 
 @dataclass(frozen=True)

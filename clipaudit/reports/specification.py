@@ -65,6 +65,7 @@ class Gallery:
     caption: str
     shown: Sequence[str]  # the corpora whose pictures it shows
     title: str = ""  # what it shows, without a full stop
+    says: tuple[str, ...] = ()  # columns of its table whose values stand below each sample shown
 
 
 def gallery_of(
@@ -75,6 +76,7 @@ def gallery_of(
     inputs: Mapping[str, Sequence[str]],
     caption: str,
     title: str = "",
+    says: tuple[str, ...] = (),
 ) -> Gallery:
     """Return a gallery of samples of some corpora.
 
@@ -89,7 +91,7 @@ def gallery_of(
         why = _no_pictures([run.title(name) for name in hidden]) if allowed else NOT_SHOWN
         caption = f"{caption} {why}"
     tars = tuple(CorpusTars(name, len(run.shards(name))) for name in shown)
-    return Gallery(options, Sources(allowed, tars), inputs, caption, shown, title)
+    return Gallery(options, Sources(allowed, tars), inputs, caption, shown, title, says)
 
 
 def _no_pictures(titles: Sequence[str]) -> str:

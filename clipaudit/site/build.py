@@ -12,7 +12,7 @@ from clipaudit.catalog.views import CATALOG, open_catalog
 from clipaudit.config.settings import Settings
 from clipaudit.lineage.graph import table_graph
 from clipaudit.plaindata import Json
-from clipaudit.reports.contents import figure_titles
+from clipaudit.reports.contents import declared_figures
 from clipaudit.reports.leftout import LeftOut, left_out_whole
 from clipaudit.site import assets
 from clipaudit.site.answers import answers
@@ -80,9 +80,9 @@ def _gathered(
     """Return what the pages show, after writing the files that they show it with."""
     results = Path(run.results)
     read = [read_table(results, store, pointer, graph) for pointer in tables]
-    titles = figure_titles(run)
+    declared = declared_figures(run)
     drawn = [
-        read_figure(results, store, pointer, graph, titles.get(pointer.stem, ""))
+        read_figure(results, store, pointer, graph, declared.get(pointer.stem))
         for pointer in figures
     ]
     shows_pictures = run.report.pictures

@@ -16,12 +16,15 @@ from clipaudit.plaindata import Json, Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.leftout import LeftOut, left_out_of, notes_of
 from clipaudit.reports.rendering import layouts
+from clipaudit.reports.specification import Gallery, ReportFigure
 from clipaudit.reports.tables import published_values
 from clipaudit.reports.titles import headed, paper_number, title_of
 from clipaudit.site.cells import Grid, plain_grid, printed_grid
 from clipaudit.store.placements import placement
 from clipaudit.store.records import read_record
 from clipaudit.store.store import Pointer, Store
+
+Declared = ReportFigure | Gallery | None
 
 EXACT_INTEGERS = 2**53  # beyond, JavaScript's numbers skip some
 _PX_PER_PT = 4 / 3
@@ -73,6 +76,7 @@ class FigureContent:
     is_gallery: bool
     width: int
     height: int
+    says: tuple[str, ...] = ()  # columns whose values a gallery tells of each sample
 
 
 def read_table(results: Path, store: Store, pointer: Path, graph: Json) -> TableContent:
@@ -97,19 +101,20 @@ def read_table(results: Path, store: Store, pointer: Path, graph: Json) -> Table
 
 
 def read_figure(
-    results: Path, store: Store, pointer: Path, graph: Json, declared: str = ""
+    results: Path, store: Store, pointer: Path, graph: Json, declared: Declared = None
 ) -> FigureContent:
-    """Return a figure by its pointer, as `read_table`; `declared` is its title in the settings."""
+    """Return a figure by its pointer, as `read_table`; `declared` is what the settings say."""
     content = _content(results, store, pointer, graph)
     drawn = str(_drawing(results, store, pointer).get("caption", ""))
-    own = drawn.removeprefix(headed(content.name, declared, ""))  # the title stands above it
+    title = declared.title if declared else ""
+    own = drawn.removeprefix(headed(content.name, title, ""))  # the title stands above it
     said = [own, *notes_of(content.left_out)]
     caption = plain(" ".join(said))
     step = graph["actions"][graph["tables"][content.pointer]]["step"]
     size = svg_size(_text(store, pointer, "svg"))
-    title = title_of(content.name, plain(declared))
-    content = replace(content, title=title, caption=caption)
-    return FigureContent(content, step != "report_figure", *size)
+    content = replace(content, title=title_of(content.name, plain(title)), caption=caption)
+    says = declared.says if isinstance(declared, Gallery) else ()
+    return FigureContent(content, step != "report_figure", *size, says)
 
 
 def _content(results: Path, store: Store, pointer: Path, graph: Json) -> TableContent:

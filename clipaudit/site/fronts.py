@@ -1,27 +1,17 @@
 """What the first page shows beside each answer: a figure, the worst examples, commands."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from clipaudit.catalog.samples.catalog import Address
 from clipaudit.config.settings import Settings
-from clipaudit.plaindata import Row
-from clipaudit.plaintext import plain
 from clipaudit.reports.contents import contents
 from clipaudit.reports.front import Front, NextStep, Worst
 from clipaudit.site.content import FigureContent
-from clipaudit.site.samples import SamplePage, row_addresses
-from clipaudit.site.values import shown
+from clipaudit.site.examples import Example, Pages, examples
+from clipaudit.site.samples import SamplePage
 
 EXAMPLES = 4
-
-
-@dataclass(frozen=True)
-class Example:
-    """One sample, or a pair that a gallery shows together, and what the gallery says of it."""
-
-    pages: tuple[SamplePage, ...]
-    words: str
 
 
 @dataclass(frozen=True)
@@ -43,33 +33,21 @@ def shown_fronts(
     return {audit.name: _shown(contents(audit).front(run), known, of) for audit, _ in run.audits()}
 
 
-def _shown(
-    front: Front, known: Mapping[str, FigureContent], pages: Mapping[Address, SamplePage]
-) -> ShownFront:
+def _shown(front: Front, known: Mapping[str, FigureContent], pages: Pages) -> ShownFront:
     figure = next((known[name] for name in front.figures if name in known), None)
     for worst in front.worst:
-        if worst.gallery in known:
-            found = list(_examples(worst, known[worst.gallery].table.rows, pages))
-            if found:
-                return ShownFront(figure, worst.gallery, tuple(found[:EXAMPLES]), front.steps)
+        if worst.gallery in known and (found := _first(worst, known[worst.gallery], pages)):
+            return ShownFront(figure, worst.gallery, found, front.steps)
     return ShownFront(figure, "", (), front.steps)
 
 
-def _examples(
-    worst: Worst, rows: Sequence[Row], pages: Mapping[Address, SamplePage]
-) -> Iterator[Example]:
-    """Yield the examples of a gallery, each sample once; one without a page is left out."""
-    if worst.by:
-        rows = sorted(rows, key=lambda row: -row[worst.by])
+def _first(worst: Worst, gallery: FigureContent, pages: Pages) -> tuple[Example, ...]:
+    """Return the first examples of a gallery that have no sample in common."""
+    found: list[Example] = []
     met: set[Address] = set()
-    for row in rows:
-        addresses = list(row_addresses(row))
-        if addresses and not met & set(addresses) and all(each in pages for each in addresses):
-            met |= set(addresses)
-            said = [_said(name, row[name]) for name in worst.says if row[name] not in (None, "")]
-            yield Example(tuple(pages[each] for each in addresses), ", ".join(said))
-
-
-def _said(column: str, value: object) -> str:
-    """Return a value of a gallery's row in words; texts speak for themselves."""
-    return plain(value) if isinstance(value, str) else f"{column.replace('_', ' ')} {shown(value)}"
+    for example in examples(gallery, pages, by=worst.by):
+        of = {page.address for page in example.pages}
+        if not of & met and len(found) < EXAMPLES:
+            found.append(example)
+            met |= of
+    return tuple(found)

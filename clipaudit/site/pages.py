@@ -11,6 +11,7 @@ from clipaudit.reports.layouts import MISSING
 from clipaudit.site.answers import Answered
 from clipaudit.site.cells import PrintedCell
 from clipaudit.site.content import FigureContent, TableContent
+from clipaudit.site.examples import examples
 from clipaudit.site.facts import Drop
 from clipaudit.site.fronts import ShownFront
 from clipaudit.site.looking import LookPage
@@ -131,6 +132,7 @@ class _Renderer:
 
     def __init__(self, site: Site) -> None:
         self.site = site
+        self.samples = {page.address: page for page in site.samples}
         self.pages = {(page.corpus, page.shard, page.row): page.page for page in site.samples}
         every = [*site.tables, *(figure.table for figure in site.figures)]
         self.titles = {content.name: content.title for content in every}
@@ -172,7 +174,6 @@ class _Renderer:
     def figure(self, figure: FigureContent) -> tuple[str, str]:
         """Return the page of a figure, with the samples that it shows if it is a gallery."""
         content = figure.table
-        shown_here = [page for page in self.site.samples if content.name in page.figures]
         return self(
             "galleries" if figure.is_gallery else "figures",
             "figure",
@@ -180,7 +181,7 @@ class _Renderer:
             content=content,
             figure=_card(self.site, figure),
             view=grid_view(content, self.pages),
-            samples=shown_here if figure.is_gallery else (),
+            examples=list(examples(figure, self.samples)) if figure.is_gallery else (),
             files=self.site.files.get(content.name, ()),
         )
 

@@ -7,7 +7,7 @@ import pytest
 
 from clipaudit.config.audits import audits
 from clipaudit.config.loading import parse_settings, read_settings
-from clipaudit.reports.contents import figure_titles
+from clipaudit.reports.contents import declared_figures
 from clipaudit.reports.rendering import layouts
 
 SETTINGS = Path(__file__).parents[2] / "config"
@@ -23,7 +23,8 @@ def test_each_table_of_an_audit_has_a_title_of_its_own(audit):
 
 @pytest.mark.parametrize("settings", ["demo.yaml", "demo_full.yaml"])
 def test_each_figure_of_a_run_has_a_title_of_its_own(settings):
-    titles = Counter(figure_titles(parse_settings(read_settings(SETTINGS / settings))).values())
+    run = parse_settings(read_settings(SETTINGS / settings))
+    titles = Counter(figure.title for figure in declared_figures(run).values())
 
     assert "" not in titles
     assert not [title for title, times in titles.items() if times > 1]

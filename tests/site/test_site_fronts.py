@@ -31,7 +31,7 @@ def gallery(name, *rows):
         name, name.partition("_")[0], "", "", "", Grid((), ()), tuple(rows[0]), {},
         rows, {}, (), {},
     )  # fmt: skip
-    return FigureContent(content, True, 1, 1)
+    return FigureContent(content, True, 1, 1, ("similarity", "co_words"))
 
 
 def page(corpus, row):
@@ -53,10 +53,12 @@ def test_the_worst_pair_comes_first_with_what_its_gallery_says(run):
     assert (first.words, second.words) == ("similarity 0.75", "similarity 0.5")
 
 
-def test_a_pair_without_both_pages_is_no_example(run):
+def test_a_sample_without_a_page_is_no_example(run):
     shown = gallery("similarity_fig2", near(1, 5, 0.5))
 
-    assert shown_fronts(run, [shown], [page("val", 1)])["similarity"].examples == ()
+    (found,) = shown_fronts(run, [shown], [page("val", 1)])["similarity"].examples
+
+    assert [each.address for each in found.pages] == [Address("val", 0, 1)]
 
 
 def test_what_a_gallery_says_is_made_harmless(run):

@@ -26,6 +26,5 @@ def copies_front(run: Settings) -> Front:
                 f"clipaudit export {manifest} --format uids --output {WITHOUT_COPIES}.txt",
             )
         )
-    says = ("kind", "edits")
-    worst = [Worst(f"copies_of_{name}", says=says) for name in searched_sets(run, audit)]
-    return Front(["copies_trade_off"], [*worst, Worst("copies_repeats", says=says)], steps)
+    worst = [Worst(f"copies_of_{name}") for name in searched_sets(run, audit)]
+    return Front(["copies_trade_off"], [*worst, Worst("copies_repeats")], steps)

@@ -71,4 +71,12 @@ def _gallery(
     )
     inputs = {"copies": part_files(run, folder or f"copies/{other}", [audit.train])}
     corpora = list(dict.fromkeys([other, audit.train]))
-    return gallery_of(run, corpora, options=options, inputs=inputs, caption=caption, title=title)
+    return gallery_of(
+        run,
+        corpora,
+        options=options,
+        inputs=inputs,
+        caption=caption,
+        title=title,
+        says=("kind", "edits"),
+    )

@@ -16,4 +16,4 @@ def parrot_front(run: Settings) -> Front:
         f'clipaudit sql "{query}" --output parrots.csv',
     )
     figures = [f"parrot_fig1_{name}" for name in audit.corpora]
-    return Front(figures, [Worst("parrot_fig15", says=("co_words",))], [step])
+    return Front(figures, [Worst("parrot_fig15")], [step])

@@ -156,4 +156,5 @@ def _gallery(
         inputs={name: part_files(run, folder, corpora) for name, folder in folders.items()},
         caption=caption,
         title=title,
+        says=("co_words",),
     )

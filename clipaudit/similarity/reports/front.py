@@ -16,4 +16,4 @@ def similarity_front(run: Settings) -> Front:
     )
     names = ("fig3", "dose_response", "fig3_left", "fig4")
     figures = [f"similarity_{name}" for name in names]
-    return Front(figures, [Worst("similarity_fig2", "similarity", ("similarity",))], [step])
+    return Front(figures, [Worst("similarity_fig2", "similarity")], [step])

@@ -145,4 +145,12 @@ def _gallery(
     if audit.given_distance is None:
         inputs["calibrated"] = calibrated(audit)
     shown = [*names, *searched]
-    return gallery_of(run, shown, options=options, inputs=inputs, caption=caption, title=title)
+    return gallery_of(
+        run,
+        shown,
+        options=options,
+        inputs=inputs,
+        caption=caption,
+        title=title,
+        says=("similarity",),
+    )
