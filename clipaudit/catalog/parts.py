@@ -1,7 +1,7 @@
 """What an audit knows of single samples: for the catalog, a sample's fate, and exports."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from clipaudit.catalog.samples.catalog import Address, SampleCatalog
@@ -27,6 +27,8 @@ class AuditPart:
     shapes     that, as SVG over the sample's picture, in its pixels
     beside     the samples whose pictures say more beside its own, the nearest first
     scores     the numbers of the samples of some corpora, for exports
+    facets     by heading, SQL over the view `audit` by whose text samples are chosen in the report
+    orders     by heading, SQL over it by whose number they are sorted
 
     What the columns mean stands beside it, in `columns.tsv`. The names of a plug-in's queries,
     columns and fate begin with its own.
@@ -40,6 +42,8 @@ class AuditPart:
     scores: Callable[[Path, Store, Sequence[str]], Iterable[ScoreTable]]
     shapes: Callable[[Fate], Iterable[str]] = lambda fate: ()
     beside: Callable[[Fate], Iterable[Beside]] = lambda fate: ()
+    facets: Mapping[str, str] = field(default_factory=dict)
+    orders: Mapping[str, str] = field(default_factory=dict)
 
 
 _NOTHING = AuditPart(

@@ -22,6 +22,7 @@ from clipaudit.site.fronts import shown_fronts
 from clipaudit.site.looking import LookPage, look_pages, with_pictures
 from clipaudit.site.pages import Site, rendered
 from clipaudit.site.samples import pictures, sample_pages, shown_addresses
+from clipaudit.site.search_index import search_index
 from clipaudit.store.store import Store
 
 
@@ -98,6 +99,8 @@ def _gathered(
         shown = (address for page in pages for address in page.addresses)
         pages = assets.write_pictures(folder, pages, pictures(shown, run))
     with open_catalog(results) as connection:
+        found = search_index(connection, run, pages)
+        assets.write_search(folder, found.script)
         return Site(
             title=run.report.title,
             version=importlib.metadata.version("clipaudit"),
@@ -112,6 +115,7 @@ def _gathered(
             figures=drawn,
             samples=pages,
             samples_left_out=samples_left_out,
+            search=found,
             looks=_looks(folder, run) if shows_pictures else (),
             shows_pictures=shows_pictures,
             drops=drops(connection),

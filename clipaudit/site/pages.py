@@ -17,6 +17,7 @@ from clipaudit.site.fronts import ShownFront
 from clipaudit.site.looking import LookPage
 from clipaudit.site.published_numbers import published_lines, published_pairs
 from clipaudit.site.samples import SamplePage
+from clipaudit.site.search_index import SearchIndex, slug
 from clipaudit.site.values import shown
 
 READS = (
@@ -64,6 +65,7 @@ class Site:
     figures: Sequence[FigureContent]
     samples: Sequence[SamplePage]
     samples_left_out: int
+    search: SearchIndex
     looks: Sequence[LookPage]
     shows_pictures: bool
     drops: Sequence[Drop]
@@ -114,7 +116,9 @@ def rendered(site: Site) -> Iterator[tuple[str, str]]:
     yield render("galleries", "figures", figures=galleries, **named)
     for figure in site.figures:
         yield render.figure(figure)
-    yield render("samples", samples=site.samples, left_out=site.samples_left_out)
+    yield render(
+        "samples", samples=site.samples, left_out=site.samples_left_out, search=site.search
+    )
     for sample in site.samples:
         yield render("samples", "sample", sample.page, sample=sample, pages=render.pages)
     for page in site.looks:
@@ -143,7 +147,11 @@ class _Renderer:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self.environment.filters |= {"shown": shown, "published_lines": published_lines}
+        self.environment.filters |= {
+            "shown": shown,
+            "slug": slug,
+            "published_lines": published_lines,
+        }
 
     def __call__(
         self,

@@ -180,4 +180,13 @@ def _scores(results: Path, store: Store, corpora: Sequence[str]) -> Iterator[Sco
         yield ScoreTable(files, [score])
 
 
-PART = AuditPart(_queries, _COLUMNS, _fate, _sentences, _sections, _scores, beside=_beside)
+PART = AuditPart(
+    _queries,
+    _COLUMNS,
+    _fate,
+    _sentences,
+    _sections,
+    _scores,
+    beside=_beside,
+    facets={"Copy of": "copy_testset", "Kind of copy": "copy_kind"},
+)

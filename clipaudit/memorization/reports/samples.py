@@ -207,4 +207,14 @@ def _scores(results: Path, store: Store, corpora: Sequence[str]) -> Iterator[Sco
             yield ScoreTable(files, scores)
 
 
-PART = AuditPart(_queries, _COLUMNS, _fate, _sentences, _sections, _scores, _shapes)
+PART = AuditPart(
+    _queries,
+    _COLUMNS,
+    _fate,
+    _sentences,
+    _sections,
+    _scores,
+    _shapes,
+    facets={"Set of records": "memorization_set"},
+    orders={"Recall gap": "recall_gap"},
+)

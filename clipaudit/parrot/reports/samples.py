@@ -192,4 +192,21 @@ def _score_tables(results: Path, store: Store, corpora: Sequence[str]) -> Iterat
         yield ScoreTable(score_files(results / stage / encoder, store, corpora), scores)
 
 
-PART = AuditPart(_queries, _COLUMNS, _fate, _sentences, _sections, _score_tables, _shapes)
+_TEXT = """\
+case
+    when text_spans = 0 then 'none'
+    when len(co_words) > 0 then 'the caption repeats it'
+    when text_spans > 0 then 'the caption does not repeat it'
+end"""
+
+PART = AuditPart(
+    _queries,
+    _COLUMNS,
+    _fate,
+    _sentences,
+    _sections,
+    _score_tables,
+    _shapes,
+    facets={"Text in the image": _TEXT},
+    orders={"Share of the caption in the image": "cotr", "Score of the caption": "score"},
+)

@@ -225,4 +225,17 @@ def _scores(results: Path, store: Store, corpora: Sequence[str]) -> Iterator[Sco
         yield ScoreTable(files, scores)
 
 
-PART = AuditPart(_queries, _COLUMNS, _fate, _sentences, _sections, _scores, beside=_beside)
+PART = AuditPart(
+    _queries,
+    _COLUMNS,
+    _fate,
+    _sentences,
+    _sections,
+    _scores,
+    beside=_beside,
+    facets={"Crosses the gap of": "gap_testset"},
+    orders={
+        "Similarity to the nearest test image": "nearest_similarity",
+        "Excess over the gap": "gap_excess",
+    },
+)
