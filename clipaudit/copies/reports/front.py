@@ -27,4 +27,4 @@ def copies_front(run: Settings) -> Front:
             )
         )
     worst = [Worst(f"copies_of_{name}") for name in searched_sets(run, audit)]
-    return Front(["copies_trade_off"], [*worst, Worst("copies_repeats")], steps)
+    return Front(["copies_shares", "copies_trade_off"], [*worst, Worst("copies_repeats")], steps)
