@@ -292,6 +292,6 @@ rule report_pairs:
         options=REPORTS.gallery("options"),
         sources=REPORTS.gallery("sources"),
         name="{figure}",
-        caption=REPORTS.gallery("caption"),
+        caption=REPORTS.caption,
     script:
         "../workflow_scripts/report_pairs.py"

@@ -109,6 +109,6 @@ rule report_gallery:
         options=REPORTS.gallery("options"),
         sources=REPORTS.gallery("sources"),
         name="{figure}",
-        caption=REPORTS.gallery("caption"),
+        caption=REPORTS.caption,
     script:
         "../workflow_scripts/report_gallery.py"

@@ -593,6 +593,6 @@ rule report_memorized:
         options=REPORTS.gallery("options"),
         sources=REPORTS.gallery("sources"),
         name="{figure}",
-        caption=REPORTS.gallery("caption"),
+        caption=REPORTS.caption,
     script:
         "../workflow_scripts/report_memorized.py"

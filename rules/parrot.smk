@@ -208,6 +208,6 @@ rule report_spotted:
         options=REPORTS.gallery("options"),
         sources=REPORTS.gallery("sources"),
         name="{figure}",
-        caption=REPORTS.gallery("caption"),
+        caption=REPORTS.caption,
     script:
         "../workflow_scripts/report_spotted.py"

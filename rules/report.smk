@@ -85,7 +85,7 @@ rule draw_figure:
         figure="{figure}",
         form=REPORTS.drawn("form"),
         options=REPORTS.drawn("options"),
-        caption=REPORTS.drawn("caption"),
+        caption=REPORTS.caption,
     script:
         "../workflow_scripts/draw_figure.py"
 

@@ -1,7 +1,7 @@
 """What an audit knows of single samples: for the catalog, a sample's fate, and exports."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from clipaudit.catalog.samples.catalog import Address, SampleCatalog
@@ -40,6 +40,8 @@ class AuditPart:
     beside     the samples whose pictures say more beside its own, the nearest first
     scores     the numbers of the samples of some corpora, for exports
     colours    the columns that a map can be coloured by
+    facets     by heading, SQL over the view `audit` by whose text samples are chosen in the report
+    orders     by heading, SQL over it by whose number they are sorted
 
     What the columns mean stands beside it, in `columns.tsv`. The names of a plug-in's queries,
     columns and fate begin with its own.
@@ -54,6 +56,8 @@ class AuditPart:
     shapes: Callable[[Fate], Iterable[str]] = lambda fate: ()
     beside: Callable[[Fate], Iterable[Beside]] = lambda fate: ()
     colours: Sequence[Colour] = ()
+    facets: Mapping[str, str] = field(default_factory=dict)
+    orders: Mapping[str, str] = field(default_factory=dict)
 
 
 _NOTHING = AuditPart(

@@ -76,7 +76,11 @@ def _others(connection: "DuckDBPyConnection", fate: dict[str, Any]) -> list[tupl
     from clipaudit.catalog.samples.sections import shown_beside
 
     catalog = SampleCatalog(connection)
-    return [(each.words, catalog.sample(each.address)) for each in shown_beside(fate)]
+    return [
+        (each.words, catalog.sample(each.address))
+        for each in shown_beside(fate)
+        if catalog.named(each.address)  # not so of a corpus that no table reads
+    ]
 
 
 def _page(fate: dict[str, Any], others: list[tuple[str, Row]], pictured: bool, store: Path) -> str:

@@ -9,6 +9,9 @@ from clipaudit.plaintext import plain
 Tables = Mapping[str, Sequence[Row]]  # the rows of report tables, by the tables' names
 
 
+CONTROL = "Control"  # label of a sentence by which the numbers before it are judged
+
+
 @dataclass(frozen=True)
 class Sentence:
     """A sentence, and the report table that its numbers stand in; "" for none.
@@ -31,6 +34,21 @@ class Answer:
     lines: tuple[tuple[str, ...], ...] = ()
     note: str = ""  # what its words mean
     label: str = ""  # of the headline on a terminal; the audit's name where it is empty
+
+    @property
+    def leading(self) -> tuple[Sentence, ...]:
+        """Return the sentences that stand by the headline: the first one, and controls."""
+        return tuple(
+            sentence
+            for place, sentence in enumerate(self.sentences)
+            if place == 0 or sentence.label == CONTROL
+        )
+
+    @property
+    def further(self) -> tuple[Sentence, ...]:
+        """Return the other sentences."""
+        leading = self.leading
+        return tuple(sentence for sentence in self.sentences if sentence not in leading)
 
 
 def cannot(why: str) -> str:

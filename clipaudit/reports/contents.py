@@ -7,6 +7,7 @@ from typing import Any
 from clipaudit.config.audits import Audit, said_by
 from clipaudit.config.settings import Settings
 from clipaudit.reports.answers import Answer, Tables
+from clipaudit.reports.front import Front
 from clipaudit.reports.specification import Gallery, ReportFigure, ReportTable
 
 
@@ -63,6 +64,7 @@ class Contents:
     `reports`. `answer` reads the audit's answer off its tables; what these lack is left out.
     `unread` are pointers that no table reads and the catalog shall have. `looks` are questions that
     the report asks those who read it. `maps` are those of vectors that the audit embeds anyway.
+    `front` is what the report's first page shows beside the answer.
     """
 
     tables: Sequence[Callable[[Settings], Mapping[str, ReportTable]]]
@@ -73,11 +75,23 @@ class Contents:
     sample_numbers: Callable[[Settings, Sequence[str]], SampleNumbers] = lambda *_: SampleNumbers()
     looks: Callable[[Settings], Sequence[Look]] = lambda _: ()
     maps: Callable[[Settings], Sequence[VectorMap]] = lambda _: ()
+    front: Callable[[Settings], Front] = lambda _: Front()
 
 
 def contents(audit: Audit[Any]) -> Contents:
     """Return what an audit reports."""
     found: Contents = said_by(audit, "reports.contents", "CONTENTS")
+    return found
+
+
+def declared_figures(run: Settings) -> dict[str, ReportFigure | Gallery]:
+    """Return the figures and galleries that the settings ask for, by name."""
+    found: dict[str, ReportFigure | Gallery] = {}
+    for audit, _ in run.audits():
+        reported = contents(audit)
+        for figures in reported.figures:
+            found |= figures(run)
+        found |= reported.galleries(run)
     return found
 
 

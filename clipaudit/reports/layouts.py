@@ -40,6 +40,7 @@ class Layout:
     lead: str = ""  # heading of the column between names and cells; "" for none
     row_note: Cell = lambda row: ""  # behind a row's name, from the first of its cells
     head_note: Cell = lambda row: ""  # behind a column's title, from any of its cells
+    title: str = ""  # what the table shows, without a full stop
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Listing:
     corner: str  # the heading over the rows' names
     name: Cell
     fields: Mapping[str, Cell]
+    title: str = ""  # as a layout's
 
 
 def cell(form: Callable[..., str], *columns: str, missing: str = "", **options: object) -> Cell:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from clipaudit import plaintext
 from clipaudit.config.audits import folder_of
 from clipaudit.reports.layouts import DASH, MISSING, Layout, Listing
+from clipaudit.reports.titles import headed
 
 _LATEX = str.maketrans(
     {
@@ -79,7 +80,7 @@ def to_csv(table: pa.Table) -> str:
 def to_markdown(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
     """Return the report table `name` as a Markdown table, aligned as text.
 
-    It stands under its caption, of which `notes` are the last sentences.
+    It stands under its title and caption, of which `notes` are the last sentences.
     """
     layout = layouts(name)[name]
     heads, lines = _printed(table, layout)
@@ -90,13 +91,13 @@ def to_markdown(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
     widths = [max(3, *map(len, column)) for column in zip(*grid, strict=True)]
     rule = [":" + "-" * (widths[0] - 1), *("-" * (width - 1) + ":" for width in widths[1:])]
     rows = [_markdown_row(row, widths) for row in (grid[0], rule, *grid[1:])]
-    return "\n".join([_markdown_text(" ".join([layout.caption, *notes])), "", *rows, ""])
+    return "\n".join([_markdown_text(_caption(name, layout, notes)), "", *rows, ""])
 
 
 def to_latex(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
     """Return the report table `name` as a LaTeX table, for the packages booktabs and graphicx.
 
-    `notes` are the last sentences of its caption.
+    Its title stands before its caption, of which `notes` are the last sentences.
     """
     layout = layouts(name)[name]
     heads, lines = _printed(table, layout)
@@ -111,7 +112,7 @@ def to_latex(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
             r"% needs \usepackage{booktabs,graphicx}",
             r"\begin{table}[t]",
             r"\centering",
-            rf"\caption{{{_latex_text(' '.join([layout.caption, *notes]))}}}",
+            rf"\caption{{{_latex_text(_caption(name, layout, notes))}}}",
             rf"\label{{tab:{name}}}",
             r"\footnotesize",
             r"\setlength{\tabcolsep}{4pt}",
@@ -127,6 +128,10 @@ def to_latex(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
             "",
         ]
     )
+
+
+def _caption(name: str, layout: Layout | Listing, notes: Sequence[str]) -> str:
+    return headed(name, layout.title, " ".join([layout.caption, *notes]))
 
 
 def _printed(table: pa.Table, layout: Layout | Listing) -> tuple[list[str], list[PrintedLine]]:

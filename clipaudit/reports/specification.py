@@ -39,13 +39,15 @@ class ReportTable:
 class ReportFigure:
     """A figure: its table, and the form that it is drawn in, a module of `reports/forms/`.
 
-    `options` go to the drawing; the caption says what is seen, for who prints the figure.
+    `options` go to the drawing; the caption says what is seen, for who prints the figure. The title
+    says what the figure shows, without a full stop.
     """
 
     table: ReportTable
     form: str
     caption: str
     options: Mapping[str, str] = field(default_factory=dict)
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class Gallery:
     inputs: Mapping[str, Sequence[str]]
     caption: str
     shown: Sequence[str]  # the corpora whose pictures it shows
+    title: str = ""  # what it shows, without a full stop
+    says: tuple[str, ...] = ()  # columns of its table whose values stand below each sample shown
 
 
 def gallery_of(
@@ -71,6 +75,8 @@ def gallery_of(
     options: "DataclassInstance",
     inputs: Mapping[str, Sequence[str]],
     caption: str,
+    title: str = "",
+    says: tuple[str, ...] = (),
 ) -> Gallery:
     """Return a gallery of samples of some corpora.
 
@@ -85,7 +91,7 @@ def gallery_of(
         why = _no_pictures([run.title(name) for name in hidden]) if allowed else NOT_SHOWN
         caption = f"{caption} {why}"
     tars = tuple(CorpusTars(name, len(run.shards(name))) for name in shown)
-    return Gallery(options, Sources(allowed, tars), inputs, caption, shown)
+    return Gallery(options, Sources(allowed, tars), inputs, caption, shown, title, says)
 
 
 def _no_pictures(titles: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from clipaudit.config.audits import Audit, folder_of
 from clipaudit.config.plugins import package_place
 from clipaudit.reports.contents import VectorMap, contents, vector_maps
 from clipaudit.reports.specification import Gallery, ReportFigure, ReportTable
+from clipaudit.reports.titles import headed
 from clipaudit.steps import paths
 from clipaudit.steps.reportfiles import report_file
 from clipaudit.steps.workflow import code
@@ -97,6 +98,12 @@ class ReportFiles:
     def drawn(self, name: str) -> Callable[[Wildcards], object]:
         """Return what gives a field of `ReportFigure`."""
         return lambda wildcards: getattr(self.figures[wildcards.figure], name)
+
+    def caption(self, wildcards: Wildcards) -> str:
+        """Return the caption of a figure or a gallery behind its title, as its files have it."""
+        name = wildcards.figure
+        made = self.figures.get(name) or self._galleries[name]
+        return headed(name, made.title, made.caption)
 
     # --- galleries --------------------------------------------------------------------------------
 

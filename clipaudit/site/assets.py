@@ -38,6 +38,11 @@ def write_lineage(folder: Path, graph: Json) -> None:
     target.write_text(f"const LINEAGE = {text};\n", "utf-8")
 
 
+def write_search(folder: Path, script: str) -> None:
+    """Write what the search among samples reads: a script that sets one constant."""
+    (folder / "data" / "samples.js").write_text(script, "utf-8")
+
+
 def copy_files(folder: Path, store: Store, pointer: Path, extensions: Iterable[str]) -> list[str]:
     """Copy the forms of a table or a figure; returns their paths, relative to the report."""
     target = folder / "files"

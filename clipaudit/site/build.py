@@ -12,15 +12,18 @@ from clipaudit.catalog.views import CATALOG, open_catalog
 from clipaudit.config.settings import Settings
 from clipaudit.lineage.graph import table_graph
 from clipaudit.plaindata import Json
+from clipaudit.reports.contents import declared_figures
 from clipaudit.reports.leftout import LeftOut, left_out_whole
 from clipaudit.site import assets
 from clipaudit.site.answers import answers
 from clipaudit.site.content import read_figure, read_table, reading_order
 from clipaudit.site.facts import drops, enabled, run_cost, run_facts
+from clipaudit.site.fronts import shown_fronts
 from clipaudit.site.looking import LookPage, look_pages, with_pictures
 from clipaudit.site.maps import MapPage, map_pages, write_maps
 from clipaudit.site.pages import Site, rendered
 from clipaudit.site.samples import SamplePage, pictures, sample_pages, shown_addresses
+from clipaudit.site.search_index import search_index
 from clipaudit.store.store import Store
 
 
@@ -79,7 +82,11 @@ def _gathered(
     """Return what the pages show, after writing the files that they show it with."""
     results = Path(run.results)
     read = [read_table(results, store, pointer, graph) for pointer in tables]
-    drawn = [read_figure(results, store, pointer, graph) for pointer in figures]
+    declared = declared_figures(run)
+    drawn = [
+        read_figure(results, store, pointer, graph, declared.get(pointer.stem))
+        for pointer in figures
+    ]
     shows_pictures = run.report.pictures
     forms: dict[Path, Sequence[str]] = dict.fromkeys(tables, assets.TABLE_FILES)
     for pointer, figure in zip(figures, drawn, strict=True):
@@ -94,9 +101,12 @@ def _gathered(
         shown = (address for page in pages for address in page.addresses)
         pages = assets.write_pictures(folder, pages, pictures(shown, run))
     with open_catalog(results) as connection:
+        found = search_index(connection, run, pages)
+        assets.write_search(folder, found.script)
         return Site(
             title=run.report.title,
             version=importlib.metadata.version("clipaudit"),
+            fronts=shown_fronts(run, drawn, pages),
             answers=answers(
                 {table.name: table.rows for table in read},
                 enabled(run),
@@ -107,6 +117,7 @@ def _gathered(
             figures=drawn,
             samples=pages,
             samples_left_out=samples_left_out,
+            search=found,
             looks=_looks(folder, run) if shows_pictures else (),
             maps=maps,
             shows_pictures=shows_pictures,

@@ -16,11 +16,15 @@ from clipaudit.plaindata import Json, Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.leftout import LeftOut, left_out_of, notes_of
 from clipaudit.reports.rendering import layouts
+from clipaudit.reports.specification import Gallery, ReportFigure
 from clipaudit.reports.tables import published_values
+from clipaudit.reports.titles import headed, paper_number, title_of
 from clipaudit.site.cells import Grid, plain_grid, printed_grid
 from clipaudit.store.placements import placement
 from clipaudit.store.records import read_record
 from clipaudit.store.store import Pointer, Store
+
+Declared = ReportFigure | Gallery | None
 
 EXACT_INTEGERS = 2**53  # beyond, JavaScript's numbers skip some
 _PX_PER_PT = 4 / 3
@@ -33,7 +37,7 @@ class TableContent:
 
     name: str
     audit: str
-    title: str
+    title: str  # what it shows
     caption: str
     pointer: str  # relative to the results folder
     grid: Grid
@@ -44,10 +48,18 @@ class TableContent:
     published: tuple[Row, ...]  # the paper's numbers, PUBLISHED_SCHEMA
     left_out: LeftOut  # what it was made without
 
+    @property
+    def label(self) -> str:
+        """Return its audit and its number in the paper, if it has one: it stands beside the title.
+
+        Such as `Similarity, Table 1`.
+        """
+        return ", ".join(filter(None, [self.audit.capitalize(), paper_number(self.name)]))
+
     def data(self) -> dict[str, Any]:
         """Return what the script of a page reads: the stored rows in full precision."""
         return {
-            "title": f"{self.audit.capitalize()}, {self.title}",
+            "title": self.title,
             "pointer": self.pointer,
             "columns": self.columns,
             "comments": self.comments,
@@ -64,6 +76,7 @@ class FigureContent:
     is_gallery: bool
     width: int
     height: int
+    says: tuple[str, ...] = ()  # columns whose values a gallery tells of each sample
 
 
 def read_table(results: Path, store: Store, pointer: Path, graph: Json) -> TableContent:
@@ -79,6 +92,7 @@ def read_table(results: Path, store: Store, pointer: Path, graph: Json) -> Table
     ]
     return replace(
         content,
+        title=title_of(content.name, layout.title if layout else ""),
         caption=" ".join([layout.caption if layout else "", *map(plain, notes)]),
         grid=printed_grid(content.rows, layout) if layout else content.grid,
         texts={**content.texts, "latex": _text(store, pointer, "tex")},
@@ -86,14 +100,21 @@ def read_table(results: Path, store: Store, pointer: Path, graph: Json) -> Table
     )
 
 
-def read_figure(results: Path, store: Store, pointer: Path, graph: Json) -> FigureContent:
-    """Return a figure by its pointer; as `read_table`."""
+def read_figure(
+    results: Path, store: Store, pointer: Path, graph: Json, declared: Declared = None
+) -> FigureContent:
+    """Return a figure by its pointer, as `read_table`; `declared` is what the settings say."""
     content = _content(results, store, pointer, graph)
-    said = [_drawing(results, store, pointer).get("caption", ""), *notes_of(content.left_out)]
+    drawn = str(_drawing(results, store, pointer).get("caption", ""))
+    title = declared.title if declared else ""
+    own = drawn.removeprefix(headed(content.name, title, ""))  # the title stands above it
+    said = [own, *notes_of(content.left_out)]
     caption = plain(" ".join(said))
     step = graph["actions"][graph["tables"][content.pointer]]["step"]
     size = svg_size(_text(store, pointer, "svg"))
-    return FigureContent(replace(content, caption=caption), step != "report_figure", *size)
+    content = replace(content, title=title_of(content.name, plain(title)), caption=caption)
+    says = declared.says if isinstance(declared, Gallery) else ()
+    return FigureContent(content, step != "report_figure", *size, says)
 
 
 def _content(results: Path, store: Store, pointer: Path, graph: Json) -> TableContent:
@@ -107,7 +128,7 @@ def _content(results: Path, store: Store, pointer: Path, graph: Json) -> TableCo
     return TableContent(
         name=name,
         audit=audit_of(name),
-        title=title_of(name),
+        title=title_of(name, ""),
         caption="",
         pointer=place,
         grid=plain_grid(columns, rows),
@@ -172,23 +193,6 @@ def audit_of(name: str) -> str:
     'similarity'
     """
     return name.partition("_")[0]
-
-
-def title_of(name: str) -> str:
-    """Return what readers call a table or a figure.
-
-    >>> title_of("similarity_table1"), title_of("parrot_fig5b"), title_of("parrot_truth")
-    ('Table 1', 'Figure 5b', 'Truth')
-    >>> title_of("similarity_fig15_val"), title_of("similarity_gap_check")
-    ('Figure 15: val', 'Gap check')
-    """
-    rest = name.partition("_")[2]
-    found = re.fullmatch(r"(table|fig)(\d+[a-z]?)(?:_(.+))?", rest)
-    if not found:
-        return rest.replace("_", " ").capitalize()
-    kind = {"table": "Table", "fig": "Figure"}[found[1]]
-    what = f": {found[3].replace('_', ' ')}" if found[3] else ""
-    return f"{kind} {found[2]}{what}"
 
 
 def reading_order(names: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import jinja2
@@ -10,12 +11,15 @@ from markupsafe import Markup
 from clipaudit.reports.layouts import MISSING
 from clipaudit.site.answers import Answered
 from clipaudit.site.cells import PrintedCell
-from clipaudit.site.content import FigureContent, TableContent, audit_of, title_of
+from clipaudit.site.content import FigureContent, TableContent
+from clipaudit.site.examples import examples
 from clipaudit.site.facts import Drop
+from clipaudit.site.fronts import ShownFront
 from clipaudit.site.looking import LookPage
 from clipaudit.site.maps import MapPage
 from clipaudit.site.published_numbers import published_lines, published_pairs
 from clipaudit.site.samples import SamplePage
+from clipaudit.site.search_index import SearchIndex, slug
 from clipaudit.site.values import shown
 
 READS = (
@@ -59,11 +63,13 @@ class Site:
     title: str
     version: str
     answers: Sequence[Answered]
+    fronts: Mapping[str, ShownFront]  # by audit
     facts: Mapping[str, Any]  # of run_facts
     tables: Sequence[TableContent]
     figures: Sequence[FigureContent]
     samples: Sequence[SamplePage]
     samples_left_out: int
+    search: SearchIndex
     looks: Sequence[LookPage]
     maps: Sequence[MapPage]
     shows_pictures: bool
@@ -74,8 +80,14 @@ class Site:
 
     @property
     def parts(self) -> list[tuple[str, str]]:
-        """The entries of the menu: that of the map only where there is one."""
-        return [part for part in PARTS if part[0] != "map" or self.maps]
+        """The entries of the menu, without pages that would show nothing."""
+        there = {"map": self.maps, "published": self.published}
+        return [part for part in PARTS if there.get(part[0], True)]
+
+    @cached_property
+    def published(self) -> Sequence[Mapping[str, Any]]:
+        """Numbers of ours beside a paper's."""
+        return published_pairs(self.tables)
 
 
 @dataclass(frozen=True)
@@ -98,7 +110,10 @@ class GridView:
 
 
 def rendered(site: Site) -> Iterator[tuple[str, str]]:
-    """Yield the path of each page, relative to the report, and its HTML."""
+    """Yield the path of each page, relative to the report, and its HTML.
+
+    Where no number of ours has a paper's beside it, there is no page of published numbers.
+    """
     render = _Renderer(site)
     has_intervals = any(each.has_intervals for each in site.answers)
     yield render("index", answers=site.answers, facts=site.facts, has_intervals=has_intervals)
@@ -113,14 +128,17 @@ def rendered(site: Site) -> Iterator[tuple[str, str]]:
     yield render("galleries", "figures", figures=galleries, **named)
     for figure in site.figures:
         yield render.figure(figure)
-    yield render("samples", samples=site.samples, left_out=site.samples_left_out)
+    yield render(
+        "samples", samples=site.samples, left_out=site.samples_left_out, search=site.search
+    )
     for sample in site.samples:
         yield render("samples", "sample", sample.page, sample=sample, pages=render.pages)
     for page in site.looks:
         yield render("galleries", "look", page.path, page=page)
     if site.maps:
         yield render("map", maps=site.maps)
-    yield render("published", pairs=published_pairs(site.tables))
+    if site.published:
+        yield render("published", pairs=site.published)
     counts = [(drop.stage, drop.corpus, drop.reason, drop.samples) for drop in site.drops]
     yield render("drops", drops=site.drops, counts=counts)
     yield render("settings", sections=site.settings)
@@ -132,10 +150,10 @@ class _Renderer:
 
     def __init__(self, site: Site) -> None:
         self.site = site
+        self.samples = {page.address: page for page in site.samples}
         self.pages = {(page.corpus, page.shard, page.row): page.page for page in site.samples}
-        names = [table.name for table in site.tables]
-        names += [figure.table.name for figure in site.figures]
-        self.titles = {name: f"{audit_of(name).capitalize()}, {title_of(name)}" for name in names}
+        every = [*site.tables, *(figure.table for figure in site.figures)]
+        self.titles = {content.name: content.title for content in every}
         self.environment = jinja2.Environment(
             loader=jinja2.PackageLoader("clipaudit.site"),
             autoescape=True,
@@ -143,7 +161,11 @@ class _Renderer:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self.environment.filters |= {"shown": shown, "published_lines": published_lines}
+        self.environment.filters |= {
+            "shown": shown,
+            "slug": slug,
+            "published_lines": published_lines,
+        }
 
     def __call__(
         self,
@@ -174,7 +196,6 @@ class _Renderer:
     def figure(self, figure: FigureContent) -> tuple[str, str]:
         """Return the page of a figure, with the samples that it shows if it is a gallery."""
         content = figure.table
-        shown_here = [page for page in self.site.samples if content.name in page.figures]
         return self(
             "galleries" if figure.is_gallery else "figures",
             "figure",
@@ -182,7 +203,7 @@ class _Renderer:
             content=content,
             figure=_card(self.site, figure),
             view=grid_view(content, self.pages),
-            samples=shown_here if figure.is_gallery else (),
+            examples=list(examples(figure, self.samples)) if figure.is_gallery else (),
             files=self.site.files.get(content.name, ()),
         )
 

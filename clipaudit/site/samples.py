@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from markupsafe import Markup
 
+from clipaudit.catalog.parts import audit_parts
 from clipaudit.catalog.samples.catalog import Address, SampleCatalog
 from clipaudit.catalog.samples.fate import fate_at
-from clipaudit.catalog.samples.sections import shown_beside
+from clipaudit.catalog.samples.sections import sentences, shown_beside
 from clipaudit.catalog.sqltext import identifier
 from clipaudit.catalog.tables import view_columns
 from clipaudit.config.pictures import has_pictures
@@ -87,6 +89,9 @@ class SamplePage:
     figures: tuple[str, ...]
     fate: Json
     page: str
+    sentences: tuple[str, ...] = ()  # of its fate
+    shapes: Markup = field(default_factory=Markup)  # SVG over it, in stored pixels
+    size: tuple[int, int] = (0, 0)  # of the stored picture
     beside: tuple[ShownBeside, ...] = ()
     picture: ShownPicture = field(default_factory=ShownPicture)
 
@@ -115,10 +120,15 @@ def shown_addresses(figures: Sequence[FigureContent]) -> dict[Address, tuple[str
 
 def _addresses(figure: FigureContent) -> Iterator[Address]:
     """Yield the samples of a gallery, each once."""
-    columns = set(figure.table.columns)
-    kinds = [kind for kind in _ADDRESS_COLUMNS if set(kind) <= columns]
-    found = (tuple(row[name] for name in kind) for row in figure.table.rows for kind in kinds)
-    yield from dict.fromkeys(Address(str(a), b, c) for a, b, c in found if None not in (a, b, c))
+    yield from dict.fromkeys(each for row in figure.table.rows for each in row_addresses(row))
+
+
+def row_addresses(row: Row) -> Iterator[Address]:
+    """Yield the samples that a row of a gallery's table shows: one, or a pair."""
+    for kind in _ADDRESS_COLUMNS:
+        if all(row.get(name) is not None for name in kind):
+            corpus, shard, number = (row[name] for name in kind)
+            yield Address(str(corpus), shard, number)
 
 
 def sample_pages(
@@ -143,6 +153,7 @@ def _page(
     sample = fate["sample"]
     if (sample["shard"], sample["row"]) != (shard, row):
         return None  # another sample's key reads like an address
+    shapes = (shape for part in audit_parts(fate) for shape in part.shapes(fate))
     uid = str(sample.get("uid") or f"{shard}-{row}")
     return SamplePage(
         corpus=corpus,
@@ -154,6 +165,9 @@ def _page(
         figures=tuple(figures),
         fate=told_fate(fate),
         page=f"samples/{corpus}-{uid}.html",
+        sentences=tuple(map(plain, sentences(fate))),
+        shapes=Markup("".join(shapes)),  # escaped where they are made
+        size=(sample.get("width") or 0, sample.get("height") or 0),
         beside=tuple(ShownBeside(each.address, plain(each.words)) for each in shown_beside(fate)),
     )
 

@@ -66,3 +66,14 @@ def test_an_unknown_name_is_one_message(run, arguments, message):
 
     assert answer.exit_code == 1
     assert message in answer.output
+
+
+def test_a_test_image_that_no_table_reads_is_left_out_of_the_page(tmp_path):
+    near = {"shard": 1, "row": 0, "testset": "val", "similarity": 0.75}
+    similarities = ("similarities", {"corpus": "large", "encoder": "own"}, [near])
+    results = str(make_catalog(tmp_path, SAMPLES, similarities))
+    command = ["sample", "--results", results, "large", "1:0", "--format", "html", "--no-picture"]
+
+    answer = CliRunner().invoke(Group(commands=[sample]), command)
+
+    assert (answer.exit_code, answer.output.count("<figure")) == (0, 1)

@@ -5,6 +5,7 @@ from clipaudit.copies.calibration import CALIBRATION
 from clipaudit.copies.kinds import COPIES
 from clipaudit.copies.thresholds import THRESHOLDS
 from clipaudit.copies.verified import PAIRS
+from clipaudit.reports.forms.dots import draw_dots
 from clipaudit.reports.tables import report_table
 
 LABELS = [("testset", pa.string()), ("corpus", pa.string())]
@@ -72,6 +73,20 @@ def test_the_summary_counts_images_by_their_nearest_copy(testsets):
     assert (val["searched"], val["training_images"], val["training_share"]) == (10, 2, 0.2)
     assert (val["share_low"], val["share_high"]) == pytest.approx((0.0676, 0.9324), abs=1e-4)
     assert (a["images"], a["with_copy"], a["share"], a["lookalikes"]) == (2, 0, 0.0, 0)
+
+
+def test_the_figure_of_shares_shows_each_test_sets_images_with_a_copy(testsets):
+    found = copies(("val", 0, 5, "edited"), ("val", 0, 6, "edited"), ("val", 2, 7, "lookalike"))
+    hashed = images(*(("val", 0, row, 90) for row in range(4)), ("a", 0, 0, 90))
+    views = {"images": hashed, "copies": found, "testsets": testsets, "kinds": KINDS}
+
+    table = report_table("copies_shares", views, {"title": "web"})
+
+    val, a = table.to_pylist()
+    assert (val["images"], val["with_copy"], val["value"], a["value"]) == (4, 1, 0.25, 0.0)
+    assert (val["low"], val["high"]) == pytest.approx((0.0063, 0.8059), abs=1e-4)
+    options = {"x_label": "images with a copy (%)", "scale": "percent", "empty": "no images"}
+    assert draw_dots(table, options).axes[0].get_title(loc="left") == "in web"
 
 
 def test_pairs_are_listed_nearest_first_and_lookalikes_left_out(testsets):

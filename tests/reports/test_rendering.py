@@ -119,6 +119,13 @@ def any_table(titles=("Small", "Large")):
     return pa.Table.from_pylist([{**cell, **numbers, **published} for cell in cells])
 
 
+@pytest.mark.parametrize("write", [to_markdown, to_latex])
+def test_a_file_begins_its_caption_with_what_it_shows_and_the_papers_number(write):
+    text = write("similarity_table6", any_table())
+
+    assert "Training samples near the similarity gap (the paper's Table 6). " in text
+
+
 def test_lines_with_nothing_to_say_are_left_out():
     names = [row[0] for row in markdown_cells(to_markdown("similarity_table6", any_table()))]
 

@@ -23,7 +23,10 @@ def read(site, reader, name):
 def test_a_table_is_read_as_printed_and_as_stored(site):
     table = read(site, read_table, "tables/similarity_gap_check")
 
-    assert (table.title, table.audit) == ("Gap check", "similarity")
+    assert (table.title, table.audit) == (
+        "Kept samples nearer than the gap: none may be",
+        "similarity",
+    )
     assert table.grid.rows[1][0].name == "b-pruned"
     assert table.rows[1]["below"] == 29
     assert table.texts["latex"] == "latex"

@@ -157,6 +157,41 @@ def test_the_samples_that_galleries_show_have_pages_with_their_pictures(reader):
     assert page.locator("main img").first.evaluate("image => image.naturalWidth") == 8
 
 
+def test_samples_are_found_by_words_and_shown_as_text(reader):
+    page = reader.open("samples.html")
+
+    page.locator("input[name=words]").fill("SCRIPT alert")
+
+    expect(page.locator("#entries-found")).to_have_text("1 found")
+    assert page.locator("#entries .what").first.inner_text() == "<script>alert(1)</script>\\x1b[31m"
+
+
+def test_what_is_chosen_stands_in_the_address_and_is_chosen_again_from_it(reader):
+    page = reader.open("samples.html")
+    page.locator("select[name=corpus]").select_option("web")
+    expect(page.locator("#entries-found")).to_have_text("2 found")
+    address = page.url
+
+    reader.open("index.html")
+    page.goto(address)
+
+    assert address.endswith("#corpus=web")
+    expect(page.locator("#entries-found")).to_have_text("2 found")
+    assert page.locator("select[name=corpus]").input_value() == "web"
+
+
+def test_clearing_the_search_shows_what_was_there(reader):
+    page = reader.open("samples.html")
+    written = page.locator("#entries").inner_text()
+    page.locator("input[name=words]").fill("nothing has this")
+    expect(page.locator("#entries li")).to_have_count(0)
+
+    page.locator("[data-clear]").click()
+
+    expect(page.locator("#entries li")).to_have_count(2)
+    assert page.locator("#entries").inner_text() == written
+
+
 def test_a_table_can_be_copied(reader):
     page = reader.open(TABLE)
     button = page.locator("[data-copy]").first

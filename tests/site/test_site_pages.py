@@ -2,7 +2,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tinysite import UIDS, TinySite
+from tinysite import HOSTILE, UIDS, TinySite, asking_site
 
 from clipaudit import site as package
 from clipaudit.errors import TooSmall
@@ -14,7 +14,6 @@ PLACES = (
     "figures",
     "galleries",
     "samples",
-    "published",
     "drops",
     "settings",
     "cost",
@@ -34,6 +33,13 @@ def test_every_part_has_a_page(site):
     folder = site.write()
 
     assert {f"{place}.html" for place in PLACES} <= {str(path) for path in html(folder)}
+
+
+def test_without_a_number_of_a_paper_beside_ours_there_is_no_page_of_them(site):
+    folder = site.write()
+
+    assert not (folder / "published.html").exists()
+    assert "published.html" not in (folder / "index.html").read_text()
 
 
 def test_brackets_are_explained_only_where_there_are_some(site):
@@ -89,6 +95,13 @@ def test_each_sample_of_a_gallery_has_a_page_with_its_picture(site):
 
     assert f"samples/web-{UIDS[1]}.jpg" in page
     assert "../figures/similarity_fig2.html" in page
+
+
+def test_the_words_found_in_a_picture_are_drawn_on_it(tmp_path, monkeypatch):
+    page = asking_site(tmp_path, monkeypatch).page(f"samples/web-{UIDS[0]}.html")
+
+    assert page.count('<polygon class="text"') == 1
+    assert HOSTILE not in page
 
 
 def test_without_pictures_uids_stand_in_their_place(site):

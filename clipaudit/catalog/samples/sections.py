@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from clipaudit.catalog.answer_forms import as_table
 from clipaudit.catalog.parts import audit_parts
+from clipaudit.catalog.samples.catalog import Address
 from clipaudit.catalog.samples.forms import Beside, Fate, Section, place, section
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
@@ -55,9 +56,13 @@ def sentences(fate: Fate) -> list[str]:
 
 
 def shown_beside(fate: Fate) -> list[Beside]:
-    """Return the samples whose pictures are shown beside a sample's: the first six."""
-    found = [each for part in audit_parts(fate) for each in part.beside(fate)]
-    return found[:SHOWN_BESIDE]
+    """Return the samples whose pictures are shown beside a sample's: the first six, each once."""
+    found: dict[Address, list[str]] = {}
+    for part in audit_parts(fate):
+        for each in part.beside(fate):
+            found.setdefault(each.address, []).append(each.words)
+    shown = [Beside(address, "; ".join(words)) for address, words in found.items()]
+    return shown[:SHOWN_BESIDE]
 
 
 def sections(fate: Fate) -> list[Section]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
-from clipaudit.reports.answers import Answer, Sentence, Tables, cannot, listed
+from clipaudit.reports.answers import CONTROL, Answer, Sentence, Tables, cannot, listed
 from clipaudit.reports.layouts import count, interval, percent
 
 
@@ -109,7 +109,7 @@ def _recall(tables: Tables) -> Iterator[Sentence]:
             f"Of {count(made)} copies that were made on purpose, {plain(method)} finds "
             f"{percent(found / made, digits=1)} %{tail}.",
             "copies_calibration",
-            "Control",
+            CONTROL,
         )
 
 

@@ -4,6 +4,7 @@ from clipaudit.config.settings import Settings
 from clipaudit.copies.manifests import copies_prunings
 from clipaudit.copies.reports.answer import copies_answer
 from clipaudit.copies.reports.figures import copies_figures
+from clipaudit.copies.reports.front import copies_front
 from clipaudit.copies.reports.galleries import copies_galleries
 from clipaudit.copies.reports.tables import copies_tables
 from clipaudit.copies.settings import Copies
@@ -38,4 +39,5 @@ CONTENTS = Contents(
     copies_answer,
     unread=_manifests,
     maps=_maps,
+    front=copies_front,
 )

@@ -1,9 +1,16 @@
-"""The figures of the copies audit: what the calibration found."""
+"""The figures of the copies audit: how much of each test set was found, and the calibration."""
 
 from clipaudit.config.settings import Settings
-from clipaudit.copies.reports.tables import calibration_files, methods
+from clipaudit.copies.checks import searched_sets
+from clipaudit.copies.reports.tables import KINDS, calibration_files, methods, pair_files
 from clipaudit.copies.settings import Copies
-from clipaudit.reports.specification import ReportFigure, ReportTable, titled
+from clipaudit.reports.specification import (
+    ReportFigure,
+    ReportTable,
+    corpus_rows,
+    part_files,
+    titled,
+)
 
 STAGES = titled("stage", [("found", "candidate"), ("verified", "candidate, verified by pixels")])
 
@@ -13,7 +20,26 @@ def copies_figures(run: Settings) -> dict[str, ReportFigure]:
     audit = run.section(Copies)
     if audit is None:
         return {}
-    return {"copies_recall": _recall(run, audit), "copies_trade_off": _trade_off(run, audit)}
+    shares = {"copies_shares": _shares(run, audit)} if searched_sets(run, audit) else {}
+    found = {"copies_recall": _recall(run, audit), "copies_trade_off": _trade_off(run, audit)}
+    return {**shares, **found}
+
+
+def _shares(run: Settings, audit: Copies) -> ReportFigure:
+    tests, train = searched_sets(run, audit), run.title(audit.train)
+    inputs = {
+        "images": part_files(run, "images", tests),
+        "copies": pair_files(run, audit),
+    }
+    relations = {"testsets": corpus_rows(run, "testset", tests), "kinds": KINDS}
+    return ReportFigure(
+        ReportTable("copies_shares", inputs, relations, {"title": train}),
+        "dots",
+        f"Images of each test set of which a copy was found in {train} (%): the same image, "
+        "re-encoded, resized or edited. Exact 95 % intervals.",
+        {"x_label": "images with a copy (%)", "scale": "percent", "empty": "no images"},
+        f"How much of each test set is in {train}",
+    )
 
 
 def _recall(run: Settings, audit: Copies) -> ReportFigure:
@@ -25,6 +51,7 @@ def _recall(run: Settings, audit: Copies) -> ReportFigure:
         "Copies that were made on purpose and found again (%), by what was done to the image. "
         "Exact 95 % intervals.",
         {"x_label": "found (%)", "scale": "percent", "empty": "no threshold was chosen"},
+        "Made copies that are found again, by what was done to them",
     )
 
 
@@ -35,4 +62,5 @@ def _trade_off(run: Settings, audit: Copies) -> ReportFigure:
         "trade_off",
         "Made copies found, and pairs of different images that are candidates by mistake, per "
         "million pairs, at every threshold; a mark stands at the threshold that is used.",
+        title="Made copies found against false candidates",
     )

@@ -28,7 +28,8 @@ def _copies(run: Settings, audit: Copies, name: str) -> Gallery:
         f"Images of {run.title(name)} (left) and copies of them in {run.title(audit.train)} "
         "(right): of each test image the nearest one, kinds sharing the places."
     )
-    return _gallery(run, audit, name, "copies", caption)
+    title = f"Images of {run.title(name)} and their copies in {run.title(audit.train)}"
+    return _gallery(run, audit, name, "copies", caption, title)
 
 
 def _lookalikes(run: Settings, audit: Copies, name: str) -> Gallery:
@@ -38,7 +39,8 @@ def _lookalikes(run: Settings, audit: Copies, name: str) -> Gallery:
         "measured after one is laid on the other. Simple drawings may agree wholly and still be no "
         "copies: one lies elsewhere in its frame, or is larger or turned."
     )
-    return _gallery(run, audit, name, "lookalikes", caption)
+    title = f"Images that look like those of {run.title(name)} and are no copies"
+    return _gallery(run, audit, name, "lookalikes", caption, title)
 
 
 def _repeats(run: Settings, audit: Copies) -> Gallery:
@@ -46,7 +48,8 @@ def _repeats(run: Settings, audit: Copies) -> Gallery:
         f"Images of {run.title(audit.train)} (right) that repeat an earlier one (left): of each "
         "earlier image the nearest one, kinds sharing the places."
     )
-    return _gallery(run, audit, audit.train, "copies", caption, folder="repeats")
+    title = f"Images of {run.title(audit.train)} that repeat another one"
+    return _gallery(run, audit, audit.train, "copies", caption, title, folder="repeats")
 
 
 def _gallery(
@@ -55,6 +58,7 @@ def _gallery(
     other: str,
     which: Literal["copies", "lookalikes"],
     caption: str,
+    title: str,
     folder: str | None = None,
 ) -> Gallery:
     options = PairOptions(
@@ -67,4 +71,12 @@ def _gallery(
     )
     inputs = {"copies": part_files(run, folder or f"copies/{other}", [audit.train])}
     corpora = list(dict.fromkeys([other, audit.train]))
-    return gallery_of(run, corpora, options=options, inputs=inputs, caption=caption)
+    return gallery_of(
+        run,
+        corpora,
+        options=options,
+        inputs=inputs,
+        caption=caption,
+        title=title,
+        says=("kind", "edits"),
+    )

@@ -34,6 +34,7 @@ def _place(row: Row, shard: str, position: str) -> str:
 
 LAYOUTS: Mapping[str, Layout | Listing] = {
     "copies_calibration": Layout(
+        title="Made copies that are found again",
         caption="Copies that were made of this run's own images, and looked for among the others "
         "(%): those whose original is a candidate, and of these those that pixels call copies. "
         "Intervals are exact.",
@@ -51,6 +52,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         ),
     ),
     "copies_groups": Listing(
+        title="The largest groups of repeated training images",
         caption="The largest groups of training images that repeat each other. The view "
         "`repeat_groups` lists the images of each.",
         corner="First image",
@@ -58,6 +60,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         fields={"Images": lambda row: count(row["size"])},
     ),
     "copies_pairs": Listing(
+        title="Test images and their copies in the training data",
         caption="Test images and training images that copy them, the nearest first. An image is "
         "named by its shard and row. The view `copies` lists all pairs.",
         corner="Test set",
@@ -73,6 +76,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         },
     ),
     "copies_planted": Listing(
+        title="Planted copies that are found",
         caption="Training images of the made world that copy an image of the searched set, with "
         "slight noise, and how many of them were found: as candidates, called copies, and by the "
         "kind that was planted. Besides: pairs of images that copy nothing.",
@@ -88,6 +92,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         },
     ),
     "copies_summary": Listing(
+        title="Test images with a copy in the training data",
         caption="Test images of which the training corpus holds a copy, by the kind of the nearest "
         "copy, and training images that are copies. Lookalikes are candidate pairs that are no "
         "copies by their pixels. Intervals of 95 % are exact.",
@@ -109,6 +114,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         },
     ),
     "copies_thresholds": Listing(
+        title="The threshold of each method, and its false candidates",
         caption="The threshold of each method: the largest distance of two hashes, in bits of 256, "
         "or the lowest similarity. It is the loosest at which candidates by mistake, among pairs "
         "of different images, stay within the asked rate.",
@@ -126,6 +132,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         },
     ),
     "copies_within": Listing(
+        title="Training images that repeat another one",
         caption="Training images that repeat another one: those beyond the first of each group. "
         "Copies of copies are of one group. Intervals of 95 % are exact.",
         corner="Corpus",

@@ -192,4 +192,5 @@ PART = AuditPart(
         Colour("copy_kind", "Copy of a test image"),
         Colour("copy_testset", "Copied test set"),
     ],
+    facets={"Copy of": "copy_testset", "Kind of copy": "copy_kind"},
 )

@@ -106,6 +106,7 @@ def _sizes(run: Settings, audit: Memorization) -> ReportFigure:
         f"looked up in each public set, {audit.neighbors[0]} images nearest to each."
         f"{_of_utility(run, audit)} {_STAR}",
         {"group": "size", "x_label": "training samples", "alone": f"other sizes: {_NONE}"},
+        "Memorization by the number of training samples",
     )
 
 
@@ -136,11 +137,17 @@ def _mitigations(run: Settings, audit: Memorization, public: str) -> ReportFigur
         f"as the public set. {_GAPS}; the {audit.neighbors[0]} public images nearest to each "
         f"caption.{_of_utility(run, audit)} {_STAR}",
         {"group": "title", "alone": f"other values: {_NONE}"},
+        f"Memorization under settings that may mitigate it, looked up in {run.title(public)}",
     )
 
 
 def _bars(
-    run: Settings, audit: Memorization, groups: Relation, caption: str, options: dict[str, str]
+    run: Settings,
+    audit: Memorization,
+    groups: Relation,
+    caption: str,
+    options: dict[str, str],
+    title: str,
 ) -> ReportFigure:
     """Return bars of gaps, and below them bars of the utility where the audit has test sets."""
     measures: list[dict[str, object]] = [
@@ -168,7 +175,7 @@ def _bars(
         relations={"groups": groups, "measures": measures, "models": models_of(models)},
         parameters={"k": audit.neighbors[0], "testset": (audit.utility or [""])[0]},
     )
-    return ReportFigure(table, "bars", caption, options)
+    return ReportFigure(table, "bars", caption, options, title)
 
 
 def _of_utility(run: Settings, audit: Memorization) -> str:
@@ -211,6 +218,8 @@ def _recalls(run: Settings, audit: Memorization, public: str) -> ReportFigure:
         f"of training samples. {_looked_up(run, audit, public)} AUCG is the area between the "
         f"curves, of this one direction. {_of_one_direction(audit)} {_STAR}",
         {"x_label": "object recall, at least", "y_label": "records (%)"},
+        "Objects recovered by the model trained on a record and by the other, in "
+        f"{run.title(public)}",
     )
 
 
@@ -259,6 +268,7 @@ def _exposed(run: Settings, audit: Memorization, public: str) -> ReportFigure:
             "empty": "no records with objects",
             "across": "hold-out",
         },
+        f"Memorization of the most exposed records, in {run.title(public)}",
     )
 
 
@@ -320,6 +330,7 @@ def _selections(run: Settings, audit: Memorization) -> ReportFigure:
         "set has kinds of captions, the mean over the kinds; else whiskers reach over the exact "
         f"95 % intervals of the models. A line across a bar is what chance gives. {_STAR}",
         {"group": "title", "alone": f"other values: {_NONE}"},
+        "How often the right caption is chosen",
     )
 
 

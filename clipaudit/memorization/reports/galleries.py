@@ -41,6 +41,7 @@ def _gallery(run: Settings, audit: Memorization, public: str) -> Gallery:
         run,
         corpora,
         options=ShownSet(run.title(public), public),
+        title=f"The most memorized records, their objects looked up in {run.title(public)}",
         inputs={name: [f"{folder}/{public}.json"] for name, folder in kinds.items()},
         caption=(
             f"The {audit.examples} most memorized records of A: those of which the model trained "

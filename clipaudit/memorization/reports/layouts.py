@@ -138,6 +138,7 @@ _LOSSES = (
 
 LAYOUTS: Mapping[str, Layout | Listing] = {
     "memorization_ensemble": Listing(
+        title="Records that models memorize whatever their seed and cut",
         caption="Records that the models memorize, whatever their seed and cut. Under each seed "
         "lot decides whether a record is in A, in B or in the hold-out. Memorization is the mean "
         "recall of the models that were trained on the record, less that of the others; p compares "
@@ -157,6 +158,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         },
     ),
     "memorization_evidence": Layout(
+        title="Objects recovered beyond the reference model, over seeds",
         caption=f"Memorization over seeds. {_METRICS}. Each seed has a cut of its own into A, B "
         "and hold-out. Means over seeds with 95 % intervals over seeds and records; below, the "
         "single seeds, and how a setting differs from the default one, seed by seed."
@@ -175,6 +177,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         ),
     ),
     "memorization_gaps": Layout(
+        title="Objects recovered beyond the reference model",
         caption=f"Memorization of the training pictures' objects. {_METRICS}: the exact ones, and "
         "those of the published code's 100-bin histogram. Records are those whose picture shows an "
         "object; intervals are a 95 % bootstrap over them, draws the paper's 100 of 10 % with "
@@ -199,6 +202,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         ),
     ),
     "memorization_joined": Layout(
+        title="Whether remembered records are near test images",
         caption="Are remembered records near to test images, and is their caption in the picture? "
         "Mean recall gap (target less reference) of the records of A and B, mean similarity of "
         "their pictures to the nearest image of each test set, and mean rate of caption words that "
@@ -215,6 +219,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         ),
     ),
     "memorization_one_model": Layout(
+        title="What one model recovers beyond its captions",
         caption="Does one model remember more than captions tell? The references predict the "
         "objects of a picture from its caption and the public set: by the words of public captions "
         "(naive Bayes, with as many labels as the target names), by the pictures of the k public "
@@ -238,6 +243,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         ),
     ),
     "memorization_overlaps": Layout(
+        title="Samples that repeat a record of another set",
         caption="Samples that repeat a record of A, B or the hold-out. Of two records that repeat "
         "each other both were removed, whatever their sets; of a public sample and a record the "
         "public sample. Below: what was left, if all pairs were searched again "
@@ -261,6 +267,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         ),
     ),
     "memorization_pairs": Layout(
+        title="Whether a model knows the pairs it was trained on",
         caption="Does a model know the pairs that it trained on? The score of a pair is the cosine "
         "of its caption and picture. AUC is the chance that a training pair scores higher than one "
         "of the hold-out: 0.5 is a coin toss, 1 means that the model knows every pair. TPR at 1 %"
@@ -286,6 +293,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         ),
     ),
     "memorization_records": Layout(
+        title="The most memorized records",
         caption=f"The {LISTED} records of A and B with the largest recall gaps, for each number k "
         "of public images that predict. Objects: those of the picture that the target and the "
         "reference model recall, of all that it shows. Gaps are target less reference; similarity "
@@ -312,6 +320,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         ),
     ),
     "memorization_sets": Listing(
+        title="The sets that models are trained and tested on",
         caption="The sets: samples asked for (a share of all, if below or equal to 1.0), drawn, "
         "removed because they repeat a record, and in the set; and the objects that "
         "their pictures show, each label counted once a picture.",

@@ -219,4 +219,6 @@ PART = AuditPart(
         Colour("memorization_set", "Set of the memorization audit"),
         Colour("recall_gap", "Recall gap of the two models", is_number=True),
     ],
+    facets={"Set of records": "memorization_set"},
+    orders={"Recall gap": "recall_gap"},
 )

@@ -46,6 +46,7 @@ def trade_off(run: Settings, audit: Memorization) -> ReportFigure:
             "y_label": "PRG, mean of both directions",
             "empty": "no records",
         },
+        f"Memorization against accuracy on {run.title(test_set)}, by training setting",
     )
 
 

@@ -6,6 +6,7 @@ from clipaudit.config.settings import Settings
 from clipaudit.parrot.checked_text import ANSWER
 from clipaudit.parrot.reports.answer import parrot_answer
 from clipaudit.parrot.reports.curated import curated_tables
+from clipaudit.parrot.reports.front import parrot_front
 from clipaudit.parrot.reports.galleries import parrot_galleries
 from clipaudit.parrot.reports.inspected_figures import inspected_figures
 from clipaudit.parrot.reports.probe_figures import probe_figures
@@ -73,4 +74,5 @@ CONTENTS = Contents(
     sample_numbers=_text_rates,
     looks=_looks,
     maps=_maps,
+    front=parrot_front,
 )

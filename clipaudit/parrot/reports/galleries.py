@@ -47,12 +47,12 @@ def _highest(run: Settings, audit: Parrot, corpus: str) -> Gallery:
         f"The {audit.examples} image-text pairs of {run.title(corpus)} whose caption and picture "
         "have the highest score, S(·)."
     )
-    return _gallery(run, audit, [corpus], [asked], caption, form="captioned")
+    return _gallery(run, audit, [corpus], [asked], caption, title, form="captioned")
 
 
 def _terms(run: Settings, audit: Parrot, corpus: str) -> Gallery:
     """Figure 2: what the audit's words mean, by the pairs of highest RSC."""
-    title = f"What is erased, in pictures of {run.title(corpus)}"
+    title = f"What is erased, in images of {run.title(corpus)}"
     none = f"No picture of {run.title(corpus)} has a word of its caption."
     asked = ExampleList("repeating", min(audit.examples, TERMS_SHOWN), title, none)
     caption = (
@@ -70,31 +70,32 @@ def _terms(run: Settings, audit: Parrot, corpus: str) -> Gallery:
         probe.type_size,
         erasing.fill,
     )
-    return _gallery(run, audit, [corpus], [asked], caption, form="terms", terms=terms)
+    return _gallery(run, audit, [corpus], [asked], caption, title, form="terms", terms=terms)
 
 
 def _roles(run: Settings, audit: Parrot, corpus: str) -> Gallery:
     """Figure 8: text that distracts, and text that the score needs."""
-    title = run.title(corpus)
+    corpus_title = run.title(corpus)
+    title = f"Images of {corpus_title} whose score changes most without their text"
     lists = [
         ExampleList(
             "distracted",
             audit.examples,
             "The score rises without the text: it distracts",
-            f"No picture of {title} has a higher score without its text.",
+            f"No picture of {corpus_title} has a higher score without its text.",
         ),
         ExampleList(
             "dependent",
             audit.examples,
             "The score falls without the text: it rests on it",
-            f"No picture of {title} has a lower score without its text.",
+            f"No picture of {corpus_title} has a lower score without its text.",
         ),
     ]
     caption = (
-        f"The pictures of {title} whose score rises most, and falls most, when all spotted text is "
-        f"erased: S(·) is the score before and S(\N{MULTIPLICATION SIGN}) after."
+        f"The pictures of {corpus_title} whose score rises most, and falls most, when all spotted "
+        f"text is erased: S(·) is the score before and S(\N{MULTIPLICATION SIGN}) after."
     )
-    return _gallery(run, audit, [corpus], lists, caption, form="captioned", filled=True)
+    return _gallery(run, audit, [corpus], lists, caption, title, form="captioned", filled=True)
 
 
 def _clusters(run: Settings, audit: Parrot, corpus: str) -> Gallery:
@@ -107,18 +108,19 @@ def _clusters(run: Settings, audit: Parrot, corpus: str) -> Gallery:
         "largest share of pictures with text, a column for each: above it are the cluster's number "
         "and that share, below each picture its score."
     )
-    return _gallery(run, audit, [corpus], [asked], caption, form="clusters")
+    return _gallery(run, audit, [corpus], [asked], caption, title, form="clusters")
 
 
 def _parrots(run: Settings, audit: Parrot) -> Gallery:
     """Figure 15: the pictures of Table 14."""
     none = "No picture has a word of its caption."
-    asked = ExampleList("parroting", LISTED, "Pictures with parrot captions", none)
+    title = "Images whose captions parrot their text"
+    asked = ExampleList("parroting", LISTED, title, none)
     caption = (
         "The pictures of the parrot captions in Table 14, numbered in its order, each with its "
         "score."
     )
-    return _gallery(run, audit, audit.corpora, [asked], caption, form="numbered")
+    return _gallery(run, audit, audit.corpora, [asked], caption, title, form="numbered")
 
 
 def _gallery(
@@ -127,6 +129,7 @@ def _gallery(
     corpora: Sequence[str],
     lists: Sequence[ExampleList],
     caption: str,
+    title: str,
     *,
     form: Literal["captioned", "numbered", "clusters", "terms"],
     filled: bool = False,
@@ -152,4 +155,6 @@ def _gallery(
         ),
         inputs={name: part_files(run, folder, corpora) for name, folder in folders.items()},
         caption=caption,
+        title=title,
+        says=("co_words",),
     )

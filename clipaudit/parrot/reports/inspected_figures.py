@@ -103,6 +103,7 @@ def _top_pairs(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
         f"among all image-text pairs and among the {TOP} % of the highest score (cosine of image "
         f"and caption), by the model that scores. In brackets: how many pairs.",
         {"bars": "lying"},
+        f"Text in images of {run.title(corpus)}, among all pairs and those of the highest score",
     )
 
 
@@ -126,6 +127,7 @@ def _groups(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
         f"{_number(audit.clusters.groups)}groups. "
         "Groups stand by their share of pictures with text; empty ones are left out.",
         {"bars": "standing", "x_label": _GROUPS},
+        f"Text in images of {run.title(corpus)}, by groups of images that look alike",
     )
 
 
@@ -154,6 +156,7 @@ def _removals(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
         "which the caption repeats is removed, and after as much is removed where another "
         "picture's text is. Where there is nothing to remove, a picture keeps its score.",
         {"groups": "beside", "x_label": _GROUPS},
+        f"Scores with and without the text in images of {run.title(corpus)}",
     )
 
 
@@ -174,6 +177,7 @@ def _differences(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
         "removed where another picture's text is, what any removal costs. Below 0 the score rises "
         f"when text is removed. Bins of {1 / BINS:g}.",
         {"x_label": "difference of scores", "y_label": "share of pictures (%)"},
+        f"How scores change when text is removed from images of {run.title(corpus)}",
     )
 
 
@@ -221,6 +225,7 @@ def _heldout(run: Settings, audit: Parrot, settings: Curations) -> ReportFigure:
         f"{encoder_title(run, audit.scorer)}, by whose scores they were chosen; below, models by "
         "what they were trained on.",
         options,
+        "Scores of trained models for held-out images, with and without their text",
     )
 
 

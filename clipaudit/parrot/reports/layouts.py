@@ -164,10 +164,11 @@ _END = (
 )
 
 
-def _ablation(what: str, *, score: bool = False) -> Listing:
+def _ablation(title: str, what: str, *, score: bool = False) -> Listing:
     """Return a table of models trained on sets of equal size; `score`: with their mean score."""
     text = "; Avg. S: the mean score of the set's pairs by the audit's encoder" if score else ""
     return Listing(
+        title=title,
         caption=f"{what} {_ACCURACY}; {_RETRIEVAL}; {_AVERAGE}{text}. {_END}",
         corner="Data / model",
         name=_trained,
@@ -194,6 +195,7 @@ _LARGEST = " The largest size."
 
 LAYOUTS: Mapping[str, Layout | Listing] = {
     "parrot_table1": Layout(
+        title="Text in images, and captions that repeat it",
         caption="Embedded text and parrot captions. CoTR, the co-embedded text rate of a picture, "
         "is the share of the caption's distinct words that are spotted in it; its means count "
         "pictures without text as 0. Fuzzy: words count that nearly equal a spotted one. Words "
@@ -210,6 +212,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         ),
     ),
     "parrot_fuzzy": Layout(
+        title="Captions that nearly repeat the text, by threshold",
         caption="Fuzzy CoTR by the threshold from which words count as equal: 1 - distance / "
         "length, with Levenshtein's distance and the longer word's length. Means over captions "
         "with words, and over those of pictures with text. The paper does not state its threshold, "
@@ -225,6 +228,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         ),
     ),
     "parrot_table14": Listing(
+        title="The captions that parrot text with the highest score",
         caption=f"Parrot captions: the {LISTED} pictures of highest score among those whose "
         "caption has a word that is spotted in them, and in brackets the co-embedded words. "
         "CoTR is their share of the caption's distinct words, the score the cosine of picture and "
@@ -241,6 +245,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         },
     ),
     "parrot_table9": Layout(
+        title="Scores before and after text is erased",
         caption="Mean scores (cosines of picture and caption) before and after text is erased. "
         "Pictures with nothing to erase keep their score. Random: a picture loses what covers the "
         "text of another one; of pictures with such text, those without such another one keeping "
@@ -258,6 +263,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         ),
     ),
     "parrot_truth": Listing(
+        title="How well text is read where it is known",
         caption="How well text is read where it is known: pictures of a made world, in which at "
         "most one word is written, by how high its letters are. Read: the word is among the "
         "spotted ones, with the exact 95 % interval. Right: spotted words, distinct in each "
@@ -279,6 +285,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         },
     ),
     "parrot_evidence": Layout(
+        title="What parrot captions teach a model, over seeds",
         caption="What parrot captions teach, over seeds: models of equal seed trained on a set "
         "full of them and on one without. Rows of two sets have the first set's model less the "
         "second's, rows of one set this set's model by itself. Means over seeds have a 95 % "
@@ -301,6 +308,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         ),
     ),
     "parrot_attack": Listing(
+        title="Accuracy lost when a wrong class name is printed on the image",
         caption="A wrong class's name printed on test images: a typographic attack. Accuracy is "
         "zero-shot, with 95 % intervals: of the images as they are, with a meaningless word of as "
         "many letters printed, and with the wrong name in its place, in letters of the same size "
@@ -326,6 +334,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         },
     ),
     "parrot_suite": Layout(
+        title="Results on the tasks of the DataComp suite",
         caption="The tasks of the DataComp suite: the main metric of each, by clip_benchmark. A "
         "task is skipped, and named, where its webdataset is not in the folder of the suite or "
         "where clip_benchmark does not compute it.",
@@ -336,25 +345,42 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         lines=(Line("", cell(number, "value", digits=DIGITS, missing=MISSING)),),
     ),
     "parrot_filters": _ablation(
+        "Models trained on sets that filters choose",
         "Models trained on sets of equal size that filters choose, beside random ones and ones "
         "without text: the samples of the highest score by the audit's encoder, and of the highest "
         "masked score, that of the picture with all text erased (T-MARS), or of the highest score "
         "that samples state.",
         score=True,
     ),
-    "parrot_table10": _ablation(f"{_TEXT} The smallest size, beside the paper's models of CC12M."),
-    "parrot_table11": _ablation(_COTR + _LARGEST),
-    "parrot_table12": _ablation(_RSA + _LARGEST, score=True),
+    "parrot_table10": _ablation(
+        "Models trained with and without text in images, smallest size",
+        f"{_TEXT} The smallest size, beside the paper's models of CC12M.",
+    ),
+    "parrot_table11": _ablation(
+        "Models trained by how much of the caption is in the image, largest size",
+        _COTR + _LARGEST,
+    ),
+    "parrot_table12": _ablation(
+        "Models trained by what all text adds to the score, largest size",
+        _RSA + _LARGEST,
+        score=True,
+    ),
     "parrot_table13": _ablation(
+        "Models trained by what repeated text adds to the score, largest size",
         f"{_RSC}{_LARGEST} The paper's own Table 13 repeats its Table 5, so that none of its "
         "numbers stand here.",
         score=True,
     ),
-    "parrot_table2": _ablation(_TEXT),
-    "parrot_table3": _ablation(_COTR),
-    "parrot_table4": _ablation(_RSA, score=True),
-    "parrot_table5": _ablation(_RSC, score=True),
+    "parrot_table2": _ablation("Models trained with and without text in images", _TEXT),
+    "parrot_table3": _ablation("Models trained by how much of the caption is in the image", _COTR),
+    "parrot_table4": _ablation(
+        "Models trained by what all text adds to the score", _RSA, score=True
+    ),
+    "parrot_table5": _ablation(
+        "Models trained by what repeated text adds to the score", _RSC, score=True
+    ),
     "parrot_table8": Listing(
+        title="Models trained on the debiased set, beside others",
         caption="Models trained on the debiased subset (no text, a high score, no repetition) "
         f"beside others. {_PROBE}; mean and standard deviation over words and styles, 95 % "
         "intervals over words. ImageNet: "

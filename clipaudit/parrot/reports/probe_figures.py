@@ -100,6 +100,7 @@ def _tails(run: Settings, audit: Parrot) -> ReportFigure:
         f"Words of {_texts(run, audit)}, by how often they occur: the {count(audit.probe.most)} "
         "most frequent ones at most.",
         {"x_label": "frequency", "y_label": "words", "empty": "no words"},
+        "How many words are how frequent",
     )
 
 
@@ -141,6 +142,7 @@ def _ranges(run: Settings, audit: Parrot, by: str, length: int) -> ReportFigure:
         f"Texts of {_texts(run, audit)}. {_STYLES} Lines reach from the 5 % to the 95 % quantile "
         "of texts, boxes from one quartile to the other, marks stand at the median.",
         {"x_label": x_label, "y_label": "own less other texts", "empty": "no texts of this length"},
+        f"Whether models read a text ({text}), by {what}",
     )
 
 
@@ -160,6 +162,7 @@ def _words(run: Settings, audit: Parrot) -> ReportFigure:
         "three parts of the vocabulary, which are equal in the logarithm of the rank. Size goes by "
         "the logarithm of the frequency within a part.",
         {"empty": "no words"},
+        "The most frequent words of the vocabulary",
     )
 
 
@@ -223,6 +226,7 @@ def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> R
             "reference": f"difference of {encoder_title(run, audit.scorer)}",
             "empty": "no words",
         },
+        f"Whether models trained on {short_count(size)} samples read words",
     )
 
 
@@ -250,7 +254,8 @@ def _full_tracks(settings: Curations) -> dict[str, ReportFigure]:
         )
         options = {"x_label": "value (%)", "scale": "percent", "empty": "no tasks"}
         if models:
-            found[name] = ReportFigure(table, "dots", caption, options)
+            title = f"Every task, by models of sets curated by {_FAMILIES[family]}"
+            found[name] = ReportFigure(table, "dots", caption, options, title)
     return found
 
 

@@ -192,6 +192,13 @@ def _score_tables(results: Path, store: Store, corpora: Sequence[str]) -> Iterat
         yield ScoreTable(score_files(results / stage / encoder, store, corpora), scores)
 
 
+_TEXT = """\
+case
+    when text_spans = 0 then 'none'
+    when len(co_words) > 0 then 'the caption repeats it'
+    when text_spans > 0 then 'the caption does not repeat it'
+end"""
+
 PART = AuditPart(
     _queries,
     _COLUMNS,
@@ -206,4 +213,6 @@ PART = AuditPart(
         Colour("cluster", "Cluster"),
         Colour("score", "Similarity of image and caption", is_number=True),
     ],
+    facets={"Text in the image": _TEXT},
+    orders={"Share of the caption in the image": "cotr", "Score of the caption": "score"},
 )

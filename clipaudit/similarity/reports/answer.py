@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
-from clipaudit.reports.answers import Answer, Sentence, Tables, cannot, listed
+from clipaudit.reports.answers import CONTROL, Answer, Sentence, Tables, cannot, listed
 from clipaudit.reports.layouts import MISSING, count, interval, measured, number, percent
 
 
@@ -18,7 +18,7 @@ def similarity_answer(tables: Tables) -> Answer:
     sentences = [Sentence(_nothing_told_apart(row), "similarity_encoders") for row in blind]
     sentences += [Sentence(_pruning(row, rows), name) for row in pruned]
     if pruned and not any(row.get("control") for row in pruned):
-        sentences.append(Sentence(_NO_RANDOM_CONTROL, name))
+        sentences.append(Sentence(_NO_RANDOM_CONTROL, name, CONTROL))
     sentences += _beyond_line(tables, pruned)
     sentences += [*_excess(tables, blind), *_nearer(tables, blind), *_near_duplicates(tables)]
     sentences += _other_encoders(tables, blind)

@@ -7,6 +7,7 @@ from clipaudit.reports.contents import Contents, SampleNumbers, VectorMap
 from clipaudit.reports.specification import part_files
 from clipaudit.similarity.reports.answer import similarity_answer
 from clipaudit.similarity.reports.figures import similarity_figures
+from clipaudit.similarity.reports.front import similarity_front
 from clipaudit.similarity.reports.galleries import similarity_galleries
 from clipaudit.similarity.reports.tables import similarity_tables
 from clipaudit.similarity.settings import Similarity
@@ -36,4 +37,5 @@ CONTENTS = Contents(
     similarity_answer,
     sample_numbers=_similarities,
     maps=_maps,
+    front=similarity_front,
 )

@@ -18,6 +18,7 @@ from dataclasses import replace
 from clipaudit.config.pictures import left_out
 from clipaudit.config.settings import Settings
 from clipaudit.errors import ConfigError
+from clipaudit.reports.answers import listed
 from clipaudit.reports.specification import (
     ReportFigure,
     ReportTable,
@@ -73,9 +74,13 @@ def similarity_figures(run: Settings) -> dict[str, ReportFigure]:
             whole = paths.neighbors(audit.encoder, audit.large)
             found["fig6_right"] = _of_whole(run, audit, rest, whole)
     if audit.near_far is not None and trains:
-        found["fig7"] = curves_of_sets(run, audit, audit.near_far, audit.test_sets)
+        found["fig7"] = curves_of_sets(
+            run, audit, audit.near_far, audit.test_sets, "every test set"
+        )
         if audit.control_sets:
-            found["fig8"] = curves_of_sets(run, audit, audit.near_far, audit.control_sets)
+            found["fig8"] = curves_of_sets(
+                run, audit, audit.near_far, audit.control_sets, "control sets"
+            )
         if audit.supervised is not None:
             for name, y in (("fig9", "accuracy"), ("fig10", "relative_change")):
                 found[name] = curves_beside(run, audit, audit.near_far, audit.supervised, y)
@@ -122,6 +127,8 @@ def _histograms(run: Settings, audit: Similarity, test_sets: Sequence[str]) -> R
         [paths.neighbors(audit.encoder, corpus) for corpus in corpora],
         list(zip(("large", "small"), titles, strict=False)),
         f"Similarity of test images to their nearest images in {' and in '.join(titles)}.",
+        f"How similar {listed([run.title(name) for name in test_sets])} are to "
+        f"{' and to '.join(titles)}",
     )
 
 
@@ -135,6 +142,8 @@ def _encoders(run: Settings, audit: Similarity, other: str) -> ReportFigure:
         [("encoder", titles[0]), ("other_encoder", titles[1])],
         f"Similarity of test images to their nearest images in {run.title(small_of(audit))} under "
         "two encoders.",
+        f"How similar test images are to {run.title(small_of(audit))}, "
+        f"by {' and by '.join(titles)}",
     )
 
 
@@ -144,6 +153,7 @@ def _two_histograms(
     neighbors: Sequence[str],
     series: Sequence[tuple[str, str]],
     caption: str,
+    title: str,
 ) -> ReportFigure:
     """Return a histogram for each test set and each of one or two files of neighbours."""
     table = ReportTable(
@@ -156,7 +166,8 @@ def _two_histograms(
         parameters={"bins": HISTOGRAM_BINS},
     )
     options = {"x_label": _NEAREST, "y": "share"}
-    return ReportFigure(table, "histograms", f"{caption} Bins of {1 / HISTOGRAM_BINS}.", options)
+    caption = f"{caption} Bins of {1 / HISTOGRAM_BINS}."
+    return ReportFigure(table, "histograms", caption, options, title)
 
 
 def _of_web(run: Settings, audit: Similarity, test_sets: Sequence[str]) -> ReportFigure:
@@ -212,6 +223,7 @@ def _correlations(
             "x_label": f"{_NEAREST} of {title}",
             "empty": "no images" if models else "not in this grid",
         },
+        f"Accuracy on {listed([run.title(name) for name in test_sets])} by similarity to {title}",
     )
 
 
@@ -226,6 +238,7 @@ def _pair(run: Settings, audit: Similarity, name: str, pair: Pair) -> dict[str, 
         [in_large, paths.kept_neighbors(audit.encoder, search, pair.small)],
         [("large", large), ("small", small)],
         f"Similarity of {test} to the nearest images in {large} and in {small}.",
+        f"How similar {test} is to {large} and to {small}",
     )
     found = {f"fig{pair.figure}_{name}": histograms}
     if audit.recipe is not None or audit.large_model is not None:
@@ -251,4 +264,5 @@ def _normalized(run: Settings, audit: Similarity) -> ReportFigure:
         "Density of normalized similarity: a train sample's similarity to its most similar test "
         f"image, divided by that image's gap, in {large} to the test set's gap, and in {small}.",
         {"x_label": "normalized similarity", "y": "density", "edge": "the gap"},
+        "How near training samples are to the similarity gap",
     )

@@ -52,7 +52,9 @@ def _before(run: Settings, audit: Similarity, names: Sequence[str], queries: int
     """Figures 1 and 15 to 20: random test images, in both train sets."""
     sets = [_whole(run, audit, corpus) for corpus in train_sets(audit)]
     caption = f"{_nearest(run, names, sets)} {_ORDER}"
-    return _gallery(run, audit, names, sets, caption, queries=queries)
+    tests = _listed([run.title(name) for name in names])
+    title = f"Test images of {tests}, and the training images nearest to them"
+    return _gallery(run, audit, names, sets, caption, title, queries=queries)
 
 
 def _ladder(run: Settings, audit: Similarity) -> Gallery:
@@ -63,7 +65,8 @@ def _ladder(run: Settings, audit: Similarity) -> Gallery:
         f"Test images of {run.title(name)} (top row), joined by their similarity to the nearest "
         f"image in {large.title} (bottom row), from the lowest similarity to the highest."
     )
-    return _gallery(run, audit, [name], [large], caption, form="ladder", queries=LADDER)
+    title = f"From the least to the most similar: images of {run.title(name)} in {large.title}"
+    return _gallery(run, audit, [name], [large], caption, title, form="ladder", queries=LADDER)
 
 
 def _after(run: Settings, audit: Similarity, name: str, queries: int) -> Gallery:
@@ -81,7 +84,8 @@ def _after(run: Settings, audit: Similarity, name: str, queries: int) -> Gallery
         f"{run.title(name)}. {_ORDER}"
     )
     nearer = (sets.index(web), sets.index(small))
-    return _gallery(run, audit, [name], sets, caption, queries=queries, nearer=nearer)
+    title = f"What pruning to the gaps of {run.title(name)} removes"
+    return _gallery(run, audit, [name], sets, caption, title, queries=queries, nearer=nearer)
 
 
 _ORDER = "Similarity decreases from left to right; near duplicates among the neighbors are omitted."
@@ -112,6 +116,7 @@ def _gallery(
     names: Sequence[str],
     sets: Sequence[SearchedShown],
     caption: str,
+    title: str,
     *,
     queries: int,
     form: Literal["rows", "ladder"] = "rows",
@@ -140,4 +145,12 @@ def _gallery(
     if audit.given_distance is None:
         inputs["calibrated"] = calibrated(audit)
     shown = [*names, *searched]
-    return gallery_of(run, shown, options=options, inputs=inputs, caption=caption)
+    return gallery_of(
+        run,
+        shown,
+        options=options,
+        inputs=inputs,
+        caption=caption,
+        title=title,
+        says=("similarity",),
+    )

@@ -88,7 +88,7 @@ _ACCURACY_NOTE = (
 )
 
 
-def _accuracies(caption: str, lines: tuple[Line, ...]) -> Layout:
+def _accuracies(title: str, caption: str, lines: tuple[Line, ...]) -> Layout:
     """Return a table of models' accuracies, a column for each test set."""
     return Layout(
         caption,
@@ -96,22 +96,26 @@ def _accuracies(caption: str, lines: tuple[Line, ...]) -> Layout:
         lead="Size",
         row="dataset",
         column="testset",
+        title=title,
         row_note=lambda row: "" if row["in_grid"] else ", not in this grid",
         lines=lines,
     )
 
 
-def _over_seeds(caption: str) -> Layout:
+def _over_seeds(title: str, caption: str) -> Layout:
     """Return a table of what was measured over seeds, a row for each test set."""
     lines = (
         Line("", _measure, cell(count, "images")),
         Line("95 % interval", _measure_interval),
     )
-    return Layout(caption, "Test set", "testset_title", "measure", lines, lead="Images")
+    return Layout(
+        caption, "Test set", "testset_title", "measure", lines, lead="Images", title=title
+    )
 
 
 LAYOUTS: Mapping[str, Layout | Listing] = {
     "similarity_deduplication": Listing(
+        title="Samples that deduplication keeps, by threshold",
         caption="Samples of the large set that deduplication keeps, by its threshold: a sample "
         "leaves where its similarity to what it repeats is above. Samples that were not embedded "
         "are not among these.",
@@ -125,6 +129,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         },
     ),
     "similarity_encoders": Listing(
+        title="Whether the encoders tell images apart",
         caption="Whether the encoders tell the images of the test sets apart: cosine similarities "
         "of random pairs of test images, of each image and the most similar other one, and of two "
         "images of one class, and the effective rank of the embeddings. An encoder tells nothing "
@@ -145,17 +150,20 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         },
     ),
     "similarity_evidence": _over_seeds(
+        "Accuracy lost by pruning to a test set, over seeds",
         "What pruning to the gap of one test set costs: mean top-1 accuracy (%) over seeds "
         "of models trained on the pruned set and on a random set of the same size, and their "
         "difference, also less the difference on the reference test set. 95 % intervals over "
         "seeds and images.",
     ),
     "similarity_evidence_orders": _over_seeds(
+        "Accuracy lost by near-, random and far-pruning, over seeds",
         "What near-, rand- and far-pruning by the same number of samples cost: mean top-1 "
         "accuracy (%) over seeds, near and far being by similarity to one test set, and the "
         "differences, taken seed by seed. 95 % intervals over seeds and images.",
     ),
     "similarity_gap_check": Listing(
+        title="Kept samples nearer than the gap: none may be",
         caption="After gap pruning: how similar the nearest kept sample of the large set is to "
         "each test image, compared with the image's gap. None may be above.",
         corner="Data set",
@@ -170,6 +178,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         },
     ),
     "similarity_robustness": Layout(
+        title="Accuracy beyond what the reference test set predicts",
         caption="Effective robustness: accuracy (top-1, %), the accuracy expected of a model "
         "trained on the small set alone that is as accurate on the reference test set, and the "
         "difference in percentage points. What to expect is read off a line through such models, "
@@ -189,11 +198,13 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         ),
     ),
     "similarity_table1": _accuracies(
+        "Accuracy when the most similar training images are removed, small set added",
         "Corrected zero-shot accuracy (top-1, %), the small set added to the large one. "
         + _ACCURACY_NOTE,
         (*_ACCURACY, *_CHANGE),
     ),
     "similarity_table2": Layout(
+        title="Test images with a near duplicate in the training data",
         caption="Test images with a near duplicate in the train sets: an image at a distance "
         "(1 \N{MINUS SIGN} cosine similarity) below the threshold, 0.05 in the paper. "
         "Shares have exact 95 % intervals. Nothing is counted where the encoder does not tell "
@@ -215,6 +226,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         ),
     ),
     "similarity_table3": _accuracies(
+        "Accuracy of models trained on core sets of equal size",
         "Zero-shot accuracy (top-1, %) of models trained on core sets of equal size. "
         "\N{LEFT SINGLE QUOTATION MARK}X-far-pruned\N{RIGHT SINGLE QUOTATION MARK} keeps the "
         "samples most similar to the test images of X, "
@@ -224,12 +236,14 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         _ACCURACY,
     ),
     "similarity_table4": _accuracies(
+        "Accuracy when the most similar training images are removed",
         "Corrected zero-shot accuracy (top-1, %), the small set not added. Classifiers "
         "trained on labels, where there are some, come last, on the test sets that have their "
         "classes. " + _ACCURACY_NOTE,
         (*_ACCURACY, *_CHANGE),
     ),
     "similarity_table5": Layout(
+        title="Whether other encoders agree with this one",
         caption="Agreement of other encoders with the encoder of this run. First Spearman's rank "
         "correlation, over the images of each test set, between their similarities to their "
         "nearest image in the small set under two encoders, in the paper ViT-B/16+ and ViT-L/14. "
@@ -258,6 +272,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         ),
     ),
     "similarity_table6": Layout(
+        title="Training samples near the similarity gap",
         caption="Train samples near the similarity gap: those whose normalized similarity exceeds "
         "the threshold, 0.9 in the paper. The large set is the one pruned to each test set, the "
         "small set is whole. The paper's App. F can be read in three ways: (1) as here, the "
@@ -278,6 +293,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         ),
     ),
     "similarity_table7": Layout(
+        title="Test images whose nearest training image is in the large set",
         caption="Test images (%) whose nearest train image lies in the large set rather than in "
         "the small one, strictly. Intervals are exact.",
         corner="Test set",

@@ -47,13 +47,17 @@ def curves_of_queries(run: Settings, audit: Similarity, near_far: NearFar) -> Re
         f"{web_title(run, audit)}, less the images most similar to the test set (near-pruned), "
         "less the least similar ones (far-pruned), less random ones. Exact 95 % intervals.",
         {"x": "size", "y": "accuracy"},
+        "Accuracy when the nearest, the farthest or random training images are removed",
     )
 
 
 def curves_of_sets(
-    run: Settings, audit: Similarity, near_far: NearFar, test_sets: Sequence[str]
+    run: Settings, audit: Similarity, near_far: NearFar, test_sets: Sequence[str], where: str
 ) -> ReportFigure:
-    """Figures 7 and 8: the accuracy on other test sets than those that were pruned to."""
+    """Figures 7 and 8: the accuracy on other test sets than those that were pruned to.
+
+    `where` is what the title calls the test sets.
+    """
     family = _clip(run, audit, near_far)
     groups = [
         (family, query, position, run.title(query))
@@ -72,6 +76,7 @@ def curves_of_sets(
         f"{web_title(run, audit)}: the images most similar to {queries} (near-pruned), the least "
         "similar ones (far-pruned), random ones. Exact 95 % intervals.",
         {"x": "removed", "y": "accuracy"},
+        f"Accuracy on {where} when images near {queries} are removed",
     )
 
 
@@ -101,6 +106,7 @@ def curves_beside(
         f"{what} of CLIP models trained on prunings of {web_title(run, audit)}, and of classifiers "
         f"trained on prunings of {small}, by the share of samples kept. {intervals}",
         {"x": "share", "y": y},
+        f"{what.partition(',')[0]} of CLIP models and classifiers, by the share of samples kept",
     )
 
 
@@ -129,6 +135,7 @@ def dose_response(run: Settings, audit: Similarity, dose: DoseResponse) -> Repor
         "control. The other panels show the test sets that were not pruned towards. Exact 95 % "
         "intervals over images.",
         {"x": "removed", "y": "accuracy"},
+        f"Accuracy by how many samples near to {first} are removed",
     )
 
 
@@ -203,7 +210,11 @@ def _panel(
 
 
 def _curves(
-    run: Settings, points: Sequence[Mapping[str, object]], caption: str, options: Mapping[str, str]
+    run: Settings,
+    points: Sequence[Mapping[str, object]],
+    caption: str,
+    options: Mapping[str, str],
+    title: str,
 ) -> ReportFigure:
     """Return the figure of these points, drawn from those that are in the grid."""
     asked = [point for point in points if point["in_grid"]]
@@ -225,4 +236,4 @@ def _curves(
         },
         relations={"points": points, "members": made_of},
     )
-    return ReportFigure(table, "curves", caption, options)
+    return ReportFigure(table, "curves", caption, options, title)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from clipaudit.catalog.parts import AuditPart, Colour
 from clipaudit.catalog.samples.catalog import Address, SampleCatalog
-from clipaudit.catalog.samples.forms import Fate, Section, picked, place, section
+from clipaudit.catalog.samples.forms import Beside, Fate, Section, picked, place, section
 from clipaudit.catalog.scores import Score, ScoreTable, column_name, folders, score_files, values_of
 from clipaudit.catalog.sqltext import literal
 from clipaudit.catalog.view_parts import Columns, chosen, corpus_of, nothing
@@ -167,6 +167,32 @@ def _sections(fate: Fate) -> Iterator[Section]:
     yield section("Predictions", fate["predictions"], *predicted)
 
 
+def _beside(fate: Fate) -> Iterator[Beside]:
+    """Yield the test image whose gap is crossed by most, and the nearest; the reverse of a test."""
+    tests = fate["nearest_tests"]
+    crossed = [{**row, **row["crossed"]} for row in tests if row["crossed"]]
+    most = max(crossed, key=lambda row: row["excess"], default=None)
+    near = max(tests, key=lambda row: row["similarity"], default=None)
+    if most:
+        yield _shown(most, f"similarity {most['similarity']:.4f}, above the gap {most['gap']:.4f}")
+    if near and not (most and _test_image(most) == _test_image(near)):
+        yield _shown(near, f"nearest test image, similarity {near['similarity']:.4f}")
+    for row in fate["nearest_train"]:
+        if row["rank"] == 0:
+            what = f"nearest training image by {row['encoder']}, similarity {row['similarity']:.4f}"
+            address = Address(row["corpus"], row["shard"], row["row"])
+            yield Beside(address, f"{row['corpus']} {place(row)}: {what}")
+
+
+def _test_image(row: Row) -> Address:
+    return Address(row["testset"], row["test_shard"], row["test_row"])
+
+
+def _shown(row: Row, what: str) -> Beside:
+    address = _test_image(row)
+    return Beside(address, f"{address.corpus} {address.shard}:{address.row}: {what}")
+
+
 def _nearest_line(row: Row) -> tuple[object, ...]:
     crossed = row["crossed"] or {}
     image = f"{crossed['test_shard']}:{crossed['test_row']}" if crossed else None
@@ -211,4 +237,10 @@ PART = AuditPart(
         Colour("nearest_similarity", "Similarity to the nearest test image", is_number=True),
         Colour("gap_testset", "Test set whose gap it crosses"),
     ],
+    beside=_beside,
+    facets={"Crosses the gap of": "gap_testset"},
+    orders={
+        "Similarity to the nearest test image": "nearest_similarity",
+        "Excess over the gap": "gap_excess",
+    },
 )

@@ -40,6 +40,7 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("table.sortable").forEach(sortable);
   document.querySelectorAll("table.why").forEach(explained);
   document.querySelectorAll("[data-search]").forEach(searching);
+  document.querySelectorAll("[data-find]").forEach(finding);
   document.querySelectorAll("[data-copy]").forEach(copying);
   document.querySelectorAll("[data-save]").forEach(saving);
 });
@@ -114,6 +115,100 @@ function searching(input) {
     }
     if (said) said.textContent = words.length ? `${found} of ${entries.length} shown` : "";
   });
+}
+
+// --- samples -----------------------------------------------------------------------------------
+
+/** Finds samples by words and facets, and orders them; the address's fragment is the state. */
+function finding(form) {
+  const list = document.getElementById(form.dataset.find);
+  const said = document.getElementById(`${form.dataset.find}-found`);
+  const more = document.getElementById("more");
+  const written = [...list.children];
+  const controls = [...form.querySelectorAll("[name]")];
+  let found = [];
+  let shown = 0;
+  let index, order;
+  const state = () => controls.map((each) => [each.name, each.value]).filter(([, value]) => value);
+  const show = () => {
+    list.append(...found.slice(shown, shown + AT_ONCE).map((place) => sampleCard(index, place, order)));
+    shown = Math.min(shown + AT_ONCE, found.length);
+    more.hidden = shown >= found.length;
+  };
+  const answer = async () => {
+    const asked = new URLSearchParams(location.hash.slice(1));
+    for (const each of controls) if (each.value !== (asked.get(each.name) ?? "")) each.value = asked.get(each.name) ?? "";
+    const chosen = Object.fromEntries(state());
+    if (!Object.keys(chosen).length) {
+      list.replaceChildren(...written);
+      more.hidden = true;
+      said.textContent = "";
+      return;
+    }
+    try {
+      index ??= await loadSamples();
+    } catch (error) {
+      said.textContent = `The samples cannot be searched: ${error.message}.`;
+      return;
+    }
+    order = index.orders.find((each) => each.name === chosen.order?.replace(/^-/, ""));
+    found = findSamples(index, chosen, order);
+    shown = 0;
+    list.replaceChildren();
+    show();
+    said.textContent = `${found.length} found`;
+  };
+  form.addEventListener("input", () => location.replace(`#${new URLSearchParams(state())}`));
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.querySelector("[data-clear]").addEventListener("click", () => location.replace("#"));
+  more.addEventListener("click", show);
+  addEventListener("hashchange", answer);
+  answer();
+}
+
+let samples; // a promise of the index, loaded when the first question is asked
+
+function loadSamples() {
+  samples ??= loaded("data/samples.js").then(() => {
+    const place = (i) => `${SAMPLES.corpora[SAMPLES.corpus[i]]} ${SAMPLES.shard[i]}:${SAMPLES.row[i]}`;
+    const texts = SAMPLES.caption.map((caption, i) => `${caption}\n${SAMPLES.uid[i]}\n${place(i)}`.toLowerCase());
+    return { ...SAMPLES, place, texts };
+  });
+  return samples;
+}
+
+/** Return the places of the samples that have all words and all answers, in the order asked for. */
+function findSamples(index, chosen, order) {
+  const words = (chosen.words ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+  const facets = index.facets.filter((facet) => chosen[facet.name]).map((facet) => {
+    const value = facet.values.indexOf(chosen[facet.name]);
+    return { of: facet.of, fits: facet.sets.map((set) => set.includes(value)) };
+  });
+  const found = [];
+  for (let i = 0; i < index.texts.length; i++) {
+    if (facets.every(({ of, fits }) => fits[of[i]]) && words.every((word) => index.texts[i].includes(word))) found.push(i);
+  }
+  if (!order) return found;
+  const numbers = order.values;
+  const sign = chosen.order.startsWith("-") ? 1 : -1;
+  const told = found.filter((i) => numbers[i] !== null).sort((a, b) => sign * (numbers[a] - numbers[b]));
+  return [...told, ...found.filter((i) => numbers[i] === null)];
+}
+
+function sampleCard(index, place, order) {
+  const [page, picture, width, height] = index.pages[place] ?? [];
+  const image = () => make("img", { src: home + picture, alt: "", width, height, loading: "lazy" });
+  const corpus = index.corpora[index.corpus[place]];
+  const address = `${index.shard[place]}:${index.row[place]}`;
+  const content = [
+    picture ? make("span", { class: "thumb" }, image()) : make("span", { class: "placeholder" }, index.uid[place] || address),
+    make("span", { class: "label" }, `${corpus}, shard ${index.shard[place]}, row ${index.row[place]}`),
+    make("span", { class: "what" }, index.caption[place]),
+  ];
+  const number = order?.values[place] ?? null;
+  if (number !== null) content.splice(2, 0, make("span", { class: "number" }, `${order.title}: ${number.toPrecision(6)}`));
+  if (page) return make("li", {}, make("a", { href: home + page }, ...content));
+  return make("li", {}, ...content, make("code", { class: "what" }, `clipaudit sample ${corpus} ${address}`));
 }
 
 function copying(button) {
@@ -200,13 +295,18 @@ function beside(row, cell) {
 let lineage; // a promise of the graph of actions, loaded when the first panel opens
 
 function loadLineage() {
-  lineage ??= new Promise((done, failed) => {
-    const script = make("script", { src: `${home}data/lineage.js` });
-    script.addEventListener("load", () => done(LINEAGE));
-    script.addEventListener("error", () => failed(new Error("data/lineage.js cannot be read")));
+  lineage ??= loaded("data/lineage.js").then(() => LINEAGE);
+  return lineage;
+}
+
+/** A script that sets a constant, beside the pages. */
+function loaded(path) {
+  return new Promise((done, failed) => {
+    const script = make("script", { src: home + path });
+    script.addEventListener("load", done);
+    script.addEventListener("error", () => failed(new Error(`${path} cannot be read`)));
     document.head.append(script);
   });
-  return lineage;
 }
 
 async function why(table, cell) {

@@ -3,9 +3,10 @@ import json
 import pytest
 from catalogcases import make_catalog, sample
 
+from clipaudit.catalog.samples.catalog import Address
 from clipaudit.catalog.samples.fate import sample_fate
 from clipaudit.catalog.samples.page import sample_page
-from clipaudit.catalog.samples.sections import fate_lines, sentences
+from clipaudit.catalog.samples.sections import fate_lines, sentences, shown_beside
 from clipaudit.catalog.views import open_catalog
 from clipaudit.errors import InputError
 
@@ -157,3 +158,18 @@ def test_what_was_read_but_does_not_count_as_text_is_told_apart(tmp_path):
     assert [span["text"] for span in fate["text"]["spans"]] == ["SALE"]
     assert [span["text"] for span in fate["text"]["not_counted"]] == ["O"]
     assert "Read, but not counted as text" in sample_page(fate, None)
+
+
+def test_the_test_image_whose_gap_is_crossed_is_shown_beside_and_the_nearest_other_one(fate_of):
+    crossed = {**NEAR, **CROSSED, "gap_test_row": 4}
+
+    beside = shown_beside(fate_of("0:0", ("similarities", OWN, [crossed])))
+
+    assert [each.address for each in beside] == [Address("val", 0, 4), Address("val", 0, 3)]
+    assert beside[0].words == "val 0:4: similarity 0.7500, above the gap 0.5000"
+
+
+def test_a_test_image_is_shown_beside_once(fate_of):
+    (beside,) = shown_beside(fate_of("0:0", ("similarities", OWN, [{**NEAR, **CROSSED}])))
+
+    assert beside.address == Address("val", 0, 3)

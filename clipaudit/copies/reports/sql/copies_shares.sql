@@ -1,0 +1,44 @@
+-- The share of each test set's images that have a copy in the training corpus.
+-- One row per test set with images, in the order of the view `testsets`.
+--
+-- testsets  position, testset, title
+-- images    corpus, shard, row, quality
+-- copies    testset, other_shard, other_row, corpus, shard, row, kind
+-- kinds     position, kind: of copies
+-- $title    of the training corpus
+with totals as (
+    select
+        corpus,
+        count(*) as images,
+    from images
+    group by corpus
+),
+
+copied as (
+    select
+        copies.testset,
+        count(distinct (copies.other_shard, copies.other_row)) as test_images,
+    from copies
+    inner join kinds on kinds.kind = copies.kind
+    group by copies.testset
+)
+
+select
+    0 as panel_position,
+    'in ' || $title as panel_title,
+    0 as group_position,
+    'test set' as group_title,
+    testsets.position as row_position,
+    testsets.title as row_title,
+    0 as series_position,
+    'images with a copy' as series_title,
+    true as in_grid,
+    totals.images,
+    coalesce(copied.test_images, 0) as with_copy,
+    with_copy / totals.images as value,
+    exact_interval(with_copy, totals.images).low as low,
+    exact_interval(with_copy, totals.images).high as high,
+from testsets
+inner join totals on totals.corpus = testsets.testset
+left join copied on copied.testset = testsets.testset
+order by testsets.position

@@ -1,0 +1,20 @@
+"""What the report's first page shows of the memorization audit."""
+
+from clipaudit.config.settings import Settings
+from clipaudit.memorization.settings import Memorization
+from clipaudit.reports.front import Front, NextStep, Worst
+
+
+def memorization_front(run: Settings) -> Front:
+    """Return what stands beside the answer; nothing if the audit is off."""
+    audit = run.section(Memorization)
+    if audit is None:
+        return Front()
+    query = "from audit where recall_gap > 0 order by recall_gap desc"
+    step = NextStep(
+        "List the records of which the model recovers more objects than the other, most first.",
+        f'clipaudit sql "{query}" --output remembered.csv',
+    )
+    first = audit.publics[:1]
+    figures = [*(f"memorization_fig3_{name}" for name in first), "memorization_fig2"]
+    return Front(figures, [Worst(f"memorization_fig1_{name}") for name in first], [step])

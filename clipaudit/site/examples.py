@@ -1,0 +1,45 @@
+"""The samples of a gallery as its rows show them: one, or a pair side by side."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from clipaudit.catalog.samples.catalog import Address
+from clipaudit.plaindata import Row
+from clipaudit.plaintext import plain
+from clipaudit.site.content import FigureContent
+from clipaudit.site.samples import SamplePage, row_addresses
+from clipaudit.site.values import shown
+
+Pages = Mapping[Address, SamplePage]
+
+
+@dataclass(frozen=True)
+class Example:
+    """One sample, or a pair that a gallery shows together, and what the gallery says of it."""
+
+    pages: tuple[SamplePage, ...]
+    words: str
+
+
+def examples(gallery: FigureContent, pages: Pages, *, by: str = "") -> Iterator[Example]:
+    """Yield what the rows of a gallery show, in their order or with the highest `by` first.
+
+    What several rows show comes once. Samples without a page are left out, and rows of such alone.
+    """
+    rows = gallery.table.rows
+    met: set[tuple[Address, ...]] = set()
+    for row in sorted(rows, key=lambda row: -row[by]) if by else rows:
+        shown_here = tuple(each for each in row_addresses(row) if each in pages)
+        if shown_here and shown_here not in met:
+            met.add(shown_here)
+            yield Example(tuple(map(pages.__getitem__, shown_here)), _words(row, gallery.says))
+
+
+def _words(row: Row, says: Iterable[str]) -> str:
+    """Return what a row says in words; texts speak for themselves."""
+    found = ((name, row.get(name)) for name in says)
+    return ", ".join(
+        plain(value) if isinstance(value, str) else f"{name.replace('_', ' ')} {shown(value)}"
+        for name, value in found
+        if value not in (None, "")
+    )

@@ -1,0 +1,86 @@
+"""What the first page shows beside the answers."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from tinysite import HOSTILE, UIDS, TinySite
+
+from clipaudit.catalog.samples.catalog import Address
+from clipaudit.cli.options import Group
+from clipaudit.cli.sql import sql
+from clipaudit.config.audits import audits
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.reports.contents import contents
+from clipaudit.site.cells import Grid
+from clipaudit.site.content import FigureContent, TableContent
+from clipaudit.site.fronts import shown_fronts
+from clipaudit.site.samples import SamplePage
+
+DEMO = Path(__file__).parents[2] / "config" / "demo.yaml"
+
+
+@pytest.fixture(scope="module")
+def run():
+    return parse_settings(read_settings(DEMO))
+
+
+def gallery(name, *rows):
+    content = TableContent(
+        name, name.partition("_")[0], "", "", "", Grid((), ()), tuple(rows[0]), {},
+        rows, {}, (), {},
+    )  # fmt: skip
+    return FigureContent(content, True, 1, 1, ("similarity", "co_words"))
+
+
+def page(corpus, row):
+    return SamplePage(corpus, corpus, 0, row, UIDS[0], "", (), {}, "")
+
+
+def near(test_row, row, similarity):
+    test = {"testset": "val", "test_shard": 0, "test_row": test_row}
+    return {**test, "corpus": "large", "shard": 0, "row": row, "similarity": similarity}
+
+
+def test_the_worst_pair_comes_first_with_what_its_gallery_says(run):
+    shown = gallery("similarity_fig2", near(1, 5, 0.5), near(2, 6, 0.75))
+    pages = [page("val", 1), page("large", 5), page("val", 2), page("large", 6)]
+
+    first, second = shown_fronts(run, [shown], pages)["similarity"].examples
+
+    assert [each.address for each in first.pages] == [Address("val", 0, 2), Address("large", 0, 6)]
+    assert (first.words, second.words) == ("similarity 0.75", "similarity 0.5")
+
+
+def test_a_sample_without_a_page_is_no_example(run):
+    shown = gallery("similarity_fig2", near(1, 5, 0.5))
+
+    (found,) = shown_fronts(run, [shown], [page("val", 1)])["similarity"].examples
+
+    assert [each.address for each in found.pages] == [Address("val", 0, 1)]
+
+
+def test_what_a_gallery_says_is_made_harmless(run):
+    row = {"corpus": "posters", "shard": 0, "row": 1, "co_words": HOSTILE}
+
+    (found,) = shown_fronts(run, [gallery("parrot_fig15", row)], [page("posters", 1)])[
+        "parrot"
+    ].examples
+
+    assert found.words == HOSTILE.replace("\x1b", "\\x1b")
+
+
+@pytest.mark.parametrize("audit", audits(), ids=lambda audit: audit.name)
+def test_the_queries_that_the_first_page_tells_to_type_are_answered(
+    audit, run, tmp_path, monkeypatch
+):
+    TinySite(tmp_path, monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    steps = [shlex.split(step.command) for step in contents(audit).front(run).steps]
+    queries = [command[1:] for command in steps if command[1] == "sql"]
+
+    answers = [CliRunner().invoke(Group(commands=[sql]), command) for command in queries]
+
+    assert answers
+    assert [(answer.exit_code, answer.output) for answer in answers if answer.exit_code] == []
