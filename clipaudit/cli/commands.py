@@ -10,6 +10,7 @@ import click
 from clipaudit.cli.audit import audit
 from clipaudit.cli.compact import compact
 from clipaudit.cli.diff import diff
+from clipaudit.cli.doctor import doctor
 from clipaudit.cli.export import export
 from clipaudit.cli.gc import gc
 from clipaudit.cli.imports import imports
@@ -95,7 +96,7 @@ def stream(
 
 
 for command in (
-    audit, compact, diff, export, gc, imports, init, pin, plan, prov, run, sample, sql, status,
-    verify, why,
+    audit, compact, diff, doctor, export, gc, imports, init, pin, plan, prov, run, sample, sql,
+    status, verify, why,
 ):  # fmt: skip
     commands.add_command(command)
