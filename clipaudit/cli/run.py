@@ -46,7 +46,7 @@ def run_command(
     Click takes `--` out, and lets options stand after it only: the first is where they begin.
     """
     from clipaudit.config.loading import read_settings
-    from clipaudit.steps.command import EVERYTHING, snakemake_command
+    from clipaudit.steps.command import EVERYTHING, refuse_misspelt, snakemake_command
 
     own = list(takewhile(lambda text: not text.startswith("-"), arguments))
     further = [*(["--cores", cores] if cores else []), *machine, *arguments[len(own) :]]
@@ -57,6 +57,7 @@ def run_command(
                 f"{path}: no such file. Write one by `clipaudit init NAME --to {path}`."
             )
         read_settings(path)  # before Snakemake does, which would run Python that stands in it
+    refuse_misspelt(own)
     return snakemake_command(
         own or EVERYTHING, profile=profile, configfiles=settings, further=further
     )
