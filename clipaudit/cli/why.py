@@ -19,14 +19,22 @@ PIPED_WIDTH = 120  # columns where standard output is no terminal
 @click.option(
     "--rows",
     type=click.IntRange(min=0),
-    default=0,
+    default=3,
     show_default=True,
     help="Show so many of the rows of each input that entered.",
 )
 @format_option("text", "json", "mermaid", help="How to print the answer.")
-@click.option("--all", "every", is_flag=True, help="Tell every file, also those that are alike.")
+@click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    help="Levels of actions to show; the shards are the last.  [default: 2]",
+)
+@click.option("--settings", is_flag=True, help="Show each action's settings and environment.")
+@click.option(
+    "--all", "every", is_flag=True, help="Show SQL, settings, all levels, and every file."
+)
 @click.option("--code", is_flag=True, help="Name the modules and files behind each code digest.")
-@click.option("--sql/--no-sql", default=True, help="Print the SQL in the text, or not.")
+@click.option("--sql", is_flag=True, help="Show the SQL that made the table.")
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0),
@@ -40,6 +48,8 @@ def why(
     column: str | None,
     rows: int,
     form: str,
+    depth: int | None,
+    settings: bool,
     every: bool,
     code: bool,
     sql: bool,
@@ -47,16 +57,17 @@ def why(
     results: Path,
     store: Path,
 ) -> None:
-    """Show what a table's cells come from: SQL, rows of the inputs, actions, shards, code.
+    """Show what a table's cells come from: rows of the inputs, actions, shards, code, SQL.
 
     TABLE is a name such as similarity_table1 or parrot_fig7, or the path of any file of it. The
     rows that entered are found by recomputing: with nothing but them the SQL gives the same cells.
-    Below stand the actions that made their files, down to shards, each with settings, environment
-    and code digest. Files that differ only in numbers are told once.
+    Below stand the actions that made their files, two levels of them unless --depth or --all says
+    otherwise. Files that differ only in numbers are told once.
 
-    JSON is one object: table, where, column, rows, count; sql (name, text, origin); parts (of each
-    input of the SQL: files, of_files, rows, of_rows, by, sample); verified; notes; actions by key;
-    edges (to, input, from, path, digest, labels, more); code. Mermaid is a flow chart.
+    JSON is one object: table, where, column, meaning, rows, count; sql (name, text, origin);
+    parts (of each input of the SQL: files, of_files, rows, of_rows, by, sample); verified; notes;
+    actions by key; edges (to, input, from, path, digest, labels, more); code. Mermaid is a flow
+    chart.
 
     \b
     Example:
@@ -65,7 +76,7 @@ def why(
     """
     from clipaudit.lineage.why.answer import SECONDS
     from clipaudit.lineage.why.answer import why as answered
-    from clipaudit.lineage.why.tree_text import why_mermaid, why_text
+    from clipaudit.lineage.why.tree_text import Shown, why_mermaid, why_text
     from clipaudit.store.store import Store
 
     answer = answered(
@@ -85,4 +96,10 @@ def why(
         click.echo("\n".join(why_mermaid(answer)))
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
-        click.echo("\n".join(why_text(answer, width, sql=sql)))
+        shown = Shown(
+            sql=sql or every,
+            settings=settings or every,
+            depth=None if every else depth or 2,
+            every=every,
+        )
+        click.echo("\n".join(why_text(answer, width, shown)))

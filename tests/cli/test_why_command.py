@@ -33,7 +33,7 @@ def ask(run, *arguments):
 
 
 def test_the_answer_goes_from_the_cell_to_the_shard(run):
-    answer = ask(run, "means", "--where", "corpus = 'a'", "--column", "mean")
+    answer = ask(run, "means", "--where", "corpus = 'a'", "--column", "mean", "--all")
 
     assert (answer.exit_code, answer.stderr) == (0, "")
     assert answer.stdout.startswith("mean = 0.25\ncorpus=a  mean=0.25\n")
@@ -42,10 +42,20 @@ def test_the_answer_goes_from_the_cell_to_the_shard(run):
     assert "  | tars: 1 of 1 files\n    data/a.tar" in answer.stdout
 
 
-def test_rows_of_the_inputs_are_shown_if_asked_for(run):
+def test_rows_of_the_inputs_are_shown_as_many_as_asked_for(run):
     answer = ask(run, "means", "--where", "corpus = 'a'", "--rows", 1)
 
     assert answer.stdout.count("    corpus=a  score=0.25\n") == 1
+    assert "    ... and 1 more\n" in answer.stdout
+
+
+def test_without_flags_neither_sql_nor_settings_are_shown(run):
+    answer = ask(run, "means", "--where", "corpus = 'a'")
+
+    assert "select corpus" not in answer.stdout
+    assert "sql = means" not in answer.stdout
+    assert "sql = means" in ask(run, "means", "--settings").stdout
+    assert "select corpus" in ask(run, "means", "--sql").stdout
 
 
 def test_json_is_one_object(run):
@@ -80,7 +90,7 @@ def test_nothing_of_the_data_steers_the_terminal(run):
 def test_a_copy_without_objects_gives_the_tree_alone(run):
     shutil.rmtree(run.store.root / "objects")
 
-    answer = ask(run, "means", "--where", "corpus = 'a'")
+    answer = ask(run, "means", "--where", "corpus = 'a'", "--all")
 
     assert answer.exit_code == 0
     assert answer.stdout.count("The objects are not here") == 1
