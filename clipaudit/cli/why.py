@@ -1,13 +1,20 @@
 """`clipaudit why`: what a number comes from."""
 
 import json
+import shlex
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from clipaudit.cli.options import format_option, results_option, store_option
+from clipaudit.errors import InputError
+from clipaudit.plaintext import plain
+
+if TYPE_CHECKING:
+    from clipaudit.store.store import Store
 
 PIPED_WIDTH = 120  # columns where standard output is no terminal
 
@@ -16,6 +23,12 @@ PIPED_WIDTH = 120  # columns where standard output is no terminal
 @click.argument("table")
 @click.option("--where", help="SQL condition on the table's columns; all rows if absent.")
 @click.option("--column", help="The column asked for; whole rows if absent.")
+@click.option(
+    "--cell",
+    nargs=2,
+    metavar="ROW COLUMN",
+    help="The cell asked for, by the names that the printed table shows.",
+)
 @click.option(
     "--rows",
     type=click.IntRange(min=0),
@@ -46,6 +59,7 @@ def why(
     table: str,
     where: str | None,
     column: str | None,
+    cell: tuple[str, str] | None,
     rows: int,
     form: str,
     depth: int | None,
@@ -73,15 +87,23 @@ def why(
     Example:
       clipaudit why similarity_table1 --column accuracy \\
         --where "dataset = 'sketch-pruned' and testset = 'sketch'"
+      clipaudit why parrot_table1 --cell "CoTR, %" "glyph posters"
     """
+    if cell is not None and (where or column):
+        raise click.UsageError("Give --cell, or --where and --column, and not both.")
     from clipaudit.lineage.why.answer import SECONDS
     from clipaudit.lineage.why.answer import why as answered
     from clipaudit.lineage.why.tree_text import Shown, why_mermaid, why_text
     from clipaudit.store.store import Store
 
+    opened = Store(store)
+    if cell is not None:
+        where, column = _asked(results, opened, table, *cell)
+        quoted = shlex.quote(where) if set(where) & set('"$`\\!') else f'"{where}"'
+        click.echo(f"The same: --column {column} --where {plain(quoted)}", err=True)
     answer = answered(
         results,
-        Store(store),
+        opened,
         table,
         where,
         column,
@@ -103,3 +125,22 @@ def why(
             every=every,
         )
         click.echo("\n".join(why_text(answer, width, shown)))
+
+
+def _asked(results: Path, store: "Store", table: str, row: str, column: str) -> tuple[str, str]:
+    """Return the condition and the column that a printed cell stands for."""
+    from clipaudit.lineage.why.named_tables import find_table
+    from clipaudit.reports.rendering import layouts
+    from clipaudit.site.asked_cells import asked_cell
+
+    found = find_table(results, store, table)
+    name = found.path.stem
+    layout = layouts(name).get(name) if found.path.parent.name == "tables" else None
+    if layout is None or found.object is None:
+        raise InputError(
+            f"{found.path}: not printed as a table, or not at hand. Ask by --where and --column."
+        )
+    try:
+        return asked_cell(found.object, layout, row, column)
+    except InputError as error:
+        raise InputError(f"{found.path}: {error}") from error

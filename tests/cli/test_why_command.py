@@ -58,6 +58,29 @@ def test_without_flags_neither_sql_nor_settings_are_shown(run):
     assert "select corpus" in ask(run, "means", "--sql").stdout
 
 
+def test_a_printed_cell_may_be_asked_for_by_its_names(run):
+    rows = [
+        {"position": 0, "measure_title": "CoTR, %", "corpus": "a", "value": 0.5, "measure": "r"},
+        {"position": 1, "measure_title": "Images", "corpus": "a", "value": 7.0, "measure": "i"},
+    ]
+    titles = {"corpus_title": "Web", "unit": "share", "published_value": None, "value_low": None}
+    made = [{**row, **titles, "value_high": None, "tokenization": None} for row in rows]
+    run.act("report_table", {"tables/parrot_table1.json": ({}, made)}, {})
+
+    answer = ask(run, "parrot_table1", "--cell", "CoTR, %", "Web")
+
+    assert answer.exception is None
+    assert answer.stderr == "The same: --column value --where \"measure_title = 'CoTR, %'\"\n"
+    assert answer.stdout.startswith("value = 0.5 (share)\n")
+
+
+def test_a_table_without_a_printed_form_has_no_printed_cells(run):
+    answer = ask(run, run.results / "scores/0.25.json", "--cell", "a", "mean")
+
+    assert answer.exit_code == 1
+    assert "Ask by --where and --column." in answer.stderr
+
+
 def test_json_is_one_object(run):
     answer = ask(run, "means", "--where", "corpus = 'a'", "--format", "json")
 

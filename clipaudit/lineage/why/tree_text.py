@@ -52,8 +52,9 @@ def _rows(answer: Json, width: int, shown: Shown) -> Iterator[str]:
     for row in few:
         if column is not None:
             yield f"{plain(column)} = {_exact(row[column])}{_bounds(row, column)}"
-            if answer["meaning"]:
-                yield f"  {plain(answer['meaning'])}"
+            meaning = row.get("definition") or answer["meaning"]
+            if meaning:
+                yield f"  {plain(meaning)}"
         cells = "  ".join(f"{name}={_value(row[name])}" for name in row if row[name] is not None)
         yield plain(cells) if shown.every else _cut(cells, 2 * width)
     more = (answer["count"] or 0) - len(few)
