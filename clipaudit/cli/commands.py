@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from clipaudit.cli import completion
 from clipaudit.cli.audit import audit
 from clipaudit.cli.compact import compact
 from clipaudit.cli.diff import diff
@@ -37,7 +38,7 @@ def commands() -> None:
 
 
 @commands.command()
-@click.argument("manifest")
+@click.argument("manifest", shell_complete=completion.manifests)
 @click.argument("shard", type=click.IntRange(min=0), required=False)
 @click.option(
     "--to",

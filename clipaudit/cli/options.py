@@ -10,9 +10,16 @@ import click
 from clipaudit.errors import ClipauditError
 from clipaudit.store.disks import disk_error
 
+HELP_OPTIONS = ["-h", "--help"]
+
 
 class Group(click.Group):
-    """A click group that prints our own errors as one message, without a traceback."""
+    """A click group with -h that prints our own errors as one message, without a traceback."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401
+        """Take what click's group takes."""
+        settings.setdefault("context_settings", {"help_option_names": HELP_OPTIONS})
+        super().__init__(*arguments, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401
         """Run the command; see the class."""

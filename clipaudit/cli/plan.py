@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from clipaudit.cli import completion
 from clipaudit.cli.options import format_option, profile_option, size
 from clipaudit.plaintext import many, plain
 
@@ -46,7 +47,7 @@ def _checked_samples(
 
 
 @click.command()
-@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@click.argument("targets", nargs=-1, metavar="[TARGET]...", shell_complete=completion.targets)
 @click.option(
     "--configfile",
     "files",

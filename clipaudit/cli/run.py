@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from clipaudit.cli import completion
 from clipaudit.cli.options import gpus_option, profile_option
 from clipaudit.errors import InputError
 
@@ -14,7 +15,12 @@ _SETTINGS = (".yaml", ".yml")
 
 
 @click.command()
-@click.argument("arguments", nargs=-1, metavar="[SETTINGS] [TARGET]... [-- SNAKEMAKE-OPTION...]")
+@click.argument(
+    "arguments",
+    nargs=-1,
+    metavar="[SETTINGS] [TARGET]... [-- SNAKEMAKE-OPTION...]",
+    shell_complete=completion.targets,
+)
 @profile_option("Where and how jobs run: a folder, or one of Snakemake's or clipaudit's profiles.")
 @click.option("--cores", metavar="N", help="Cores to use, or `all`.  [default: the profile's]")
 @gpus_option

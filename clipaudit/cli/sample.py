@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from clipaudit.cli import completion
 from clipaudit.cli.options import form_of, output_option, results_option, store_option
 from clipaudit.plaindata import Row
 
@@ -17,8 +18,8 @@ _ENDINGS = {".txt": "text", ".json": "json", ".html": "html"}
 
 
 @click.command()
-@click.argument("corpus")
-@click.argument("name", metavar="UID|KEY")
+@click.argument("corpus", shell_complete=completion.corpora)
+@click.argument("name", metavar="UID|KEY", shell_complete=completion.samples)
 @click.option(
     "--format",
     "form",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from clipaudit.cli import completion
 from clipaudit.cli.options import format_option, results_option, store_option
 from clipaudit.errors import InputError
 from clipaudit.plaintext import plain
@@ -20,9 +21,13 @@ PIPED_WIDTH = 120  # columns where standard output is no terminal
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=completion.tables)
 @click.option("--where", help="SQL condition on the table's columns; all rows if absent.")
-@click.option("--column", help="The column asked for; whole rows if absent.")
+@click.option(
+    "--column",
+    shell_complete=completion.columns,
+    help="The column asked for; whole rows if absent.",
+)
 @click.option(
     "--cell",
     nargs=2,

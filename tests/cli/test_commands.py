@@ -13,6 +13,14 @@ def test_every_command_has_help_and_example(command):
     assert "Example:" in command.help
 
 
+@pytest.mark.parametrize("command", [[], *([name] for name in commands.commands)])
+def test_h_is_help_everywhere(command):
+    answer = run(*command, "-h")
+
+    assert answer.exit_code == 0
+    assert answer.output == run(*command, "--help").output
+
+
 def run(*arguments):
     return CliRunner().invoke(commands, arguments)
 
