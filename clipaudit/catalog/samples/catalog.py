@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from clipaudit.catalog.sqltext import identifier
 from clipaudit.catalog.tables import view_columns
@@ -13,6 +12,9 @@ from clipaudit.catalog.view_parts import corpus_of
 from clipaudit.errors import InputError
 from clipaudit.plaindata import Row
 from clipaudit.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    import duckdb
 
 LISTED = 12  # samples that a message or a list of duplicates names
 _PREFIX_DIGITS = 6  # of a uid; fewer would be mere chance
@@ -32,7 +34,7 @@ class Address:
 class SampleCatalog:
     """The views of a catalog, of which any may be missing."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, connection: "duckdb.DuckDBPyConnection") -> None:
         """Look up which views there are."""
         self.connection = connection
         self.columns = view_columns(connection)
