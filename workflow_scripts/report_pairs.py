@@ -5,8 +5,9 @@ from clipaudit.steps.workflow import Step, run_step
 
 def compute(step: Step) -> None:
     """Pick pairs, look their images up, draw them."""
+    from clipaudit.copies.pair_options import PairOptions
     from clipaudit.copies.reports.pairs_gallery import draw_pairs
-    from clipaudit.copies.shown_pairs import SHOWN_PAIRS, PairOptions, pick_pairs
+    from clipaudit.copies.shown_pairs import SHOWN_PAIRS, pick_pairs
     from clipaudit.corpora.addresses import sample_addresses
     from clipaudit.reports.drawings import figure_files
     from clipaudit.reports.gallery_options import Sources

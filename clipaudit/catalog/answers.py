@@ -19,6 +19,7 @@ from clipaudit.catalog.answer_forms import (
     as_table,
 )
 from clipaudit.catalog.refusals import refusal, table_names
+from clipaudit.catalog.sqltext import literal
 from clipaudit.errors import InputError, StoreError
 from clipaudit.plaintext import plain
 from clipaudit.store.outputs import replaced
@@ -85,34 +86,51 @@ def _make_records(connection: duckdb.DuckDBPyConnection, store: Path) -> None:
     register_records(connection, Store(store))
 
 
-def list_tables(connection: duckdb.DuckDBPyConnection) -> None:
-    """Print the views of a catalog, and what a row of each is."""
-    rows = connection.execute(
-        "select view_name as name, comment from duckdb_views() where not internal union all "
-        "select table_name, comment from duckdb_tables() where not internal order by name"
-    ).fetchall()
+_TABLES = (
+    "select view_name as name, coalesce(comment, '') as row_is from duckdb_views() where not "
+    "internal union all select table_name, coalesce(comment, '') from duckdb_tables() where not "
+    "internal order by name"
+)
+_COLUMNS = (
+    "select column_name as name, lower(data_type) as type, coalesce(comment, '') as meaning "
+    "from duckdb_columns() where not internal and table_name = {} order by column_index"
+)
+
+
+def list_tables(connection: duckdb.DuckDBPyConnection, form: str = "table") -> None:
+    """Print the views of a catalog, and what a row of each is; other forms as `write_answers`."""
+    if form != "table":
+        write_answers(connection, _TABLES, form)
+        return
+    rows = connection.execute(_TABLES).fetchall()
     width = max((len(name) for name, _ in rows), default=0)
     for name, comment in rows:
-        click.echo(f"{plain(name):<{width}}  {plain(comment or '')}".rstrip())
+        click.echo(f"{plain(name):<{width}}  {plain(comment)}".rstrip())
 
 
 def describe_view(
-    connection: duckdb.DuckDBPyConnection, view: str, store: Path | None = None
+    connection: duckdb.DuckDBPyConnection,
+    view: str,
+    store: Path | None = None,
+    form: str = "table",
 ) -> None:
-    """Print the columns of a view, their types and what they mean; raises InputError for none."""
+    """Print the columns of a view, their types and what they mean; raises InputError for none.
+
+    Other forms than a table are as those of `write_answers`.
+    """
     name = view.strip('"')
     if name == RECORDS and store is not None:
         _make_records(connection, store)
-    rows = connection.execute(
-        "select column_name, data_type, coalesce(comment, '') from duckdb_columns() "
-        "where not internal and table_name = ? order by column_index",
-        [name],
-    ).fetchall()
+    query = _COLUMNS.format(literal(name))
+    rows = connection.execute(query).fetchall()
     if not rows:
         raise InputError(f"no table {plain(name)}.{did_you_mean(name, table_names(connection))}")
+    if form != "table":
+        write_answers(connection, query, form)
+        return
     width = max(len(column) for column, _, _ in rows)
     for column, kind, comment in rows:
-        click.echo(f"{plain(column):<{width}}  {kind.lower():<9}  {plain(comment)}".rstrip())
+        click.echo(f"{plain(column):<{width}}  {kind:<9}  {plain(comment)}".rstrip())
 
 
 def _require_reading(statement: duckdb.Statement) -> None:

@@ -3,11 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import duckdb
 import pyarrow as pa
 
 from clipaudit.store.records import Record
+
+if TYPE_CHECKING:
+    import duckdb
 
 _TEXT = pa.string()
 TABLES = {
@@ -46,7 +49,7 @@ class CatalogFile:
 
 
 def view_columns(
-    connection: duckdb.DuckDBPyConnection, database: str | None = None
+    connection: "duckdb.DuckDBPyConnection", database: str | None = None
 ) -> dict[str, list[str]]:
     """Return the columns of every view and table, in order, by name; of one attached database."""
     found = connection.execute(
@@ -59,7 +62,7 @@ def view_columns(
 
 
 def write_tables(
-    connection: duckdb.DuckDBPyConnection,
+    connection: "duckdb.DuckDBPyConnection",
     groups: Mapping[str, Sequence[CatalogFile]],
     actions: Mapping[str, Record],
 ) -> None:

@@ -177,7 +177,7 @@ def open_catalog(
     """
     path = Path(results) / CATALOG
     if not path.is_file():
-        raise StoreError(f"{path}: no such catalog. Run `clipaudit run {path}` first.")
+        raise StoreError(f"{path}: no such catalog. Run `clipaudit run SETTINGS {path}` first.")
     with duckdb.connect(str(path), read_only=True) as connection:
         paths = connection.execute("select path from files").fetchall()
         folders = sorted({str(Path(file).parents[1]) for (file,) in paths})

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import click
 
+from clipaudit.cli import completion
 from clipaudit.cli.audit import audit
 from clipaudit.cli.compact import compact
 from clipaudit.cli.diff import diff
+from clipaudit.cli.doctor import doctor
 from clipaudit.cli.export import export
 from clipaudit.cli.gc import gc
 from clipaudit.cli.imports import imports
@@ -36,7 +38,7 @@ def commands() -> None:
 
 
 @commands.command()
-@click.argument("manifest")
+@click.argument("manifest", shell_complete=completion.manifests)
 @click.argument("shard", type=click.IntRange(min=0), required=False)
 @click.option(
     "--to",
@@ -95,7 +97,7 @@ def stream(
 
 
 for command in (
-    audit, compact, diff, export, gc, imports, init, pin, plan, prov, run, sample, sql, status,
-    verify, why,
+    audit, compact, diff, doctor, export, gc, imports, init, pin, plan, prov, run, sample, sql,
+    status, verify, why,
 ):  # fmt: skip
     commands.add_command(command)

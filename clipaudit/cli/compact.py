@@ -1,15 +1,18 @@
 """`clipaudit compact`: the lineage records of a store in few files."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from clipaudit.cli.options import store_option
+from clipaudit.cli.options import format_option, store_option
 
 
 @click.command()
+@format_option("text", "json", help="How to print what was packed.")
 @store_option()
-def compact(store: Path) -> None:
+def compact(form: str, store: Path) -> None:
     """Pack the store's lineage records, a small file each, into at most 256 files.
 
     Every command reads both; with many thousands of records the packed ones are faster, and
@@ -26,7 +29,9 @@ def compact(store: Path) -> None:
     done = pack(Store(store))
     for fault in done.faults:
         click.echo(plain(fault), err=True)
-    if done.records == 0:
+    if form == "json":
+        click.echo(json.dumps(asdict(done), indent=1))
+    elif done.records == 0:
         click.echo("no loose records")
     else:
         click.echo(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from clipaudit.cli import completion
 from clipaudit.cli.options import format_option, results_option, store_option
 from clipaudit.lineage.changed import counted
 from clipaudit.plaindata import Json, plain_value
@@ -28,9 +29,16 @@ CSV_COLUMNS = (
 
 
 @click.command()
-@click.argument("before", metavar="A")
-@click.argument("after", metavar="[B]", required=False)
-@click.option("--table", "tables", multiple=True, metavar="NAME", help="Compare this table alone.")
+@click.argument("before", metavar="A", shell_complete=completion.pins)
+@click.argument("after", metavar="[B]", required=False, shell_complete=completion.pins)
+@click.option(
+    "--table",
+    "tables",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=completion.tables,
+    help="Compare this table alone.",
+)
 @click.option("--attribute", is_flag=True, help="Compute each cell with one thing changed alone.")
 @click.option("--all", "everything", is_flag=True, help="Print every row, cause and attempt.")
 @format_option("text", "json", "csv", help="How to print; JSON and CSV have every row.")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from clipaudit.cli import completion
 from clipaudit.cli.options import force_option, output_option, results_option, store_option
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("manifest")
+@click.argument("manifest", shell_complete=completion.manifests)
 @click.option(
     "--format",
     "form",

@@ -1,12 +1,14 @@
 """`clipaudit gc`: give back the disk that nothing named any more occupies."""
 
+import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from clipaudit.cli.options import store_option
+from clipaudit.cli.options import format_option, store_option
 from clipaudit.plaintext import plain
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ def _seconds(context: click.Context, option: click.Parameter, value: str) -> flo
 
 @click.command()
 @click.option("--delete", is_flag=True, help="Remove it; without this, only say what would go.")
+@click.option("--dry-run", is_flag=True, help="Only say what would go: the default, by its name.")
 @click.option(
     "--grace",
     metavar="DURATION",
@@ -61,13 +64,16 @@ def _seconds(context: click.Context, option: click.Parameter, value: str) -> flo
     is_flag=True,
     help="Go on where the disk cannot lock files; never run two at once then.",
 )
+@format_option("text", "json", help="How to print what goes and what stays.")
 @store_option()
 def gc(
     delete: bool,
+    dry_run: bool,
     grace: float,
     folders: tuple[Path, ...],
     forget_missing: bool,
     no_lock: bool,
+    form: str,
     store: Path,
 ) -> None:
     """Remove objects that no results folder and no pin names any more.
@@ -80,6 +86,8 @@ def gc(
       clipaudit gc
       clipaudit gc --delete --grace 30d
     """
+    if delete and dry_run:
+        raise click.UsageError("Give --delete or --dry-run, and not both.")
     from clipaudit.lineage.keeping.collection import collect
     from clipaudit.store.store import Store
 
@@ -91,7 +99,10 @@ def gc(
         forget_missing=forget_missing,
         lock=not no_lock,
     )
-    _tell(done, delete)
+    if form == "json":
+        click.echo(json.dumps({"deleted": delete, **asdict(done)}, indent=1, default=str))
+    else:
+        _tell(done, delete)
 
 
 def _tell(done: "Collection", delete: bool) -> None:

@@ -1,15 +1,17 @@
 """`clipaudit init`: writes example settings."""
 
+import json
 from pathlib import Path
 
 import click
 
-from clipaudit.cli.options import force_option
+from clipaudit.cli import completion
+from clipaudit.cli.options import force_option, format_option
 from clipaudit.errors import InputError
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completion.examples)
 @click.option(
     "--to",
     "target",
@@ -17,7 +19,8 @@ from clipaudit.errors import InputError
     help="File to write.  [default: NAME.yaml]",
 )
 @force_option
-def init(name: str | None, target: Path | None, force: bool) -> None:
+@format_option("text", "json", help="How to print the list of examples.")
+def init(name: str | None, target: Path | None, force: bool, form: str) -> None:
     """Write the example settings NAME; without NAME, list the examples.
 
     Files that the settings name in config/ are written there, too: settings that they extend, and
@@ -30,6 +33,9 @@ def init(name: str | None, target: Path | None, force: bool) -> None:
     """
     from clipaudit.config.examples import companions, example, examples
 
+    if name is None and form == "json":
+        click.echo(json.dumps(examples(), indent=1))
+        return
     if name is None:
         for each, sentence in examples().items():
             click.echo(f"{each:<{max(map(len, examples()))}}  {sentence}")

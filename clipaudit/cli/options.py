@@ -1,6 +1,7 @@
 """What the commands share: their options, and how errors and numbers of bytes are printed."""
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,16 @@ import click
 from clipaudit.errors import ClipauditError
 from clipaudit.store.disks import disk_error
 
+HELP_OPTIONS = ["-h", "--help"]
+
 
 class Group(click.Group):
-    """A click group that prints our own errors as one message, without a traceback."""
+    """A click group with -h that prints our own errors as one message, without a traceback."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401
+        """Take what click's group takes."""
+        settings.setdefault("context_settings", {"help_option_names": HELP_OPTIONS})
+        super().__init__(*arguments, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401
         """Run the command; see the class."""
@@ -29,9 +37,42 @@ class Group(click.Group):
 Decorator = Callable[[Any], Any]
 
 
+class Folder(click.Path):
+    """A folder of a run; the message about one that is not there says what to do."""
+
+    def __init__(self, *, exists: bool) -> None:
+        """Take whether the folder must be there."""
+        super().__init__(path_type=Path, exists=exists, file_okay=False)
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:  # noqa: ANN401
+        """Return the folder as a path; see the class."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            option = param.opts[0] if param else "an option"
+            message = f"{error.message} {_instead(Path(value), option)}"
+            raise click.BadParameter(message, ctx, param) from error
+
+
+def _instead(missing: Path, option: str) -> str:
+    beside = missing.parent
+    names = [each.name for each in beside.iterdir() if each.is_dir()] if beside.is_dir() else []
+    near = difflib.get_close_matches(missing.name, names, n=1)
+    guess = f"Did you mean {beside / near[0]}? " if near else ""
+    return (
+        f"{guess}Go to the folder that a run was started in, or name the folder by {option}. "
+        "`clipaudit run SETTINGS` starts a run, `clipaudit init` lists example settings."
+    )
+
+
 def results_option(help: str = "Folder of the run's results.", *, exists: bool = True) -> Decorator:
     """Add the option that names the folder of a run's results; without `exists` it need not be."""
-    folder = click.Path(path_type=Path, exists=exists, file_okay=False)
+    folder = Folder(exists=exists)
     return click.option("--results", type=folder, default="results", show_default=True, help=help)
 
 
@@ -39,7 +80,7 @@ def store_option(
     help: str = "Folder of the content-addressed store.", *, exists: bool = True
 ) -> Decorator:
     """Add the option that names the store; without `exists` it need not be there."""
-    folder = click.Path(path_type=Path, exists=exists, file_okay=False)
+    folder = Folder(exists=exists)
     return click.option(
         "--store",
         type=folder,
@@ -62,6 +103,21 @@ def output_option(help: str, *, required: bool = False, folders: bool = False) -
     """Add the option that names the file to write; with `folders` it may be a folder."""
     path = click.Path(path_type=Path, dir_okay=folders)
     return click.option("--output", type=path, required=required, help=help)
+
+
+def form_of(output: Path | None, endings: Mapping[str, str], default: str) -> str:
+    """Return the form that a file's name asks for by its ending; `default` without one.
+
+    Raise UsageError for another ending: the file would hold what its name does not say.
+    """
+    if output is None or not output.suffix:
+        return default
+    if output.suffix not in endings:
+        raise click.UsageError(
+            f"{output}: {output.suffix} is no format that can be written. Use one of "
+            f"{', '.join(endings)}, or say the format by --format."
+        )
+    return endings[output.suffix]
 
 
 def profile_option(help: str) -> Decorator:

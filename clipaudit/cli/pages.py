@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from clipaudit.cli.commands import commands
+from clipaudit.cli.options import HELP_OPTIONS
 
 PAGES = Path("docs/commands")
 START, END = "<!-- help -->\n", "<!-- end of help -->\n"
@@ -31,7 +32,9 @@ def help_block(command: click.Command) -> str:
 
 
 def _help(command: click.Command, called: str) -> str:
-    context = click.Context(command, info_name=called, max_content_width=100)
+    context = click.Context(
+        command, info_name=called, max_content_width=100, help_option_names=HELP_OPTIONS
+    )
     context.terminal_width = 100
     return command.get_help(context)
 

@@ -1,19 +1,29 @@
 """`clipaudit pin`: keep a run by name."""
 
+import json
 from pathlib import Path
 
 import click
 
-from clipaudit.cli.options import results_option, store_option
+from clipaudit.cli import completion
+from clipaudit.cli.options import format_option, results_option, store_option
 
 
 @click.command()
 @click.argument("name", required=False)
 @click.option("--list", "listed", is_flag=True, help="Show which runs are kept.")
-@click.option("--remove", metavar="NAME", help="Forget a run that is kept under this name.")
+@click.option(
+    "--remove",
+    metavar="NAME",
+    shell_complete=completion.pins,
+    help="Forget a run that is kept under this name.",
+)
+@format_option("text", "json", help="How to print the list.")
 @results_option(exists=False)
 @store_option()
-def pin(name: str | None, listed: bool, remove: str | None, results: Path, store: Path) -> None:
+def pin(
+    name: str | None, listed: bool, remove: str | None, form: str, results: Path, store: Path
+) -> None:
     """Keep what lies in a results folder now under NAME: a later run can be set against it.
 
     Its objects stay in the store until the pin is removed. Nothing is copied.
@@ -28,7 +38,9 @@ def pin(name: str | None, listed: bool, remove: str | None, results: Path, store
 
     if sum((name is not None, listed, remove is not None)) != 1:
         raise click.UsageError("Give a NAME to keep the run by, or --list, or --remove NAME.")
-    if listed:
+    if listed and form == "json":
+        click.echo(json.dumps(pins(Store(store)), indent=1))
+    elif listed:
         for each in pins(Store(store)):
             click.echo(each)
     elif remove is not None:

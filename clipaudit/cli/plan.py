@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from clipaudit.cli import completion
 from clipaudit.cli.options import format_option, profile_option, size
 from clipaudit.plaintext import many, plain
 
@@ -46,7 +47,7 @@ def _checked_samples(
 
 
 @click.command()
-@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@click.argument("targets", nargs=-1, metavar="[TARGET]...", shell_complete=completion.targets)
 @click.option(
     "--configfile",
     "files",
@@ -116,6 +117,7 @@ def plan(
     if not estimate and (store or stated or samples):
         raise click.UsageError("--rates, --stated-rates, --samples-per-shard belong to --estimate.")
     from clipaudit.lineage.planning.forecasts import outlook
+    from clipaudit.lineage.planning.hinges import hinges
     from clipaudit.lineage.planning.shortages import refuse_shortages
     from clipaudit.steps.command import profile_path
     from clipaudit.steps.jobs import read_workflow
@@ -132,12 +134,14 @@ def plan(
         return
     outlooks = outlook(workflow)
     if form == "json":
-        click.echo(_json(outlooks, workflow.unused))
+        click.echo(_json(outlooks, workflow.unused, list(hinges(outlooks, workflow))))
     else:
         from clipaudit.config.usage import unused_line
 
         for line in _text(outlooks, jobs):
             click.echo(plain(line))
+        for sentence in hinges(outlooks, workflow):
+            click.echo(plain(sentence))
         if workflow.unused:
             click.echo(unused_line(workflow.unused))
 
@@ -232,7 +236,7 @@ def _listed(members: Sequence["Outlook"]) -> Iterator[str]:
 # --- JSON --------------------------------------------------------------------------------------
 
 
-def _json(outlooks: Sequence["Outlook"], unused: Sequence[str]) -> str:
+def _json(outlooks: Sequence["Outlook"], unused: Sequence[str], hinging: Sequence[str]) -> str:
     from clipaudit.lineage.planning.costs import NOTHING
 
     costs = {
@@ -242,7 +246,9 @@ def _json(outlooks: Sequence["Outlook"], unused: Sequence[str]) -> str:
     counts = Counter[str](each.planned.fate for each in outlooks)
     summary = {fate: {**costs[fate], "jobs": counts[fate]} for fate in HEADINGS}
     jobs = [_fields(each) for each in outlooks]
-    return json.dumps({"summary": summary, "unused_corpora": unused, "jobs": jobs}, indent=1)
+    return json.dumps(
+        {"summary": summary, "unused_corpora": unused, "hinges": hinging, "jobs": jobs}, indent=1
+    )
 
 
 def _fields(each: "Outlook") -> dict[str, object]:

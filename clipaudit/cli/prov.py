@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from clipaudit.cli import completion
 from clipaudit.cli.options import force_option, output_option, results_option, store_option
 
 
@@ -21,6 +22,7 @@ from clipaudit.cli.options import force_option, output_option, results_option, s
     "--table",
     "tables",
     multiple=True,
+    shell_complete=completion.tables,
     help="Name of a table or figure; may be repeated. All of them if absent.",
 )
 @click.option("--summary", is_flag=True, help="One action for each step and its code (ro-crate).")

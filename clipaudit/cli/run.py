@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from clipaudit.cli import completion
 from clipaudit.cli.options import gpus_option, profile_option
 from clipaudit.errors import InputError
 
@@ -14,7 +15,12 @@ _SETTINGS = (".yaml", ".yml")
 
 
 @click.command()
-@click.argument("arguments", nargs=-1, metavar="[SETTINGS] [TARGET]... [-- SNAKEMAKE-OPTION...]")
+@click.argument(
+    "arguments",
+    nargs=-1,
+    metavar="[SETTINGS] [TARGET]... [-- SNAKEMAKE-OPTION...]",
+    shell_complete=completion.targets,
+)
 @profile_option("Where and how jobs run: a folder, or one of Snakemake's or clipaudit's profiles.")
 @click.option("--cores", metavar="N", help="Cores to use, or `all`.  [default: the profile's]")
 @gpus_option
@@ -46,7 +52,7 @@ def run_command(
     Click takes `--` out, and lets options stand after it only: the first is where they begin.
     """
     from clipaudit.config.loading import read_settings
-    from clipaudit.steps.command import EVERYTHING, snakemake_command
+    from clipaudit.steps.command import EVERYTHING, refuse_misspelt, snakemake_command
 
     own = list(takewhile(lambda text: not text.startswith("-"), arguments))
     further = [*(["--cores", cores] if cores else []), *machine, *arguments[len(own) :]]
@@ -57,6 +63,7 @@ def run_command(
                 f"{path}: no such file. Write one by `clipaudit init NAME --to {path}`."
             )
         read_settings(path)  # before Snakemake does, which would run Python that stands in it
+    refuse_misspelt(own)
     return snakemake_command(
         own or EVERYTHING, profile=profile, configfiles=settings, further=further
     )

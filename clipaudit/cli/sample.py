@@ -6,16 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clipaudit.cli.options import output_option, results_option, store_option
+from clipaudit.cli import completion
+from clipaudit.cli.options import form_of, output_option, results_option, store_option
 from clipaudit.plaindata import Row
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
+_ENDINGS = {".txt": "text", ".json": "json", ".html": "html"}
+
+
 @click.command()
-@click.argument("corpus")
-@click.argument("name", metavar="UID|KEY")
+@click.argument("corpus", shell_complete=completion.corpora)
+@click.argument("name", metavar="UID|KEY", shell_complete=completion.samples)
 @click.option(
     "--format",
     "form",
@@ -51,8 +55,7 @@ def sample(
     from clipaudit.catalog.views import open_catalog
     from clipaudit.store.store import replace_text
 
-    ending = output.suffix.lstrip(".") if output else ""
-    form = form or (ending if ending in ("json", "html") else "text")
+    form = form or form_of(output, _ENDINGS, "text")
     with open_catalog(results) as connection:
         fate = sample_fate(connection, corpus, name)
         others = _others(connection, fate) if form == "html" else []

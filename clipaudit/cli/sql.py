@@ -7,11 +7,14 @@ from typing import Any
 
 import click
 
-from clipaudit.cli.options import output_option, results_option, store_option
+from clipaudit.cli.options import form_of, output_option, results_option, store_option
 from clipaudit.errors import ClipauditError, InputError
 
 FORMATS = ("table", "csv", "json", "jsonl", "parquet", "markdown")
-_ENDINGS = {**{f".{form}": form for form in FORMATS}, ".md": "markdown", ".ndjson": "jsonl"}
+_ENDINGS = {
+    ".txt": "table", ".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
+    ".parquet": "parquet", ".md": "markdown",
+}  # fmt: skip
 _HELP = """\
 A statement ends with a semicolon. Besides SQL there are
   .tables         the views, and what a row of each is
@@ -38,24 +41,29 @@ def sql(
     The shell reads statements, typed or piped in; with nothing piped in it lists the tables. The
     view `audit` has one row per sample across the audits, `records` one per lineage record, and
     every column says what it means: `.schema audit`. Nothing can be written but the answer, and
-    no other file be read.
+    no other file be read. QUERY may also be .tables, or .schema VIEW.
 
     \b
     Example:
       clipaudit sql "select testset, accuracy from similarity_table1 where baseline is null"
       clipaudit sql "from audit where recall_gap > 0.5" --output recall_gaps.csv
-      echo ".schema audit" | clipaudit sql
+      clipaudit sql ".schema audit"
     """
-    form = form or _ENDINGS.get(output.suffix if output else "", "table")
+    form = form or form_of(output, _ENDINGS, "table")
     if form == "parquet" and output is None:
         raise click.UsageError("Parquet needs a file: give --output FILE.")
     if output is not None and query is None:
         raise click.UsageError("--output needs a QUERY.")
+    is_command = query is not None and query.lstrip().startswith(".")
+    if output is not None and is_command:
+        raise click.UsageError(f"{query} is printed only: leave --output out.")
     from clipaudit.catalog.answers import write_answers
     from clipaudit.catalog.views import open_catalog
 
     with open_catalog(results, store) as connection:
-        if query is not None:
+        if query is not None and is_command:
+            _Shell(connection, form, store).take(query)
+        elif query is not None:
             write_answers(connection, query, form, output, store)
         elif sys.stdin.isatty():
             _Shell(connection, form, store).run()
@@ -118,9 +126,9 @@ class _Shell:
 
         word, _, rest = line.strip().rstrip(";").partition(" ")
         if word == ".tables" and not rest:
-            list_tables(self.connection)
+            list_tables(self.connection, self.form)
         elif word == ".schema" and rest:
-            describe_view(self.connection, rest.strip(), self.store)
+            describe_view(self.connection, rest.strip(), self.store, self.form)
         elif word != ".quit":
             raise InputError(f"{line.strip()}: no such command.\n{_HELP}")
         return word != ".quit"

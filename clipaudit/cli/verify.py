@@ -61,6 +61,11 @@ def verify(
 
     place = Store(store)
     report = _hashed(results, place, everything)
+    if not report.pointers and not report.objects:
+        raise InputError(
+            f"{results}: no run has placed anything here, so there is nothing to verify. Name the "
+            "run's results by --results."
+        )
     fates: list[Outcome] = []
     if form == "text":
         _tell(report)

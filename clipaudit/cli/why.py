@@ -1,32 +1,58 @@
 """`clipaudit why`: what a number comes from."""
 
 import json
+import shlex
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from clipaudit.cli import completion
 from clipaudit.cli.options import format_option, results_option, store_option
+from clipaudit.errors import InputError
+from clipaudit.plaintext import plain
+
+if TYPE_CHECKING:
+    from clipaudit.store.store import Store
 
 PIPED_WIDTH = 120  # columns where standard output is no terminal
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=completion.tables)
 @click.option("--where", help="SQL condition on the table's columns; all rows if absent.")
-@click.option("--column", help="The column asked for; whole rows if absent.")
+@click.option(
+    "--column",
+    shell_complete=completion.columns,
+    help="The column asked for; whole rows if absent.",
+)
+@click.option(
+    "--cell",
+    nargs=2,
+    metavar="ROW COLUMN",
+    help="The cell asked for, by the names that the printed table shows.",
+)
 @click.option(
     "--rows",
     type=click.IntRange(min=0),
-    default=0,
+    default=3,
     show_default=True,
     help="Show so many of the rows of each input that entered.",
 )
 @format_option("text", "json", "mermaid", help="How to print the answer.")
-@click.option("--all", "every", is_flag=True, help="Tell every file, also those that are alike.")
+@click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    help="Levels of actions to show; the shards are the last.  [default: 2]",
+)
+@click.option("--settings", is_flag=True, help="Show each action's settings and environment.")
+@click.option(
+    "--all", "every", is_flag=True, help="Show SQL, settings, all levels, and every file."
+)
 @click.option("--code", is_flag=True, help="Name the modules and files behind each code digest.")
-@click.option("--sql/--no-sql", default=True, help="Print the SQL in the text, or not.")
+@click.option("--sql", is_flag=True, help="Show the SQL that made the table.")
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0),
@@ -38,8 +64,11 @@ def why(
     table: str,
     where: str | None,
     column: str | None,
+    cell: tuple[str, str] | None,
     rows: int,
     form: str,
+    depth: int | None,
+    settings: bool,
     every: bool,
     code: bool,
     sql: bool,
@@ -47,30 +76,39 @@ def why(
     results: Path,
     store: Path,
 ) -> None:
-    """Show what a table's cells come from: SQL, rows of the inputs, actions, shards, code.
+    """Show what a table's cells come from: rows of the inputs, actions, shards, code, SQL.
 
     TABLE is a name such as similarity_table1 or parrot_fig7, or the path of any file of it. The
     rows that entered are found by recomputing: with nothing but them the SQL gives the same cells.
-    Below stand the actions that made their files, down to shards, each with settings, environment
-    and code digest. Files that differ only in numbers are told once.
+    Below stand the actions that made their files, two levels of them unless --depth or --all says
+    otherwise. Files that differ only in numbers are told once.
 
-    JSON is one object: table, where, column, rows, count; sql (name, text, origin); parts (of each
-    input of the SQL: files, of_files, rows, of_rows, by, sample); verified; notes; actions by key;
-    edges (to, input, from, path, digest, labels, more); code. Mermaid is a flow chart.
+    JSON is one object: table, where, column, meaning, rows, count; sql (name, text, origin);
+    parts (of each input of the SQL: files, of_files, rows, of_rows, by, sample); verified; notes;
+    actions by key; edges (to, input, from, path, digest, labels, more); code. Mermaid is a flow
+    chart.
 
     \b
     Example:
       clipaudit why similarity_table1 --column accuracy \\
         --where "dataset = 'sketch-pruned' and testset = 'sketch'"
+      clipaudit why parrot_table1 --cell "CoTR, %" "glyph posters"
     """
+    if cell is not None and (where or column):
+        raise click.UsageError("Give --cell, or --where and --column, and not both.")
     from clipaudit.lineage.why.answer import SECONDS
     from clipaudit.lineage.why.answer import why as answered
-    from clipaudit.lineage.why.tree_text import why_mermaid, why_text
+    from clipaudit.lineage.why.tree_text import Shown, why_mermaid, why_text
     from clipaudit.store.store import Store
 
+    opened = Store(store)
+    if cell is not None:
+        where, column = _asked(results, opened, table, *cell)
+        quoted = shlex.quote(where) if set(where) & set('"$`\\!') else f'"{where}"'
+        click.echo(f"The same: --column {column} --where {plain(quoted)}", err=True)
     answer = answered(
         results,
-        Store(store),
+        opened,
         table,
         where,
         column,
@@ -85,4 +123,29 @@ def why(
         click.echo("\n".join(why_mermaid(answer)))
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
-        click.echo("\n".join(why_text(answer, width, sql=sql)))
+        shown = Shown(
+            sql=sql or every,
+            settings=settings or every,
+            depth=None if every else depth or 2,
+            every=every,
+        )
+        click.echo("\n".join(why_text(answer, width, shown)))
+
+
+def _asked(results: Path, store: "Store", table: str, row: str, column: str) -> tuple[str, str]:
+    """Return the condition and the column that a printed cell stands for."""
+    from clipaudit.lineage.why.named_tables import find_table
+    from clipaudit.reports.rendering import layouts
+    from clipaudit.site.asked_cells import asked_cell
+
+    found = find_table(results, store, table)
+    name = found.path.stem
+    layout = layouts(name).get(name) if found.path.parent.name == "tables" else None
+    if layout is None or found.object is None:
+        raise InputError(
+            f"{found.path}: not printed as a table, or not at hand. Ask by --where and --column."
+        )
+    try:
+        return asked_cell(found.object, layout, row, column)
+    except InputError as error:
+        raise InputError(f"{found.path}: {error}") from error

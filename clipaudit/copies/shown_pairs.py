@@ -1,13 +1,11 @@
 """Which pairs a gallery of copies shows."""
 
-from dataclasses import dataclass
-from typing import Literal
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from clipaudit.copies.kinds import COPIES, LOOKALIKE
+from clipaudit.copies.pair_options import PairOptions
 from clipaudit.copies.verified import PAIRS
 from clipaudit.corpora.addresses import sample_addresses
 
@@ -20,21 +18,6 @@ SHOWN_PAIRS = pa.schema(
         *PAIRS,
     ]
 )
-
-
-@dataclass(frozen=True)
-class PairOptions:
-    """What a gallery of pairs shows: up to `count`; the corpora of both images, and their titles.
-
-    `which` are the pairs that pixels call copies, or those that they refute.
-    """
-
-    which: Literal["copies", "lookalikes"]
-    other: str
-    other_title: str
-    corpus: str
-    title: str
-    count: int
 
 
 def pick_pairs(pairs: pa.Table, options: PairOptions) -> pa.Table:

@@ -96,10 +96,17 @@ def find_manifest(results: Path, store: Store, asked: str) -> Manifest:
         corpus = folders[asked].parent.name
         paths = sorted(folders[asked].glob("*.json"))
         if not paths:
-            raise InputError(f"{folders[asked]}: has no part yet. Run `clipaudit run all_tables`.")
+            raise InputError(
+                f"{folders[asked]}: has no part yet. Run `clipaudit run SETTINGS all_tables`."
+            )
         parts = [ManifestPart(corpus, path.stem, Pointer.read(path).digest) for path in paths]
         return Manifest(asked, parts, paths)
     name = asked if asked in sealed else _sealed_name(sealed, asked)
+    if name is None and not folders and not sealed:
+        raise InputError(
+            f"{results}: no manifests yet. Go to the folder that a run was started in, or name its "
+            "results by --results. `clipaudit run SETTINGS all_tables` makes them."
+        )
     if name is None:
         raise InputError(
             f"{results}: no manifest {asked!r}.{did_you_mean(asked, [*folders, *sealed])}"

@@ -71,7 +71,10 @@ def pinned(store: Store, name: str) -> Snapshot:
     """Return a kept snapshot; raises InputError, with the nearest names, where there is none."""
     names = pins(store)
     if name not in names:
-        raise InputError(f"{store.root / 'pins'}: no pin {name!r}.{did_you_mean(name, names)}")
+        raise InputError(
+            f"{store.root / 'pins'}: no pin {name!r}."
+            f"{did_you_mean(name, names) or ' No run is pinned.'}"
+        )
     fields = json.loads(_file(store, name).read_text())
     placed = {
         path: Placed(Pointer(**each["pointer"]), Placement(**each["placement"]))
@@ -150,7 +153,8 @@ def open_run(name: str, store: Store) -> RecordedRun:
     if not _is_results(Path(name)):
         raise InputError(
             f"{name}: no pin of {store.root} has this name, and no results folder lies here (one "
-            f"with a folder .actions).{did_you_mean(name, pins(store))}"
+            "with a folder .actions)."
+            f"{did_you_mean(name, pins(store)) or ' `clipaudit pin NAME` keeps a run by name.'}"
         )
     return folder_run(Path(name), store)
 

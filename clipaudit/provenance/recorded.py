@@ -108,7 +108,7 @@ def _chosen(results: Path, pointers: Sequence[Path], names: Sequence[str]) -> li
             raise InputError(f"{results}: no table or figure {name!r}.{did_you_mean(name, known)}")
     if not known:
         raise InputError(
-            f"{results}: no tables or figures yet. Run `clipaudit run all_tables` first."
+            f"{results}: no tables or figures yet. Run `clipaudit run SETTINGS all_tables` first."
         )
     return [path for name in dict.fromkeys(names or known) for path in known[name]]
 

@@ -1,5 +1,7 @@
 """The snakemake command of this workflow, which runs in any folder, and the profile it takes."""
 
+import difflib
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +10,7 @@ from clipaudit.config.shipped import shipped, workflow_folder
 from clipaudit.errors import ConfigError
 from clipaudit.suggestions import did_you_mean
 
+_RULE = re.compile(r"^(?:rule|checkpoint) (\w+):", re.MULTILINE)
 EVERYTHING = ("all_tables", "all_figures", "report")
 
 
@@ -30,6 +33,18 @@ def snakemake_command(
 def workflow_arguments() -> list[str]:
     """Return what tells Snakemake where the workflow is."""
     return ["--snakefile", str(workflow_folder() / "Snakefile")]
+
+
+def refuse_misspelt(targets: Sequence[str]) -> None:
+    """Raise ConfigError for a target that is no rule's name but nearly one.
+
+    Snakemake says only that there is none. Other names are its own to judge: plug-ins add rules.
+    """
+    files = [workflow_folder() / "Snakefile", *workflow_folder().glob("rules/*.smk")]
+    rules = [name for file in files for name in _RULE.findall(file.read_text("utf-8"))]
+    for target in targets:
+        if target not in rules and difflib.get_close_matches(target, rules):
+            raise ConfigError(f"{target}: no rule makes this.{did_you_mean(target, rules)}")
 
 
 def profile_path(name: str) -> str:

@@ -63,7 +63,7 @@ def _chosen_gpus(asked: int | None) -> list[str]:
             f"--gpus {asked}: nvidia-smi or CUDA_VISIBLE_DEVICES names {len(there)}. Ask for no "
             "more."
         )
-    if asked is None and there and not _is_built_for_gpus():
+    if asked is None and there and not is_built_for_gpus():
         many = "a GPU is" if len(there) == 1 else f"{len(there)} GPUs are"
         _log.warning("%s here, not used: that takes clipaudit[gpu] instead of [cpu]", many)
         return []
@@ -80,7 +80,8 @@ def _gpus_here() -> list[str]:
     return listed.stdout.split() if listed.returncode == 0 else []  # a driver without a device
 
 
-def _is_built_for_gpus() -> bool:
+def is_built_for_gpus() -> bool:
+    """Return whether what is installed computes on GPUs: clipaudit[gpu] rather than [cpu]."""
     with suppress(importlib.metadata.PackageNotFoundError):
         return bool(importlib.metadata.version(_BUILT_FOR_GPUS))
     return False

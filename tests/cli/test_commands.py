@@ -13,6 +13,14 @@ def test_every_command_has_help_and_example(command):
     assert "Example:" in command.help
 
 
+@pytest.mark.parametrize("command", [[], *([name] for name in commands.commands)])
+def test_h_is_help_everywhere(command):
+    answer = run(*command, "-h")
+
+    assert answer.exit_code == 0
+    assert answer.output == run(*command, "--help").output
+
+
 def run(*arguments):
     return CliRunner().invoke(commands, arguments)
 
@@ -20,7 +28,11 @@ def run(*arguments):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["verify", "--results", "gone"], "Directory 'gone' does not exist"),
+        (["verify", "--results", "gone"], "Directory 'gone' does not exist. Go to the folder"),
+        (
+            ["why", "x", "--store", "gone"],
+            "or name the folder by --store. `clipaudit run SETTINGS`",
+        ),
         (["sql", "--format", "xml", "select 1"], "'xml' is not one of 'table', 'csv', 'json'"),
         (["plot"], "No such command 'plot'"),
     ],
@@ -30,6 +42,39 @@ def test_wrong_usage_exits_with_2_and_says_why(arguments, message):
 
     assert answer.exit_code == 2
     assert message in answer.output
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["export", "a/all", "--format", "uids", "--output", "o"],
+        ["pin", "before"],
+        ["prov", "--format", "ro-crate", "--output", "o"],
+        ["sample", "a", "0:1"],
+        ["sql", ".tables"],
+        ["stream", "a/all", "0"],
+        ["verify"],
+        ["why", "similarity_table1"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_before_a_run_every_command_says_what_to_do(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results").mkdir()
+    (tmp_path / "store").mkdir()
+
+    answer = run(*command)
+
+    assert answer.exit_code == 1
+    assert "`clipaudit run SETTINGS" in answer.stderr or "--results" in answer.stderr
+
+
+def test_a_folder_that_is_misspelt_is_guessed(tmp_path):
+    (tmp_path / "results").mkdir()
+
+    answer = run("verify", "--results", str(tmp_path / "resluts"))
+
+    assert f"Did you mean {tmp_path / 'results'}?" in " ".join(answer.output.split())
 
 
 def test_a_folder_without_a_run_is_one_message(tmp_path):

@@ -1,4 +1,5 @@
 import fcntl
+import json
 
 import pytest
 from click.testing import CliRunner
@@ -66,3 +67,9 @@ def test_a_store_that_is_not_there_is_wrong_usage():
 
     assert answer.exit_code == 2
     assert "Directory 'gone' does not exist" in answer.stderr
+
+
+def test_json_counts_what_was_packed(store):
+    done = json.loads(run("--store", store.root, "--format", "json").stdout)
+
+    assert (done["records"], done["files"], done["faults"]) == (2, 1, [])

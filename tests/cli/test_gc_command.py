@@ -1,3 +1,4 @@
+import json
 import os
 
 import click
@@ -79,3 +80,23 @@ def test_a_time_without_a_unit_is_refused(store, grace):
 
     assert done.exit_code == 2
     assert "is no time. Write 7d, 12h, 30m or 90s." in done.stderr
+
+
+def test_a_dry_run_by_its_name_is_the_default_and_deletes_nothing(store):
+    assert run(store, "--dry-run").stdout == run(store).stdout
+    assert len(list(store.root.glob("objects/??/*"))) == 2
+
+
+def test_deleting_and_a_dry_run_exclude_each_other(store):
+    done = run(store, "--dry-run", "--delete")
+
+    assert done.exit_code == 2
+    assert "Give --delete or --dry-run, and not both." in done.output
+
+
+def test_json_says_what_goes_and_whether_it_went(store):
+    done = json.loads(run(store, "--format", "json").stdout)
+
+    assert not done["deleted"]
+    assert done["garbage"]["objects"] == {"files": 1, "bytes": 7}
+    assert done["kept"] == {"files": 1, "bytes": 5}

@@ -1,5 +1,6 @@
 """Example settings, written into a folder that is no clone."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,12 @@ def test_without_a_name_it_lists_every_example_with_its_first_sentence(init):
     assert "laion400m           The similarity audit at the paper's scale: LAION-400M against " in (
         next(line for line in lines if line.startswith("laion400m"))
     )
+
+
+def test_the_list_can_be_had_as_json(init):
+    listed = json.loads(init("--format", "json").output)
+
+    assert sorted(listed) == sorted(path.stem for path in CONFIG.glob("*.yaml"))
 
 
 def test_an_example_is_written_as_it_is(init):

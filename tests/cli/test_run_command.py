@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from clipaudit.cli.commands import commands
 from clipaudit.cli.run import run_command
+from clipaudit.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
 START = [sys.executable, "-P", "-m", "snakemake", "--snakefile", f"{ROOT}/Snakefile"]
@@ -38,6 +39,17 @@ def test_what_the_machine_has_goes_before_further_options():
     command = run_command(("-n",), "profiles/local", "all", ["--resources", "gpu=1"])
 
     assert command[len(START) + 2 :][:6] == ["--cores", "all", "--resources", "gpu=1", "-n", "--"]
+
+
+def test_a_misspelt_target_is_refused_before_snakemake_starts():
+    with pytest.raises(
+        ConfigError, match=r"all_tabels: no rule makes this\. Did you mean all_tables"
+    ):
+        run_command(("all_tabels",), "profiles/local", None)
+
+
+def test_a_target_that_a_plug_in_may_have_is_left_to_snakemake():
+    assert run_command(("my_own",), "profiles/local", None)[-1] == "my_own"
 
 
 def test_a_profile_of_the_workflow_is_found_by_name(monkeypatch, tmp_path):

@@ -58,6 +58,8 @@ def test_a_picture_that_is_not_wanted_is_not_looked_for(run):
     [
         (["lrage", "1:0"], "Error: no corpus 'lrage' in the catalog. Did you mean large?"),
         (["large", "00001"], "Error: large: no sample '00001'. Did you mean 000000?"),
+        (["large", "7:0"], "Error: large: no sample '7:0'. Its shards are 0 to "),
+        (["large", "0:70"], "Error: large: no sample '0:70'. Rows of its shard 0 are 0 to "),
         (["large", "000000"], "Error: large: several samples are called '000000'"),
     ],
 )

@@ -48,6 +48,8 @@ def test_csv_is_no_formula(run):
         (["select 1", "--format", "parquet"], "Parquet needs a file: give --output FILE."),
         (["--output", "x.csv"], "--output needs a QUERY."),
         (["select 1", "--format", "xml"], "'xml' is not one of"),
+        (["select 1", "--output", "x.xlsx"], ".xlsx is no format that can be written. Use one of "),
+        ([".tables", "--output", "x.csv"], ".tables is printed only: leave --output out."),
     ],
 )
 def test_wrong_usage_exits_with_2(run, arguments, message):
@@ -81,6 +83,20 @@ def test_without_a_query_the_tables_are_listed(run):
     assert [line.split()[0] for line in answer.output.splitlines()] == [
         "audit", "epochs", "executions", "files", "samples", "shard_files",
     ]  # fmt: skip
+
+
+def test_a_dot_command_may_be_the_query(run):
+    assert run(".tables").output == run().output
+    assert "32 hex digits" in run(".schema samples").output
+
+
+def test_tables_and_columns_can_be_had_as_json(run):
+    tables = json.loads(run(".tables", "--format", "json").output)
+    columns = json.loads(run(".schema samples", "--format", "json").output)
+
+    assert [table["name"] for table in tables][:2] == ["audit", "epochs"]
+    assert tables[0]["row_is"].startswith("one row per sample")
+    assert [column["name"] for column in columns][:3] == ["corpus", "shard", "row"]
 
 
 def test_a_script_is_answered_statement_by_statement(run):

@@ -33,7 +33,7 @@ def ask(run, *arguments):
 
 
 def test_the_answer_goes_from_the_cell_to_the_shard(run):
-    answer = ask(run, "means", "--where", "corpus = 'a'", "--column", "mean")
+    answer = ask(run, "means", "--where", "corpus = 'a'", "--column", "mean", "--all")
 
     assert (answer.exit_code, answer.stderr) == (0, "")
     assert answer.stdout.startswith("mean = 0.25\ncorpus=a  mean=0.25\n")
@@ -42,10 +42,43 @@ def test_the_answer_goes_from_the_cell_to_the_shard(run):
     assert "  | tars: 1 of 1 files\n    data/a.tar" in answer.stdout
 
 
-def test_rows_of_the_inputs_are_shown_if_asked_for(run):
+def test_rows_of_the_inputs_are_shown_as_many_as_asked_for(run):
     answer = ask(run, "means", "--where", "corpus = 'a'", "--rows", 1)
 
     assert answer.stdout.count("    corpus=a  score=0.25\n") == 1
+    assert "    ... and 1 more\n" in answer.stdout
+
+
+def test_without_flags_neither_sql_nor_settings_are_shown(run):
+    answer = ask(run, "means", "--where", "corpus = 'a'")
+
+    assert "select corpus" not in answer.stdout
+    assert "sql = means" not in answer.stdout
+    assert "sql = means" in ask(run, "means", "--settings").stdout
+    assert "select corpus" in ask(run, "means", "--sql").stdout
+
+
+def test_a_printed_cell_may_be_asked_for_by_its_names(run):
+    rows = [
+        {"position": 0, "measure_title": "CoTR, %", "corpus": "a", "value": 0.5, "measure": "r"},
+        {"position": 1, "measure_title": "Images", "corpus": "a", "value": 7.0, "measure": "i"},
+    ]
+    titles = {"corpus_title": "Web", "unit": "share", "published_value": None, "value_low": None}
+    made = [{**row, **titles, "value_high": None, "tokenization": None} for row in rows]
+    run.act("report_table", {"tables/parrot_table1.json": ({}, made)}, {})
+
+    answer = ask(run, "parrot_table1", "--cell", "CoTR, %", "Web")
+
+    assert answer.exception is None
+    assert answer.stderr == "The same: --column value --where \"measure_title = 'CoTR, %'\"\n"
+    assert answer.stdout.startswith("value = 0.5 (share)\n")
+
+
+def test_a_table_without_a_printed_form_has_no_printed_cells(run):
+    answer = ask(run, run.results / "scores/0.25.json", "--cell", "a", "mean")
+
+    assert answer.exit_code == 1
+    assert "Ask by --where and --column." in answer.stderr
 
 
 def test_json_is_one_object(run):
@@ -80,7 +113,7 @@ def test_nothing_of_the_data_steers_the_terminal(run):
 def test_a_copy_without_objects_gives_the_tree_alone(run):
     shutil.rmtree(run.store.root / "objects")
 
-    answer = ask(run, "means", "--where", "corpus = 'a'")
+    answer = ask(run, "means", "--where", "corpus = 'a'", "--all")
 
     assert answer.exit_code == 0
     assert answer.stdout.count("The objects are not here") == 1

@@ -1,7 +1,8 @@
 import pyarrow as pa
 from test_groups import pair, pairs
 
-from clipaudit.copies.shown_pairs import SHOWN_PAIRS, PairOptions, pick_pairs
+from clipaudit.copies.pair_options import PairOptions
+from clipaudit.copies.shown_pairs import SHOWN_PAIRS, pick_pairs
 
 
 def options(which="copies", count=4):

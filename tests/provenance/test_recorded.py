@@ -44,7 +44,7 @@ def test_results_without_tables_say_how_to_make_some(tmp_path):
     run = two_parts(tmp_path)
 
     with pytest.raises(
-        InputError, match=r"no tables or figures yet\. Run `clipaudit run all_tables`"
+        InputError, match=r"no tables or figures yet\. Run `clipaudit run SETTINGS all_tables`"
     ):
         recorded(run.results, run.store)
 

@@ -8,7 +8,7 @@ from clipaudit.steps.gpus import VISIBLE
 from clipaudit.steps.machine import this_machine
 
 LOCAL = Path(__file__).parents[2] / "profiles/local"
-GPU_BUILD = "clipaudit.steps.machine._is_built_for_gpus"
+GPU_BUILD = "clipaudit.steps.machine.is_built_for_gpus"
 
 
 @pytest.fixture

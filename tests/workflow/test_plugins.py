@@ -244,7 +244,8 @@ def test_another_version_of_it_runs_all_its_jobs_again_and_no_other(audit):
 
 def test_why_walks_from_its_table_to_the_shards(audited):
     folders = ("--results", "results_micro", "--store", "store_micro")
-    told = audited.clipaudit("why", "colours_summary", "--where", "corpus_title = 'val'", *folders)
+    asked = ("--where", "corpus_title = 'val'", "--depth", "9", *folders)
+    told = audited.clipaudit("why", "colours_summary", *asked)
 
     assert "colours_brightness" in told
     assert "data/micro_copies/val/00000.tar" in told

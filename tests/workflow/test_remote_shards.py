@@ -97,7 +97,7 @@ def test_a_world_on_s3_gives_the_same_tables_byte_for_byte(finished, tmp_path):
 
     assert project.digests() == finished.digests()
     assert project.cached_bytes() <= BOUND * 1e9
-    tree = project.clipaudit("why", EMBEDDED, *PLACE)
+    tree = project.clipaudit("why", EMBEDDED, "--all", *PLACE)
     assert "s3://micro/large/00002.tar" in tree
 
 

@@ -66,7 +66,7 @@ def test_the_answer_says_what_is_left_out(project):
 
 def test_the_run_is_done(project):
     assert "Nothing to be done" in project.run(config=SETTINGS)
-    assert "cotr-0.2-100" in project.clipaudit("why", "parrot_table11", *FOLDERS)
+    assert "cotr-0.2-100" in project.clipaudit("why", "parrot_table11", "--all", *FOLDERS)
 
 
 def test_a_manifest_that_was_left_out_is_not_exported(project):

@@ -62,7 +62,7 @@ def test_a_relative_change_comes_from_the_baselines_predictions_too(finished):
 
 
 def test_code_digests_are_taken_apart_if_asked_for(finished):
-    output = why(finished, "similarity_table1", "--where", CELL, "--code", "--no-sql")
+    output = why(finished, "similarity_table1", "--where", CELL, "--code", "--all")
 
     assert "| of module clipaudit.reports.tables " in output
     assert "| of script gap.py " in output
@@ -73,7 +73,7 @@ def test_a_copy_without_objects_has_the_tree(project, form):
     for name in ("objects", "actions", "files"):
         shutil.rmtree(project.store / name, ignore_errors=True)
 
-    output = why(project, "similarity_table1", "--where", CELL, "--format", form)
+    output = why(project, "similarity_table1", "--where", CELL, "--format", form, "--all")
 
     assert "data/micro/large/00000.tar" in output
     assert ("The objects are not here" in output) == (form != "mermaid")

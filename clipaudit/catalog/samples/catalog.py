@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from clipaudit.catalog.sqltext import identifier
 from clipaudit.catalog.tables import view_columns
@@ -14,9 +13,13 @@ from clipaudit.errors import InputError
 from clipaudit.plaindata import Row
 from clipaudit.suggestions import did_you_mean
 
+if TYPE_CHECKING:
+    import duckdb
+
 LISTED = 12  # samples that a message or a list of duplicates names
 _PREFIX_DIGITS = 6  # of a uid; fewer would be mere chance
 _UID_DIGITS = 32
+_PLACE = r"(\d{1,9}):(\d{1,9})"  # SHARD:ROW
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Address:
 class SampleCatalog:
     """The views of a catalog, of which any may be missing."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, connection: "duckdb.DuckDBPyConnection") -> None:
         """Look up which views there are."""
         self.connection = connection
         self.columns = view_columns(connection)
@@ -83,12 +86,14 @@ class SampleCatalog:
                 return Address(corpus, found[0]["shard"], found[0]["row"])
             if found:
                 raise InputError(_several(corpus, name, found))
-        near = did_you_mean(name, self._near(corpus, name))
+        near = self._outside(corpus, name) or did_you_mean(name, self._near(corpus, name))
         raise InputError(f"{corpus}: no sample {name!r}.{near}")
 
     def _require_corpus(self, corpus: str) -> None:
         if not self.has("samples", "corpus"):
-            raise InputError("the catalog has no samples: run `clipaudit run all_tables` first.")
+            raise InputError(
+                "the catalog has no samples: run `clipaudit run SETTINGS all_tables` first."
+            )
         views = [view for view in ("samples", "drops_index") if self.has(view, "corpus")]
         union = " union ".join(f"select corpus from {view}" for view in views)
         names = [row["corpus"] for row in self.ask(union) if row["corpus"]]
@@ -101,7 +106,7 @@ class SampleCatalog:
         ways: list[tuple[str, list[object]]] = [("uid = ?", [lower]), ("key = ?", [name])]
         if re.fullmatch(f"[0-9a-f]{{{_PREFIX_DIGITS},{_UID_DIGITS - 1}}}", lower):
             ways.append(("starts_with(uid, ?)", [lower]))
-        if place := re.fullmatch(r"(\d{1,9}):(\d{1,9})", name):
+        if place := re.fullmatch(_PLACE, name):
             ways.append(("shard = ? and row = ?", [int(place[1]), int(place[2])]))
         for condition, values in ways:
             found = self.ask(
@@ -122,6 +127,20 @@ class SampleCatalog:
             f"order by shard, row limit {LISTED + 1}",
             [corpus, name, name],
         )
+
+    def _outside(self, corpus: str, name: str) -> str:
+        """Return the range that SHARD:ROW must be in; "" for another kind of name."""
+        place = re.fullmatch(_PLACE, name)
+        if not place:
+            return ""
+        (ends,) = self.ask("select max(shard) as last from samples where corpus = ?", [corpus])
+        (shard,) = self.ask(
+            "select max(row) as last from samples where corpus = ? and shard = ?",
+            [corpus, int(place[1])],
+        )
+        if shard["last"] is None:
+            return f" Its shards are 0 to {ends['last']}."
+        return f" Rows of its shard {int(place[1])} are 0 to {shard['last']}."
 
     def _near(self, corpus: str, name: str) -> list[str]:
         """Return keys and uids that are near to a name; Python would look at all too slowly."""

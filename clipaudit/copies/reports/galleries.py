@@ -4,8 +4,8 @@ from typing import Literal
 
 from clipaudit.config.settings import Settings
 from clipaudit.copies.checks import searched_sets
+from clipaudit.copies.pair_options import PairOptions
 from clipaudit.copies.settings import Copies
-from clipaudit.copies.shown_pairs import PairOptions
 from clipaudit.reports.specification import Gallery, gallery_of, part_files
 
 

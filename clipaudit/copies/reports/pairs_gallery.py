@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from clipaudit.copies.shown_pairs import PairOptions
+from clipaudit.copies.pair_options import PairOptions
 from clipaudit.corpora.addresses import sample_address
 from clipaudit.plaindata import Row
 from clipaudit.reports.drawing import PALETTE, WIDTHS, style

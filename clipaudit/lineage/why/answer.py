@@ -4,6 +4,7 @@ The answer is one JSON-able mapping:
 
     table     path of the pointer, digest, rows; action: the key of what put it there
     where, column, rows, count    the question; the chosen rows (the first 20) and how many
+    meaning   what the column says, in words; null where nothing is noted of it
     sql       name, text and origin of the SQL that made the table; null if none did
     parts     of each input of the SQL: files of of_files, rows of of_rows, `by`: what they were
               restricted to, `sample`: some of the rows; null if nothing could be looked for
@@ -24,9 +25,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from clipaudit.catalog.columns import column_comments, meaning
 from clipaudit.errors import InputError
 from clipaudit.lineage.graph import described
-from clipaudit.lineage.recorded_sql import table_sql
+from clipaudit.lineage.recorded_sql import TableSql, table_sql
 from clipaudit.lineage.why.cells import Cells, chosen_cells
 from clipaudit.lineage.why.conditions import equations
 from clipaudit.lineage.why.entering import Entered, by_labels, entered_cells
@@ -78,6 +80,7 @@ def why(
     tree = tree_below(results, store, record, entered.kept, fold=fold)
     return {
         **_asked(table, cells, where, column),
+        "meaning": _meaning(table, sql, column),
         "sql": {"name": sql.name, "text": sql.text, "origin": sql.origin} if sql else None,
         "parts": plain_value(entered.parts),
         "verified": entered.verified,
@@ -115,6 +118,13 @@ def _asked(
         "rows": plain_value(cells.rows[:SHOWN_ROWS]) if cells else [],
         "count": cells.count if cells else None,
     }
+
+
+def _meaning(table: NamedTable, sql: TableSql | None, column: str | None) -> str | None:
+    if column is None:
+        return None
+    stated = column_comments(sql.name) if sql else {}
+    return stated.get(column) or meaning(table.path.stem, column)
 
 
 def _action(tree: Tree, key: str) -> dict[str, Any]:

@@ -74,7 +74,10 @@ def _check_columns(name: str, columns: Sequence[str], named: Sequence[str]) -> N
     for each in named:
         if each.lower() not in known:
             hint = did_you_mean(each, columns)
-            raise InputError(f"{name}: no column {plain(each)!r}.{hint}")
+            raise InputError(
+                f"{name}: no column {plain(each)!r}.{hint} Names that the printed table shows: "
+                "--cell ROW COLUMN."
+            )
 
 
 def _no_row(rows: duckdb.DuckDBPyRelation, name: str, where: str) -> Iterator[str]:

@@ -44,7 +44,8 @@ def _pointer(results: Path, name: str) -> Path:
     known = [
         _without_forms(each.name) for folder in _SHOWN for each in (results / folder).glob("*.json")
     ]
-    raise InputError(f"{results}: no table {name!r}.{did_you_mean(stem, known)}")
+    next_step = " It has no tables yet: `clipaudit run SETTINGS all_tables` makes them."
+    raise InputError(f"{results}: no table {name!r}.{did_you_mean(stem, known) or next_step}")
 
 
 def _inside(results: Path, path: Path) -> Path:

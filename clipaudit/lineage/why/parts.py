@@ -28,6 +28,7 @@ class Restriction:
     columns: tuple[str, ...]
     values: tuple[frozenset[tuple[str, ...]] | None, ...]
     of_labels: bool
+    told: str = ""  # the values in words; "" to list them
 
     def admits(self, row: int, labels: Mapping[str, str]) -> bool:
         """Return whether a file with these labels passes for the chosen row of this number.
@@ -45,7 +46,7 @@ class Restriction:
     def words(self) -> str:
         """How people read it: `manifest: a, b`."""
         values = sorted({" ".join(value) for each in self.values if each for value in each})
-        return f"{' and '.join(self.columns)}: {', '.join(values)}"
+        return f"{' and '.join(self.columns)}: {self.told or ', '.join(values)}"
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Views:
     def columns(self, file: ActionInput) -> list[str]:
         """Return the columns of a file that can hold what labels hold."""
         schema = self.parquet(file.digest).schema_arrow
-        like = [each for each in schema if any(is_like(each.type) for is_like in _LIKE_LABELS)]
+        like = [each for each in schema if any(is_like(_kind(each)) for is_like in _LIKE_LABELS)]
         return [each.name for each in like]
 
     def part(self, view: str, restrictions: Sequence[Restriction], chosen: int) -> PassingFiles:
@@ -203,6 +204,11 @@ class Views:
             return pq.ParquetFile(path)
         except (OSError, pa.ArrowInvalid) as error:
             raise StoreError(f"{path}: not readable as Parquet ({error}).") from error
+
+
+def _kind(column: pa.Field) -> pa.DataType:
+    """Return the type of a column's values; texts that repeat are stored by number."""
+    return column.type.value_type if pa.types.is_dictionary(column.type) else column.type
 
 
 def _filtered(

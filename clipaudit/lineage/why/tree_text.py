@@ -1,27 +1,42 @@
-"""The answer of `why` as text: the cells, the SQL, what entered, and the tree of actions."""
+"""The answer of `why` as text: the cells, the rows that entered, and the tree of actions."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from clipaudit.plaindata import Json
 from clipaudit.plaintext import plain
 
 SHOWN_DIGITS = 12  # hex digits of a digest that people read
+_FEW_ROWS = 3  # of the table
+_FEW_FILES = 2  # of one input of an action
 
 
-def why_text(answer: Json, width: int, *, sql: bool = True) -> Iterator[str]:
-    """Yield the lines of an answer, those of settings cut at `width` columns.
+@dataclass(frozen=True)
+class Shown:
+    """How much of an answer people read: by default what one screen holds."""
+
+    sql: bool = False
+    settings: bool = False  # those of each action, with its environment
+    depth: int | None = 2  # levels of actions; None: all
+    every: bool = False  # all rows and files that the answer has, not the first ones
+
+
+def why_text(answer: Json, width: int, shown: Shown = Shown()) -> Iterator[str]:
+    """Yield the lines of an answer, those of rows and settings cut at `width` columns.
 
     Every character that came with data and would steer a terminal is spelt out.
     """
+    tree = _Tree(answer, width, shown)
     sections = [
-        _rows(answer),
-        _sql(answer) if sql else [],
+        _rows(answer, width, shown),
         [*_parts(answer, width), *map(plain, answer["notes"])],
-        _Tree(answer, width).lines(),
+        tree.lines(),
+        _sql(answer) if shown.sql else [],
+        _more(answer, shown, tree.levels()),
     ]
-    shown = [lines for section in sections if (lines := list(section))]
-    for number, lines in enumerate(shown):
+    told = [lines for section in sections if (lines := list(section))]
+    for number, lines in enumerate(told):
         yield from [""] * (number > 0)
         yield from lines
 
@@ -32,15 +47,55 @@ def _sql(answer: Json) -> Iterator[str]:
         yield from (f"  {plain(line)}".rstrip() for line in answer["sql"]["text"].splitlines())
 
 
-def _rows(answer: Json) -> Iterator[str]:
-    column = answer["column"]
-    for row in answer["rows"]:
+def _rows(answer: Json, width: int, shown: Shown) -> Iterator[str]:
+    column, few = answer["column"], answer["rows"] if shown.every else answer["rows"][:_FEW_ROWS]
+    for row in few:
         if column is not None:
-            yield f"{plain(column)} = {_exact(row[column])}"
-        yield "  ".join(f"{plain(name)}={_value(value)}" for name, value in row.items())
-    more = (answer["count"] or 0) - len(answer["rows"])
+            yield f"{plain(column)} = {_exact(row[column])}{_bounds(row, column)}"
+            meaning = row.get("definition") or answer["meaning"]
+            if meaning:
+                yield f"  {plain(meaning)}"
+        cells = "  ".join(f"{name}={_value(row[name])}" for name in row if row[name] is not None)
+        yield plain(cells) if shown.every else _cut(cells, 2 * width)
+    more = (answer["count"] or 0) - len(few)
     if more:
-        yield f"... and {more:,} more rows"
+        yield f"... and {more:,} more rows: choose some by --where"
+
+
+def _bounds(row: Json, column: str) -> str:
+    """Return the interval that a row has of a column, and its unit; "" where there is neither."""
+    low, high, unit = (row.get(name) for name in (f"{column}_low", f"{column}_high", "unit"))
+    bounds = "" if low is None or high is None else f" [{_value(low)}, {_value(high)}]"
+    return bounds if unit is None else f"{bounds} ({plain(unit)})"
+
+
+def _more(answer: Json, shown: Shown, levels: int) -> Iterator[str]:
+    """Yield a line with the options that tell what is not shown here."""
+    options = []
+    if any((part["rows"] or 0) > len(part["sample"]) for part in (answer["parts"] or {}).values()):
+        most = max(part["rows"] or 0 for part in answer["parts"].values())
+        options.append(f"--rows {most} (all rows that entered)")
+    if answer["sql"] and not shown.sql:
+        options.append("--sql")
+    if shown.depth is not None and levels > shown.depth:
+        options.append(f"--depth {levels} (down to the shards)")
+    if not shown.settings:
+        options.append("--settings")
+    if not shown.every:
+        options.append("--all")
+    if options:
+        yield f"More: {', '.join(options)}"
+    yield from _sample_command(answer)
+
+
+def _sample_command(answer: Json) -> Iterator[str]:
+    """Yield the command that shows one of the rows that entered, where rows are of samples."""
+    for part in (answer["parts"] or {}).values():
+        for row in part["sample"][:1]:
+            if {"corpus", "shard", "row"} <= row.keys() and "." not in row["corpus"]:
+                sample = f"{row['corpus']} {row['shard']}:{row['row']}"
+                yield f"The first of them: clipaudit sample {plain(sample)}"
+                return
 
 
 def _parts(answer: Json, width: int) -> Iterator[str]:
@@ -49,11 +104,19 @@ def _parts(answer: Json, width: int) -> Iterator[str]:
         return
     yield "These rows alone, recomputed, give the same:"
     for view, part in parts.items():
+        if not part["rows"] and part["rows"] is not None:
+            continue
         yield f"  {plain(view)}: {_of(part, 'rows')}, {_of(part, 'files')}"
         yield from (f"    {_cut(words, width - 4)}" for words in part["by"])
         for row in part["sample"]:
             cells = "  ".join(f"{name}={_value(value)}" for name, value in row.items())
             yield f"    {_cut(cells, width - 4)}"
+        more = (part["rows"] or 0) - len(part["sample"])
+        if part["sample"] and more > 0:
+            yield f"    ... and {more:,} more"
+    unused = [plain(view) for view, part in parts.items() if part["rows"] == 0]
+    if unused:
+        yield f"  no row of: {', '.join(unused)}"
 
 
 def _of(part: Json, what: str) -> str:
@@ -67,8 +130,8 @@ def _of(part: Json, what: str) -> str:
 class _Tree:
     """The lines of the tree, each action told in full once."""
 
-    def __init__(self, answer: Json, width: int) -> None:
-        self._answer, self._width = answer, width
+    def __init__(self, answer: Json, width: int, shown: Shown) -> None:
+        self._answer, self._width, self._shown = answer, width, shown
         self._told: set[str] = set()
         self._first: dict[tuple[str, str], tuple[str, list[str]]] = {}  # of each step and code
         self._edges: dict[tuple[str, str], list[Json]] = {}
@@ -78,6 +141,20 @@ class _Tree:
     def lines(self) -> Iterator[str]:
         table = self._answer["table"]
         yield from self._file(table["path"], table["digest"], table["action"], 0)
+
+    def levels(self) -> int:
+        """Return how many levels of actions the tree has, the table's own as the first."""
+        level, count = {self._answer["table"]["action"]}, 0
+        below: dict[str, set[str]] = {}
+        for edge in self._answer["edges"]:
+            if edge["from"]:
+                below.setdefault(edge["to"], set()).add(edge["from"])
+        met = set(level)
+        while level:
+            level = {each for key in level for each in below.get(key, ())} - met
+            met |= level
+            count += 1
+        return count
 
     def _file(self, path: str, digest: str, action: str | None, depth: int) -> Iterator[str]:
         again = "  (told above)" if action in self._told else ""
@@ -94,21 +171,28 @@ class _Tree:
             f"{_by(node)}, "
             f"{node['started'][:19]}Z)"
         )
-        facts = self._facts(key)
+        facts = self._facts(key) if self._shown.settings else self._modules(node["code"])
         yield from (f"{indent}| {_cut(fact, self._width - len(indent) - 2)}" for fact in facts)
-        for name, files in node["inputs"].items():
-            if not files["of_files"]:
-                continue
-            yield f"{indent}| {plain(name)}: {files['files']} of {files['of_files']} files"
-            for edge in self._edges.get((key, name), []):
+        inputs = {name: files for name, files in node["inputs"].items() if files["of_files"]}
+        told = {name: f"{plain(name)}: {_of_files(files)}" for name, files in inputs.items()}
+        if self._shown.depth is not None and depth + 1 >= self._shown.depth and depth:
+            yield from [_cut(f"{indent}| {', '.join(told.values())}", self._width)] * bool(told)
+            return
+        for name, words in told.items():
+            yield f"{indent}| {words}"
+            edges = self._edges.get((key, name), [])
+            few = edges if self._shown.every else edges[:_FEW_FILES]
+            for edge in few:
                 yield from self._edge(edge, depth + 1)
+            if len(edges) > len(few):
+                yield f"{indent}  ... and {len(edges) - len(few):,} like these: --all"
 
     def _facts(self, key: str) -> list[str]:
         """Return settings, environment and modules; of a step told before, how they differ."""
         node = self._answer["actions"][key]
         facts = [f"{name} = {_setting(value)}" for name, value in node["settings"].items()]
         facts += [f"with {name} {value}" for name, value in node["environment"].items()]
-        facts += [f"of {part} {sha[:SHOWN_DIGITS]}" for part, sha in self._code(node["code"])]
+        facts += self._modules(node["code"])
         step = node["step"], node["code"]
         if step not in self._first:
             self._first[step] = key, facts
@@ -127,8 +211,13 @@ class _Tree:
         if edge["more"]:
             yield f"{'  ' * depth}... {more_words(edge, self._answer['actions'])}"
 
-    def _code(self, digest: str) -> Sequence[tuple[str, str]]:
-        return sorted((self._answer["code"].get(digest) or {}).items())
+    def _modules(self, digest: str) -> list[str]:
+        covered = sorted((self._answer["code"].get(digest) or {}).items())
+        return [f"of {part} {sha[:SHOWN_DIGITS]}" for part, sha in covered]
+
+
+def _of_files(files: Json) -> str:
+    return f"{files['files']} of {files['of_files']} files"
 
 
 def more_words(edge: Json, actions: Json) -> str:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from clipaudit.errors import ClipauditError
 from clipaudit.lineage.why.bindings import bindings
 from clipaudit.lineage.why.cells import Cells
+from clipaudit.lineage.why.counted import MOST_COUNTED, extremes, of_one_value
 from clipaudit.lineage.why.parts import PassingFiles, Restriction, Views
 from clipaudit.lineage.why.recomputing import given_tables, gives_again
 from clipaudit.lineage.why.restrictions import label_restrictions, row_restrictions
@@ -75,6 +76,7 @@ class Witness:
         self._keep_each(self._small(row_restrictions(self.views, found, self.parts())))
         if self.verified is None:
             self._holds([], [])  # of everything: whether it still gives what it gave
+        self._narrow_to_counted()
         self._leave_needless()
 
     def words(self, view: str) -> list[str]:
@@ -137,6 +139,35 @@ class Witness:
             if each.of_labels and self._parts(fewer, self.emptied) == self.parts():
                 needed = fewer
         self.kept = needed
+
+    def _narrow_to_counted(self) -> None:
+        """Where one count is asked for, leave out rows that it does not count.
+
+        Nothing is noted of what was not tried: that the rows entered is true without it.
+        """
+        count, tried = self._count(), len(self.not_tried)
+        if count is None or not self.verified:
+            return
+        for view, part in self.parts().items():
+            if part.files and count < self.views.count(part.files) <= MOST_FILTERED:
+                self._narrow(view, count)
+        del self.not_tried[tried:]
+
+    def _narrow(self, view: str, count: int) -> None:
+        def rows() -> pa.Table:
+            return self.views.rows(view, self.parts()[view])
+
+        for values in of_one_value(view, rows()):
+            any(self._keep([each]) for each in values)
+        any(self._keep([each]) for each in extremes(view, rows(), count))
+
+    def _count(self) -> int | None:
+        """Return the count that is asked for, None where something else is."""
+        if self.cells.column is None or len(self.cells.rows) != 1:
+            return None
+        value = self.cells.rows[0][self.cells.column]
+        is_count = isinstance(value, int) and not isinstance(value, bool)
+        return value if is_count and 0 < value <= MOST_COUNTED else None
 
     def _may_empty(self) -> bool:
         column = self.cells.column

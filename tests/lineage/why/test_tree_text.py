@@ -1,6 +1,6 @@
 import pytest
 
-from clipaudit.lineage.why.tree_text import why_mermaid, why_text
+from clipaudit.lineage.why.tree_text import Shown, why_mermaid, why_text
 
 TABLE = {"path": "results/tables/t.json", "digest": "ab" * 32, "rows": 1, "action": "t" * 64}
 
@@ -24,7 +24,8 @@ def edge(to, name, path, maker=None, more=None):
 
 def answered(actions, edges, **more):
     return {
-        "table": TABLE, "where": None, "column": None, "rows": [], "count": 0, "sql": None,
+        "table": TABLE, "where": None, "column": None, "meaning": None, "rows": [], "count": 0,
+        "sql": None,
         "parts": None, "verified": None, "notes": [], "actions": actions, "edges": edges,
         "code": {}, **more,
     }  # fmt: skip
@@ -50,11 +51,14 @@ def answer():
 
 
 def lines(answer, width=100, **options):
-    return list(why_text(answer, width, **options))
+    return list(why_text(answer, width, Shown(**options)))
+
+
+ALL = {"settings": True, "depth": None, "every": True}
 
 
 def test_a_file_stands_above_its_maker_and_what_that_read(answer):
-    text = "\n".join(lines(answer))
+    text = "\n".join(lines(answer, **ALL))
 
     assert "results/tables/t.json  abababababab\n| report  action tttttttttttt  code cccc" in text
     assert "| left: 1 of 2 files\n  results/a.json  dddddddddddd\n  | embed  action 1111" in text
@@ -63,11 +67,35 @@ def test_a_file_stands_above_its_maker_and_what_that_read(answer):
 
 def test_what_is_folded_is_counted(answer):
     assert "  ... and 1,290 more of embed, to results/z.json" in lines(answer)
-    assert "    ... and 3 more, to data/3.tar" in lines(answer)
+    assert "    ... and 3 more, to data/3.tar" in lines(answer, depth=3)
+
+
+def test_at_the_last_level_inputs_are_only_counted(answer):
+    text = lines(answer)
+
+    assert "  | tars: 1 of 2 files" in text
+    assert not any("data/0.tar" in line for line in text)
+    assert text[-1] == "More: --settings, --all"
+
+
+def test_how_deep_the_tree_goes_is_said(answer):
+    answer["actions"]["3" * 64] = node("draw")
+    answer["edges"].append(edge("1" * 64, "tars", "data/5.tar", "3" * 64))
+
+    assert lines(answer)[-1] == "More: --depth 3 (down to the shards), --settings, --all"
+    assert any("| draw  action" in line for line in lines(answer, depth=3))
+
+
+def test_of_many_files_of_one_input_the_first_are_told(answer):
+    for number in range(5):
+        answer["edges"].append(edge("t" * 64, "left", f"results/{number}.json"))
+
+    assert "  ... and 4 like these: --all" in lines(answer)
+    assert any("results/4.json" in line for line in lines(answer, **ALL))
 
 
 def test_of_a_step_that_was_told_only_what_differs_is(answer):
-    text = lines(answer)
+    text = lines(answer, **ALL)
 
     second = text.index("  | all as action 111111111111, but")
     assert text[second + 1] == "  | shards = [1]"
@@ -82,29 +110,58 @@ def test_an_action_is_told_once(answer):
 
 def test_cells_parts_and_notes_stand_above_the_tree(answer):
     part = {"files": 1, "of_files": 3, "rows": 1200, "of_rows": None, "by": ["corpus: a"]}
+    unused = {**part, "rows": 0, "sample": []}
+    row = {"corpus": "a", "mean": 0.1234567, "mean_low": 0.1, "mean_high": 0.2, "empty": None}
     answer |= {
-        "column": "mean", "rows": [{"corpus": "a", "mean": 0.1234567}], "count": 1,
-        "parts": {"scores": {**part, "sample": [{"score": 0.5}]}}, "notes": ["A note."],
+        "column": "mean", "rows": [row], "count": 1, "meaning": "mean of all scores",
+        "parts": {"scores": {**part, "sample": [{"score": 0.5}]}, "others": unused},
+        "notes": ["A note."],
     }  # fmt: skip
 
-    assert lines(answer)[:9] == [
-        "mean = 0.1234567",
-        "corpus=a  mean=0.1235",
+    assert lines(answer)[:12] == [
+        "mean = 0.1234567 [0.1, 0.2]",
+        "  mean of all scores",
+        "corpus=a  mean=0.1235  mean_low=0.1  mean_high=0.2",
         "",
         "These rows alone, recomputed, give the same:",
         "  scores: 1,200 rows, 1 of 3 files",
         "    corpus: a",
         "    score=0.5",
+        "    ... and 1,199 more",
+        "  no row of: others",
         "A note.",
         "",
     ]
+    assert lines(answer)[-1].startswith("More: --rows 1200 (all rows that entered)")
 
 
-def test_the_sql_is_told_unless_not_wanted(answer):
+def test_a_unit_that_the_row_has_stands_behind_the_value(answer):
+    answer |= {"column": "value", "rows": [{"value": 0.5, "unit": "share"}], "count": 1}
+
+    assert lines(answer)[0] == "value = 0.5 (share)"
+
+
+def test_of_samples_that_entered_the_command_for_one_is_told(answer):
+    sample = {"corpus": "large", "shard": 4, "row": 7}
+    part = {"files": 1, "of_files": 1, "rows": 1, "of_rows": 1, "by": [], "sample": [sample]}
+    answer["parts"] = {"neighbors": part}
+
+    assert lines(answer)[-1] == "The first of them: clipaudit sample large 4:7"
+
+
+def test_of_many_rows_the_first_are_told(answer):
+    answer |= {"rows": [{"mean": number} for number in range(9)], "count": 30}
+
+    assert lines(answer)[3] == "... and 27 more rows: choose some by --where"
+    assert lines(answer, **ALL)[9] == "... and 21 more rows: choose some by --where"
+
+
+def test_the_sql_is_told_below_the_tree_if_wanted(answer):
     answer["sql"] = {"name": "t", "text": "select 1\n", "origin": "recorded when it ran"}
 
-    assert lines(answer)[:2] == ["t.sql (recorded when it ran):", "  select 1"]
-    assert "  select 1" not in lines(answer, sql=False)
+    assert lines(answer, sql=True)[-4:-1] == ["t.sql (recorded when it ran):", "  select 1", ""]
+    assert "  select 1" not in lines(answer)
+    assert "--sql" in lines(answer)[-1]
 
 
 def test_modules_are_told_where_they_are_known(answer):
@@ -117,7 +174,7 @@ def test_settings_are_cut_at_the_width_and_paths_are_not(answer):
     answer["actions"]["t" * 64]["settings"] = {"caption": "x" * 200}
     answer["edges"][0]["path"] = "results/" + "y" * 200
 
-    text = lines(answer, width=60)
+    text = lines(answer, width=60, settings=True)
 
     assert f"| caption = {'x' * 45}..." in text
     assert any("y" * 200 in line for line in text)
@@ -131,7 +188,7 @@ def test_nothing_steers_the_terminal(answer):
     answer["actions"]["1" * 64]["settings"] = {evil: [evil]}
     answer["edges"][0]["path"] = evil
 
-    text = "".join(lines(answer))
+    text = "".join(lines(answer, sql=True, **ALL))
 
     assert not {"\x1b", "\n", "\u202e"} & set(text)
 

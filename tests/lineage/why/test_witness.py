@@ -1,3 +1,4 @@
+import pyarrow as pa
 import pytest
 from handmaderun import HandmadeRun
 from hypothesis import HealthCheck, given, settings
@@ -238,3 +239,43 @@ def test_a_sum_comes_from_all_rows_of_its_group_alone(tmp_path_factory, monkeypa
     part = asked(run, "probe", f"corpus = '{chosen}'", "total")["parts"]["scores"]
 
     assert (part["files"], part["rows"]) == (1, len(groups[chosen]))
+
+
+NEAR = """
+select testset, count(*) filter (where rank = 0 and similarity > 0.95) as near
+from neighbors group by testset order by testset
+"""
+
+
+def neighbors(run, **similarities):
+    """Of each test image of a test set the two nearest, the second one also near."""
+    rows = [
+        {"testset": testset, "image": image, "rank": rank, "similarity": similarity - rank / 1000}
+        for testset, each in similarities.items()
+        for image, similarity in enumerate(each)
+        for rank in (0, 1)
+    ]
+    table = pa.Table.from_pylist(rows)
+    coded = table.set_column(0, "testset", table["testset"].dictionary_encode())
+    return run.act("nearest", {"n/large.json": ({"corpus": "large"}, coded)})
+
+
+def test_a_count_comes_from_the_rows_that_it_counts(run):
+    run.report(
+        "probe", NEAR, {"neighbors": neighbors(run, val=[0.99, 0.5, 0.97, 0.3], other=[1.0])}
+    )
+
+    part = asked(run, "probe", "testset = 'val'", "near", sample=9)["parts"]["neighbors"]
+
+    assert (part["rows"], part["of_rows"]) == (2, 10)
+    assert [row["image"] for row in part["sample"]] == [0, 2]
+    assert part["by"] == ["testset: val", "rank: 0", "similarity: the 2 highest"]
+
+
+def test_what_is_no_count_is_not_narrowed_to_its_highest_rows(run):
+    shares = NEAR.replace("count(*) filter", "1.0 / count(*) filter")
+    run.report("probe", shares, {"neighbors": neighbors(run, val=[0.99, 0.5, 0.97], other=[1.0])})
+
+    part = asked(run, "probe", "testset = 'val'", "near")["parts"]["neighbors"]
+
+    assert part["by"] == ["testset: val"]

@@ -1,0 +1,255 @@
+"""The state of an installation, of this machine and of the current folder, to look into a fault."""
+
+import importlib.metadata
+import logging
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from clipaudit.config.loading import parse_settings, read_settings
+from clipaudit.config.shipped import PACKAGE, workflow_folder
+from clipaudit.errors import ClipauditError, InputError, StoreError
+from clipaudit.lineage.keeping.reachability import pointer_files, read_pointer
+from clipaudit.neighbors.native.library import kernels
+from clipaudit.runs.status_text import run_status, status_lines
+from clipaudit.steps.gpus import VISIBLE
+from clipaudit.steps.machine import is_built_for_gpus
+from clipaudit.store.disks import free_bytes
+from clipaudit.store.store import Store
+
+Found = dict[str, Any]
+
+POINTERS_CHECKED = 2_000  # at most, spread over all of them: seconds, also with a million
+_MODELS = ("cpu", "gpu", "models")  # extras whose libraries are listed beside those always needed
+_SHOWN_VARIABLES = ("CLIPAUDIT_STORE", "SNAKEMAKE_PROFILE", VISIBLE, "OMP_NUM_THREADS", "CXX")
+_GPUS = ("--query-gpu=index,name,memory.total,driver_version", "--format=csv,noheader")
+_PATIENCE_SECONDS = 20  # for a program that may hang, as nvidia-smi does beside a broken driver
+
+
+def examine(results: Path, store: Store, runs: Path = Path("logs/runs")) -> Found:
+    """Return what is installed, what the machine has, and what the folders hold, as plain data.
+
+    Neither folder need exist. `problems` lists what is broken, each with the next step; it is empty
+    where all is well. Sizes are in bytes. `variables` has those that clipaudit reads and that are
+    set, no others.
+    """
+    problems: list[str] = []
+    return {
+        "versions": _versions(problems),
+        "machine": _machine(problems),
+        "neighbors": _neighbors(),
+        "workflow": _workflow(),
+        "results": _results(results, store, problems),
+        "store": _store(store, problems),
+        "settings": _settings(problems),
+        "last_run": _last_run(runs),
+        "variables": {name: os.environ[name] for name in _SHOWN_VARIABLES if name in os.environ},
+        "problems": problems,
+    }
+
+
+# --- what is installed ---------------------------------------------------------------------------
+
+
+def _versions(problems: list[str]) -> Found:
+    """Return the versions of Python, clipaudit and its libraries; None for one not installed."""
+    libraries: dict[str, str | None] = {}
+    outside: dict[str, str] = {}
+    for text in importlib.metadata.requires("clipaudit") or ():
+        asked = Requirement(text)
+        extras = [each for each in ("", *_MODELS) if _is_for(asked, each)]
+        name = canonicalize_name(asked.name)
+        if not extras or name == "clipaudit":
+            continue
+        found = libraries[name] = _version(name)
+        fits = found is not None and asked.specifier.contains(found, prereleases=True)
+        if found is not None and not fits:
+            outside[name] = str(asked.specifier)
+        if extras[0] == "" and not fits:
+            problems.append(
+                f"{name}: clipaudit needs {asked.specifier}, found {found or 'none'}. "
+                f"Install it: pip install '{name}{asked.specifier}'"
+            )
+    return {
+        "clipaudit": importlib.metadata.version("clipaudit"),
+        "python": platform.python_version(),
+        "libraries": dict(sorted(libraries.items())),
+        "outside_of": outside,
+    }
+
+
+def _workflow() -> str:
+    """Return in words where the workflow is; no path: it would name the user."""
+    folder = workflow_folder()
+    if folder == Path():
+        return "of this folder"
+    return "of the installed package" if folder.parent == PACKAGE else "of a clone"
+
+
+def _is_for(asked: Requirement, extra: str) -> bool:
+    return asked.marker.evaluate({"extra": extra}) if asked.marker else not extra
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+# --- the machine ---------------------------------------------------------------------------------
+
+
+def _machine(problems: list[str]) -> Found:
+    pages = {"memory": "SC_PHYS_PAGES", "memory_free": "SC_AVPHYS_PAGES"}
+    return {
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "cores": len(os.sched_getaffinity(0)),
+        "cores_in_all": os.cpu_count(),
+        **{name: os.sysconf("SC_PAGE_SIZE") * os.sysconf(each) for name, each in pages.items()},
+        "gpus": _gpus(problems),
+        "gpus_used": is_built_for_gpus(),
+        "compiler": _first_line([*_compiler(), "--version"]),
+    }
+
+
+def _gpus(problems: list[str]) -> list[str]:
+    listed = _output(["nvidia-smi", *_GPUS])
+    if listed is None and shutil.which("nvidia-smi"):
+        problems.append("nvidia-smi fails: no GPU can be used. Run it by itself to see why.")
+    return [] if listed is None else listed.splitlines()
+
+
+def _compiler() -> list[str]:
+    """Return the C++ compiler that `neighbors/native/build.py` takes.
+
+    Asked there, it would change the code of `nearest`, and so compute every search again.
+    """
+    return shlex.split(os.environ.get("CXX", "")) or ["g++" if shutil.which("g++") else "c++"]
+
+
+def _first_line(command: Sequence[str]) -> str | None:
+    said = _output(command)
+    return said.partition("\n")[0] if said else None
+
+
+def _output(command: Sequence[str]) -> str | None:
+    """Return what a program prints; None where it is not there, fails or does not end."""
+    if shutil.which(command[0]) is None:
+        return None
+    try:
+        done = subprocess.run(command, text=True, capture_output=True, timeout=_PATIENCE_SECONDS)
+    except (subprocess.TimeoutExpired, OSError):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def _neighbors() -> Found:
+    """Return the search that runs on CPUs here, its kernels (the one in use first), and why."""
+    with _warnings_of("clipaudit.neighbors.native.library") as said:
+        found = list(kernels())
+    return {"backend": "native" if found else "torch", "kernels": found, "why": said}
+
+
+@contextmanager
+def _warnings_of(logger: str) -> Iterator[list[str]]:
+    """Collect the warnings of a logger, in place of printing them."""
+    said: list[str] = []
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    log = logging.getLogger(logger)
+    before, log.propagate = log.propagate, False
+    log.addHandler(handler)
+    try:
+        yield said
+    finally:
+        log.removeHandler(handler)
+        log.propagate = before
+
+
+# --- the current folder --------------------------------------------------------------------------
+
+
+def _folder(path: Path, problems: list[str]) -> Found:
+    there = next(each for each in (path, *path.absolute().parents) if each.exists())
+    if not os.access(there, os.W_OK):
+        problems.append(f"{there}: cannot be written. Give this user the right to it.")
+    return {"folder": str(path), "there": path.is_dir(), "free": free_bytes(path)}
+
+
+def _results(results: Path, store: Store, problems: list[str]) -> Found:
+    """Return how many pointers there are, and of those checked, how many lead to no whole object.
+
+    An object is whole here if it has the bytes that its pointer says: nothing is hashed.
+    """
+    files = pointer_files(results) if results.is_dir() else []
+    chosen = files[:: max(1, -(-len(files) // POINTERS_CHECKED))]
+    wrong = [fault for path in chosen if (fault := _fault(results, path, store))]
+    if wrong:
+        problems.append(
+            f"{len(wrong)} of {len(chosen)} pointers checked lead to no whole object, the first: "
+            f"{wrong[0]}. `clipaudit verify` finds all of them, `clipaudit verify --repair` makes "
+            "them again."
+        )
+    counts = {"pointers": len(files), "checked": len(chosen), "damaged": len(wrong)}
+    return {**_folder(results, problems), **counts}
+
+
+def _fault(results: Path, path: Path, store: Store) -> str | None:
+    try:
+        pointer = read_pointer(results, path)
+        if pointer is None:
+            return None
+        found = store.path(pointer.digest).stat().st_size
+    except StoreError as error:
+        return str(error)
+    except OSError as error:
+        return f"{path}: its object cannot be read ({error.strerror})"
+    if found == pointer.bytes:
+        return None
+    return f"{path}: its object has {found} bytes, expected {pointer.bytes}"
+
+
+def _store(store: Store, problems: list[str]) -> Found:
+    """Return how many files the store's folders hold; `unfinished`: what killed steps left."""
+    kinds = {"objects": "objects/*", "unfinished": "unfinished", "quarantine": "quarantine"}
+    counts = {
+        kind: sum(len(os.listdir(each)) for each in store.root.glob(pattern) if each.is_dir())
+        for kind, pattern in kinds.items()
+    }
+    return {**_folder(store.root, problems), **counts}
+
+
+def _settings(problems: list[str]) -> list[Found]:
+    """Return the settings files of the current folder: their sections, or what is wrong."""
+    found: list[Found] = []
+    for path in sorted(Path().glob("*.y*ml")):
+        try:
+            content = read_settings(path)
+            if not {"corpora", "extends"} & content.keys():
+                continue
+            parse_settings(content)
+        except ClipauditError as error:
+            problems.append(f"{path}: {str(error).removeprefix(f'{path}: ')}")
+            found.append({"file": str(path), "sections": None})
+        else:
+            found.append({"file": str(path), "sections": sorted(content)})
+    return found
+
+
+def _last_run(runs: Path) -> str | None:
+    """Return how far the last run is, in a line; None where none was noted."""
+    try:
+        return next(status_lines(run_status(runs), time.time()))
+    except InputError:
+        return None

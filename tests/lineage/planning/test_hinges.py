@@ -1,0 +1,62 @@
+"""What a plan says of an encoder that is trained here: twelve jobs read what it embeds."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from clipaudit.lineage.planning.forecast import Planned
+from clipaudit.lineage.planning.forecasts import Outlook
+from clipaudit.lineage.planning.hinges import hinges
+from clipaudit.steps.jobs import Job, Workflow
+from clipaudit.store.store import replace_text
+
+
+def job(rule, inputs, output):
+    return Job(rule, rule, {}, {}, {"read": inputs}, {"made": [output]}, 1, {}, "new")
+
+
+@pytest.fixture
+def told(tmp_path):
+    """Return what is told of a plan with so many jobs that hang on the encoder, and others."""
+    results = tmp_path / "results"
+    model = str(results / "models/base/large.json")
+    encoders = {
+        "own": SimpleNamespace(model="base/large"),
+        "own.drawn": SimpleNamespace(model="base/large"),
+        "clip": SimpleNamespace(model=None),
+    }
+    recipes = {"base": SimpleNamespace(architecture="tiny")}
+
+    def told(hanging, others=0, trained=True, fate="possible"):
+        if trained:
+            replace_text(results / "models/base/large.json", "{}")
+        jobs = [job("train", ["sealed"], model), job("embed", [model], "vectors")]
+        jobs += [job("nearest", ["vectors"], f"near {number}") for number in range(hanging - 1)]
+        jobs += [job("hash", ["tar"], f"hash {number}") for number in range(others)]
+        run = SimpleNamespace(encoders=encoders, recipes=recipes)
+        workflow = Workflow(results, tmp_path / "store", jobs, run=run)
+        return list(hinges([Outlook(Planned(each, fate)) for each in jobs], workflow))
+
+    return told
+
+
+def test_jobs_at_any_distance_are_counted_and_the_settings_that_freeze_it_are_told(told, tmp_path):
+    (sentence,) = told(12)
+
+    assert sentence.startswith("12 of these 13 jobs hang on the encoder own, which is trained here")
+    assert f"cp -L {tmp_path}/results/models/base/large.safetensors own.safetensors" in sentence
+    assert "encoders.own to {architecture: tiny, pretrained: own.safetensors}" in sentence
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        {"hanging": 5},
+        {"hanging": 12, "others": 30},
+        {"hanging": 12, "trained": False},
+        {"hanging": 12, "fate": "current"},
+    ],
+    ids=["few jobs", "most jobs do not hang on it", "never trained", "nothing to compute"],
+)
+def test_otherwise_nothing_is_told(told, plan):
+    assert told(**plan) == []

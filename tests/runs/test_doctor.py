@@ -1,0 +1,130 @@
+"""What `clipaudit doctor` finds, in folders that are whole, damaged, wrong or not there."""
+
+import importlib.metadata
+import os
+
+import pytest
+from handmaderun import HandmadeRun
+
+from clipaudit.neighbors.native.library import kernels
+from clipaudit.runs import doctor
+from clipaudit.runs.doctor import examine
+from clipaudit.store.store import Store
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    run = HandmadeRun(tmp_path, monkeypatch)
+    run.act("score", {"scores/a.json": ({}, [{"score": 1.0}])}, {"tars": [run.shard("a.tar")]})
+    return run
+
+
+def test_a_whole_run_has_no_problem(run):
+    found = examine(run.results, run.store)
+
+    assert found["problems"] == []
+    assert found["results"]["pointers"] == found["results"]["checked"] == 1
+    assert found["store"]["objects"] == 1
+
+
+def test_an_object_that_was_cut_is_a_problem(run):
+    (file,) = run.store.root.glob("objects/*/*")
+    file.chmod(0o644)
+    file.write_bytes(b"cut")
+
+    (problem,) = examine(run.results, run.store)["problems"]
+
+    assert "1 of 1 pointers checked lead to no whole object" in problem
+    assert "scores/a.json: its object has 3 bytes, expected" in problem
+    assert "clipaudit verify --repair" in problem
+
+
+def test_an_object_that_is_gone_is_a_problem(run):
+    (file,) = run.store.root.glob("objects/*/*")
+    file.unlink()
+
+    (problem,) = examine(run.results, run.store)["problems"]
+
+    assert "its object cannot be read (No such file or directory)" in problem
+
+
+def test_of_many_pointers_some_from_the_whole_are_checked(run, monkeypatch):
+    outputs = {f"scores/{n}.json": ({"n": str(n)}, [{"score": float(n)}]) for n in range(9)}
+    run.act("score", outputs, {"tars": [run.shard("b.tar")]})
+    monkeypatch.setattr(doctor, "POINTERS_CHECKED", 4)
+
+    results = examine(run.results, run.store)["results"]
+
+    assert (results["pointers"], results["checked"]) == (10, 4)
+
+
+def test_outside_a_project_there_is_no_problem(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    found = examine(tmp_path / "results", Store(tmp_path / "store"))
+
+    assert found["problems"] == found["settings"] == []
+    assert (found["results"]["there"], found["store"]["there"]) == (False, False)
+    assert found["last_run"] is None
+
+
+def test_settings_that_are_wrong_are_a_problem_and_other_yaml_is_not(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.yaml").write_text("corpora: {}\ncorpra: {}\n")
+    (tmp_path / "compose.yaml").write_text("services: {}\n")
+
+    found = examine(tmp_path / "results", Store(tmp_path / "store"))
+
+    assert [each["file"] for each in found["settings"]] == ["my.yaml"]
+    assert "corpra is not a setting. Did you mean `corpora`?" in found["problems"][0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [
+        ("click<1", f"click: clipaudit needs <1, found {importlib.metadata.version('click')}."),
+        ("no-such-library>=2", "no-such-library: clipaudit needs >=2, found none."),
+    ],
+)
+def test_a_library_that_does_not_fit_is_a_problem(tmp_path, monkeypatch, asked, problem):
+    monkeypatch.setattr(importlib.metadata, "requires", lambda name: [asked])
+
+    found = examine(tmp_path / "results", Store(tmp_path / "store"))
+
+    assert found["problems"][0].startswith(problem)
+
+
+def test_another_version_of_a_models_library_is_told_and_no_problem(tmp_path, monkeypatch):
+    monkeypatch.setattr(importlib.metadata, "requires", lambda name: ["numpy<1; extra == 'cpu'"])
+
+    found = examine(tmp_path / "results", Store(tmp_path / "store"))
+
+    assert found["versions"]["outside_of"] == {"numpy": "<1"}
+    assert found["problems"] == []
+
+
+def test_the_kernel_in_use_comes_first_or_the_reason_is_told(tmp_path):
+    neighbors = examine(tmp_path / "results", Store(tmp_path / "store"))["neighbors"]
+
+    assert neighbors["kernels"] == list(kernels())
+    assert neighbors["backend"] == ("native" if kernels() else "torch")
+
+
+def test_a_driver_that_fails_is_a_problem(tmp_path, monkeypatch):
+    program = tmp_path / "nvidia-smi"
+    program.write_text("#!/bin/sh\nexit 9\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    found = examine(tmp_path / "results", Store(tmp_path / "store"))
+
+    assert found["machine"]["gpus"] == []
+    assert found["problems"] == [
+        "nvidia-smi fails: no GPU can be used. Run it by itself to see why."
+    ]
+
+
+def test_variables_that_clipaudit_does_not_read_are_not_told(tmp_path, monkeypatch):
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hush")
+
+    assert "hush" not in str(examine(tmp_path / "results", Store(tmp_path / "store")))
