@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_NAME = re.compile(r"[\w-]+(?:/[\w-]+)?", re.ASCII)
+_WORD = r"[\w-]+(?:\.[\w-]+)*"  # a dot within, such as of cotr-0.1-500, and never two
+_NAME = re.compile(rf"{_WORD}(?:/{_WORD})?", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _EXTENSION = re.compile(r"\.\w+", re.ASCII)
 

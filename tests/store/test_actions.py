@@ -118,10 +118,12 @@ def test_the_same_key_giving_other_bytes_is_reported_loudly(cache, caplog):
     ("old", "new"),
     [
         ('"manifest"', '"../../manifest"'),
+        ('"manifest"', '"a/.."'),
+        ('"manifest"', '"a..b"'),
         ('".parquet"', '"/../x.parquet"'),
         ('"digest": "', '"digest": "../'),
     ],
-    ids=["name", "extension", "digest"],
+    ids=["name", "folder", "dots", "extension", "digest"],
 )
 def test_a_record_whose_words_would_lead_out_of_a_folder_counts_as_none(cache, old, new, caplog):
     cache.record("ab12", output(cache, b"x"))
@@ -132,7 +134,7 @@ def test_a_record_whose_words_would_lead_out_of_a_folder_counts_as_none(cache, o
     assert "is no name, extension or digest of an output" in caplog.text
 
 
-@pytest.mark.parametrize("name", ["model", "epochs/0001", "captions-1"])
+@pytest.mark.parametrize("name", ["model", "epochs/0001", "captions-1", "cotr-0.1-500"])
 def test_what_steps_call_their_outputs_is_no_such_word(cache, name):
     given = {name: output(cache, b"x")["manifest"]}
     cache.record("ab12", given)
