@@ -128,19 +128,13 @@ test-browser: .venv/.synced
 demo-full: .venv/.synced
 	$(BIN)/clipaudit run config/demo_full.yaml
 
+# The tables that docs/evidence.md shows
+EVIDENCE := $(addprefix results_evidence/tables/,similarity_evidence.md similarity_evidence_orders.md \
+  memorization_evidence.md memorization_ensemble.md memorization_overlaps.md parrot_evidence.md parrot_truth.md)
+
 evidence: .venv/.synced
-	$(BIN)/clipaudit run config/evidence.yaml \
-	  results_evidence/tables/similarity_evidence.json \
-	  results_evidence/tables/similarity_evidence_orders.json results_evidence/neighbors/own/large.json \
-	  results_evidence/tables/memorization_evidence.json \
-	  results_evidence/tables/memorization_ensemble.json \
-  results_evidence/tables/memorization_overlaps.json \
-	  results_evidence/tables/parrot_evidence.json results_evidence/tables/parrot_truth.json
-	@cat results_evidence/tables/similarity_evidence.md
-	@cat results_evidence/tables/similarity_evidence_orders.md
-	@cat results_evidence/tables/memorization_evidence.md results_evidence/tables/memorization_ensemble.md
-	@cat results_evidence/tables/memorization_overlaps.md
-	@cat results_evidence/tables/parrot_evidence.md results_evidence/tables/parrot_truth.md
+	$(BIN)/clipaudit run config/evidence.yaml $(EVIDENCE:=.json) results_evidence/neighbors/own/large.json
+	@cat $(EVIDENCE)
 	$(BIN)/python -m clipaudit.similarity.scoring config/evidence.yaml
 	$(BIN)/python -m clipaudit.memorization.false_alarms
 
