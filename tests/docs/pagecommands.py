@@ -34,7 +34,7 @@ def shown_commands():
 
 def words(line, following):
     """The words of the first command of a line, which takes more lines where it does not end."""
-    while line.endswith("\\") or line.count('"') % 2 or line.count("'") % 2 and '"' not in line:
+    while line.endswith("\\") or line.count('"') % 2 or (line.count("'") % 2 and '"' not in line):
         further = next(following, None)
         if further is None:
             break

@@ -10,6 +10,7 @@ from pagecommands import ROOT, shown_commands
 from snakemake.cli import get_argument_parser
 
 from clipaudit.cli.commands import commands
+from clipaudit.cli.options import HELP_OPTIONS
 
 ALL = sorted(set(shown_commands()))
 OF = {
@@ -29,6 +30,7 @@ RUN_BY = {
     "audit": "workflow/test_quickstart.py",
     "compact": "cli/test_compact_command.py",
     "diff": "cli/test_diff_command.py",
+    "doctor": "cli/test_doctor_command.py",
     "export": "workflow/test_export_in_a_run.py",
     "gc": "workflow/test_keeping.py",
     "import": "cli/test_import_command.py",
@@ -74,7 +76,7 @@ def test_the_command_and_its_options_exist(shown):
     command, rest = resolved(shown.words)
     any_of = command.commands.values() if isinstance(command, click.Group) else [command]
     known = {option for one in any_of for each in one.params for option in each.opts}
-    known |= {option for each in command.params for option in each.opts} | {"--help", "--"}
+    known |= {option for each in command.params for option in each.opts} | {"--help", "-h", "--"}
 
     options = {word.partition("=")[0] for word in rest if word.startswith("-")}
 
@@ -87,7 +89,9 @@ def test_a_command_of_a_block_has_all_that_it_requires(shown):
     if isinstance(command, click.Group):
         return
 
-    given, left, _ = command.make_parser(click.Context(command)).parse_args(rest)
+    given, left, _ = command.make_parser(
+        click.Context(command, help_option_names=HELP_OPTIONS)
+    ).parse_args(rest)
 
     required = [each.name for each in command.params if each.required]
     assert left == []
