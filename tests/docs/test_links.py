@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "config/README.md"])
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        ROOT / "config/README.md",
+        *ROOT.glob("docs/notebooks/*.py"),
+    ]
+)
 KINDS = "|".join(["py", "md", "yaml", "smk", "json", "sql", "tsv", "lock", "png", "svg", "toml"])
 FOLDERS = "benchmarks|clipaudit|config|docs|envs|profiles|rules|tests|workflow_scripts"
 NAMED = re.compile(rf"(?<![\w/.-])(?:{FOLDERS})/[\w/.-]*\w\.(?:{KINDS})(?![\w/])")
