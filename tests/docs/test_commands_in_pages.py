@@ -21,6 +21,7 @@ OF = {
 # Pages whose blocks a test runs as they stand.
 RUN_WHOLE = {
     "docs/quickstart.md": "workflow/test_quickstart.py",
+    "docs/tutorial.md": "workflow/test_quickstart.py",
     "docs/questions.md": "workflow/test_catalogs.py",
     "docs/api.md": "test_api.py",
     "docs/plugins.md": "workflow/test_plugins.py",
