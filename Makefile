@@ -110,7 +110,7 @@ docs: .uv/docs/.synced
 
 # What `make docs` builds, read page by page; skipped where the builder is not there.
 test-docs: .venv/.synced .uv/docs/.synced
-	$(BIN)/pytest tests/docs
+	$(BIN)/pytest tests/docs/test_built_site.py
 
 # --- slower, by name ---------------------------------------------------------------------------
 

@@ -35,16 +35,7 @@ def pages(top: Path = TOP) -> dict[str, str]:
 
 
 def notebook_page(text: str) -> str:
-    """Return a notebook in jupytext's percent form as a page.
-
-    >>> print(notebook_page("# %% [markdown]\\n# # Title\\n\\n# %%\\nprint(1)\\n"))
-    # Title
-    <BLANKLINE>
-    ```python
-    print(1)
-    ```
-    <BLANKLINE>
-    """
+    """Return a notebook in jupytext's percent form as a page: its text, and blocks of its code."""
     shown = []
     for cell in re.split(r"^# %%", text, flags=re.MULTILINE)[1:]:
         kind, _, content = cell.partition("\n")
@@ -53,6 +44,24 @@ def notebook_page(text: str) -> str:
         else:
             shown.append(f"```python\n{content.strip()}\n```")
     return "\n\n".join(shown) + "\n"
+
+
+def deepened(text: str) -> str:
+    """Return a page with what belongs to a list's item indented by four more, as the builder wants.
+
+    The pages indent it by the width of the item's mark, as CommonMark has it.
+    """
+    lines, more, fenced = [], 0, False
+    for line in text.splitlines():
+        fenced ^= line.startswith("```")
+        mark = None if fenced else re.match(r"([-*]|\d+\.) +", line)
+        if mark:
+            more = 4 - len(mark[0])
+        elif line and not line.startswith(" "):
+            more = 0
+        inside = line.startswith(" ") and not fenced
+        lines.append(" " * more + line if inside else line)
+    return "\n".join(lines) + "\n"
 
 
 def staged(name: str, known: dict[str, str], folder: Path) -> str:
@@ -77,7 +86,7 @@ def staged(name: str, known: dict[str, str], folder: Path) -> str:
 
     if name.endswith(".py"):
         text = notebook_page(text)
-    return NAMED_BLOCK.sub(r'```\1 title="\2"', LINK.sub(moved, text))
+    return NAMED_BLOCK.sub(r'```\1 title="\2"', deepened(LINK.sub(moved, text)))
 
 
 def main(folder: Path) -> None:

@@ -1,9 +1,10 @@
 """docs/stage.py: the pages as the builder wants them."""
 
+import runpy
 import tomllib
 
 import pytest
-from builtsite import staged
+from builtsite import ROOT, staged
 
 
 @pytest.fixture(scope="module")
@@ -43,3 +44,28 @@ def test_a_file_that_a_page_names_is_copied(folder):
 
 def test_a_block_that_is_a_file_shows_its_name(folder):
     assert '```python title="make_data.py"' in (folder / "pages/quickstart.md").read_text()
+
+
+def test_a_notebook_is_a_page_of_its_text_and_its_code(folder):
+    page = (folder / "pages/notebooks/clipart.md").read_text()
+
+    assert page.startswith("# Audit clip art in a notebook\n")
+    assert "```python\nfound = clipaudit.nearest(test_vectors, train_vectors, k=3)\n" in page
+    assert "](../concepts/gap.md)" in page
+    assert "# %%" not in page
+
+
+@pytest.mark.parametrize(
+    ("page", "deeper"),
+    [
+        (
+            "- one\n  goes on\n\n  | a |\n\nEnd\n    code\n",
+            "- one\n    goes on\n\n    | a |\n\nEnd\n    code\n",
+        ),
+        ("1. one\n   more\n", "1. one\n    more\n"),
+        ("* a\n  - b\n\n      code\n", "* a\n    - b\n\n        code\n"),
+        ("```yaml\n- a\n  b\n```\n", "```yaml\n- a\n  b\n```\n"),
+    ],
+)
+def test_what_belongs_to_an_item_is_indented_as_the_builder_wants(page, deeper):
+    assert runpy.run_path(ROOT / "docs/stage.py")["deepened"](page) == deeper
