@@ -91,7 +91,8 @@ def staged(name: str, known: dict[str, str], folder: Path) -> str:
 
 def main(folder: Path) -> None:
     """Write the settings of the site and all its pages anew."""
-    shutil.rmtree(folder, ignore_errors=True)
+    for made in ("pages", "html"):  # html is the builder's
+        shutil.rmtree(folder / made, ignore_errors=True)
     known = pages()
     for name, target in known.items():
         to = folder / "pages" / target
