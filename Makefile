@@ -72,7 +72,7 @@ lock: | $(UV)
 	done
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-deps \
 	  --group slurm -o envs/slurm.lock
-	for program in img2dataset clip-retrieval moto readers; do \
+	for program in img2dataset clip-retrieval moto readers docs; do \
 	  $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	    --group $$program -o envs/$$program.lock; \
 	done
@@ -97,6 +97,20 @@ slurm-profile: .venv/.slurm
 # Needs root and SLURM: apt-get install slurmctld slurmd slurm-client munge
 test-slurm: .venv/.slurm
 	$(BIN)/pytest -m slurm tests/slurm
+
+# --- documentation -----------------------------------------------------------------------------
+
+.PHONY: docs test-docs
+
+# Strict: a link that leads nowhere ends it. Nothing is fetched but the builder, once.
+docs: .uv/docs/.synced
+	$(PYTHON) docs/stage.py docs-site
+	cd docs-site && ../.uv/docs/bin/zensical build --strict
+	@echo "Open docs-site/html/index.html; for the search: $(PYTHON) -m http.server -d docs-site/html"
+
+# What `make docs` builds, read page by page; skipped where the builder is not there.
+test-docs: .venv/.synced .uv/docs/.synced
+	$(BIN)/pytest tests/docs/test_built_site.py
 
 # --- slower, by name ---------------------------------------------------------------------------
 

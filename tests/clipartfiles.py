@@ -20,3 +20,10 @@ def real_drawings():
         return fetch(FOLDER, [Path(name) for name in os.environ.get("DEBS", "").split()])
     except InputError as error:
         pytest.skip(f"no clip art: {error}")
+
+
+def real_shards():
+    """Return the folder of the shards that `make clipart` writes; skip where it did not."""
+    if not (FOLDER / "clipart.json").exists():
+        pytest.skip("no shards of clip art: `make clipart` writes them")
+    return FOLDER

@@ -3,6 +3,7 @@
     python -m clipaudit.cli.pages
 
 writes the block between the two marks of every page again; the words around it are written by hand.
+It also writes docs/signatures.md and docs/settings.md.
 """
 
 from pathlib import Path
@@ -11,6 +12,8 @@ import click
 
 from clipaudit.cli.commands import commands
 from clipaudit.cli.options import HELP_OPTIONS
+from clipaudit.cli.signatures import signatures_page
+from clipaudit.config.reference import settings_page
 
 PAGES = Path("docs/commands")
 START, END = "<!-- help -->\n", "<!-- end of help -->\n"
@@ -54,6 +57,8 @@ def main() -> None:
         path = PAGES / f"{name}.md"
         page = path.read_text() if path.exists() else f"# clipaudit {name}\n"
         path.write_text(page_with_help(page, command))
+    Path("docs/signatures.md").write_text(signatures_page())
+    Path("docs/settings.md").write_text(settings_page())
 
 
 if __name__ == "__main__":

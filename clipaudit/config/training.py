@@ -28,8 +28,8 @@ class Architecture(Section):
 class WarmStart(Section):
     """The model of this workflow whose weights a training starts from."""
 
-    recipe: str
-    manifest: str
+    recipe: str = Field(description="the recipe that it was trained by")
+    manifest: str = Field(description="the manifest that it was trained on")
 
 
 class Recipe(Section):
