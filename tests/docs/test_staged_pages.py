@@ -31,7 +31,7 @@ def test_links_lead_to_the_pages_of_the_site(folder):
     first = (folder / "pages/index.md").read_text()
     changes = (folder / "pages/changelog.md").read_text()
 
-    assert "](clipart.md)" in first
+    assert "](tutorial.md)" in first
     assert "](imports.md#mmc4)" in changes
     assert "](docs/" not in first + changes
 
