@@ -28,6 +28,7 @@ Declared = ReportFigure | Gallery | None
 
 EXACT_INTEGERS = 2**53  # beyond, JavaScript's numbers skip some
 _PX_PER_PT = 4 / 3
+_DRAWN_AT = re.compile(r"(\w+_)?position|panel_(row|column)")  # columns that only place marks
 _POINTS = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
 
 
@@ -112,7 +113,13 @@ def read_figure(
     caption = plain(" ".join(said))
     step = graph["actions"][graph["tables"][content.pointer]]["step"]
     size = svg_size(_text(store, pointer, "svg"))
-    content = replace(content, title=title_of(content.name, plain(title)), caption=caption)
+    told = [column for column in content.columns if not _DRAWN_AT.fullmatch(column)]
+    content = replace(
+        content,
+        title=title_of(content.name, plain(title)),
+        caption=caption,
+        grid=plain_grid(told, content.rows),
+    )
     says = declared.says if isinstance(declared, Gallery) else ()
     return FigureContent(content, step != "report_figure", *size, says)
 
