@@ -15,7 +15,7 @@ from clipaudit.config.audits import audits
 from clipaudit.plaindata import Json, Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.leftout import LeftOut, left_out_of, notes_of
-from clipaudit.reports.rendering import layouts
+from clipaudit.reports.rendering import layouts, untrained_of
 from clipaudit.reports.specification import Gallery, ReportFigure
 from clipaudit.reports.tables import published_values
 from clipaudit.reports.titles import headed, paper_number, title_of
@@ -90,6 +90,7 @@ def read_table(results: Path, store: Store, pointer: Path, graph: Json) -> Table
     notes = [
         *_drawing(results, store, pointer).get("notes", ()),
         *notes_of(content.left_out),
+        *(untrained_of(content.rows, layout) if layout else ()),
     ]
     return replace(
         content,

@@ -53,7 +53,7 @@ PARTS = (
     ("cost", "Cost"),
 )
 
-_ENLARGED = 1.8  # times the size in print, on a figure's own page: its type is as large as the page's
+_ENLARGED = 1.8  # times the size in print, on its own page: its type is as large as the page's
 _HIDDEN = "This run's settings keep pictures out of the report: uids stand in their place."
 
 
