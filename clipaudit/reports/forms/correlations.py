@@ -46,7 +46,7 @@ def draw_correlations(table: pa.Table, options: Mapping[str, str]) -> Figure:
         shift = _SPREAD * (place - (len(sets) - 1) / 2) / len(sets)
         handles.append(_draw_set(axes, place, shift, bins))
         if counted:
-            _write_counts(axes, len(sets) - 1 - place, bins, handles[-1].get_color())
+            _write_counts(axes, len(sets) - 1 - place, bins, _colour(place))
     is_empty = not any(map(_is_filled, rows))
     if is_empty:
         write_note(axes, options["empty"])
@@ -60,7 +60,7 @@ def draw_correlations(table: pa.Table, options: Mapping[str, str]) -> Figure:
 def _draw_set(axes: Axes, place: int, shift: float, bins: Rows) -> Line2D:
     """Draw one test set and return what stands for it in the legend; `shift` in widths of a bin."""
     look: dict[str, Any] = {
-        "color": SERIES_COLOURS[place % len(SERIES_COLOURS)],
+        "color": _colour(place),
         "linewidth": 1,
         "clip_on": False,  # markers at 0 and at 100 are whole
     }
@@ -92,6 +92,10 @@ def _draw_set(axes: Axes, place: int, shift: float, bins: Rows) -> Line2D:
         chance = 0.5 * (1 + np.tanh(0.5 * logits))  # the logistic function, without overflow
         axes.plot(x, 100 * chance, linestyle=line, **look)
     return Line2D([], [], marker=marker, linestyle=line, label=_label(bins[0]), **look)
+
+
+def _colour(place: int) -> str:
+    return SERIES_COLOURS[place % len(SERIES_COLOURS)]
 
 
 def _write_counts(axes: Axes, line: int, bins: Rows, colour: str) -> None:
