@@ -194,7 +194,7 @@ class Memorization(Section):
     grid: list[str] | None = Field(
         None,
         description="the points beside the default one whose models are trained and tested, such "
-        "as token-masking-0.3; others say `not in this grid`; all when absent",
+        "as token-masking-0.3; captions name the others; all when absent",
     )
     utility: list[Name] = Field([], description="labelled test sets: zero-shot accuracy (Fig. 2)")
     selections: dict[Name, Selection] = Field({}, description="ARO: caption selection (Figure 7)")

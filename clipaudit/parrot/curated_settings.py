@@ -95,7 +95,7 @@ class Curations(Section):
     grid: list[str] | None = Field(
         None,
         description="the models that are trained, `recipe/set`, such as words/cotr-0.3-3000000; "
-        "others say `not in this grid`; all when absent",
+        "captions name the others; all when absent",
     )
     controls: list[Literal["erased", "swapped"]] = Field(
         [],

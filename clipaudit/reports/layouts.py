@@ -5,7 +5,7 @@ name the printed rows and columns, and what each printed line of a row says. Whe
 report table is one printed row, a `Listing` names its fields.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from clipaudit.plaindata import Row
@@ -15,6 +15,7 @@ Cell = Callable[[Row], str]
 MINUS = "\N{MINUS SIGN}"
 THIN = "\N{NARROW NO-BREAK SPACE}"
 MISSING = "\N{EN DASH}"
+NOT_TRAINED = ", not trained"  # behind the name of a model with other numbers alone
 DASH = "\N{EN DASH} "  # before an indented row, as in the papers
 
 
@@ -41,6 +42,7 @@ class Layout:
     row_note: Cell = lambda row: ""  # behind a row's name, from the first of its cells
     head_note: Cell = lambda row: ""  # behind a column's title, from any of its cells
     title: str = ""  # what the table shows, without a full stop
+    untrained: str = ""  # column that names a model that is not trained, if not `row`
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,11 @@ class Listing:
     name: Cell
     fields: Mapping[str, Cell]
     title: str = ""  # as a layout's
+
+
+def is_untrained(row: Row, cells: Iterable[str]) -> bool:
+    """Return whether a row is of a model that is not trained, and its cells say nothing else."""
+    return row.get("in_grid") is False and not any(set(cells) - {"", MISSING})
 
 
 def cell(form: Callable[..., str], *columns: str, missing: str = "", **options: object) -> Cell:

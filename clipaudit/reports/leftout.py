@@ -12,6 +12,7 @@ LeftOut = Mapping[str, Sequence[str]]  # by reason: results that are left out, s
 
 _KEY = b"left_out"  # of a schema's metadata
 _NAMED = 3  # results in a sentence
+_UNTRAINED = 12  # models in a sentence
 
 
 def noted(table: pa.Table, left_out: LeftOut) -> pa.Table:
@@ -58,3 +59,14 @@ def notes_of(left_out: LeftOut) -> list[str]:
 def _sentence(reason: str, names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"Left out, the data are too small ({', '.join(names[:_NAMED])}{more}): {reason}"
+
+
+def untrained(names: Iterable[str]) -> str:
+    """Return the sentence that names what is not trained, each once; nothing for no names.
+
+    >>> untrained(["epochs 10", "epochs 20", "epochs 10"])
+    'Not trained in this run: epochs 10; epochs 20.'
+    """
+    named = list(dict.fromkeys(names))
+    more = f" and {len(named) - _UNTRAINED} more" if len(named) > _UNTRAINED else ""
+    return f"Not trained in this run: {'; '.join(named[:_UNTRAINED])}{more}." if named else ""

@@ -4,7 +4,7 @@ empty one says."""
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,12 +12,16 @@ from matplotlib.ticker import MaxNLocator
 
 from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import PALETTE, WIDTHS, new_figure
+from clipaudit.reports.flowing import printable
 
 COLUMNS = 3  # panels beside each other at most; four stand two by two
 BELOW = 0.6  # inches, for axis titles and a legend of two lines
 X_CHARACTERS = 33  # of an axis title in one line, below one of three panels
 Y_CHARACTERS = 24  # beside a panel
 TITLED = 30  # groups side by side: with more, their titles would run into each other
+_TITLES = 6.3  # inches, of a page's width, for titles side by side
+_CHARACTER = 0.058  # inches, of a text of 7 points
+_LEGEND_LINE = 0.15  # inches
 _STEPS = (1, 2, 5, 10)  # between the numbers of an axis, times a power of ten
 
 
@@ -65,17 +69,13 @@ def label_axes(axes: Sequence[Axes], x_label: str, y_label: str) -> None:
         first.set_ylabel(textwrap.fill(y_label, Y_CHARACTERS))
 
 
-def write_note(axes: Axes, text: str, place: Literal["middle", "left", "right"] = "middle") -> None:
-    """Say what a panel does not show: in its middle, or in a lower corner beside what it shows.
+def write_note(axes: Axes, text: str) -> None:
+    """Say what an empty panel does not show. Its vertical axis has no numbers.
 
-    With the note in its middle the panel is empty. It then has no numbers on its vertical axis:
     matplotlib's would be made up.
     """
+    axes.tick_params(left=False, labelleft=False)
     where: dict[str, Any] = {"x": 0.5, "y": 0.5, "ha": "center", "va": "center"}
-    if place == "middle":
-        axes.tick_params(left=False, labelleft=False)
-    else:
-        where = {"x": {"left": 0.04, "right": 0.96}[place], "y": 0.04, "ha": place, "va": "bottom"}
     axes.text(s=text, transform=axes.transAxes, color=PALETTE["quiet"], **where)
 
 
@@ -86,9 +86,17 @@ def write_above(axes: Axes, text: str, **look: object) -> None:
 
 
 def title_groups(axes: Axes, titles: Sequence[str]) -> None:
-    """Write titles below groups side by side, where they are few: else they would collide."""
-    shown = titles if len(titles) <= TITLED else []
-    axes.set_xticks(range(len(shown)), shown)
+    """Write titles below groups side by side, where they are few: else they would collide.
+
+    In lines of their words where these fit between the neighbours, else on end. Letters that the
+    font lacks become replacement characters.
+    """
+    shown = [printable(title) for title in titles] if len(titles) <= TITLED else []
+    characters = int(_TITLES / _CHARACTER / max(1, len(shown)))
+    words = [title.split() for title in shown]
+    fit = all(len(word) <= characters for title in words for word in title)
+    texts = ["\n".join(title) for title in words] if fit else shown
+    axes.set_xticks(range(len(texts)), texts, rotation=0 if fit else 90)
     axes.set_xlim(-0.6, max(1, len(titles)) - 0.4)
     axes.tick_params(bottom=False)
 
@@ -117,12 +125,14 @@ def finish(
 def write_legend(figure: Figure, handles: Sequence[Any]) -> None:
     """Explain the handles, each labelled, below all panels; no handles, no legend.
 
-    In two columns below a single panel, in four below several, or in as many as fit.
+    In two columns below a single panel, in four below several, or in as many as fit. The figure
+    grows by the lines beyond two.
     """
     most = 2 if figure.get_figwidth() == WIDTHS["single"] else 4
     for columns in range(min(len(handles), most), 0, -1):
         legend = figure.legend(handles=list(handles), loc="outside lower center", ncols=columns)
-        if legend.get_window_extent().width <= figure.bbox.width:
+        if legend.get_window_extent().width <= figure.bbox.width or columns == 1:
+            lines = math.ceil(len(handles) / columns)
+            figure.set_figheight(figure.get_figheight() + _LEGEND_LINE * max(0, lines - 2))
             return
-        if columns > 1:
-            legend.remove()
+        legend.remove()

@@ -7,7 +7,7 @@ the audits' layouts declare it.
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -16,7 +16,9 @@ import pyarrow as pa
 
 from clipaudit import plaintext
 from clipaudit.config.audits import folder_of
-from clipaudit.reports.layouts import DASH, MISSING, Layout, Listing
+from clipaudit.plaindata import Row
+from clipaudit.reports.layouts import DASH, MISSING, NOT_TRAINED, Layout, Listing, is_untrained
+from clipaudit.reports.leftout import untrained
 from clipaudit.reports.titles import headed
 
 _LATEX = str.maketrans(
@@ -80,27 +82,29 @@ def to_csv(table: pa.Table) -> str:
 def to_markdown(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
     """Return the report table `name` as a Markdown table, aligned as text.
 
-    It stands under its title and caption, of which `notes` are the last sentences.
+    It stands under its title and caption, of which `notes` are the last sentences. Models that are
+    not trained, and of which the table has no other number, are named there, and have no row.
     """
-    layout = layouts(name)[name]
-    heads, lines = _printed(table, layout)
+    layout, rows = layouts(name)[name], table.to_pylist()
+    heads, lines = _printed(rows, layout)
     grid = [[_markdown_text(head) for head in heads]]
     for line in lines:
         text = _markdown_text(line.name)
         grid.append([text if line.is_first else f"*{text}*", *line.cells])
     widths = [max(3, *map(len, column)) for column in zip(*grid, strict=True)]
     rule = [":" + "-" * (widths[0] - 1), *("-" * (width - 1) + ":" for width in widths[1:])]
-    rows = [_markdown_row(row, widths) for row in (grid[0], rule, *grid[1:])]
-    return "\n".join([_markdown_text(_caption(name, layout, notes)), "", *rows, ""])
+    printed = [_markdown_row(row, widths) for row in (grid[0], rule, *grid[1:])]
+    return "\n".join([_markdown_text(_caption(name, rows, notes)), "", *printed, ""])
 
 
 def to_latex(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
     """Return the report table `name` as a LaTeX table, for the packages booktabs and graphicx.
 
-    Its title stands before its caption, of which `notes` are the last sentences.
+    Its title stands before its caption, of which `notes` are the last sentences. Its rows are those
+    of `to_markdown`.
     """
-    layout = layouts(name)[name]
-    heads, lines = _printed(table, layout)
+    layout, rows = layouts(name)[name], table.to_pylist()
+    heads, lines = _printed(rows, layout)
     body: list[str] = []
     has_sublines = not all(line.is_first for line in lines)
     for line in lines:
@@ -112,7 +116,7 @@ def to_latex(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
             r"% needs \usepackage{booktabs,graphicx}",
             r"\begin{table}[t]",
             r"\centering",
-            rf"\caption{{{_latex_text(_caption(name, layout, notes))}}}",
+            rf"\caption{{{_latex_text(_caption(name, rows, notes))}}}",
             rf"\label{{tab:{name}}}",
             r"\footnotesize",
             r"\setlength{\tabcolsep}{4pt}",
@@ -130,45 +134,77 @@ def to_latex(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
     )
 
 
-def _caption(name: str, layout: Layout | Listing, notes: Sequence[str]) -> str:
-    return headed(name, layout.title, " ".join([layout.caption, *notes]))
+def untrained_of(rows: Sequence[Row], layout: Layout | Listing) -> list[str]:
+    """Return a sentence that names the models without a row in print; none where all have one."""
+    said = untrained(
+        layout.name(row).removesuffix(NOT_TRAINED)
+        if isinstance(layout, Listing)
+        else row[layout.untrained or layout.row]
+        for row, lines in _groups(rows, layout)
+        if _is_untrained(row, lines)
+    )
+    return [said] if said else []
 
 
-def _printed(table: pa.Table, layout: Layout | Listing) -> tuple[list[str], list[PrintedLine]]:
+def _caption(name: str, rows: Sequence[Row], notes: Sequence[str]) -> str:
+    layout = layouts(name)[name]
+    said = [layout.caption, *notes, *untrained_of(rows, layout)]
+    return headed(name, layout.title, " ".join(said))
+
+
+def _printed(rows: Sequence[Row], layout: Layout | Listing) -> tuple[list[str], list[PrintedLine]]:
     """Return the headings and lines of a report table, both in the order that it has them."""
+    lines = [
+        line for row, own in _groups(rows, layout) if not _is_untrained(row, own) for line in own
+    ]
     if isinstance(layout, Listing):
-        lines = [
-            PrintedLine(layout.name(row), [cell(row) for cell in layout.fields.values()], True)
-            for row in table.to_pylist()
-        ]
         return [layout.corner, *layout.fields], lines
-    return _printed_grid(table, layout)
+    lead = [layout.lead] if layout.lead else []
+    return [layout.corner, *lead, *_heads(rows, layout).values()], lines
 
 
-def _printed_grid(table: pa.Table, layout: Layout) -> tuple[list[str], list[PrintedLine]]:
-    rows = table.to_pylist()
-    columns = {
+def _is_untrained(row: Row, lines: Sequence[PrintedLine]) -> bool:
+    return is_untrained(row, [cell for line in lines for cell in line.cells])
+
+
+def _groups(
+    rows: Sequence[Row], layout: Layout | Listing
+) -> Iterator[tuple[Row, list[PrintedLine]]]:
+    """Yield the lines of each printed row, and the first of the rows that it prints."""
+    if isinstance(layout, Listing):
+        for row in rows:
+            fields = [cell(row) for cell in layout.fields.values()]
+            yield row, [PrintedLine(layout.name(row), fields, True)]
+        return
+    columns = _heads(rows, layout)
+    groups: dict[int, dict[str, Row]] = {}
+    for row in rows:
+        groups.setdefault(row["position"], {})[row[layout.column]] = row
+    for cells in groups.values():
+        first = next(iter(cells.values()))
+        yield first, list(_lines(layout, first, cells, columns))
+
+
+def _heads(rows: Sequence[Row], layout: Layout) -> dict[str, str]:
+    return {
         row[layout.column]: f"{row[f'{layout.column}_title']}{layout.head_note(row)}"
         for row in rows
     }
-    groups: dict[int, dict[str, dict[str, object]]] = {}
-    for row in rows:
-        groups.setdefault(row["position"], {})[row[layout.column]] = row
-    lines = []
-    for cells in groups.values():
-        first = next(iter(cells.values()))
-        for line in layout.lines:
-            lead = [line.lead(first)] if layout.lead else []
-            missing = "" if line.name else MISSING
-            body = [line.body(cells[key]) if key in cells else missing for key in columns]
-            if not line.name:
-                indent = DASH if first.get("indent") else ""
-                name = f"{indent}{first[layout.row]}{layout.row_note(first)}"
-                lines.append(PrintedLine(name, lead + body, True))
-            elif any(lead + body):
-                lines.append(PrintedLine(line.name, lead + body, False))
-    heads = [layout.corner, *([layout.lead] if layout.lead else []), *columns.values()]
-    return heads, lines
+
+
+def _lines(
+    layout: Layout, first: Row, cells: Mapping[str, Row], columns: Iterable[str]
+) -> Iterator[PrintedLine]:
+    for line in layout.lines:
+        lead = [line.lead(first)] if layout.lead else []
+        missing = "" if line.name else MISSING
+        body = [line.body(cells[key]) if key in cells else missing for key in columns]
+        if not line.name:
+            indent = DASH if first.get("indent") else ""
+            name = f"{indent}{first[layout.row]}{layout.row_note(first)}"
+            yield PrintedLine(name, lead + body, True)
+        elif any(lead + body):
+            yield PrintedLine(line.name, lead + body, False)
 
 
 def _csv_cell(value: object) -> object:

@@ -3,13 +3,14 @@
 Paths are pointers relative to results/; the SQL of a table sees its inputs as views.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from clipaudit.config.pictures import has_pictures
 from clipaudit.config.settings import Settings
 from clipaudit.reports.gallery_options import CorpusTars, Sources
+from clipaudit.reports.leftout import untrained
 from clipaudit.steps import paths
 
 if TYPE_CHECKING:
@@ -105,6 +106,20 @@ def _no_pictures(titles: Sequence[str]) -> str:
 def numbered(rows: Iterable[Mapping[str, object]]) -> list[RelationRow]:
     """Return the rows of a relation, each behind its `position`, from 0."""
     return [{"position": position, **row} for position, row in enumerate(rows)]
+
+
+def in_run(
+    rows: Iterable[RelationRow], name: Callable[[RelationRow], str]
+) -> tuple[list[RelationRow], str]:
+    """Return the rows whose models are trained, and the end of a caption that names the others.
+
+    It is empty where all are trained, and names no model that some row has.
+    """
+    rows = list(rows)
+    found = [row for row in rows if row["in_grid"]]
+    shown = {name(row) for row in found}
+    said = untrained(each for each in map(name, rows) if each not in shown)
+    return found, f" {said}" if said else ""
 
 
 def titled(column: str, titles: Iterable[tuple[str, str]]) -> list[RelationRow]:

@@ -249,7 +249,7 @@ class Similarity(Section):
     grid: list[str] | None = Field(
         None,
         description="the manifests whose models the report asks for, besides those of encoders "
-        "and evidence; other rows say `not in this grid`; all when absent",
+        "and evidence; captions name the others; all when absent",
     )
     near_duplicate_distance: Annotated[float, Field(gt=0)] | Literal["calibrated"] = Field(
         0.05,

@@ -11,7 +11,16 @@ from typing import Any
 
 from clipaudit.plaindata import Row
 from clipaudit.plaintext import plain
-from clipaudit.reports.layouts import DASH, MINUS, MISSING, Cell, Layout, Line, Listing
+from clipaudit.reports.layouts import (
+    DASH,
+    MINUS,
+    MISSING,
+    Cell,
+    Layout,
+    Line,
+    Listing,
+    is_untrained,
+)
 
 Value = float | int | str | None
 DIGITS = 6  # significant ones of a number that no layout prints
@@ -57,16 +66,22 @@ class _Watched(UserDict[str, Any]):
 
 
 def printed_grid(rows: Sequence[Row], layout: Layout | Listing) -> Grid:
-    """Return a report table as its layout prints it, rows in their order."""
+    """Return a report table as its layout prints it, rows in their order.
+
+    Models that are not trained, and of which the table has no other number, have no row.
+    """
     if isinstance(layout, Listing):
-        lines = [
+        listed = [
             PrintedLine(
                 plain(layout.name(row)),
                 tuple(_cell(cell, row, number) for cell in layout.fields.values()),
             )
             for number, row in enumerate(rows)
         ]
-        return Grid((layout.corner, *layout.fields), tuple((line,) for line in lines))
+        shown = tuple(
+            (line,) for row, line in zip(rows, listed, strict=True) if _is_shown(row, (line,))
+        )
+        return Grid((layout.corner, *layout.fields), shown)
     heads = {
         row[layout.column]: plain(f"{row[f'{layout.column}_title']}{layout.head_note(row)}")
         for row in rows
@@ -74,11 +89,19 @@ def printed_grid(rows: Sequence[Row], layout: Layout | Listing) -> Grid:
     groups: dict[int, dict[str, tuple[int, Row]]] = {}
     for number, row in enumerate(rows):
         groups.setdefault(row["position"], {})[row[layout.column]] = (number, row)
+    printed = [
+        (next(iter(cells.values()))[1], tuple(_lines(layout, cells, list(heads))))
+        for cells in groups.values()
+    ]
     lead = (layout.lead,) if layout.lead else ()
     return Grid(
         (layout.corner, *lead, *heads.values()),
-        tuple(tuple(_lines(layout, cells, list(heads))) for cells in groups.values()),
+        tuple(lines for row, lines in printed if _is_shown(row, lines)),
     )
+
+
+def _is_shown(row: Row, lines: Sequence[PrintedLine]) -> bool:
+    return not is_untrained(row, [cell.text for line in lines for cell in line.cells])
 
 
 def _lines(

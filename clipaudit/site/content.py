@@ -15,7 +15,7 @@ from clipaudit.config.audits import audits
 from clipaudit.plaindata import Json, Row
 from clipaudit.plaintext import plain
 from clipaudit.reports.leftout import LeftOut, left_out_of, notes_of
-from clipaudit.reports.rendering import layouts
+from clipaudit.reports.rendering import layouts, untrained_of
 from clipaudit.reports.specification import Gallery, ReportFigure
 from clipaudit.reports.tables import published_values
 from clipaudit.reports.titles import headed, paper_number, title_of
@@ -28,6 +28,7 @@ Declared = ReportFigure | Gallery | None
 
 EXACT_INTEGERS = 2**53  # beyond, JavaScript's numbers skip some
 _PX_PER_PT = 4 / 3
+_DRAWN_AT = re.compile(r"(\w+_)?position|panel_(row|column)")  # columns that only place marks
 _POINTS = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
 
 
@@ -89,6 +90,7 @@ def read_table(results: Path, store: Store, pointer: Path, graph: Json) -> Table
     notes = [
         *_drawing(results, store, pointer).get("notes", ()),
         *notes_of(content.left_out),
+        *(untrained_of(content.rows, layout) if layout else ()),
     ]
     return replace(
         content,
@@ -112,7 +114,13 @@ def read_figure(
     caption = plain(" ".join(said))
     step = graph["actions"][graph["tables"][content.pointer]]["step"]
     size = svg_size(_text(store, pointer, "svg"))
-    content = replace(content, title=title_of(content.name, plain(title)), caption=caption)
+    told = [column for column in content.columns if not _DRAWN_AT.fullmatch(column)]
+    content = replace(
+        content,
+        title=title_of(content.name, plain(title)),
+        caption=caption,
+        grid=plain_grid(told, content.rows),
+    )
     says = declared.says if isinstance(declared, Gallery) else ()
     return FigureContent(content, step != "report_figure", *size, says)
 

@@ -53,6 +53,7 @@ PARTS = (
     ("cost", "Cost"),
 )
 
+_ENLARGED = 1.8  # times the size in print, on its own page: its type is as large as the page's
 _HIDDEN = "This run's settings keep pictures out of the report: uids stand in their place."
 
 
@@ -202,6 +203,7 @@ class _Renderer:
             f"figures/{content.name}.html",
             content=content,
             figure=_card(self.site, figure),
+            enlarged=_ENLARGED,
             view=grid_view(content, self.pages),
             examples=list(examples(figure, self.samples)) if figure.is_gallery else (),
             files=self.site.files.get(content.name, ()),
@@ -212,6 +214,7 @@ def _card(site: Site, figure: FigureContent) -> dict[str, Any]:
     return {
         "table": figure.table,
         "picture": site.shows_pictures or not figure.is_gallery,
+        "is_gallery": figure.is_gallery,
         "width": figure.width,
         "height": figure.height,
     }

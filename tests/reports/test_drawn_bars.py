@@ -69,15 +69,7 @@ def test_the_default_bears_an_asterisk_and_its_word_is_not_broken():
     assert ticks(axes) == ["learned*", "100"]
 
 
-def test_a_default_that_stands_alone_is_said_to():
-    only = draw(group(0, "1", 0.1, is_default=True), alone="others: not in this grid").axes[0]
-    both = draw(group(0, "1", 0.1, is_default=True), group(1, "2", 0.1), alone="others").axes[0]
-
-    assert " ".join(texts(only)[0].split()) == "others: not in this grid"
-    assert texts(both) == []
-
-
-def test_a_group_outside_of_the_grid_has_no_bar():
+def test_a_group_without_a_value_has_no_bar():
     (axes,) = draw(group(0, "1", 0.1), group(1, "2", None)).axes
 
     assert ticks(axes) == ["1"]

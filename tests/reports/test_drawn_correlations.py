@@ -19,10 +19,11 @@ def answers(position, accuracies, start=0.6, fit=(-2.0, 4.0), rho=0.5):
             "accuracy": accuracy,
             "accuracy_low": max(accuracy - 0.1, 0),
             "accuracy_high": min(accuracy + 0.1, 1),
+            "images": 10 * (n + 1),
         }
         for n, accuracy in enumerate(accuracies)
     ]
-    names = ("bin_low", "bin_high", "accuracy", "accuracy_low", "accuracy_high")
+    names = ("bin_low", "bin_high", "accuracy", "accuracy_low", "accuracy_high", "images")
     same |= dict.fromkeys(("published_similarity", "published_accuracy"))
     return [{**same, **each} for each in bins or [dict.fromkeys(names)]]
 
@@ -110,19 +111,19 @@ def test_the_papers_points_are_hollow_and_named_in_the_legend():
 
 
 def test_the_papers_points_alone_are_no_figure():
-    figure = draw(of_paper(0, 0.38, 0.35), empty="not in this grid")
+    figure = draw(of_paper(0, 0.38, 0.35), empty="no images")
 
     (axes,) = figure.axes
-    assert [text.get_text() for text in axes.texts] == ["not in this grid"]
+    assert [text.get_text() for text in axes.texts] == ["no images"]
     assert len(axes.lines) == 1  # the test set's markers, of which there are none
     assert "in the paper" not in legend(figure)
 
 
 def test_with_nothing_to_show_it_says_why():
-    figure = draw(answers(0, [], fit=None, rho=None), empty="not in this grid")
+    figure = draw(answers(0, [], fit=None, rho=None), empty="no images")
 
     (axes,) = figure.axes
-    assert [text.get_text() for text in axes.texts] == ["not in this grid"]
+    assert [text.get_text() for text in axes.texts] == ["no images"]
     assert legend(figure) == ["Set 0"]
     assert not axes.xaxis.get_tick_params()["labelbottom"]
 
@@ -138,3 +139,18 @@ def test_equal_tables_give_equal_bytes():
     rows = [answers(n, [0.4, 0.6]) for n in range(3)]
 
     assert figure_bytes(draw(*rows)) == figure_bytes(draw(*rows))
+
+
+def test_the_images_of_each_bin_stand_above_it_a_line_for_each_test_set():
+    (axes,) = draw(answers(0, [0.4, 0.95]), answers(1, [0.5], start=0.65)).axes
+
+    counts = {(text.get_text(), round(text.get_position()[0], 3)) for text in axes.texts}
+    assert counts == {("images", -0.03), ("10", 0.625), ("20", 0.675), ("10", 0.675)}
+    first, *_, last = (text.get_position()[1] for text in axes.texts)
+    assert first > last > 1
+
+
+def test_many_bins_have_no_counts():
+    (axes,) = draw(answers(0, [0.5] * 11, start=0.4)).axes
+
+    assert list(axes.texts) == []

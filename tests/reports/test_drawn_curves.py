@@ -90,7 +90,7 @@ def test_every_point_has_its_interval_and_the_axes_hold_them():
     assert axes.get_xlim()[0] < 0 < 200 < axes.get_xlim()[1]
 
 
-def test_models_that_are_not_in_the_grid_have_no_point():
+def test_models_without_an_accuracy_have_no_point():
     figure = draw(curve("near", [(50, None), (100, 0.3)]), curve("far", [(50, None)], series=1))
 
     assert lines(figure.axes[0]) == {
@@ -101,23 +101,21 @@ def test_models_that_are_not_in_the_grid_have_no_point():
     assert notes(figure) == [[]]
 
 
-def test_a_panel_without_pruned_models_says_so():
-    figure = draw(
-        curve("near", [(50, 0.3)], panel=0),
-        curve("near", [(50, None)], panel=1),
-        curve("near", [(50, None)], panel=2, whole=None),
-    )
-
-    assert notes(figure) == [[], ["pruned sets:\nnot in this grid"], ["not in this grid"]]
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["Set 0", "Set 1", "Set 2"]
-
-
-def test_a_grid_without_any_of_the_models_draws_nothing():
+def test_without_any_accuracy_nothing_is_drawn_and_said():
     figure = draw(curve("near", [(50, None)], whole=None))
 
-    assert notes(figure) == [["not in this grid"]]
+    assert notes(figure) == [["no images"]]
     assert figure.legends == []
     assert not figure.axes[0].xaxis.get_tick_params()["labelbottom"]
+
+
+def test_panels_share_an_axis_that_begins_at_0():
+    figure = draw(curve("near", [(50, 0.3)]), curve("near", [(50, 0.7)], panel=1))
+
+    (low, high), other = (axes.get_ylim() for axes in figure.axes)
+    assert (low, high) == other
+    assert low == 0
+    assert high > 80  # the upper end of the highest interval
 
 
 def test_two_families_have_a_baseline_each():

@@ -43,10 +43,10 @@ def test_the_panel_says_how_many_are_below_zero_above_all_bars():
     assert axes.get_ylim() == (0, pytest.approx(125))
 
 
-def test_panels_have_the_same_axes():
+def test_panels_share_their_horizontal_axis_and_each_is_as_high_as_its_bars():
     first, second = draw(panel(0, (0.0, 1.0)), panel(1, (-0.5, 0.5))).axes
 
-    assert first.get_ylim() == second.get_ylim()
+    assert first.get_ylim()[1] == 2 * second.get_ylim()[1]
     assert first.get_xlim() == second.get_xlim()
 
 

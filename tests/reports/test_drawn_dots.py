@@ -1,5 +1,4 @@
 import pyarrow as pa
-import pytest
 
 from clipaudit.reports.drawing import figure_bytes
 from clipaudit.reports.forms.dots import draw_dots
@@ -7,13 +6,13 @@ from clipaudit.reports.forms.dots import draw_dots
 OPTIONS = {"x_label": "similarity", "reference": "CLIP", "empty": "no words"}
 SCHEMA = pa.schema(
     [(name, pa.int32()) for name in ("panel_position", "group_position", "row_position")]
-    + [("series_position", pa.int32()), ("in_grid", pa.bool_())]
+    + [("series_position", pa.int32())]
     + [(name, pa.string()) for name in ("panel_title", "group_title", "row_title", "series_title")]
     + [(name, pa.float64()) for name in ("value", "low", "high", "reference")]
 )
 
 
-def mark(line, value, *, series=0, group=0, panel=0, in_grid=True, **columns):
+def mark(line, value, *, series=0, group=0, panel=0, **columns):
     """A row: its line is None for a model that would have many."""
     return {
         "panel_position": panel,
@@ -24,7 +23,6 @@ def mark(line, value, *, series=0, group=0, panel=0, in_grid=True, **columns):
         "row_title": None if line is None else f"line {line}",
         "series_position": series,
         "series_title": f"series {series}",
-        "in_grid": in_grid,
         "value": value,
     } | columns
 
@@ -88,31 +86,17 @@ def test_the_reference_is_a_line_that_the_legend_names_last():
     assert [0.375, 0.375] in [list(line.get_xdata()) for line in figure.axes[0].lines]
 
 
-def test_a_line_outside_the_grid_says_so():
-    (axes,) = draw(mark(0, 0.5), mark(1, None, in_grid=False)).axes
+def test_a_panel_without_marks_says_so_and_keeps_its_lines():
+    left, right = draw(mark(0, None), mark(0, 0.5, panel=1)).axes
 
-    assert texts(axes) == ["not in this grid"]
-    assert labels(axes) == ["group 0", "line 0", "line 1"]
-
-
-def test_models_without_lines_are_counted_in_the_title():
-    (axes,) = draw(mark(0, 0.5), mark(None, None, series=1, in_grid=False)).axes
-
-    assert axes.get_title(loc="left") == "panel 0\n1 of 2 not in this grid"
-
-
-@pytest.mark.parametrize(("in_grid", "note"), [(False, "not in this grid"), (True, "no words")])
-def test_a_panel_without_marks_says_why_and_keeps_its_lines(in_grid, note):
-    left, right = draw(mark(0, None, in_grid=in_grid), mark(0, 0.5, panel=1)).axes
-
-    assert texts(left) == [note]
+    assert texts(left) == ["no words"]
     assert left.get_title(loc="left") == "panel 0"
     assert labels(left) == ["group 0", "line 0"]
     assert marks(right) == [[0.5]]
 
 
 def test_a_figure_without_any_line_has_no_numbers():
-    figure = draw(*(mark(None, None, panel=n, in_grid=False) for n in range(2)))
+    figure = draw(*(mark(None, None, panel=n) for n in range(2)))
     figure.draw_without_rendering()
 
     shown = [
@@ -144,6 +128,6 @@ def test_five_panels_stand_in_two_rows():
 
 
 def test_bytes_repeat():
-    rows = [mark(0, 0.5, low=0.4, high=0.6, reference=0.3), mark(1, None, in_grid=False)]
+    rows = [mark(0, 0.5, low=0.4, high=0.6, reference=0.3), mark(1, None)]
 
     assert figure_bytes(draw(*rows)) == figure_bytes(draw(*rows))

@@ -2,7 +2,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from clipaudit.reports.drawing import PALETTE, figure_bytes
+from clipaudit.reports.drawing import figure_bytes
 from clipaudit.reports.forms.profiles import draw_profiles
 
 BESIDE = {"groups": "beside", "x_label": "groups of clusters"}
@@ -22,27 +22,52 @@ def draw(*groups, **options):
     return draw_profiles(table, BESIDE | options)
 
 
-def test_each_series_has_a_mark_in_every_group_joined_by_a_line():
+def marks(axes):
+    """The marks of each series."""
+    return [line for line in axes.lines if line.get_marker() not in ("None", "")]
+
+
+def test_each_series_has_a_mark_in_every_group_and_no_line_between_groups():
     (axes,) = draw(group(0, raw=0.25, all=0.125), group(1, raw=0.5, all=0.375)).axes
 
-    raw, removed = axes.lines
-    assert (raw.get_xdata().tolist(), raw.get_ydata().tolist()) == ([0, 1], [0.25, 0.5])
-    assert removed.get_ydata().tolist() == [0.125, 0.375]
-    assert (raw.get_linestyle(), axes.get_ylabel()) == ("-", "mean score")
+    raw, removed = marks(axes)
+    assert (raw.get_ydata().tolist(), removed.get_ydata().tolist()) == ([0.25, 0.5], [0.125, 0.375])
+    assert np.round(raw.get_xdata()).tolist() == [0, 1]
+    assert {raw.get_linestyle(), removed.get_linestyle()} == {"None"}
 
 
-def test_a_line_breaks_where_a_group_has_no_value():
+def test_equal_values_of_a_group_stand_beside_each_other():
+    (axes,) = draw(group(0, raw=0.25, all=0.25, co=0.25), groups="below").axes
+
+    heights = [line.get_ydata()[0] for line in marks(axes)]
+    assert heights == sorted(set(heights))
+    assert all(-0.5 < height < 0.5 for height in heights)
+
+
+def test_a_whisker_reaches_over_the_interval_where_it_is_known():
+    known, unknown = group(0, raw=0.5), group(1, raw=0.25)
+
+    (axes,) = draw(
+        [row | {"low": 0.25, "high": 0.75} for row in known],
+        [row | {"low": None, "high": None} for row in unknown],
+    ).axes
+
+    (whisker,) = [path for each in axes.collections for path in each.get_paths()]
+    assert whisker.vertices[:, 1].tolist() == [0.25, 0.75]
+
+
+def test_a_group_without_a_value_has_no_mark():
     rows = [group(n, raw=value, none=0.25) for n, value in enumerate((0.5, None, 0.25))]
 
     (axes,) = draw(*rows).axes
 
-    np.testing.assert_equal(axes.lines[0].get_ydata(), [0.5, np.nan, 0.25])
+    assert marks(axes)[0].get_ydata().tolist() == [0.5, 0.25]
 
 
 def test_random_removal_has_the_colour_of_removal_and_hollow_marks():
     (axes,) = draw(group(0, all=0.5, random_all=0.25)).axes
 
-    removed, random = axes.lines
+    removed, random = marks(axes)
     assert removed.get_color() == random.get_color()
     assert removed.get_markerfacecolor() != random.get_markerfacecolor() == "white"
 
@@ -58,27 +83,15 @@ def test_groups_below_each_other_have_titles_and_marks_without_lines():
     (axes,) = draw(group(0, raw=0.5), group(1, raw=0.25), groups="below").axes
 
     assert [label.get_text() for label in axes.get_yticklabels()] == ["group 0", "group 1"]
-    assert (axes.lines[0].get_xdata().tolist(), axes.lines[0].get_linestyle()) == (
-        [0.5, 0.25],
-        "None",
-    )
+    assert marks(axes)[0].get_xdata().tolist() == [0.5, 0.25]
     assert (axes.yaxis_inverted(), axes.get_xlabel()) == (True, "mean score")
-
-
-def test_a_note_has_a_row_of_its_own_below_all_groups():
-    (axes,) = draw(group(0, raw=0.5), groups="below", note="and 2 models").axes
-
-    (note,) = axes.texts
-    assert (note.get_text(), note.get_position()[1]) == ("and 2 models", 1)
-    assert axes.get_ylim() == (1.5, -0.5)
-    assert note.get_color() == PALETTE["quiet"]
 
 
 def test_the_figure_grows_with_its_rows():
     few = draw(*(group(n, raw=0.5) for n in range(5)), groups="below")
     many = draw(*(group(n, raw=0.5) for n in range(50)), groups="below")
 
-    assert many.get_figheight() - few.get_figheight() == pytest.approx(45 * 0.16)
+    assert many.get_figheight() - few.get_figheight() == pytest.approx(45 * 0.3)
 
 
 def test_the_legend_names_what_is_drawn():

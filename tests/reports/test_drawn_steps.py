@@ -1,5 +1,4 @@
 import pyarrow as pa
-import pytest
 
 from clipaudit.reports.drawing import figure_bytes
 from clipaudit.reports.drawings import draw_figure
@@ -10,7 +9,7 @@ OPTIONS = {"x_label": "recall", "y_label": "records (%)"}
 def panel(position=0, stairs=None, **columns):
     """The rows of a panel: of each model (recall, share of records with it or more)."""
     same = {"panel_position": position, "panel_title": "10M", "is_default": False}
-    same |= {"in_grid": True, "training_samples": 700, "aucg": 0.125, "aucg_net": None} | columns
+    same |= {"training_samples": 700, "aucg": 0.125, "aucg_net": None} | columns
     rows = [
         same | {"model": model, "recall": recall, "at_least": at_least}
         for model, steps in (stairs or {}).items()
@@ -57,11 +56,10 @@ def test_the_legend_names_both_models():
     assert names == ["target model", "reference model"]
 
 
-@pytest.mark.parametrize(("in_grid", "note"), [(False, "not in this grid"), (True, "no records")])
-def test_a_panel_without_records_says_why(in_grid, note):
-    figure = draw(panel(stairs=BOTH), panel(1, in_grid=in_grid, training_samples=None))
+def test_a_panel_without_records_says_so():
+    figure = draw(panel(stairs=BOTH), panel(1, training_samples=None))
 
-    assert [text.get_text() for text in figure.axes[1].texts] == [note]
+    assert [text.get_text() for text in figure.axes[1].texts] == ["no records"]
     assert figure.axes[1].get_title(loc="left") == "10M training samples"
 
 

@@ -36,9 +36,9 @@ def paper():
 
 
 def groups(figure, **wanted):
-    """The groups of bars: title, and whether it is in the grid, an asterisk for the default one."""
+    """The titles of groups of bars, with an asterisk for the default one."""
     return [
-        (row["group_title"] + "*" * row["is_default"], row["in_grid"])
+        row["group_title"] + "*" * row["is_default"]
         for row in figure.table.relations["groups"]
         if all(row[name] == value for name, value in wanted.items())
     ]
@@ -59,9 +59,10 @@ def test_further_public_sets_bear_the_numbers_of_the_second(demo):
         "album": {"public": 1.0, "duplicates": "none"},
     }
 
-    names = [name.removeprefix("memorization_") for name in demo(sources=sources)]
+    figures = demo(sources=sources, grid=["epochs-10"])
+    names = [name.removeprefix("memorization_") for name in figures]
 
-    assert names[-4:] == ["fig8_small", "fig9_small", "fig8_album", "fig9_album"]
+    assert names[-5:-1] == ["fig8_small", "fig9_small", "fig8_album", "fig9_album"]
 
 
 def test_without_the_audit_there_is_no_figure():
@@ -69,6 +70,13 @@ def test_without_the_audit_there_is_no_figure():
     del settings["memorization"]
 
     assert memorization_figures(parse_settings(settings)) == {}
+
+
+def test_without_another_value_than_the_default_no_setting_is_compared(demo):
+    figures = demo(grid=[])
+
+    assert not {"memorization_fig5_scenes", "memorization_fig9_small"} & figures.keys()
+    assert "Not trained" not in figures["memorization_fig2"].caption
 
 
 def test_caption_selection_is_drawn_where_there_are_sets(full):
@@ -85,15 +93,16 @@ def test_every_figure_has_its_sql(paper, demo):
 def test_sizes_rise_with_the_default_among_them(paper):
     figure = paper()["memorization_fig2"]
 
-    assert groups(figure, public="filtered-laion") == [("1M", True), ("10M*", True), ("50M", True)]
+    assert groups(figure, public="filtered-laion") == ["1M", "10M*", "50M"]
     titles = {row["panel_title"] for row in figure.table.relations["groups"]}
     assert titles == {"public set: filtered LAION", "public set: IN-Train"}
 
 
-def test_sizes_outside_the_grid_are_named_and_not_read(paper):
+def test_sizes_that_are_not_trained_are_named_in_the_caption(paper):
     figure = paper(grid=["size-50000000"])["memorization_fig2"]
 
-    assert groups(figure, panel_column=0) == [("1M", False), ("10M*", True), ("50M", True)]
+    assert groups(figure, panel_column=0) == ["10M*", "50M"]
+    assert figure.caption.endswith(" Not trained in this run: size-1000000.")
     inputs = figure.table.inputs
     assert inputs["gaps"] == [
         f"gaps/{public}/{point}.json"
@@ -114,16 +123,15 @@ def test_sizes_may_be_shares(demo):
         "small": {"public": 1.0, "duplicates": "none"},
     }
 
-    assert groups(demo(sources=sources)["memorization_fig2"], panel_column=0) == [
-        ("5 %", False),
-        ("20 %*", True),
-    ]
+    figure = demo(sources=sources, grid=["size-5pct"])["memorization_fig2"]
+
+    assert groups(figure, panel_column=0) == ["5 %", "20 %*"]
 
 
 def test_a_family_of_points_has_a_panel_with_the_default_in_its_place(paper):
     figure = paper()["memorization_fig5_imagenet-train"]
 
-    shown = [[title for title, _ in groups(figure, panel_column=n)] for n in range(4)]
+    shown = [groups(figure, panel_column=n) for n in range(4)]
     assert shown == [
         ["20", "40", "100", "200*"],
         ["25", "100*", "200"],
@@ -142,17 +150,17 @@ def panels(figure):
 
 def test_captions_and_noise_have_panels_where_they_are_asked_for(paper):
     plain, asked = (
-        paper(mitigations=more)["memorization_fig9_filtered-laion"]
+        paper(mitigations=more, grid=None)["memorization_fig9_filtered-laion"]
         for more in ({}, {"captions": [1, 5], "text_noise": [0.1]})
     )
 
-    assert [title for *_, title in panels(plain)][3:] == ["token masking"]
-    assert panels(asked)[3:] == [
-        *((2, 0, "token masking"), (2, 1, "captions of a record")),
-        (2, 2, "noise on text embeddings"),
+    assert [title for *_, title in panels(plain)][2:] == ["token masking"]
+    assert panels(asked)[2:] == [
+        *((0, 2, "token masking"), (2, 0, "captions of a record")),
+        (2, 1, "noise on text embeddings"),
     ]
-    assert groups(asked, panel_title="captions of a record") == [("1*", True), ("5", True)]
-    assert groups(asked, panel_title="noise on text embeddings") == [("0*", True), ("0.1", True)]
+    assert groups(asked, panel_title="captions of a record") == ["1*", "5"]
+    assert groups(asked, panel_title="noise on text embeddings") == ["0*", "0.1"]
 
 
 def test_all_captions_stand_after_some():
@@ -162,8 +170,7 @@ def test_all_captions_stand_after_some():
 
     figure = memorization_figures(parse_settings(settings))["memorization_fig5_imagenet-train"]
 
-    captions = [title for title, _ in groups(figure, panel_title="captions of a record")]
-    assert captions == ["2", "5", "all*"]
+    assert groups(figure, panel_title="captions of a record") == ["2", "5", "all*"]
 
 
 def test_gaps_stand_against_utility_for_the_points_in_the_grid_alone(demo):
@@ -184,21 +191,21 @@ def test_gaps_stand_against_utility_for_the_points_in_the_grid_alone(demo):
     assert "memorization_trade_off" not in demo(grid=[])  # one point trades nothing off
 
 
-def test_points_outside_the_grid_are_named_and_not_read(demo):
+def test_a_setting_with_one_trained_value_has_no_panel(demo):
     figure = demo(grid=["epochs-10"])["memorization_fig9_small"]
 
-    assert groups(figure, panel_column=0) == [("10", True), ("40*", True)]
-    assert groups(figure, panel_column=3) == [("0*", True), ("0.3", False), ("0.5", False)]
+    assert panels(figure) == [(0, 0, "epochs")]
+    assert groups(figure) == ["10", "40*"]
+    assert " Not trained in this run: temperature-25; " in figure.caption
     # the default point is in each panel and is read once
     assert figure.table.inputs["gaps"] == [
         "gaps/small/epochs-10.json",
         "gaps/small/default.json",
     ]
-    assert figure.options["alone"] == "other values: not in this grid"
 
 
 def test_utility_is_that_of_both_models_on_the_first_test_set(demo):
-    figure = demo(utility=["val", "sketch"], grid=[])["memorization_fig5_scenes"]
+    figure = demo(utility=["val", "sketch"], grid=[])["memorization_fig2"]
 
     assert figure.table.inputs["utility"] == [
         "utility/scenes.set-a/val.json",
@@ -223,8 +230,8 @@ def test_recalls_have_a_panel_for_each_size(paper):
     figure = paper(grid=["size-1000000"])["memorization_fig3_imagenet-train"]
 
     panels = figure.table.relations["panels"]
-    assert [(row["panel_title"], row["is_default"], row["in_grid"]) for row in panels] == [
-        *(("1M", False, True), ("10M", True, True), ("50M", False, False)),
+    assert [(row["panel_title"], row["is_default"]) for row in panels] == [
+        *(("1M", False), ("10M", True)),
     ]
     read = ["imagenet-train/size-1000000.json", "imagenet-train/default.json"]
     assert figure.table.inputs == {
@@ -279,7 +286,7 @@ def test_the_mean_of_f_scores_is_in_the_table_and_not_drawn(demo):
 def test_baselines_stand_before_our_models(paper):
     figure = paper()["memorization_fig7"]
 
-    above = [title for title, _ in groups(figure, panel_row=0)]
+    above = groups(figure, panel_row=0)
     assert above[2:] == [f"filtered LAION + COCO, {size}" for size in ("1M", "10M*", "50M")]
     rows = [row for row in figure.table.relations["groups"] if row["panel_row"] == 0]
     assert [row["point"] for row in rows[:2]] == ["encoder openai", "encoder laion-b32"]

@@ -129,13 +129,14 @@ def test_without_a_test_set_there_is_no_utility(table):
     assert {row["utility"] for row in table(utility="").to_pylist()} == {None}
 
 
-def test_a_point_outside_the_grid_has_one_row_that_says_so(table):
+def test_a_point_that_is_not_trained_is_named_in_the_caption_alone(table):
     found = table(point(1, "size 1000", asked=False))
 
     assert found["position"].to_pylist()[-4:] == [4] * 4
     assert found["target"].null_count == found["value"].null_count == 4
-    line = to_markdown("memorization_gaps", found).splitlines()[-1]
-    assert "Web, k = 10: size 1000, not in this grid" in line
+    caption, *lines = to_markdown("memorization_gaps", found).splitlines()
+    assert caption.endswith(" Not trained in this run: size 1000.")
+    assert not any("size 1000" in line for line in lines)
 
 
 def test_it_prints_a_row_a_target_under_the_name_of_its_point(table):

@@ -1,7 +1,7 @@
 import pytest
 
 from clipaudit.reports.drawing import WIDTHS, style
-from clipaudit.reports.panels import label_axes, new_panels, write_legend, write_note
+from clipaudit.reports.panels import label_axes, new_panels, title_groups, write_legend, write_note
 
 
 @pytest.fixture(autouse=True)
@@ -48,11 +48,10 @@ def test_long_titles_are_broken_to_fit_their_panel():
 def test_an_empty_panel_has_a_note_and_no_made_up_numbers():
     figure, (axes, other) = new_panels(2, height=1.5)
 
-    write_note(axes, "not in this grid")
-    write_note(other, "partly", "left")
+    write_note(axes, "no images")
 
     figure.draw_without_rendering()
-    assert [text.get_text() for text in axes.texts] == ["not in this grid"]
+    assert [text.get_text() for text in axes.texts] == ["no images"]
     assert not axes.yaxis.get_tick_params()["labelleft"]
     assert other.yaxis.get_tick_params()["labelleft"]
 
@@ -77,3 +76,26 @@ def test_a_legend_has_as_many_columns_as_fit_and_lies_within_the_figure(label, c
     box = legend.get_window_extent()
     assert legend._ncols == columns
     assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+
+
+@pytest.mark.parametrize(
+    ("titles", "shown"), [(["red, dog"] * 10, "red,\ndog"), (["telephones, dog"] * 20, None)]
+)
+def test_titles_side_by_side_are_broken_or_stand_on_end(titles, shown):
+    _, (axes,) = new_panels(1, height=1.5)
+
+    title_groups(axes, titles)
+
+    first = axes.get_xticklabels()[0]
+    assert first.get_text() == (shown or titles[0])
+    assert first.get_rotation() == (0 if shown else 90)
+
+
+def test_the_figure_grows_with_a_legend_of_many_lines():
+    figure, (axes,) = new_panels(1, height=1.5)
+    handles = [axes.plot([0], [0], label=f"{'long name ' * 4}{number}")[0] for number in range(5)]
+    before = figure.get_figheight()
+
+    write_legend(figure, handles)
+
+    assert figure.get_figheight() == pytest.approx(before + 3 * 0.15)

@@ -361,7 +361,7 @@ def test_the_papers_columns_come_first(printed, model):
 def test_a_model_outside_of_the_grid_says_so(printed, model):
     name, cells = printed("parrot_table5", model | {"in_grid": False})
 
-    assert name == "8 random / atom, not in this grid"
+    assert name == "8 random / atom, not trained"
     assert set(cells.values()) == {"\N{EN DASH}"}
 
 

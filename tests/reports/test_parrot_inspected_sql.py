@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from clipaudit.corpora.manifests import MANIFEST
+from clipaudit.corpora.samples import SAMPLES
 from clipaudit.parrot.caption_scores import SCORES
 from clipaudit.parrot.clusters import PLACED
 from clipaudit.parrot.matching import MATCHES
@@ -48,6 +49,12 @@ def relation(key, names):
     """The relation of these names, with titles."""
     rows = [{"position": n, key: name, "title": f"is {name}"} for n, name in enumerate(names)]
     return pa.Table.from_pylist(rows)
+
+
+def samples(captions):
+    rows = [{"shard": 0, "row": row, "caption": each} for row, each in enumerate(captions)]
+    named = pa.schema([field for field in SAMPLES if field.name in ("shard", "row", "caption")])
+    return pa.Table.from_pylist(rows, named)
 
 
 KIND_ROWS = relation("kind", [kind for kind, _ in KINDS])
@@ -117,8 +124,9 @@ GROUPED = (  # group 7: half with text; 3: as many; 5: none; 1: all
 GROUPED_KINDS, GROUPS = zip(*GROUPED, strict=True)
 
 
-def fig3(kinds, groups, tokenization="words"):
+def fig3(kinds, groups, tokenization="words", captions=()):
     views = {"kinds": KIND_ROWS, "matches": matches(kinds), "placed": placed(groups)}
+    views["samples"] = samples(captions)
     parameters = {"tokenization": tokenization, "title": "Web"}
     return report_table("parrot_fig3", views, parameters).to_pylist()
 
@@ -140,6 +148,15 @@ def test_a_group_has_a_row_for_each_kind():
     assert {(row["bar_title"], row["panel_title"]) for row in rows} == {("3", "Web")}
 
 
+def test_a_group_is_named_by_the_words_that_stand_out_in_its_captions():
+    captions = ["a red Dog", "a dog dog runs", "a cat", "A cat sits", None, ""]
+
+    rows = fig3(["co"] * 6, [4, 4, 2, 2, 9, 9], captions=captions)
+
+    names = {row["group"]: row["bar_title"] for row in rows}
+    assert names == {4: "dog, red", 2: "cat, sits", 9: "9"}
+
+
 def test_pictures_that_are_not_placed_are_left_out():
     rows = fig3(["co", "none"], [2])
 
@@ -155,21 +172,30 @@ def test_kinds_are_told_to_the_letter_where_that_is_asked():
 
 
 def fig4(kinds, groups, *rows):
-    """The mean and the pictures of each series, by group in their order."""
+    """The row of each series, by group in their order."""
     views = {
         "series": relation("series", SERIES),
         "matches": matches(kinds),
         "placed": placed(groups),
+        "samples": samples(["a Dog", "a cat"]),
         "scores": scores(rows),
     }
     found = {}
     for row in report_table("parrot_fig4", views, {}).to_pylist():
-        found.setdefault(row["group"], {})[row["series"]] = (row["value"], row["pictures"])
+        found.setdefault(row["group"], {})[row["series"]] = row
     return found
 
 
+def means(kinds, groups, *rows):
+    """The mean and the pictures of each series, by group in their order."""
+    return {
+        group: {name: (row["value"], row["pictures"]) for name, row in found.items()}
+        for group, found in fig4(kinds, groups, *rows).items()
+    }
+
+
 def test_means_are_of_pictures_without_text_or_of_all_with_text():
-    found = fig4(
+    found = means(
         ["none", "co", "co"],
         [2, 2, 2],
         (0, 0.125),
@@ -188,14 +214,14 @@ def test_means_are_of_pictures_without_text_or_of_all_with_text():
 
 
 def test_a_picture_keeps_its_score_where_nothing_is_removed():
-    found = fig4(["apart", "co"], [2, 2], (0, 0.5, 0.25), (1, 0.75, 0.5, 0.25))
+    found = means(["apart", "co"], [2, 2], (0, 0.5, 0.25), (1, 0.75, 0.5, 0.25))
 
     assert found[2]["co"] == ((0.5 + 0.25) / 2, 2)
     assert found[2]["random_all"] == found[2]["random_co"] == found[2]["raw"] == (0.625, 2)
 
 
 def test_means_stand_in_the_order_of_the_groups_of_figure_3():
-    found = fig4(GROUPED_KINDS, GROUPS, *((row, 0.5) for row in range(len(GROUPS))))
+    found = means(GROUPED_KINDS, GROUPS, *((row, 0.5) for row in range(len(GROUPS))))
 
     assert list(found) == [5, 3, 7, 1]
     assert all(list(each) == list(SERIES) for each in found.values())
@@ -204,10 +230,20 @@ def test_means_stand_in_the_order_of_the_groups_of_figure_3():
 
 
 def test_a_picture_without_a_caption_counts_in_the_order_alone():
-    found = fig4(["co", "none", "co"], [1, 1, 2], (2, 0.5))
+    found = means(["co", "none", "co"], [1, 1, 2], (2, 0.5))
 
     assert list(found) == [1, 2]
     assert (found[1]["raw"], found[2]["raw"]) == ((None, 0), (0.5, 1))
+
+
+def test_a_mean_has_students_interval_over_pictures_and_none_of_one_picture():
+    found = fig4(["co"] * 4, [2, 2, 2, 1], (0, 0.25), (1, 0.5), (2, 0.75), (3, 0.5))
+
+    mean = found[2]["raw"]
+    margin = 4.302653 * 0.25 / 3**0.5  # 2 degrees of freedom
+    assert (mean["low"], mean["high"]) == pytest.approx((0.5 - margin, 0.5 + margin))
+    assert found[1]["raw"]["low"] is None
+    assert found[2]["raw"]["group_title"] == "a, cat"
 
 
 def test_no_order_of_rows_changes_a_bit():
@@ -336,6 +372,7 @@ STORED = {
     "scores": (SCORES, ("encoder", "corpus", "part")),
     "matches": (MATCHES, ("corpus", "part")),
     "placed": (PLACED, ("encoder", "corpus", "part")),
+    "samples": (SAMPLES, ("corpus", "part")),
     "heldout": (MANIFEST, ("corpus", "curated", "part")),
 }
 
@@ -344,8 +381,8 @@ STORED = {
     ("sql", "views", "rows"),
     [
         ("parrot_fig1", ("scores", "matches"), 3),
-        ("parrot_fig3", ("matches", "placed"), 0),
-        ("parrot_fig4", ("matches", "placed", "scores"), 0),
+        ("parrot_fig3", ("matches", "placed", "samples"), 0),
+        ("parrot_fig4", ("matches", "placed", "samples", "scores"), 0),
         ("parrot_fig4_differences", ("scores",), 5),
         ("parrot_fig7", ("scores", "heldout"), 6),
     ],

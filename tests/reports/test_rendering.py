@@ -158,7 +158,7 @@ def test_a_row_without_a_model_says_so(table1):
 
     names = [row[0] for row in markdown_cells(to_markdown("similarity_table1", lacking))]
 
-    assert names[2] == "L-200M + IN-Train, not in this grid"
+    assert names[2] == "L-200M + IN-Train, not trained"
 
 
 def test_a_listing_prints_a_line_a_row():

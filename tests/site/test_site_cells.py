@@ -125,3 +125,20 @@ def test_a_stored_table_keeps_its_values():
     ((line,),) = grid.rows
     assert [cell.text for cell in line.cells] == [f"{MINUS}0.1", "yes", "\N{EN DASH}"]
     assert [cell.value for cell in line.cells] == [-0.1, True, None]
+
+
+@pytest.mark.parametrize("layout", [LAYOUT, LISTING])
+def test_a_model_that_is_not_trained_has_a_row_only_where_it_has_a_number(layout):
+    empty = {"share": None, "in_grid": False, "position": 1, "set": "b"}
+    names = LISTING.fields | {"Removed": lambda row: count(row["removed"])}
+    layout = replace(layout, fields=names) if layout is LISTING else layout
+
+    grid = printed_grid([row(in_grid=True), row(**empty, removed=None)], layout)
+
+    assert [lines[0].name for lines in grid.rows] == ["a"]
+
+
+def test_an_untrained_model_with_the_papers_number_keeps_its_row():
+    grid = printed_grid([row(share=None, in_grid=False, published_share=0.5)], LAYOUT)
+
+    assert [line.name for line in grid.rows[0]] == ["a", "in the paper"]

@@ -53,6 +53,13 @@ def test_a_gallery_is_known_by_its_step(site):
     assert (figure.width, figure.height) == (100, 200)
 
 
+def test_a_figure_prints_no_columns_that_only_place_its_marks(site):
+    table = read(site, read_figure, "figures/similarity_fig3").table
+
+    assert table.grid.heads == ("row", "panel_title", "accuracy")
+    assert table.columns == ("panel_position", "panel_title", "accuracy")
+
+
 def test_a_caption_is_made_harmless(site):
     figure = read(site, read_figure, "figures/similarity_fig2")
 

@@ -300,3 +300,26 @@ def test_the_map_fits_the_window_and_nothing_moves_while_it_loads(map_reader, wi
     expect(page.locator("#map-legend li")).to_have_count(1)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("window.moved") == 0
+
+
+@pytest.mark.parametrize(("media", "chosen", "dark"), [
+    ("light", None, False), ("dark", None, True), ("dark", "light", False), ("light", "dark", True),
+])  # fmt: skip
+def test_a_drawing_is_dark_where_the_page_is(reader, media, chosen, dark):
+    page = reader.open("figures/similarity_fig3.html")
+    page.emulate_media(color_scheme=media)
+    page.evaluate("theme => theme && (document.documentElement.dataset.theme = theme)", chosen)
+
+    assert ("invert" in look(page, "filter")) == dark
+
+
+def test_a_drawing_is_printed_on_white(reader):
+    page = reader.open("figures/similarity_fig3.html")
+
+    page.emulate_media(color_scheme="dark", media="print")
+
+    assert look(page, "filter") == "none"
+
+
+def look(page, of):
+    return page.locator("img.drawing").evaluate("(image, of) => getComputedStyle(image)[of]", of)

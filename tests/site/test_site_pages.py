@@ -90,6 +90,17 @@ def test_pictures_have_sizes_so_that_nothing_moves(site):
             assert re.search(r'width="\d+" height="\d+"', image), image
 
 
+def test_a_figure_opens_larger_than_in_print_and_a_gallery_keeps_its_colours(site):
+    site.write()
+
+    drawn, gallery = (
+        re.search(r"<img[^>]*>", (site.report / f"figures/similarity_fig{n}.html").read_text())[0]
+        for n in (3, 2)
+    )
+    assert 'width="180" height="360" class="drawing"' in drawn
+    assert "drawing" not in gallery
+
+
 def test_each_sample_of_a_gallery_has_a_page_with_its_picture(site):
     page = site.page(f"samples/web-{UIDS[1]}.html")
 
@@ -107,11 +118,9 @@ def test_the_words_found_in_a_picture_are_drawn_on_it(tmp_path, monkeypatch):
 def test_without_pictures_uids_stand_in_their_place(site):
     folder = site.write(pictures=False)
 
-    assert (
-        not list(folder.rglob("*.jpg"))
-        + list(folder.rglob("*.png"))
-        + [*(folder / "files").glob("*.svg")]
-    )
+    kinds = ("*.jpg", "*.png", "files/*.svg")
+    found = sorted(path.name for kind in kinds for path in folder.rglob(kind))
+    assert found == ["similarity_fig3.png", "similarity_fig3.svg"]  # drawn, no picture
     assert UIDS[0] in (folder / "figures" / "similarity_fig2.html").read_text()
 
 

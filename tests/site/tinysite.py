@@ -1,4 +1,4 @@
-"""A report of a run filled by hand: one table, one gallery, one corpus of two pictures."""
+"""A report of a run filled by hand: a table, a figure, a gallery, a corpus of two pictures."""
 
 import io
 import tarfile
@@ -28,6 +28,7 @@ GAPS = pa.table(
     }
 )
 SHOWN = pa.table({"corpus": ["web", "web"], "shard": [0, 0], "row": [0, 1], "similarity": [0.5, 1]})
+DRAWN = pa.table({"panel_position": [0], "panel_title": ["Val"], "accuracy": [0.5]})
 MAP = [{"testset": None, "shard": 0, "row": row, "x": row * 4.0, "y": 1.0} for row in (0, 1)]
 
 
@@ -54,6 +55,9 @@ class TinySite:
         self._act(
             "report_gallery", "figures/similarity_fig2", SHOWN, svg=SVG, png="png", caption=HOSTILE
         )
+        self._act(
+            "report_figure", "figures/similarity_fig3", DRAWN, svg=SVG, png="png", caption="c"
+        )
         self.results, self.report = folder / "results", folder / "results" / "report"
 
     def _act(self, step, path, table, caption, **texts):
@@ -72,7 +76,7 @@ class TinySite:
             **self.sections,
         )
         tables = [self.results / "tables" / "similarity_gap_check.json"]
-        figures = [self.results / "figures" / "similarity_fig2.json"]
+        figures = [self.results / "figures" / f"similarity_fig{n}.json" for n in (2, 3)]
         write_report(self.report, run, self.made.store, tables, figures)
         return self.report
 

@@ -2,9 +2,9 @@
 
 One `ReportFigure` a figure of the paper (Jayaraman et al., NeurIPS 2024), for each public set where
 a figure shows one: the paper's Figures 4 and 5 show its first public set, 8 and 9 the second; all
-further sets bear these numbers too. All are at the first number of neighbours. What is outside the
-grid has no bar. `memorization_trade_off` is ours: it shows the gaps of all points against their
-utility.
+further sets bear these numbers too. All are at the first number of neighbours. Captions name the
+models that are not trained. `memorization_trade_off` is ours: it shows the gaps of all points
+against their utility.
 
 Differences: bars of gaps show the mean of the attacks on A and on B, the paper those on A alone;
 bars of accuracies the mean of both models. Figures 3 and 4 are, as there, of the attack on A, with
@@ -12,7 +12,7 @@ the hold-out beside.
 Figure 6, two example images with their labels, measures nothing and is left out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 
 from clipaudit.config.settings import Settings
@@ -29,10 +29,11 @@ from clipaudit.memorization.reports.points import asked_points
 from clipaudit.memorization.reports.trade_off import trade_off
 from clipaudit.memorization.settings import Memorization
 from clipaudit.reports.specification import (
-    Relation,
+    RelationRow,
     ReportFigure,
     ReportTable,
     encoder_title,
+    in_run,
     once,
 )
 from clipaudit.steps import paths
@@ -46,19 +47,13 @@ _SORTS = {
 _SAMPLE_MEASURES = {"precision": "precision", "recall": "recall", "f_of_means": "F-score"}
 _COLUMNS = 4  # panels beside each other, of Figures 5 and 9
 _OF_RECALL = ("survival", "gaps")
-# the lower panels of Figure 7: row and column
-_PLACES: tuple[tuple[Family, int, int], ...] = (
-    ("temperature", 1, 0),
-    ("weight_decay", 1, 1),
-    ("token_masking", 2, 0),
-    ("logit_scale", 2, 1),
-)
+# the lower panels of Figure 7, two in a row
+_SELECTING: tuple[Family, ...] = ("temperature", "weight_decay", "token_masking", "logit_scale")
 _GAPS = (
     "PPG, PRG and AUCG, each the mean of the attacks on A and on B: mean \N{PLUS-MINUS SIGN} "
     "standard deviation over 100 draws of a tenth of the records, with replacement"
 )
 _STAR = "An asterisk marks the default setting."
-_NONE = "not in this grid"
 
 
 def memorization_figures(run: Settings) -> dict[str, ReportFigure]:
@@ -71,12 +66,14 @@ def memorization_figures(run: Settings) -> dict[str, ReportFigure]:
         found[f"fig3_{public}"] = _recalls(run, audit, public)
     first, *others = audit.publics
     found[f"fig4_{first}"] = _exposed(run, audit, first)
-    found[f"fig5_{first}"] = _mitigations(run, audit, first)
+    if mitigated := _mitigations(run, audit, first):
+        found[f"fig5_{first}"] = mitigated
     if audit.selections:
         found["fig7"] = _selections(run, audit)
     for public in others:
         found[f"fig8_{public}"] = _exposed(run, audit, public)
-        found[f"fig9_{public}"] = _mitigations(run, audit, public)
+        if mitigated := _mitigations(run, audit, public):
+            found[f"fig9_{public}"] = mitigated
     if audit.utility and len(asked_points(run, audit)) > 1:  # one point trades nothing off
         found["trade_off"] = trade_off(run, audit)
     return {f"memorization_{name}": figure for name, figure in found.items()}
@@ -105,29 +102,34 @@ def _sizes(run: Settings, audit: Memorization) -> ReportFigure:
         f"Memorization and utility by the number of training samples. {_GAPS}; captions are "
         f"looked up in each public set, {audit.neighbors[0]} images nearest to each."
         f"{_of_utility(run, audit)} {_STAR}",
-        {"group": "size", "x_label": "training samples", "alone": f"other sizes: {_NONE}"},
+        {"group": "size", "x_label": "training samples"},
         "Memorization by the number of training samples",
     )
 
 
-def _mitigations(run: Settings, audit: Memorization, public: str) -> ReportFigure:
+def _mitigations(run: Settings, audit: Memorization, public: str) -> ReportFigure | None:
     """Figures 5 and 9: gaps and utility by one setting of the training, a panel for each.
 
-    More than four panels stand in two rows.
+    More than four panels stand in two rows. A setting of which one value is trained has no panel;
+    without any there is no figure.
     """
     families = families_shown(run, audit)
-    columns = len(families) if len(families) <= _COLUMNS else ceil(len(families) / 2)
+    found = _varied_first(run, audit, families)
+    panels = sum(any(group["in_grid"] for group in members) for _, members in found)
+    if not panels:
+        return None
+    columns = panels if panels <= _COLUMNS else ceil(panels / 2)
     rows = 1 + bool(audit.utility)  # of a panel
     groups = [
         {
             "panel_row": rows * (place // columns),
             "panel_column": place % columns,
-            "panel_title": title,
+            "panel_title": families[family],
             **group,
             "public": public,
         }
-        for place, (family, title) in enumerate(families.items())
-        for group in bar_groups(run, audit, points_of_family(run, audit, family))
+        for place, (family, members) in enumerate(found)
+        for group in members
     ]
     return _bars(
         run,
@@ -136,15 +138,30 @@ def _mitigations(run: Settings, audit: Memorization, public: str) -> ReportFigur
         f"Memorization and utility under settings that may mitigate it, with {run.title(public)} "
         f"as the public set. {_GAPS}; the {audit.neighbors[0]} public images nearest to each "
         f"caption.{_of_utility(run, audit)} {_STAR}",
-        {"group": "title", "alone": f"other values: {_NONE}"},
+        {"group": "title"},
         f"Memorization under settings that may mitigate it, looked up in {run.title(public)}",
     )
+
+
+def _varied_first(
+    run: Settings, audit: Memorization, families: Iterable[Family]
+) -> list[tuple[Family, list[RelationRow]]]:
+    """Return the groups of bars of each family; last of those that only the default is trained of.
+
+    These lack the default: it alone shows nothing.
+    """
+    found = []
+    for family in families:
+        groups = bar_groups(run, audit, points_of_family(run, audit, family))
+        varies = sum(bool(group["in_grid"]) for group in groups) > 1
+        found.append((family, [each for each in groups if varies or not each["in_grid"]]))
+    return sorted(found, key=lambda each: not any(group["in_grid"] for group in each[1]))
 
 
 def _bars(
     run: Settings,
     audit: Memorization,
-    groups: Relation,
+    groups: Sequence[RelationRow],
     caption: str,
     options: dict[str, str],
     title: str,
@@ -163,19 +180,24 @@ def _bars(
     for name in audit.utility[:1]:
         below = {"panel_row": 1, "scale": "utility", "series_position": len(measures)}
         measures.append({**below, "series": "utility", "title": f"accuracy on {run.title(name)}"})
-    shown = list(dict.fromkeys((str(each["public"]), str(each["point"])) for each in groups))
+    trained, missing = in_run(groups, _point)
+    shown = list(dict.fromkeys((str(each["public"]), _point(each)) for each in trained))
     asked = {point.name: point for point in asked_points(run, audit)}
-    models = {str(each["point"]): asked[str(each["point"])] for each in groups if each["in_grid"]}
+    models = {_point(each): asked[_point(each)] for each in trained}
     table = ReportTable(
         sql="memorization_fig2",
         inputs={
-            "gaps": [paths.gaps(public, point) for public, point in shown if point in asked],
+            "gaps": [paths.gaps(public, point) for public, point in shown],
             "utility": utilities(audit, models.values()),
         },
-        relations={"groups": groups, "measures": measures, "models": models_of(models)},
+        relations={"groups": trained, "measures": measures, "models": models_of(models)},
         parameters={"k": audit.neighbors[0], "testset": (audit.utility or [""])[0]},
     )
-    return ReportFigure(table, "bars", caption, options, title)
+    return ReportFigure(table, "bars", caption + missing, options, title)
+
+
+def _point(row: RelationRow) -> str:
+    return str(row["point"])
 
 
 def _of_utility(run: Settings, audit: Memorization) -> str:
@@ -193,21 +215,20 @@ def _of_utility(run: Settings, audit: Memorization) -> str:
 
 def _recalls(run: Settings, audit: Memorization, public: str) -> ReportFigure:
     """Figure 3: how recall is distributed under both models, by the size of the train sets."""
-    sized = points_by_size(run, audit)
-    panels = [
+    panels: list[RelationRow] = [
         {
             "panel_position": position,
             "panel_title": group["group_title"],
             **{name: group[name] for name in ("is_default", "in_grid", "point")},
         }
-        for position, group in enumerate(bar_groups(run, audit, sized))
+        for position, group in enumerate(bar_groups(run, audit, points_by_size(run, audit)))
     ]
-    asked = asked_points(run, audit)
-    shown = [point.name for point, _ in sized if point in asked]
+    trained, missing = in_run(panels, _point)
+    shown = [_point(panel) for panel in trained]
     table = ReportTable(
         sql="memorization_fig3",
         inputs={kind: [f"{kind}/{public}/{point}.json" for point in shown] for kind in _OF_RECALL},
-        relations={"panels": panels},
+        relations={"panels": trained},
         parameters={"k": audit.neighbors[0], "public": public},
     )
     return ReportFigure(
@@ -216,7 +237,7 @@ def _recalls(run: Settings, audit: Memorization, public: str) -> ReportFigure:
         "Share of the records of A with at least so large a share of their objects recovered, by "
         "the target model, trained on A, and by the reference model, trained on B, by the number "
         f"of training samples. {_looked_up(run, audit, public)} AUCG is the area between the "
-        f"curves, of this one direction. {_of_one_direction(audit)} {_STAR}",
+        f"curves, of this one direction. {_of_one_direction(audit)} {_STAR}{missing}",
         {"x_label": "object recall, at least", "y_label": "records (%)"},
         "Objects recovered by the model trained on a record and by the other, in "
         f"{run.title(public)}",
@@ -297,7 +318,7 @@ def _looked_up(run: Settings, audit: Memorization, public: str) -> str:
 def _selections(run: Settings, audit: Memorization) -> ReportFigure:
     """Figure 7: how often models choose the right one of several captions."""
     baselines = list(dict.fromkeys(audit.baselines))
-    groups = _selection_groups(run, audit, baselines)
+    groups, missing = in_run(_selection_groups(run, audit, baselines), _point)
     asked = {point.name: point for point in asked_points(run, audit)}
     shown = {str(group["point"]) for group in groups}
     encoders: list[dict[str, object]] = [
@@ -328,8 +349,9 @@ def _selections(run: Settings, audit: Memorization) -> ReportFigure:
         "How often the right one of a picture's captions is the most similar to it (ARO): of "
         "baselines, and of our models, each the mean of the model of A and of that of B. Where a "
         "set has kinds of captions, the mean over the kinds; else whiskers reach over the exact "
-        f"95 % intervals of the models. A line across a bar is what chance gives. {_STAR}",
-        {"group": "title", "alone": f"other values: {_NONE}"},
+        "95 % intervals of the models. A line across a bar is what chance gives. "
+        f"{_STAR}{missing}",
+        {"group": "title"},
         "How often the right caption is chosen",
     )
 
@@ -356,10 +378,9 @@ def _selection_groups(
         (0, 0, "baselines and our models, by training samples", [*others, *own])
     ]
     families = families_shown(run, audit)
-    for family, row, column in _PLACES:
-        if family in families:
-            varied = bar_groups(run, audit, points_of_family(run, audit, family))
-            panels.append((row, column, families[family], varied))
+    shown = [family for family in _SELECTING if family in families]
+    for place, (family, varied) in enumerate(_varied_first(run, audit, shown)):
+        panels.append((1 + place // 2, place % 2, families[family], varied))
     return [
         {
             "panel_row": row,

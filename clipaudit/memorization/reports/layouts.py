@@ -183,13 +183,12 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         "object; intervals are a 95 % bootstrap over them, draws the paper's 100 of 10 % with "
         "replacement. p is that of membership changing nothing, by drawing it by lot again."
         + _TARGETS
-        + _LOSSES
-        + " Not in this grid: no such models were asked for.",
+        + _LOSSES,
         corner="Attack",
         lead="Records",
         row="attack",
         column="measure",
-        row_note=lambda row: "" if row["in_grid"] else ", not in this grid",
+        untrained="point_title",
         lines=(
             Line("", cell(gap, "value", missing=MISSING), cell(count, "evaluated")),
             Line("95 % interval", lambda row: _bounds(row, "value")),

@@ -18,7 +18,6 @@ from clipaudit.memorization.examples import MODELS, SHARES
 from clipaudit.plaindata import Row
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, WIDTHS, style
 from clipaudit.reports.flowing import LINE, Word, set_in_lines, words_of
-from clipaudit.reports.galleries import decimals
 from clipaudit.reports.gallery_options import ShownSet
 from clipaudit.reports.panels import by
 from clipaudit.reports.paper import Lines, Paper, Spot, decoded, in_lines, shown_text
@@ -27,6 +26,7 @@ from clipaudit.reports.shown_pictures import Pictures
 FALSE_COLOUR, TRUE_COLOUR = SERIES_COLOURS[:2]  # blue and a reddish orange
 TRUE, FALSE, MISSED = "✓", "✗", "·"
 MARGIN, GAP = 0.05, 0.06
+DECIMALS = 3  # of every similarity
 COLUMNS = 5  # public pictures of each model
 CAPTION_LINES, OBJECT_LINES, LEGEND_LINES = 3, 2, 3
 LARGEST, SMALLEST = 0.62, 0.46  # of a public picture's side; below, similarities would collide
@@ -189,12 +189,11 @@ def _bands(
     for position, model in enumerate(MODELS):
         top = y + position * band
         shown = block.neighbors.get(model, [])[:COLUMNS]
-        places = decimals([[near["similarity"] for near in shown]])
         for near in shown:
             x = start + near["place"] * (side + GAP)
             address = _address(near, "public_shard", "public_row")
             paper.picture(decoded(pictures[public, address]), x, top, side)
-            paper.centred(x, top + side, side, [Word(f"{near['similarity']:.{places}f}")])
+            paper.centred(x, top + side, side, [Word(f"{near['similarity']:.{DECIMALS}f}")])
             counts = [
                 Word(f"{TRUE}{len(near['true_labels'])}", TRUE_COLOUR),
                 Word(f"{FALSE}{len(near['false_labels'])}", FALSE_COLOUR),

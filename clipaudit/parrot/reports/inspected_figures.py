@@ -5,8 +5,8 @@ each profiled corpus, by its name, where it is of a corpus: `parrot_fig1_<corpus
 
 Differences: Figure 1 is there a page of pictures; here it counts them. In Figure 4 all means but
 that of pictures without text are of the same pictures: one with text but no co-embedded text keeps
-its score, as in Table 9. Figure 7 has a row of marks for each model, not bars; models outside the
-grid have none and are counted.
+its score, as in Table 9. Figure 7 has a row of marks for each model, not bars; models that are
+not trained are named in the caption.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ from clipaudit.parrot.curated import HELDOUT, curated_sets, heldout, in_grid, mo
 from clipaudit.parrot.curated_settings import Curations
 from clipaudit.parrot.settings import Parrot
 from clipaudit.reports.layouts import short_count
+from clipaudit.reports.leftout import untrained
 from clipaudit.reports.specification import (
     ReportFigure,
     ReportTable,
@@ -114,6 +115,7 @@ def _groups(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
         inputs={
             "matches": part_files(run, "matches", [corpus]),
             "placed": part_files(run, f"placed/{audit.scorer}", [corpus]),
+            "samples": part_files(run, "samples", [corpus]),
         },
         relations={"kinds": titled("kind", KINDS)},
         parameters={"tokenization": audit.tokenization, "title": run.title(corpus)},
@@ -125,7 +127,8 @@ def _groups(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
         f"in groups of pictures that look alike: {_number(audit.clusters.clusters)}clusters of the "
         f"embeddings of {encoder_title(run, audit.scorer)}, merged into "
         f"{_number(audit.clusters.groups)}groups. "
-        "Groups stand by their share of pictures with text; empty ones are left out.",
+        "Groups stand by their share of pictures with text; empty ones are left out. A group bears "
+        "the two words that stand out most in its captions (chi-squared).",
         {"bars": "standing", "x_label": _GROUPS},
         f"Text in images of {run.title(corpus)}, by groups of images that look alike",
     )
@@ -143,6 +146,7 @@ def _removals(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
         inputs={
             "matches": part_files(run, "matches", [corpus]),
             "placed": part_files(run, f"placed/{audit.scorer}", [corpus]),
+            "samples": part_files(run, "samples", [corpus]),
             "scores": part_files(run, f"caption_scores/{audit.scorer}", [corpus]),
         },
         relations={"series": titled("series", SERIES.items())},
@@ -154,7 +158,8 @@ def _removals(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
         f"pictures of {run.title(corpus)}, by group of pictures that look alike, in the order of "
         "Figure 3: those without text, and those with text, as they are, after all text or that "
         "which the caption repeats is removed, and after as much is removed where another "
-        "picture's text is. Where there is nothing to remove, a picture keeps its score.",
+        "picture's text is. Where there is nothing to remove, a picture keeps its score. Whiskers "
+        "are 95 % intervals of the means, over pictures.",
         {"groups": "beside", "x_label": _GROUPS},
         f"Scores with and without the text in images of {run.title(corpus)}",
     )
@@ -210,11 +215,12 @@ def _heldout(run: Settings, audit: Parrot, settings: Curations) -> ReportFigure:
             ),
         },
     )
-    options = {"groups": "below"}
-    asked = curated_sets(settings).values()
-    missing = sum(len(settings.recipes_for(each.size)) for each in asked) - len(models)
-    if missing:
-        options["note"] = f"and {missing} {'model' if missing == 1 else 'models'} not in this grid"
+    every = [
+        (recipe, name)
+        for name, each in curated_sets(settings).items()
+        for recipe in settings.recipes_for(each.size)
+    ]
+    missing = untrained(_model_titles(settings, [each for each in every if each not in models]))
     return ReportFigure(
         table,
         "profiles",
@@ -223,8 +229,8 @@ def _heldout(run: Settings, audit: Parrot, settings: Curations) -> ReportFigure:
         f"it ({sets[HELDOUT[1]].title}), as they are, after text is removed, and after as much is "
         "removed where another picture's text is. Above, "
         f"{encoder_title(run, audit.scorer)}, by whose scores they were chosen; below, models by "
-        "what they were trained on.",
-        options,
+        f"what they were trained on. {missing}".rstrip(),
+        {"groups": "below"},
         "Scores of trained models for held-out images, with and without their text",
     )
 

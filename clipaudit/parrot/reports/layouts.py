@@ -6,6 +6,7 @@ from functools import partial
 from clipaudit.plaindata import Row
 from clipaudit.reports.layouts import (
     MISSING,
+    NOT_TRAINED,
     Cell,
     Layout,
     Line,
@@ -84,7 +85,7 @@ _rounded = partial(number, digits=DIGITS)
 def _trained(row: Row) -> str:
     """Return what a set and a model are called, and why there is none."""
     if not row["in_grid"]:
-        return f"{row['title']}, not in this grid"
+        return f"{row['title']}{NOT_TRAINED}"
     return f"{row['title']}{'' if row['samples'] else ', too small'}"
 
 
@@ -160,7 +161,8 @@ _PROBE = (
 _END = (
     f"{_PROBE}. Their 95 % intervals are over words. The final loss is a mean over the last epoch. "
     "In brackets: the paper's number, where the set's corpus is the paper's and model and size "
-    "bear its names; its average is over 38 tasks. Not in this grid: no such model was asked for."
+    "bear its names; its average is over 38 tasks. Not trained: this run's settings ask for no "
+    "such model."
 )
 
 

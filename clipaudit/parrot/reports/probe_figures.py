@@ -4,10 +4,12 @@ Figures 5, 6, 9 and 10 are of the synthetic probe and its vocabularies, 11 to 13
 tasks. Where we differ: Figures 5b to 5d show how much more similar a picture is to its own text
 than to others, and Figures 6 and 9 show both and the difference, for similarity to its own text
 alone does not show that a model reads. Figure 10 has words in lines instead of word clouds, and
-Figure 13 is two, of RSA and of RSC. What is outside the grid is said to be.
+Figure 13 is two, of RSA and of RSC. Captions name the models that are not trained; a figure without
+any model is not there.
 """
 
 import re
+from collections.abc import Sequence
 
 from clipaudit.config.settings import Settings
 from clipaudit.parrot.curated import Family, curated_sets, in_grid, model_encoder
@@ -20,6 +22,7 @@ from clipaudit.reports.specification import (
     ReportFigure,
     ReportTable,
     encoder_title,
+    in_run,
     numbered,
     titled,
 )
@@ -53,7 +56,7 @@ def probe_figures(run: Settings) -> dict[str, ReportFigure]:
     """Return the figures that the settings ask for, by name, in the paper's order.
 
     Figures of a vocabulary are there if the settings ask for grams of its length, those of trained
-    models if they ask for models, Figure 9 if for two sizes, and the tracks if for tasks.
+    models if one of them is trained, Figure 9 if two sizes are asked for, tracks if tasks are.
     """
     audit = run.section(Parrot)
     if audit is None:
@@ -70,9 +73,9 @@ def probe_figures(run: Settings) -> dict[str, ReportFigure]:
     if (settings := audit.curations) is not None:
         smallest, *larger = sorted(set(settings.sizes))
         if 1 in audit.probe.lengths:
-            found["fig6"] = _spotting(run, audit, settings, smallest)
-            if larger:
-                found["fig9"] = _spotting(run, audit, settings, larger[-1])
+            for name, size in (("fig6", smallest), *(("fig9", each) for each in larger[-1:])):
+                if spotting := _spotting(run, audit, settings, size):
+                    found[name] = spotting
         if audit.test_sets or audit.retrieval or audit.suite:
             found |= _full_tracks(settings)
     names = sorted(found, key=lambda name: (int(re.findall(r"\d+", name)[0]), name))
@@ -184,12 +187,12 @@ def _texts(run: Settings, audit: Parrot) -> str:
 # --- trained models ------------------------------------------------------------------------------
 
 
-def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> ReportFigure:
+def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> ReportFigure | None:
     """Figures 6 and 9: whether the models trained on sets of a size read text."""
     corpus = audit.corpora[0]
     asked = in_grid(settings)
     sets = [each for each in curated_sets(settings).values() if each.size == size]
-    models = [
+    every: list[RelationRow] = [
         {
             "panel_position": panel,
             "panel_title": recipe,
@@ -203,7 +206,10 @@ def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> R
         for panel, recipe in enumerate(settings.recipes_for(size))
         for position, each in enumerate(sets)
     ]
-    encoders = [audit.scorer, *(str(row["encoder"]) for row in models if row["in_grid"])]
+    models, missing = _named(every, "row_title")
+    if not models:
+        return None
+    encoders = [audit.scorer, *(str(row["encoder"]) for row in models)]
     table = ReportTable(
         sql="parrot_fig6",
         inputs={
@@ -220,7 +226,7 @@ def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> R
         f"to the other words of {_words_of(run, audit)}, means and quartiles over "
         "words, and the difference with its 95 % interval over words. A model reads only where "
         f"that interval is above 0. {_STYLES} The dashed line is the difference of "
-        f"{encoder_title(run, audit.scorer)}.",
+        f"{encoder_title(run, audit.scorer)}.{missing}",
         {
             "x_label": "similarity",
             "reference": f"difference of {encoder_title(run, audit.scorer)}",
@@ -234,14 +240,10 @@ def _full_tracks(settings: Curations) -> dict[str, ReportFigure]:
     """Figures 11, 12 and 13: the models of each family on each task."""
     found = {}
     for name, family in _FULL_TRACKS.items():
-        models = _family_models(settings, family)
+        models, missing = _named(_family_models(settings, family), "series_title")
         table = ReportTable(
             sql="parrot_fig11",
-            inputs={
-                "task_results": [
-                    paths.task_results(str(row["encoder"])) for row in models if row["in_grid"]
-                ]
-            },
+            inputs={"task_results": [paths.task_results(str(row["encoder"])) for row in models]},
             relations={
                 "models": models,
                 "tracks": titled("track", ((track, title) for title, track in TRACKS.items())),
@@ -250,13 +252,24 @@ def _full_tracks(settings: Curations) -> dict[str, ReportFigure]:
         caption = (
             "The main metric of every task, of models trained on sets curated by "
             f"{_FAMILIES[family]}: accuracy, for retrieval the mean of both directions' R@1, else "
-            "what DataComp takes."
+            f"what DataComp takes.{missing}"
         )
         options = {"x_label": "value (%)", "scale": "percent", "empty": "no tasks"}
         if models:
             title = f"Every task, by models of sets curated by {_FAMILIES[family]}"
             found[name] = ReportFigure(table, "dots", caption, options, title)
     return found
+
+
+def _named(every: Sequence[RelationRow], title: str) -> tuple[list[RelationRow], str]:
+    """Return the models that are trained, and the sentence that names the others.
+
+    By the column `title`, and by the panel where there are several.
+    """
+    several = len({row["panel_title"] for row in every}) > 1
+    return in_run(
+        every, lambda row: f"{row[title]} ({row['panel_title']})" if several else str(row[title])
+    )
 
 
 def _family_models(settings: Curations, family: Family) -> list[RelationRow]:

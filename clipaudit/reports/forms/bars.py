@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from clipaudit.plaindata import Row, Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, WIDTHS, bare_figure, style
 from clipaudit.reports.layouts import short_count
-from clipaudit.reports.panels import BELOW, by, write_above, write_legend, write_note
+from clipaudit.reports.panels import BELOW, by, write_legend, write_note
 
 
 class _Scale(NamedTuple):
@@ -36,7 +36,6 @@ _FILLED = 0.8  # of a group's place, by its bars
 _BARS = 3  # a bar is no wider than that of a group with so many
 _GROUPS = 3  # and than that of a panel with so many, times the columns that it fills
 _CHARACTER = 0.066  # inches, of a text of 7 points
-_BESIDE = 9  # characters, of a line beside the one group of a narrow panel
 _TITLE_CHARACTER = 0.075  # inches, of a text of 8 points
 _ROWS_APART = 0.3  # inches, for a title and tick labels
 
@@ -49,12 +48,11 @@ def draw_bars(table: pa.Table, options: Mapping[str, str]) -> Figure:
     all. Panels of a row share their vertical axis, whose meaning `scale` names. Bars are as high
     as `value`, with a whisker from `low` to `high` where there are both, and a line across at
     `chance` where the table has it. Series without a position are not drawn; groups without any
-    value neither: they are not in the grid. What `is_default` bears an asterisk.
+    value neither. What `is_default` bears an asterisk.
 
     Options: `group`, what is written below a group: its `title`, its `size` (a number of training
-    samples, else its title) or its `records` (with their share); `x_label`; `alone`, what a panel
-    says with no group but the default one; `empty`, with no group at all; `across`, what the line
-    across a bar is, else chance.
+    samples, else its title) or its `records` (with their share); `x_label`; `empty`, what a panel
+    says without any group; `across`, what the line across a bar is, else chance.
     """
     rows = table.to_pylist()
     drawn = [row for row in rows if row["value"] is not None and row["series_position"] is not None]
@@ -63,7 +61,8 @@ def draw_bars(table: pa.Table, options: Mapping[str, str]) -> Figure:
     for place, axes in all_axes.items():
         panel = [row for row in drawn if (row["panel_row"], row["panel_column"]) == place]
         handles |= _draw_panel(axes, panel, options["group"], _columns(rows, place))
-        _write_notes(axes, panel, options)
+        if not panel:
+            write_note(axes, options.get("empty", "no records"))
     for place, axes in all_axes.items():
         _label_panel(axes, rows, place, options)
     legend = [handles[series] for series in sorted(handles)]
@@ -167,14 +166,6 @@ def _group_label(row: Row, group: str, slot: float) -> str:
     return textwrap.fill(
         row["group_title"] + star, max(6, int(slot / _CHARACTER)), break_long_words=False
     )
-
-
-def _write_notes(axes: Axes, panel: Rows, options: Mapping[str, str]) -> None:
-    if not panel:
-        write_note(axes, options.get("empty", "no records"))
-    elif "alone" in options and all(row["is_default"] for row in panel):
-        note = textwrap.fill(options["alone"], _BESIDE)
-        write_above(axes, note, color=PALETTE["quiet"], fontsize=7)
 
 
 def _label_panel(

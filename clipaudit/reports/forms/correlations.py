@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from clipaudit.plaindata import Row, Rows
-from clipaudit.reports.drawing import SERIES_COLOURS, SERIES_MARKERS, style
-from clipaudit.reports.layouts import MINUS
+from clipaudit.reports.drawing import SERIES_COLOURS, SERIES_MARKERS, SMALLEST_POINTS, style
+from clipaudit.reports.layouts import MINUS, short_count
 from clipaudit.reports.panels import by, finish, new_panels, write_note
 
 _LINES: tuple[Any, ...] = (
@@ -21,6 +21,8 @@ _LINES: tuple[Any, ...] = (
 _SPREAD = 0.5  # of a bin: over so much of it the test sets' intervals stand beside each other
 _CURVE_POINTS = 101
 _HEIGHT = 2.3  # inches, of the panel
+_COUNT = 0.17  # inches, of a line of counts
+_COUNTED = 10  # bins: with more, their counts would run into each other
 _HOLLOW: dict[str, Any] = {"linestyle": "none", "markerfacecolor": "white", "markersize": 6}
 
 
@@ -30,17 +32,21 @@ def draw_correlations(table: pa.Table, options: Mapping[str, str]) -> Figure:
 
     A point stands near the middle of its bin, test sets beside each other in their order. A curve
     is the logistic fit over the range of its test set's bins. Points of the paper are hollow, at
-    the similarity that it prints, and shown beside points of ours alone. Options: `x_label`, and
-    `empty`, what is said when there is nothing to show. Test sets differ in marker and line, too,
-    not in colour alone.
+    the similarity that it prints, and shown beside points of ours alone. Above the panel stands how
+    many images each bin has, a line for each test set, if there are few bins. Options: `x_label`,
+    and `empty`, what is said when there is nothing to show. Test sets differ in marker and line,
+    too, not in colour alone.
     """
     rows = table.to_pylist()
     figure, (axes,) = new_panels(1, height=_HEIGHT)
     sets = by(rows, "position")
+    counted = len({row["bin_low"] for row in filter(_is_filled, rows)}) <= _COUNTED
     handles = []
     for place, bins in enumerate(sets.values()):
         shift = _SPREAD * (place - (len(sets) - 1) / 2) / len(sets)
         handles.append(_draw_set(axes, place, shift, bins))
+        if counted:
+            _write_counts(axes, len(sets) - 1 - place, bins, _colour(place))
     is_empty = not any(map(_is_filled, rows))
     if is_empty:
         write_note(axes, options["empty"])
@@ -54,7 +60,7 @@ def draw_correlations(table: pa.Table, options: Mapping[str, str]) -> Figure:
 def _draw_set(axes: Axes, place: int, shift: float, bins: Rows) -> Line2D:
     """Draw one test set and return what stands for it in the legend; `shift` in widths of a bin."""
     look: dict[str, Any] = {
-        "color": SERIES_COLOURS[place % len(SERIES_COLOURS)],
+        "color": _colour(place),
         "linewidth": 1,
         "clip_on": False,  # markers at 0 and at 100 are whole
     }
@@ -86,6 +92,23 @@ def _draw_set(axes: Axes, place: int, shift: float, bins: Rows) -> Line2D:
         chance = 0.5 * (1 + np.tanh(0.5 * logits))  # the logistic function, without overflow
         axes.plot(x, 100 * chance, linestyle=line, **look)
     return Line2D([], [], marker=marker, linestyle=line, label=_label(bins[0]), **look)
+
+
+def _colour(place: int) -> str:
+    return SERIES_COLOURS[place % len(SERIES_COLOURS)]
+
+
+def _write_counts(axes: Axes, line: int, bins: Rows, colour: str) -> None:
+    """Write how many images each bin has, above the panel, in a line from the lowest one up."""
+    height = 1.03 + _COUNT / _HEIGHT * line
+    filled = list(filter(_is_filled, bins))
+    place: dict[str, Any] = {"color": colour, "fontsize": SMALLEST_POINTS, "va": "bottom"}
+    if filled:
+        axes.text(-0.03, height, "images", ha="right", transform=axes.transAxes, **place)
+    for row in filled:
+        middle = (row["bin_low"] + row["bin_high"]) / 2
+        where = axes.get_xaxis_transform()
+        axes.text(middle, height, short_count(row["images"]), ha="center", transform=where, **place)
 
 
 def _is_filled(row: Row) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -53,8 +53,9 @@ def draw_curves(table: pa.Table, options: Mapping[str, str]) -> Figure:
 
     Options: `x`, one of the columns `size`, `removed` and `share`; `y`, `accuracy` or
     `relative_change`. A series is a line through its points in the order of x, the unpruned model
-    among them, which has a star of its own. Models without a value have no point: they are not in
-    the grid. A panel without any pruned model says so. Series stand a little beside each other.
+    among them, which has a star of its own. Models without a value have no point; a panel without
+    any says so. Series stand a little beside each other. Panels share their vertical axis, which
+    reaches to 0.
     """
     rows = table.to_pylist()
     panels = by(rows, "panel_position")
@@ -71,12 +72,8 @@ def draw_curves(table: pa.Table, options: Mapping[str, str]) -> Figure:
         drawn = _draw_series(axes, own) | _draw_baselines(axes, own, is_alone=is_alone)
         handles = drawn | handles
         if not own:
-            write_note(axes, "not in this grid")
-        elif all(point.is_baseline for point in own):
-            # the unpruned model stands at the other end
-            place: Literal["left", "right"] = "right" if options["x"] == "removed" else "left"
-            write_note(axes, "pruned sets:\nnot in this grid", place)
-        _limit_y(axes, own)
+            write_note(axes, "no images")
+    _limit_y(all_axes, points)
     _limit_x(all_axes, [point.x for point in points])
     legend = [handles[key] for key in sorted(handles)]
     finish(figure, all_axes, (x_label, _Y[options["y"]]), legend, bare=not points)
@@ -172,11 +169,16 @@ def _aside(axes: Axes, place: int, n: int) -> Any:  # noqa: ANN401
     return axes.transData + ScaledTranslation(inches, 0, axes.figure.dpi_scale_trans)
 
 
-def _limit_y(axes: Axes, points: Sequence[_Point]) -> None:
-    """Let the vertical axis hold all intervals: matplotlib overlooks what stands aside."""
-    heights = [(point.x, y) for point in points for y in (point.low, point.y, point.high)]
-    axes.update_datalim([place for place in heights if np.isfinite(place).all()])
-    axes.autoscale_view(scalex=False)
+def _limit_y(axes: Sequence[Axes], points: Sequence[_Point]) -> None:
+    """Let the vertical axes reach alike, from or to 0, and hold all intervals.
+
+    matplotlib overlooks what stands aside.
+    """
+    heights = [0.0, *(y for point in points for y in (point.low, point.y, point.high))]
+    low, high = np.nanmin(heights), np.nanmax(heights)
+    margin = _MARGIN * (high - low)
+    for each in axes:
+        each.set_ylim(low - margin * (low < 0), high + margin * (high > 0) or 1)
 
 
 def _limit_x(axes: Sequence[Axes], values: Sequence[float]) -> None:

@@ -1,5 +1,6 @@
 """Histograms of differences about zero: how much scores fall, and how many rise."""
 
+import textwrap
 from collections.abc import Mapping
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from clipaudit.reports.panels import by, finish, new_panels, write_note
 
 _ABOVE, _BELOW = SERIES_COLOURS[0], SERIES_COLOURS[1]
 _HEIGHT = 1.5  # inches, of a panel
+_TITLE = 32  # characters, of a panel's title in one line
 _HEADROOM = 1.25  # times the highest bar, for what is written above all bars
 
 
@@ -21,22 +23,28 @@ def draw_differences(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the histograms of a table of `parrot_fig4_differences.sql`, a panel a difference.
 
     Bins that the table lacks are empty; those below 0 differ in colour and hatching, and the panel
-    says which share of the pictures is there. All panels have the same axes. Options: `x_label`
-    and `y_label`. A panel without pictures says so.
+    says which share of the pictures is there. Panels share their horizontal axis. Options:
+    `x_label` and `y_label`. A panel without pictures says so.
     """
     rows = table.to_pylist()
     panels = by(rows, "panel_position")
     figure, all_axes = new_panels(len(panels), height=_HEIGHT)
-    highest = 100 * max((row["share"] or 0 for row in rows), default=0)
     for axes, panel in zip(all_axes, panels.values(), strict=True):
-        axes.set_title(panel[0]["panel_title"])
+        axes.set_title(textwrap.fill(panel[0]["panel_title"], _TITLE))
+        highest = 100 * max(row["share"] or 0 for row in panel)
         axes.set_ylim(0, _HEADROOM * highest or 1)
         bins = [row for row in panel if row["bin_low"] is not None]
         if bins:
             _draw_panel(axes, bins)
         else:
             write_note(axes, "no pictures")
-    finish(figure, all_axes, (options["x_label"], options["y_label"]), (), bare=not highest)
+    finish(
+        figure,
+        all_axes,
+        (options["x_label"], options["y_label"]),
+        (),
+        bare=not any(row["share"] for row in rows),
+    )
     return figure
 
 

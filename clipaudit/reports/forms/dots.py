@@ -22,7 +22,6 @@ _SPREAD = 0.7  # of a line's height, by its marks
 _CHARACTERS = 28  # of a line's title
 _TITLE_CHARACTERS = 84  # of the titles of all panels in a row
 _HIGHEST = 20  # lines up to which a mark is large
-_NOT_IN_GRID = "not in this grid"
 
 
 class _Lines(NamedTuple):
@@ -40,12 +39,11 @@ def draw_dots(table: pa.Table, options: Mapping[str, str]) -> Figure:
     Lines are the values of `row_position`, below the titles of their groups; panels share them.
     A mark stands at `value`, with a whisker from `low` to `high` where the table has them; those of
     a line stand a little below each other, so that none hides another. A dashed line stands at
-    `reference` where the table has it. A line whose model is outside the grid says so. Models
-    outside the grid that would have many lines have a null in `row_position` and are counted in
-    the title of the panel. A panel without any mark says why.
+    `reference` where the table has it. A model without lines has a null in `row_position`. A panel
+    without any mark says so.
 
     Options: `x_label`; `scale`, `percent` where values are shares, else they are as they are;
-    `reference`, what the dashed line is; `empty`, what a panel says of models without values.
+    `reference`, what the dashed line is; `empty`, what a panel without values says.
     """
     rows = table.to_pylist()
     lines = _lines(rows)
@@ -54,7 +52,8 @@ def draw_dots(table: pa.Table, options: Mapping[str, str]) -> Figure:
     handles: dict[float, Any] = {}
     for axes, panel in zip(all_axes, panels.values(), strict=True):
         handles |= _draw_panel(axes, panel, lines, options)
-        axes.set_title(_title(panel, _TITLE_CHARACTERS // max(2, _columns(len(panels)))))
+        characters = _TITLE_CHARACTERS // max(2, _columns(len(panels)))
+        axes.set_title(textwrap.fill(panel[0]["panel_title"], characters))
     _label_lines(all_axes, lines)
     for axes in all_axes[-_columns(len(panels)) :]:
         axes.set_xlabel(options["x_label"])
@@ -120,20 +119,15 @@ def _draw_panel(
     """Draw the marks of a panel and return what stands for each series in the legend."""
     drawn = [r for r in panel if r["row_position"] is not None and r["value"] is not None]
     if not drawn:
-        is_outside = not any(row["in_grid"] for row in panel)
-        write_note(axes, _NOT_IN_GRID if is_outside else options["empty"])
+        write_note(axes, options["empty"])
         return {}
     all_series = by(drawn, "series_position")
     handles = {}
     for n, (series, members) in enumerate(all_series.items()):
         shift = _SPREAD * ((n + 0.5) / len(all_series) - 0.5)
         handles[series] = _draw_series(axes, members, shift, lines, options)
-    outside = {row["row_position"] for row in panel if not row["in_grid"]}
-    for line, (place, _) in lines.rows.items():
-        if line in outside:
-            _say_outside(axes, place)
-        else:
-            axes.axhline(place, color=PALETTE["faint"], linewidth=0.5, zorder=0)
+    for place, _ in lines.rows.values():
+        axes.axhline(place, color=PALETTE["faint"], linewidth=0.5, zorder=0)
     if panel[0].get("reference") is not None:
         handles[float("inf")] = axes.axvline(
             _factor(options) * panel[0]["reference"],
@@ -177,29 +171,6 @@ def _draw_series(
 
 def _factor(options: Mapping[str, str]) -> int:
     return 100 if options.get("scale") == "percent" else 1
-
-
-def _say_outside(axes: Axes, place: float) -> None:
-    axes.text(
-        *(0.02, place, _NOT_IN_GRID),
-        transform=axes.get_yaxis_transform(),
-        color=PALETTE["quiet"],
-        fontsize=7,
-        va="center_baseline",
-    )
-
-
-def _title(panel: Rows, characters: int) -> str:
-    """Return a panel's title in lines, and below how many of its models have no lines, if any."""
-    models = {row["series_position"] for row in panel}
-    outside = {row["series_position"] for row in panel if row["row_position"] is None}
-    outside = {
-        n for n in outside if not any(r["in_grid"] for r in panel if r["series_position"] == n)
-    }
-    title = textwrap.fill(panel[0]["panel_title"], characters)
-    if not outside or outside == models:
-        return title
-    return f"{title}\n{len(outside)} of {len(models)} {_NOT_IN_GRID}"
 
 
 def _label_lines(all_axes: Sequence[Axes], lines: _Lines) -> None:

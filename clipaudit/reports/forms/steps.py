@@ -29,7 +29,7 @@ def draw_steps(table: pa.Table, options: Mapping[str, str]) -> Figure:
     records with exactly that recall. Where the target's is above the reference's the area between
     them is shaded; the panel says by how much it is larger than the area where it is below
     (`aucg`) and, where it is known, what is left net of the hold-out (`aucg_net`). A panel without
-    records says `not in this grid`, or `no records` where it is.
+    records says so.
     """
     rows = table.to_pylist()
     panels = by(rows, "panel_position")
@@ -60,7 +60,7 @@ def _draw_panel(axes: Axes, panel: Rows) -> dict[str, Any]:
     axes.set_xlim(-0.02, 1.02)
     axes.set_ylim(0, 102)
     if not stairs:
-        write_note(axes, "no records" if panel[0]["in_grid"] else "not in this grid")
+        write_note(axes, "no records")
         return {}
     handles = {}
     for model, (recall, share) in stairs.items():

@@ -1,19 +1,22 @@
 """What thresholds find, by what they let through by mistake: a curve for each method."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from matplotlib.lines import Line2D
 
 from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, style
-from clipaudit.reports.panels import label_axes, new_panels, write_note
+from clipaudit.reports.panels import label_axes, new_panels, write_legend, write_note
 
 if TYPE_CHECKING:
     import matplotlib.axes
     import matplotlib.figure
 
 _HEIGHT = 1.9  # inches, of a panel
+_CHOSEN: dict[str, Any] = {"color": SERIES_COLOURS[1], "marker": "o", "linestyle": "none"}
+_ASKED: dict[str, Any] = {"color": PALETTE["quiet"], "linestyle": "--", "linewidth": 0.8}
 _FLOOR = 0.1  # per million: where thresholds without a false positive stand
 
 
@@ -23,7 +26,7 @@ def draw_trade_off(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.f
 
     The horizontal axis shows `per_million`, logarithmic from _FLOOR up, where 0 stands too; the
     vertical one `recall`. A mark and its threshold stand at the row that is `chosen`, a dashed line
-    at `asked_per_million`. A method without thresholds says so.
+    at `asked_per_million`; the legend names both. A method without thresholds says so.
     """
     rows = table.to_pylist()
     positions = sorted({row["panel_position"] for row in rows})
@@ -33,6 +36,9 @@ def draw_trade_off(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.f
     if not rows:
         write_note(all_axes[0], "nothing was calibrated")
     label_axes(all_axes, "false candidates per million pairs", "made copies found (%)")
+    if rows:
+        names = {"chosen threshold": _CHOSEN, "as many as the settings allow": _ASKED}
+        write_legend(figure, [Line2D([], [], label=name, **look) for name, look in names.items()])
     return figure
 
 
@@ -50,19 +56,14 @@ def _draw_panel(axes: "matplotlib.axes.Axes", rows: Rows) -> None:
         [100 * row["recall"] for row in known],
         color=SERIES_COLOURS[0],
     )
-    axes.axvline(
-        max(_FLOOR, rows[0]["asked_per_million"]),
-        color=PALETTE["quiet"],
-        linestyle="--",
-        linewidth=0.8,
-    )
+    axes.axvline(max(_FLOOR, rows[0]["asked_per_million"]), **_ASKED)
     for row in known:
         if row["chosen"]:
             _mark(axes, max(_FLOOR, row["per_million"]), 100 * row["recall"], row["threshold"])
 
 
 def _mark(axes: "matplotlib.axes.Axes", x: float, y: float, threshold: float) -> None:
-    axes.plot([x], [y], color=SERIES_COLOURS[1], marker="o")
+    axes.plot([x], [y], **_CHOSEN)
     axes.annotate(
         f"{threshold:.4g}",
         (x, y),

@@ -2,7 +2,7 @@
 
 One `ReportFigure` a figure of the paper, or a part of one where its panels show different tables:
 `similarity_fig3_left` beside `similarity_fig3`, `similarity_fig6_right` beside `similarity_fig6`.
-What a figure would say of models that are not in the grid it leaves out, and says so.
+Models that are not trained are left out, and named in the caption; a figure of none is not there.
 
 Figure 3 (left) is of the set that prunings start from, LAION-200M, and of a model trained on it.
 Figures 6, 11 and 12 (right) are of the whole large set, LAION-400M, and of `large_model`, or of a
@@ -64,7 +64,9 @@ def similarity_figures(run: Settings) -> dict[str, ReportFigure]:
     first = audit.shown_first
     rest = [name for name in audit.test_sets if name not in first]
     trains = audit.recipe is not None
-    found = {"fig3_left": _of_web(run, audit, first)} if trains else {}
+    found: dict[str, ReportFigure | None] = {}
+    if trains:
+        found["fig3_left"] = _of_web(run, audit, first)
     if audit.near_far is not None and trains:
         found["fig3"] = curves_of_queries(run, audit, audit.near_far)
     found["fig4"] = _histograms(run, audit, first)
@@ -104,7 +106,11 @@ def similarity_figures(run: Settings) -> dict[str, ReportFigure]:
         found["fig14"] = _normalized(run, audit)
     if audit.dose_response is not None:
         found["dose_response"] = dose_response(run, audit, audit.dose_response)
-    return {f"similarity_{name}": _with_notes(run, audit, figure) for name, figure in found.items()}
+    return {
+        f"similarity_{name}": _with_notes(run, audit, figure)
+        for name, figure in found.items()
+        if figure is not None
+    }
 
 
 def _with_notes(run: Settings, audit: Similarity, figure: ReportFigure) -> ReportFigure:
@@ -170,7 +176,7 @@ def _two_histograms(
     return ReportFigure(table, "histograms", caption, options, title)
 
 
-def _of_web(run: Settings, audit: Similarity, test_sets: Sequence[str]) -> ReportFigure:
+def _of_web(run: Settings, audit: Similarity, test_sets: Sequence[str]) -> ReportFigure | None:
     """Figure 3 (left): a model of the set that prunings start from, by similarity to that set."""
     assert audit.recipe is not None, "figures of accuracies are left out without a recipe"
     model, title = (audit.recipe, web(audit)), web_title(run, audit)
@@ -180,7 +186,7 @@ def _of_web(run: Settings, audit: Similarity, test_sets: Sequence[str]) -> Repor
 
 def _of_whole(
     run: Settings, audit: Similarity, test_sets: Sequence[str], neighbors: str
-) -> ReportFigure:
+) -> ReportFigure | None:
     """Figures 6, 11, 12 (right): a model of the whole large set, by similarity to that set."""
     title = run.title(audit.large)
     if audit.large_model is not None:
@@ -200,14 +206,15 @@ def _correlations(
     neighbors: str,
     who: str,
     title: str,
-) -> ReportFigure:
+) -> ReportFigure | None:
     """Return the accuracy of a model by the similarity of test images to a train set."""
-    models = [model] if in_grid(run, audit, *model) else []
+    if not in_grid(run, audit, *model):
+        return None
     table = ReportTable(
         sql="similarity_correlation",
         inputs={
             "neighbors": [neighbors],
-            "predictions": prediction_files(models, evaluated(run, test_sets)),
+            "predictions": prediction_files([model], evaluated(run, test_sets)),
         },
         relations={"testsets": corpus_rows(run, "testset", test_sets)},
         parameters={"bins": ACCURACY_BINS},
@@ -219,15 +226,14 @@ def _correlations(
         f"their nearest image in {title}: in bins of {1 / ACCURACY_BINS} with exact 95 % "
         "intervals, and as a logistic curve through all single images. \N{GREEK SMALL LETTER RHO} "
         "is Spearman's rank correlation of similarity and right answer over single images.",
-        {
-            "x_label": f"{_NEAREST} of {title}",
-            "empty": "no images" if models else "not in this grid",
-        },
+        {"x_label": f"{_NEAREST} of {title}", "empty": "no images"},
         f"Accuracy on {listed([run.title(name) for name in test_sets])} by similarity to {title}",
     )
 
 
-def _pair(run: Settings, audit: Similarity, name: str, pair: Pair) -> dict[str, ReportFigure]:
+def _pair(
+    run: Settings, audit: Similarity, name: str, pair: Pair
+) -> dict[str, ReportFigure | None]:
     """Figures 11 and 12: another small set and test set compared with the large set."""
     search = f"pair-{name}"
     in_large = paths.kept_neighbors(audit.encoder, search, audit.large)
@@ -240,7 +246,7 @@ def _pair(run: Settings, audit: Similarity, name: str, pair: Pair) -> dict[str, 
         f"Similarity of {test} to the nearest images in {large} and in {small}.",
         f"How similar {test} is to {large} and to {small}",
     )
-    found = {f"fig{pair.figure}_{name}": histograms}
+    found: dict[str, ReportFigure | None] = {f"fig{pair.figure}_{name}": histograms}
     if audit.recipe is not None or audit.large_model is not None:
         right = _of_whole(run, audit, [pair.test], in_large)
         found[f"fig{pair.figure}_{name}_right"] = right

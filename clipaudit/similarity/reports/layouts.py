@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from clipaudit.plaindata import Row
 from clipaudit.reports.layouts import (
     MISSING,
+    NOT_TRAINED,
     Layout,
     Line,
     Listing,
@@ -78,7 +79,7 @@ _CHANGE = (
     ),
 )
 
-_GRID_NOTE = " Not in this grid: no such model was asked for."
+_GRID_NOTE = " Not trained: this run's settings ask for no such model."
 
 _ACCURACY_NOTE = (
     "\N{LEFT SINGLE QUOTATION MARK}X-pruned\N{RIGHT SINGLE QUOTATION MARK} lacks every sample that "
@@ -97,7 +98,7 @@ def _accuracies(title: str, caption: str, lines: tuple[Line, ...]) -> Layout:
         row="dataset",
         column="testset",
         title=title,
-        row_note=lambda row: "" if row["in_grid"] else ", not in this grid",
+        row_note=lambda row: "" if row["in_grid"] else NOT_TRAINED,
         lines=lines,
     )
 

@@ -3,7 +3,8 @@
 And the dose response, which the paper lacks: accuracy by the margin of gap pruning.
 
 Each is drawn from a table of `similarity_curves.sql`, over a list of points: which model in which
-series of which panel. Models that are not in the grid stay in the list, without a value.
+series of which panel. Captions name the models that are not trained; without any of a pruned set
+there is no figure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,15 @@ from clipaudit.config.manifests import size_label
 from clipaudit.config.pictures import has_pictures
 from clipaudit.config.settings import Settings
 from clipaudit.reports.answers import listed
-from clipaudit.reports.specification import ReportFigure, ReportTable, manifest_files, members, once
+from clipaudit.reports.specification import (
+    RelationRow,
+    ReportFigure,
+    ReportTable,
+    in_run,
+    manifest_files,
+    members,
+    once,
+)
 from clipaudit.similarity.checks import classified, evaluated
 from clipaudit.similarity.prunings import bases, dose_manifests, pruned, random_like, web
 from clipaudit.similarity.reports.accuracies import in_grid
@@ -32,7 +41,7 @@ class _Family:
     sizes: Sequence[str]  # as their names have them
 
 
-def curves_of_queries(run: Settings, audit: Similarity, near_far: NearFar) -> ReportFigure:
+def curves_of_queries(run: Settings, audit: Similarity, near_far: NearFar) -> ReportFigure | None:
     """Figure 3 (centre, right): each query's accuracy on the sets pruned by similarity to it."""
     family = _clip(run, audit, near_far)
     points = [
@@ -53,7 +62,7 @@ def curves_of_queries(run: Settings, audit: Similarity, near_far: NearFar) -> Re
 
 def curves_of_sets(
     run: Settings, audit: Similarity, near_far: NearFar, test_sets: Sequence[str], where: str
-) -> ReportFigure:
+) -> ReportFigure | None:
     """Figures 7 and 8: the accuracy on other test sets than those that were pruned to.
 
     `where` is what the title calls the test sets.
@@ -82,7 +91,7 @@ def curves_of_sets(
 
 def curves_beside(
     run: Settings, audit: Similarity, near_far: NearFar, supervised: Supervised, y: str
-) -> ReportFigure:
+) -> ReportFigure | None:
     """Figures 9 and 10: CLIP beside classifiers trained on prunings of the small set."""
     clip = _clip(run, audit, near_far)
     small = run.title(small_of(audit))
@@ -110,7 +119,7 @@ def curves_beside(
     )
 
 
-def dose_response(run: Settings, audit: Similarity, dose: DoseResponse) -> ReportFigure:
+def dose_response(run: Settings, audit: Similarity, dose: DoseResponse) -> ReportFigure | None:
     """Accuracy by the number of samples removed: pruned to shifted gaps, and at random."""
     manifests, first = dose_manifests(audit), run.title(dose.test_set)
     shown = once([dose.test_set, *audit.test_sets])
@@ -211,16 +220,23 @@ def _panel(
 
 def _curves(
     run: Settings,
-    points: Sequence[Mapping[str, object]],
+    points: Sequence[RelationRow],
     caption: str,
     options: Mapping[str, str],
     title: str,
-) -> ReportFigure:
-    """Return the figure of these points, drawn from those that are in the grid."""
-    asked = [point for point in points if point["in_grid"]]
+) -> ReportFigure | None:
+    """Return the figure of these points; None where no model of a pruned set is trained.
+
+    A panel without such a model is left out, too.
+    """
+    asked, missing = in_run(points, lambda row: str(row["manifest"]))
+    varied = {point["panel_position"] for point in asked if point["manifest"] != point["baseline"]}
+    shown = [point for point in asked if point["panel_position"] in varied]
+    if not shown:
+        return None
     # the unpruned sets first, in the grid or not: what the others lack of them is a question
     manifests = once(
-        [*(str(point["baseline"]) for point in points), *(str(each["manifest"]) for each in asked)]
+        [*(str(point["baseline"]) for point in points), *(str(each["manifest"]) for each in shown)]
     )
     made_of = [member for manifest in manifests for member in members(run, manifest)]
     table = ReportTable(
@@ -230,10 +246,10 @@ def _curves(
                 paths.predictions(
                     str(point["recipe"]), str(point["manifest"]), str(point["testset"])
                 )
-                for point in asked
+                for point in shown
             ),
             "manifest_rows": manifest_files(run, made_of),
         },
-        relations={"points": points, "members": made_of},
+        relations={"points": shown, "members": made_of},
     )
-    return ReportFigure(table, "curves", caption, options, title)
+    return ReportFigure(table, "curves", caption + missing, options, title)

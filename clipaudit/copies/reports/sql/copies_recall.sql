@@ -13,7 +13,6 @@ select
     calibration.label as row_title,
     stages.position as series_position,
     stages.title as series_title,
-    true as in_grid,
     calibration.copies,
     if(stages.stage = 'found', calibration.found, calibration.verified) as shown,
     shown / calibration.copies as value,

@@ -32,7 +32,6 @@ select
     testsets.title as row_title,
     0 as series_position,
     'images with a copy' as series_title,
-    true as in_grid,
     totals.images,
     coalesce(copied.test_images, 0) as with_copy,
     with_copy / totals.images as value,

@@ -6,6 +6,7 @@
 -- kinds          position, kind (none, apart, co), title
 -- matches        shard, row, spans, words_co, plain_co: the pictures of one corpus
 -- placed         shard, row, group: those that have an embedding
+-- samples        shard, row, caption
 -- $tokenization  words or plain: what a co-embedded word is
 -- $title         the corpus's title
 with pictures as (
@@ -40,6 +41,57 @@ groups as (
     from per_group
 ),
 
+-- A group is named by the two words that stand out most in its captions, as the chi-squared statistic
+-- has it: the square of the pictures beyond what the corpus leads to expect, by those expected. Equals
+-- stand in the order of letters.
+words as (
+    select distinct
+        placed."group",
+        samples.shard,
+        samples.row,
+        unnest(regexp_extract_all(lower(samples.caption), '[\p{L}\p{N}]+')) as word,
+    from samples
+    inner join placed
+        on placed.shard = samples.shard and placed.row = samples.row
+),
+
+frequencies as (
+    select
+        "group",
+        word,
+        count(*) as pictures,
+        sum(count(*)) over (partition by word) as in_all,
+    from words
+    group by "group", word
+),
+
+beyond as (
+    select
+        frequencies."group",
+        frequencies.word,
+        row_number() over (
+            partition by frequencies."group"
+            order by
+                pow(frequencies.pictures * total.pictures - frequencies.in_all * sizes.pictures, 2)
+                / (frequencies.in_all * sizes.pictures) desc,
+                frequencies.word
+        ) as place,
+    from frequencies
+    inner join (select "group", count(*) as pictures from placed group by "group") as sizes
+        on sizes."group" = frequencies."group"
+    cross join (select count(*) as pictures from placed) as total
+    where frequencies.pictures * total.pictures > frequencies.in_all * sizes.pictures
+),
+
+names as (
+    select
+        "group",
+        string_agg(left(word, 12), ', ' order by place) as name,
+    from beyond
+    where place <= 2
+    group by "group"
+),
+
 per_kind as (
     select
         "group",
@@ -54,7 +106,7 @@ select
     $title as panel_title,
     groups.position as bar_position,
     groups."group", -- its number; that of `placed`
-    groups."group"::varchar as bar_title,
+    coalesce(names.name, groups."group"::varchar) as bar_title, -- typical words of its captions; its number without any
     groups.with_text / groups.pictures as share_with_text, -- of the group's pictures
     kinds.position as kind_position,
     kinds.kind, -- none: no text; apart: text, but no word of the caption; co: one at least
@@ -64,6 +116,8 @@ select
     coalesce(per_kind.pictures, 0) / groups.pictures as share,
 from groups
 cross join kinds
+left join names
+    on names."group" = groups."group"
 left join per_kind
     on per_kind."group" = groups."group" and per_kind.kind = kinds.kind
 order by groups.position, kinds.position

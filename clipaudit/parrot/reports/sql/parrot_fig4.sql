@@ -6,11 +6,14 @@
 -- series   position, series (none, raw, all, co, random_all, random_co), title
 -- matches  shard, row, spans: the pictures of one corpus
 -- placed   shard, row, group: those that have an embedding
+-- samples  shard, row, caption
 -- scores   shard, row, raw, all, co, random_all, random_co: those that have a caption; null where
 --          nothing is erased
 with pictures as (
     select
         placed."group",
+        matches.shard,
+        matches.row,
         matches.spans > 0 as has_text,
         scores.raw::double as raw,
         -- where nothing is to be erased, a picture keeps its score: all means are of the same ones
@@ -25,20 +28,11 @@ with pictures as (
         on scores.shard = matches.shard and scores.row = matches.row
 ),
 
--- Decimals are summed exactly, so that no mean depends on how a corpus is cut into parts.
 per_group as (
     select
         "group",
         count(*) as pictures,
         count(*) filter (where has_text) as with_text,
-        count(raw) filter (where not has_text) as scored_without,
-        count(raw) filter (where has_text) as scored_with,
-        avg(raw::decimal(18, 15)) filter (where not has_text) as without_text,
-        avg(raw::decimal(18, 15)) filter (where has_text) as raw,
-        avg(without_all::decimal(18, 15)) filter (where has_text) as without_all,
-        avg(without_co::decimal(18, 15)) filter (where has_text) as without_co,
-        avg(random_all::decimal(18, 15)) filter (where has_text) as random_all,
-        avg(random_co::decimal(18, 15)) filter (where has_text) as random_co,
     from pictures
     group by "group"
 ),
@@ -50,32 +44,106 @@ groups as (
     from per_group
 ),
 
+-- A group is named by the two words that stand out most in its captions, as the chi-squared statistic
+-- has it: the square of the pictures beyond what the corpus leads to expect, by those expected. Equals
+-- stand in the order of letters.
+words as (
+    select distinct
+        placed."group",
+        samples.shard,
+        samples.row,
+        unnest(regexp_extract_all(lower(samples.caption), '[\p{L}\p{N}]+')) as word,
+    from samples
+    inner join placed
+        on placed.shard = samples.shard and placed.row = samples.row
+),
+
+frequencies as (
+    select
+        "group",
+        word,
+        count(*) as pictures,
+        sum(count(*)) over (partition by word) as in_all,
+    from words
+    group by "group", word
+),
+
+beyond as (
+    select
+        frequencies."group",
+        frequencies.word,
+        row_number() over (
+            partition by frequencies."group"
+            order by
+                pow(frequencies.pictures * total.pictures - frequencies.in_all * sizes.pictures, 2)
+                / (frequencies.in_all * sizes.pictures) desc,
+                frequencies.word
+        ) as place,
+    from frequencies
+    inner join (select "group", count(*) as pictures from placed group by "group") as sizes
+        on sizes."group" = frequencies."group"
+    cross join (select count(*) as pictures from placed) as total
+    where frequencies.pictures * total.pictures > frequencies.in_all * sizes.pictures
+),
+
+names as (
+    select
+        "group",
+        string_agg(left(word, 12), ', ' order by place) as name,
+    from beyond
+    where place <= 2
+    group by "group"
+),
+
+measured as (
+    select
+        "group",
+        shard,
+        row,
+        unnest([
+            {'series': 'none', 'score': if(has_text, null, raw)},
+            {'series': 'raw', 'score': if(has_text, raw, null)},
+            {'series': 'all', 'score': if(has_text, without_all, null)},
+            {'series': 'co', 'score': if(has_text, without_co, null)},
+            {'series': 'random_all', 'score': if(has_text, random_all, null)},
+            {'series': 'random_co', 'score': if(has_text, random_co, null)},
+        ], recursive := true),
+    from pictures
+),
+
+-- Decimals are summed exactly, so that no mean depends on how a corpus is cut into parts.
 means as (
     select
         "group",
-        unnest([
-            {'series': 'none', 'pictures': scored_without, 'value': without_text},
-            {'series': 'raw', 'pictures': scored_with, 'value': raw},
-            {'series': 'all', 'pictures': scored_with, 'value': without_all},
-            {'series': 'co', 'pictures': scored_with, 'value': without_co},
-            {'series': 'random_all', 'pictures': scored_with, 'value': random_all},
-            {'series': 'random_co', 'pictures': scored_with, 'value': random_co},
-        ], recursive := true),
-    from groups
+        series,
+        count(score) as pictures,
+        avg(score::decimal(18, 15)) as value,
+        mean_over_seeds(
+            [avg(score::decimal(18, 15))],
+            var_samp(score order by shard, row) / count(score),
+            count(score)
+        ) as bounds,
+    from measured
+    where score is not null
+    group by "group", series
 )
 
 select
     groups.position as group_position,
     groups."group", -- its number; that of `placed`
-    groups."group"::varchar as group_title,
+    coalesce(names.name, groups."group"::varchar) as group_title, -- typical words of its captions; its number without any
     groups.with_text / groups.pictures as share_with_text, -- of the group's pictures
     series.position as series_position,
     series.series,
     series.title as series_title,
-    means.pictures, -- that the mean is over: those without text, or all with text
+    coalesce(means.pictures, 0) as pictures, -- the mean is over: without text, or all with text
     means.value, -- null: of no picture
+    means.bounds.low as low, -- 95 % interval of the mean, over pictures; null: of one picture
+    means.bounds.high as high,
 from groups
 cross join series
+left join names
+    on names."group" = groups."group"
 left join means
     on means."group" = groups."group" and means.series = series.series
 order by groups.position, series.position

@@ -1,0 +1,37 @@
+import pyarrow as pa
+
+from clipaudit.reports.drawing import figure_bytes
+from clipaudit.reports.drawings import draw_figure
+
+
+def draw(*points):
+    """The drawing of a method's thresholds: (threshold, false candidates, recall, chosen)."""
+    rows = [
+        {"panel_position": 0, "panel_title": "hash", "threshold": threshold, "chosen": chosen}
+        | {"per_million": per_million, "recall": recall, "asked_per_million": 50.0}
+        for threshold, per_million, recall, chosen in points
+    ]
+    columns = ("panel_position", "panel_title")
+    table = pa.Table.from_pylist(rows) if rows else pa.table({name: [] for name in columns})
+    return draw_figure("trade_off", table, {})
+
+
+def test_the_legend_names_the_chosen_threshold_and_the_line_of_what_was_asked():
+    figure = draw((9.0, 1.0, 0.5, False), (19.0, 20.0, 0.75, True))
+
+    names = [text.get_text() for text in figure.legends[0].texts]
+    assert names == ["chosen threshold", "as many as the settings allow"]
+    (mark,) = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
+    assert (mark.get_xdata().tolist(), mark.get_ydata().tolist()) == ([20], [75])
+    assert [text.get_text() for text in figure.axes[0].texts] == ["19"]
+
+
+def test_without_thresholds_the_figure_says_so():
+    figure = draw()
+
+    assert [text.get_text() for text in figure.axes[0].texts] == ["nothing was calibrated"]
+    assert figure.legends == []
+
+
+def test_bytes_repeat():
+    assert figure_bytes(draw((9.0, 1.0, 0.5, True))) == figure_bytes(draw((9.0, 1.0, 0.5, True)))
