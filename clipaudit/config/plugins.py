@@ -27,7 +27,7 @@ def offered(kind: Kind) -> list[EntryPoint]:
     Raise ConfigError where two distributions give one name: nobody could say which is meant.
     """
     found: dict[str, EntryPoint] = {}
-    for entry in registered(kind):
+    for entry in _look_up(kind):
         other = found.setdefault(entry.name, entry)
         if other != entry:
             raise ConfigError(
@@ -47,6 +47,10 @@ def registered(kind: Kind) -> tuple[EntryPoint, ...]:
 
 @cache
 def _registered(kind: Kind, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    return _look_up(kind)
+
+
+def _look_up(kind: Kind) -> tuple[EntryPoint, ...]:
     return tuple(sorted(entry_points(group=f"clipaudit.{kind}"), key=lambda each: each.name))
 
 
