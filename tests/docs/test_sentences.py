@@ -1,0 +1,23 @@
+"""The pages that everybody reads first have short sentences."""
+
+import re
+
+import pytest
+from pagecommands import ROOT
+
+MOST = 35  # words
+NO_PROSE = re.compile(r"```.*?```|^ {4}.*?$|^[|#!].*?$", re.DOTALL | re.MULTILINE)
+
+
+def sentences(text):
+    """The sentences of a page's prose, without blocks, tables, headings and pictures."""
+    prose = re.sub(r"\]\([^)]*\)", "]", NO_PROSE.sub("", text))
+    return [each.split() for each in re.split(r"(?<=[.!?:])\s|\n\s*\n|\n- ", prose)]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md", "docs/tutorial.md"])
+def test_no_sentence_is_too_long(page):
+    found = sentences((ROOT / page).read_text())
+
+    assert len(found) > 10
+    assert [" ".join(each) for each in found if len(each) > MOST] == []
