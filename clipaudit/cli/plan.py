@@ -117,7 +117,7 @@ def plan(
     if not estimate and (store or stated or samples):
         raise click.UsageError("--rates, --stated-rates, --samples-per-shard belong to --estimate.")
     from clipaudit.lineage.planning.forecasts import outlook
-    from clipaudit.lineage.planning.hinges import hinges
+    from clipaudit.lineage.planning.freezable import freezable_encoders
     from clipaudit.lineage.planning.shortages import refuse_shortages
     from clipaudit.steps.command import profile_path
     from clipaudit.steps.jobs import read_workflow
@@ -134,13 +134,13 @@ def plan(
         return
     outlooks = outlook(workflow)
     if form == "json":
-        click.echo(_json(outlooks, workflow.unused, list(hinges(outlooks, workflow))))
+        click.echo(_json(outlooks, workflow.unused, list(freezable_encoders(outlooks, workflow))))
     else:
         from clipaudit.config.usage import unused_line
 
         for line in _text(outlooks, jobs):
             click.echo(plain(line))
-        for sentence in hinges(outlooks, workflow):
+        for sentence in freezable_encoders(outlooks, workflow):
             click.echo(plain(sentence))
         if workflow.unused:
             click.echo(unused_line(workflow.unused))
@@ -236,7 +236,7 @@ def _listed(members: Sequence["Outlook"]) -> Iterator[str]:
 # --- JSON --------------------------------------------------------------------------------------
 
 
-def _json(outlooks: Sequence["Outlook"], unused: Sequence[str], hinging: Sequence[str]) -> str:
+def _json(outlooks: Sequence["Outlook"], unused: Sequence[str], freezable: Sequence[str]) -> str:
     from clipaudit.lineage.planning.costs import NOTHING
 
     costs = {
@@ -246,9 +246,8 @@ def _json(outlooks: Sequence["Outlook"], unused: Sequence[str], hinging: Sequenc
     counts = Counter[str](each.planned.fate for each in outlooks)
     summary = {fate: {**costs[fate], "jobs": counts[fate]} for fate in HEADINGS}
     jobs = [_fields(each) for each in outlooks]
-    return json.dumps(
-        {"summary": summary, "unused_corpora": unused, "hinges": hinging, "jobs": jobs}, indent=1
-    )
+    found = {"summary": summary, "unused_corpora": unused, "freezable": freezable, "jobs": jobs}
+    return json.dumps(found, indent=1)
 
 
 def _fields(each: "Outlook") -> dict[str, object]:

@@ -80,8 +80,8 @@ def why(
 
     TABLE is a name such as similarity_table1 or parrot_fig7, or the path of any file of it. The
     rows that entered are found by recomputing: with nothing but them the SQL gives the same cells.
-    Below stand the actions that made their files, two levels of them unless --depth or --all says
-    otherwise. Files that differ only in numbers are told once.
+    The actions that made their files follow, two levels of them unless --depth or --all says
+    otherwise. Files that differ only in numbers are shown once.
 
     JSON is one object: table, where, column, meaning, rows, count; sql (name, text, origin);
     parts (of each input of the SQL: files, of_files, rows, of_rows, by, sample); verified; notes;

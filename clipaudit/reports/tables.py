@@ -20,6 +20,7 @@ from clipaudit.errors import StepError, StoreError
 from clipaudit.reports.fits import register_fits
 from clipaudit.reports.intervals import register_intervals
 from clipaudit.reports.over_seeds import register_over_seeds
+from clipaudit.reports.words import register_words
 from clipaudit.steps.reportfiles import report_file
 from clipaudit.store.actions import LabelledFile
 
@@ -64,8 +65,8 @@ def report_table(
     run as written, the right side held in memory. Parameters that it does not name are left out,
     so that related tables can share theirs.
 
-    Besides DuckDB's own functions the SQL has those of `intervals`, `over_seeds` and `fits`, and
-    `paper_name`.
+    Besides DuckDB's own functions the SQL has those of `intervals`, `over_seeds`, `fits` and
+    `words`, and `paper_name`.
 
     Raises StepError where a view is given wrongly: a label that is a column already, or no file,
     unless it is a view that may be empty, such as `predictions` where no model is trained.
@@ -78,6 +79,7 @@ def report_table(
         register_intervals(connection)
         register_over_seeds(connection)
         register_fits(connection)
+        register_words(connection)
         connection.execute("create schema empty; use empty")
         empty_views = report_file("sql", f"{sql.partition('_')[0]}_empty_views.sql")
         if empty_views.is_file():

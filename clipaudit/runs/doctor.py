@@ -161,17 +161,26 @@ def _neighbors() -> Found:
     return {"backend": "native" if found else "torch", "kernels": found, "why": said}
 
 
+class _Messages(logging.Handler):
+    """A handler that keeps messages."""
+
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(record.getMessage())
+
+
 @contextmanager
 def _warnings_of(logger: str) -> Iterator[list[str]]:
     """Collect the warnings of a logger, in place of printing them."""
-    said: list[str] = []
-    handler = logging.Handler(logging.WARNING)
-    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    handler = _Messages(logging.WARNING)
     log = logging.getLogger(logger)
     before, log.propagate = log.propagate, False
     log.addHandler(handler)
     try:
-        yield said
+        yield handler.said
     finally:
         log.removeHandler(handler)
         log.propagate = before

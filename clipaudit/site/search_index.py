@@ -25,9 +25,9 @@ MOST = 100_000  # samples in the search
 
 _GENERAL = {
     "Corpus": "[corpus]",
-    "Kept or left": "case when len(pruned_from) > 0 then ['left out of some set'] "
-    "when len(kept_by) > 0 then ['kept by all sets'] end",
-    "Why left": "list_sort(list_distinct(pruned_because))",
+    "Kept or removed": "case when len(pruned_from) > 0 then ['removed from a set'] "
+    "when len(kept_by) > 0 then ['kept in all sets'] end",
+    "Why removed": "list_sort(list_distinct(pruned_because))",
 }
 
 
@@ -58,8 +58,8 @@ class SearchIndex:
 def slug(title: str) -> str:
     """Return a title as a name in the fragment of an address.
 
-    >>> slug("Why left"), slug("Caption's words")
-    ('why-left', 'caption-s-words')
+    >>> slug("Why removed"), slug("Caption's words")
+    ('why-removed', 'caption-s-words')
     """
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
 

@@ -57,11 +57,11 @@ def test_facets_say_which_samples_have_an_answer(found):
     assert facets == {
         "Audit": {"Similarity": 1},
         "Corpus": {"web": 4},
-        "Kept or left": {"left out of some set": 1},
-        "Why left": {"duplicate": 1},
+        "Kept or removed": {"removed from a set": 1},
+        "Why removed": {"duplicate": 1},
         "Crosses the gap of": {"val": 1},
     }
-    (why,) = (facet for facet in content["facets"] if facet["name"] == "why-left")
+    (why,) = (facet for facet in content["facets"] if facet["name"] == "why-removed")
     left = [row for row, of in zip(content["row"], why["of"], strict=True) if why["sets"][of]]
     assert left == [1]
 

@@ -44,56 +44,7 @@ groups as (
     from per_group
 ),
 
--- A group is named by the two words that stand out most in its captions, as the chi-squared statistic
--- has it: the square of the pictures beyond what the corpus leads to expect, by those expected. Equals
--- stand in the order of letters.
-words as (
-    select distinct
-        placed."group",
-        samples.shard,
-        samples.row,
-        unnest(regexp_extract_all(lower(samples.caption), '[\p{L}\p{N}]+')) as word,
-    from samples
-    inner join placed
-        on placed.shard = samples.shard and placed.row = samples.row
-),
-
-frequencies as (
-    select
-        "group",
-        word,
-        count(*) as pictures,
-        sum(count(*)) over (partition by word) as in_all,
-    from words
-    group by "group", word
-),
-
-beyond as (
-    select
-        frequencies."group",
-        frequencies.word,
-        row_number() over (
-            partition by frequencies."group"
-            order by
-                pow(frequencies.pictures * total.pictures - frequencies.in_all * sizes.pictures, 2)
-                / (frequencies.in_all * sizes.pictures) desc,
-                frequencies.word
-        ) as place,
-    from frequencies
-    inner join (select "group", count(*) as pictures from placed group by "group") as sizes
-        on sizes."group" = frequencies."group"
-    cross join (select count(*) as pictures from placed) as total
-    where frequencies.pictures * total.pictures > frequencies.in_all * sizes.pictures
-),
-
-names as (
-    select
-        "group",
-        string_agg(left(word, 12), ', ' order by place) as name,
-    from beyond
-    where place <= 2
-    group by "group"
-),
+names as (from typical_words('placed', 'samples')),
 
 measured as (
     select

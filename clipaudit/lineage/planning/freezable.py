@@ -1,4 +1,4 @@
-"""An encoder trained here, on which nearly all jobs of a plan hang, and how to freeze it."""
+"""An encoder trained here that most jobs of a plan depend on, and how to freeze it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -13,8 +13,8 @@ _MOST = 0.5  # of the jobs that may compute: from here on an encoder is worth a 
 _FEW = 10  # jobs; of fewer nothing is said
 
 
-def hinges(outlooks: Sequence["Outlook"], workflow: Workflow) -> Iterator[str]:
-    """Yield a sentence for each encoder whose training is planned anew, and most jobs hang on.
+def freezable_encoders(outlooks: Sequence["Outlook"], workflow: Workflow) -> Iterator[str]:
+    """Yield a sentence for each encoder that is trained again and that most jobs depend on.
 
     Encoders that the settings name and train count (`model: recipe/manifest`), once they have been
     trained: a first run has nothing to freeze.
@@ -34,12 +34,12 @@ def hinges(outlooks: Sequence["Outlook"], workflow: Workflow) -> Iterator[str]:
             weights = pointer.with_suffix(".safetensors")
             architecture = workflow.run.recipes[recipe].architecture
             yield (
-                f"{hanging} of these {len(moving)} jobs hang on the encoder {name}, which is "
+                f"{hanging} of these {len(moving)} jobs depend on the encoder {name}, which is "
                 f"trained here on {manifest}: each change to a shard of {manifest} trains it and "
-                "embeds all again. To keep it as it is, copy its weights (cp -L "
+                "embeds everything again. To keep it as it is, copy its weights (cp -L "
                 f"{weights} {name}.safetensors) and set encoders.{name} to {{architecture: "
                 f"{architecture}, pretrained: {name}.safetensors}} in place of its `model`. That "
-                "embeds all once more, then only what is new."
+                "embeds everything once more, then only what is new."
             )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from clipaudit.lineage.planning.forecast import Planned
 from clipaudit.lineage.planning.forecasts import Outlook
-from clipaudit.lineage.planning.hinges import hinges
+from clipaudit.lineage.planning.freezable import freezable_encoders
 from clipaudit.steps.jobs import Job, Workflow
 from clipaudit.store.store import replace_text
 
@@ -17,7 +17,7 @@ def job(rule, inputs, output):
 
 @pytest.fixture
 def told(tmp_path):
-    """Return what is told of a plan with so many jobs that hang on the encoder, and others."""
+    """Return what is told of a plan with so many jobs that depend on the encoder, and others."""
     results = tmp_path / "results"
     model = str(results / "models/base/large.json")
     encoders = {
@@ -35,7 +35,7 @@ def told(tmp_path):
         jobs += [job("hash", ["tar"], f"hash {number}") for number in range(others)]
         run = SimpleNamespace(encoders=encoders, recipes=recipes)
         workflow = Workflow(results, tmp_path / "store", jobs, run=run)
-        return list(hinges([Outlook(Planned(each, fate)) for each in jobs], workflow))
+        return list(freezable_encoders([Outlook(Planned(each, fate)) for each in jobs], workflow))
 
     return told
 
@@ -43,7 +43,8 @@ def told(tmp_path):
 def test_jobs_at_any_distance_are_counted_and_the_settings_that_freeze_it_are_told(told, tmp_path):
     (sentence,) = told(12)
 
-    assert sentence.startswith("12 of these 13 jobs hang on the encoder own, which is trained here")
+    first = "12 of these 13 jobs depend on the encoder own, which is trained here"
+    assert sentence.startswith(first)
     assert f"cp -L {tmp_path}/results/models/base/large.safetensors own.safetensors" in sentence
     assert "encoders.own to {architecture: tiny, pretrained: own.safetensors}" in sentence
 
@@ -56,7 +57,7 @@ def test_jobs_at_any_distance_are_counted_and_the_settings_that_freeze_it_are_to
         {"hanging": 12, "trained": False},
         {"hanging": 12, "fate": "current"},
     ],
-    ids=["few jobs", "most jobs do not hang on it", "never trained", "nothing to compute"],
+    ids=["few jobs", "most jobs do not depend on it", "never trained", "nothing to compute"],
 )
 def test_otherwise_nothing_is_told(told, plan):
     assert told(**plan) == []
