@@ -7,7 +7,6 @@ float32 and subtracted in float64.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +16,7 @@ from jaxtyping import Float64
 from clipaudit.corpora.addresses import sample_addresses
 from clipaudit.errors import ConfigError, InputError
 from clipaudit.parrot.filters import FILTERED, Phrases, Refusal, crude, nameless
+from clipaudit.parrot.kinds import TOP, Kind
 from clipaudit.parrot.tokens import Tokenization
 
 NOT_SPOTTED = "not spotted"  # no spotter's answer: MATCHES lacks the sample
@@ -28,26 +28,6 @@ NO_CO_EMBEDDED = "no co-embedded text"
 NO_AESTHETICS = "no aesthetics score"
 NOT_STATED = "no stated score"
 DUPLICATE = "duplicate"
-
-Kind = Literal[
-    "random",
-    "without-text",
-    "with-text",
-    "cotr",
-    "rsa",
-    "rsc",
-    "debiased",
-    "top-score",
-    "top-masked",
-    "top-stated",
-    "basic",
-    "text",
-]
-TOP: dict[str, str] = {
-    "top-score": "highest score",
-    "top-masked": "highest masked score",
-    "top-stated": "highest stated score",
-}
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from clipaudit.config.training import Encoder
-from clipaudit.parrot.criteria import Kind
 from clipaudit.parrot.curated_settings import Curations, Evidence
+from clipaudit.parrot.kinds import Kind
 from clipaudit.parrot.settings import Parrot
 
 Family = Literal["text", "cotr", "rsa", "rsc", "filter", "debiased", "heldout"]

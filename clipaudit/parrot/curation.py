@@ -19,13 +19,13 @@ from clipaudit.corpora.manifests import prune_manifest
 from clipaudit.corpora.places import places
 from clipaudit.errors import InputError, TooSmall
 from clipaudit.parrot.criteria import (
-    TOP,
     CuratedPart,
     Curation,
     criterion,
     refusals,
     top_scores,
 )
+from clipaudit.parrot.kinds import TOP
 
 _log = logging.getLogger(__name__)
 

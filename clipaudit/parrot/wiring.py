@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-from clipaudit.parrot.criteria import TOP
 from clipaudit.parrot.curated import (
     HELDOUT,
     HELDOUT_SAMPLES,
@@ -16,6 +15,7 @@ from clipaudit.parrot.curated import (
     trained_models,
 )
 from clipaudit.parrot.filters import FILTERED
+from clipaudit.parrot.kinds import TOP
 from clipaudit.parrot.reports.tasks import suite_tasks, task_result_table
 from clipaudit.parrot.settings import GivenSpans, Parrot
 from clipaudit.reports.specification import Relation
