@@ -39,6 +39,7 @@ check: .venv/.synced
 	$(BIN)/snakefmt --check Snakefile rules
 	$(BIN)/snakemake --lint
 	$(BIN)/codespell *.md Snakefile docs clipaudit rules tests config workflow_scripts
+	$(BIN)/pytest -q tests/docs/test_phrases.py
 
 # --- the environment ---------------------------------------------------------------------------
 
