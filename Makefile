@@ -38,6 +38,8 @@ check: .venv/.synced
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/snakefmt --check Snakefile rules
 	$(BIN)/snakemake --lint
+	$(BIN)/codespell *.md Snakefile docs clipaudit rules tests config workflow_scripts
+	$(BIN)/pytest -q tests/docs/test_phrases.py
 
 # --- the environment ---------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ def test_hooks_before_a_commit_are_the_programs_of_make_check():
 
     entries = {hook["entry"].removeprefix(".venv/bin/") for hook in hooks["hooks"]}
 
-    files = re.compile(r"( \.| Snakefile rules)$")
+    files = re.compile(r"( \.| Snakefile rules| \*\.md Snakefile .*)$")
     assert entries == {files.sub("", each) for each in asked}
 
 

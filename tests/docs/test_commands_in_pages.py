@@ -25,6 +25,7 @@ RUN_WHOLE = {
     "docs/questions.md": "workflow/test_catalogs.py",
     "docs/api.md": "test_api.py",
     "docs/plugins.md": "workflow/test_plugins.py",
+    "CONTRIBUTING.md": "docs/test_contributing.py",
 }
 # What other pages show is run on data of the tests: these commands, by these tests.
 RUN_BY = {

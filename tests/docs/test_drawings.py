@@ -1,6 +1,7 @@
-"""The drawings of the concepts: small, with a ground of their own, and with nothing to fetch."""
+"""The drawings of the pages: small, with a ground of their own, and with nothing to fetch."""
 
 import re
+import tomllib
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -27,8 +28,20 @@ def test_a_drawing_fetches_nothing(path):
     assert not re.search(r"//|@import|<script|<image", text)
 
 
-@pytest.mark.parametrize("path", DRAWINGS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [path for path in DRAWINGS if path.stem != "rooms"], ids=lambda path: path.stem
+)
 def test_a_concept_has_its_drawing(path):
     concept = path.stem.removeprefix("concept_")
 
     assert f"](../pictures/{path.name})" in (ROOT / f"docs/concepts/{concept}.md").read_text()
+
+
+def test_the_drawing_of_the_rooms_has_each_room_in_its_layer():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layers = [layer.replace(" | ", " · ") for layer in contracts["contracts"][0]["layers"]]
+
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", (ROOT / "docs/pictures/rooms.svg").read_text())
+
+    assert [text for text in texts if text in layers] == layers
+    assert "](docs/pictures/rooms.svg)" in (ROOT / "CONTRIBUTING.md").read_text()
