@@ -14,19 +14,19 @@ demo: .venv/.synced
 digits: .venv/.synced
 	$(BIN)/clipaudit run config/digits.yaml
 
-# The Open Clip Art Library: by apt-get download, or from files: make clipart DEBS="one.deb two.deb"
+# The Open Clip Art Library, by apt-get download or from files: make clipart DEBS="one.deb two.deb"
 clipart: data/clipart/clipart.json
 	$(BIN)/clipaudit run config/clipart.yaml
 	@echo "Report: results_clipart/report/index.html; settings: config/clipart.yaml"
 
-# Written last, so it stands for the shards; to write them anew, remove it.
+# Written last, so it marks whole shards; remove it to write them again.
 data/clipart/clipart.json: | .venv/.synced
 	$(BIN)/python -m clipaudit.demo.clipart $(@D) $(DEBS)
 
 test: .venv/.synced .uv/moto/.synced
 	$(BIN)/pytest -n 2 -m "not slow and not gpu and not browser and not slurm"
 
-# What computes differently on processors without AVX-512, as they compute it.
+# The tests of code that computes differently on processors without AVX-512, run as on these.
 test-avx2: .venv/.synced
 	ONEDNN_MAX_CPU_ISA=AVX2 $(BIN)/pytest -n 2 -m "not slow and not gpu" \
 	  tests/training tests/neighbors tests/embeddings/test_embedding.py
@@ -43,7 +43,7 @@ check: .venv/.synced
 
 # --- the environment ---------------------------------------------------------------------------
 
-# Installing clipaudit compiles the native search, where there is a C++ compiler.
+# Installing clipaudit compiles the native search if there is a C++ compiler.
 NATIVE := hatch_build.py $(wildcard clipaudit/neighbors/native/*.cpp clipaudit/neighbors/native/*.h)
 
 .venv/.synced: $(LOCK) pyproject.toml $(NATIVE) | $(UV)
@@ -85,13 +85,13 @@ lock: | $(UV)
 
 SLURM_PROFILE = $${XDG_CONFIG_HOME:-$$HOME/.config}/snakemake/slurm/config.yaml
 
-# A copy, for the site to fill in; one that is there already is the site's own.
+# A copy for the site to fill in; an existing one is kept.
 slurm-profile: .venv/.slurm
 	@mkdir -p "$$(dirname "$(SLURM_PROFILE)")"
 	@test -e "$(SLURM_PROFILE)" || cp profiles/slurm/config.yaml "$(SLURM_PROFILE)"
 	@echo "Your account and partitions: the first lines of $(SLURM_PROFILE)"
 
-# Apart from the rest: with it each start of Snakemake takes half as long again.
+# Separate, because it makes each start of Snakemake half as slow again.
 .venv/.slurm: .venv/.synced envs/slurm.lock
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --requirement envs/slurm.lock
 	touch $@
@@ -104,36 +104,35 @@ test-slurm: .venv/.slurm
 
 .PHONY: docs test-docs
 
-# Strict: a link that leads nowhere ends it. Nothing is fetched but the builder, once.
+# Strict: a broken link fails the build. Only the builder is downloaded, once.
 docs: .uv/docs/.synced
 	$(PYTHON) docs/stage.py docs-site
 	cd docs-site && ../.uv/docs/bin/zensical build --strict
 	@echo "Open docs-site/html/index.html; for the search: $(PYTHON) -m http.server -d docs-site/html"
 
-# What `make docs` builds, read page by page; skipped where the builder is not there.
+# Reads the output of `make docs` page by page; skipped without the builder.
 test-docs: .venv/.synced .uv/docs/.synced
 	$(BIN)/pytest tests/docs/test_built_site.py
 
-# --- slower, by name ---------------------------------------------------------------------------
+# --- slower targets ---------------------------------------------------------------------------
 
 .PHONY: img2dataset test-slow test-readers test-pins test-browser demo-full evidence schema scale performance
 .PHONY: audit-speed many-jobs ocr-speed text-tradeoff
 
-# The test that downloads by img2dataset itself is skipped where this was not made.
+# Without this, the test that downloads with img2dataset itself is skipped.
 img2dataset: .uv/img2dataset/.synced
 
 test-slow: .venv/.synced .uv/moto/.synced img2dataset
 	$(BIN)/pytest -m "slow and not browser and not pins"
 
-# Exports, loaded by Hugging Face's datasets and by mlcroissant, and Parquet that datasets wrote;
-# skipped where these were not made.
+# Exports loaded by Hugging Face's datasets and by mlcroissant, and Parquet files written by
+# datasets; skipped if these programs are not installed.
 test-readers: .venv/.synced .uv/readers/.synced
 	$(BIN)/pytest tests/exports/test_readers.py tests/imports/test_files_of_datasets.py \
 	  tests/workflow/test_audit_of_data.py::test_files_that_datasets_wrote_give_the_truth
 
-# The wheel with the lowest and with the highest versions that pyproject.toml allows, from the
-# package index: two environments of some gigabytes, which uv links from its cache and which are
-# removed.
+# The wheel with the lowest and with the highest versions that pyproject.toml allows: two
+# environments of some gigabytes, which uv links from its cache and the test removes.
 test-pins: .venv/.synced | $(UV)
 	$(BIN)/pytest -m pins tests/workflow/test_wheel.py
 
@@ -154,19 +153,19 @@ evidence: .venv/.synced
 	$(BIN)/python -m clipaudit.similarity.scoring config/evidence.yaml
 	$(BIN)/python -m clipaudit.memorization.false_alarms
 
-# What choices of text find and mistake, and then what is read of pictures that are turned.
+# Hits and false alarms by the settings of parrot.text, then OCR of rotated images.
 text-tradeoff: data/clipart/clipart.json
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/texttradeoff.py data/clipart
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/texttradeoff.py data/clipart --turned --pictures 24
 
-# Pages say what these print; each has options: --help
+# The documentation quotes their output; each has options: --help
 ocr-speed: data/clipart/clipart.json
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/spotting.py data/clipart
 
 performance: .venv/.synced
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/performance.py --markdown docs/performance.md
 
-# clip-retrieval's environment has 5 GB, torch for the most part, which uv links from its cache.
+# clip-retrieval's environment has 5 GB, mostly torch, which uv links from its cache.
 # On real drawings: make audit-speed DRAWINGS=data/clipart
 audit-speed: .venv/.synced .uv/clip-retrieval/.synced img2dataset
 	$(BIN)/python benchmarks/auditspeed.py --markdown docs/performance.md \
@@ -185,7 +184,7 @@ schema: .venv/.synced
 
 .PHONY: dist release
 
-# The wheel, compiled for this machine's kind, and the source archive; RELEASING.md has the rest.
+# The wheel, compiled for this kind of machine, and the source archive; see RELEASING.md.
 dist: | $(UV)
 	rm -rf dist
 	$(UV) build --quiet --python $(PYTHON)

@@ -35,7 +35,7 @@ def pages(top: Path = TOP) -> dict[str, str]:
 
 
 def notebook_page(text: str) -> str:
-    """Return a notebook in jupytext's percent form as a page: its text, and blocks of its code."""
+    """Return a notebook in jupytext's percent form as a page of text and code blocks."""
     shown = []
     for cell in re.split(r"^# %%", text, flags=re.MULTILINE)[1:]:
         kind, _, content = cell.partition("\n")
@@ -47,9 +47,9 @@ def notebook_page(text: str) -> str:
 
 
 def deepened(text: str) -> str:
-    """Return a page with what belongs to a list's item indented by four more, as the builder wants.
+    """Return a page with the content of list items indented by four, as the builder requires.
 
-    The pages indent it by the width of the item's mark, as CommonMark has it.
+    The pages indent it by the width of the item's mark, as in CommonMark.
     """
     lines, more, fenced = [], 0, False
     for line in text.splitlines():

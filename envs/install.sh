@@ -1,6 +1,6 @@
 #!/bin/sh
-# What both images hold: Debian's Python and what a lock pins, in /opt/clipaudit.
-# The code is not among it: jobs run that of the folder they are started in.
+# Installs Debian's Python and a lock's packages into /opt/clipaudit, for both images.
+# They do not contain clipaudit: jobs run the code of the folder they are started in.
 set -eu
 lock=$1
 apt-get update

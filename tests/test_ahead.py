@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from clipaudit.ahead import one_ahead
 from clipaudit.errors import StoreError
 
-PATIENCE = 10  # seconds that a thread may take to do what it will do at once
+PATIENCE = 10  # seconds to wait for a thread that acts immediately
 
 
 @given(st.lists(st.integers()))
@@ -17,7 +17,7 @@ def test_items_come_in_their_order(items):
     assert list(one_ahead(iter(items))) == items
 
 
-def test_the_next_item_is_made_while_one_is_worked_on():
+def test_the_next_item_is_made_while_the_current_one_is_used():
     made = [threading.Event() for _ in range(3)]
 
     def items():
@@ -31,7 +31,7 @@ def test_the_next_item_is_made_while_one_is_worked_on():
     assert made[1].wait(PATIENCE)
 
 
-def test_one_item_is_made_ahead_and_no_more():
+def test_only_one_item_is_made_ahead():
     made = [threading.Event() for _ in range(9)]
 
     def items():
@@ -74,7 +74,7 @@ def test_an_early_end_leaves_no_thread_and_nothing_open():
     assert not [each for each in threading.enumerate() if each.name.startswith("one_ahead")]
 
 
-def test_an_early_end_waits_for_the_item_in_the_making():
+def test_an_early_end_waits_for_the_item_being_made():
     begun, finished = threading.Event(), []
 
     def items():
@@ -92,7 +92,7 @@ def test_an_early_end_waits_for_the_item_in_the_making():
     assert finished == [True]
 
 
-def test_nothing_is_made_before_the_first_item_is_asked_for():
+def test_no_item_is_made_before_the_first_request():
     made = []
     ahead = one_ahead(made.append(number) for number in range(2))
 
@@ -101,7 +101,7 @@ def test_nothing_is_made_before_the_first_item_is_asked_for():
     assert made == []
 
 
-def test_what_a_caller_drops_is_held_by_nobody():
+def test_items_released_by_the_caller_are_freed():
     class Batch:
         pass
 

@@ -1,4 +1,4 @@
-"""What a notebook may call: the names, and the page that shows them."""
+"""The public Python API: its names, and the page that documents them."""
 
 import doctest
 import subprocess
@@ -34,19 +34,19 @@ def test_the_public_names_are_these():
     assert clipaudit.__version__ == version("clipaudit")
 
 
-def test_importing_it_imports_no_library():
+def test_importing_clipaudit_imports_no_library():
     heavy = "{'numpy', 'pyarrow', 'torch', 'duckdb'} & set(sys.modules)"
     asked = [sys.executable, "-c", f"import sys, clipaudit; print({heavy})"]
 
     assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == "set()\n"
 
 
-def test_another_name_is_an_attribute_error():
+def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'nearst'"):
         _ = clipaudit.nearst
 
 
-def test_every_example_of_the_page_prints_what_it_says(tmp_path, monkeypatch):
+def test_every_example_of_the_page_prints_the_output_shown(tmp_path, monkeypatch):
     make_catalog(tmp_path, ("samples", {"corpus": "web"}, [sample(0, 0), sample(0, 1)]))
     monkeypatch.chdir(tmp_path)
 
@@ -90,7 +90,7 @@ def test_the_gap_rule_is_that_of_brute_force(large, small, tests):
 
 
 @pytest.mark.parametrize(("small", "tests", "kept"), [(0, 2, False), (2, 0, True)])
-def test_without_a_small_set_all_leave_and_without_tests_none(small, tests, kept):
+def test_without_a_small_set_all_are_removed_and_without_tests_none(small, tests, kept):
     found = clipaudit.kept_by_gap(np.eye(3), np.eye(3)[:small], np.eye(3)[:tests])
 
     assert found.tolist() == [kept] * 3
@@ -108,7 +108,7 @@ def test_equal_models_have_no_deja_vu_gap():
         assert all(gap.low < 0 < gap.high for gap in gaps.values())
 
 
-def test_what_one_model_recalls_more_of_everything_is_no_deja_vu():
+def test_a_general_advantage_of_one_model_is_no_deja_vu():
     public, labels = np.eye(4), [["a"], ["b"], ["c"], ["d"]]
     right, wrong = clipaudit.Embedded(np.tile(public, (9, 1)), public), np.roll(public, 1, axis=0)
     other = clipaudit.Embedded(np.tile(wrong, (9, 1)), public)
@@ -147,6 +147,6 @@ def test_what_one_model_recalls_more_of_everything_is_no_deja_vu():
         ),
     ],
 )
-def test_what_does_not_fit_is_said(call, message):
+def test_wrong_arguments_give_a_message(call, message):
     with pytest.raises(clipaudit.InputError, match=message):
         call()

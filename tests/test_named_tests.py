@@ -1,4 +1,4 @@
-"""docs/reliability.md and docs/security.md name tests: each of them is there."""
+"""Every test named in docs/reliability.md and docs/security.md exists."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ TESTS = Path(__file__).parent
 
 
 @pytest.mark.parametrize("page", ["reliability", "security"])
-def test_every_test_that_a_page_names_is_there(page):
+def test_every_test_named_by_a_page_exists(page):
     text = (TESTS.parent / f"docs/{page}.md").read_text()
     named = re.findall(r"`([\w/]+\.py)::(\w+)`", text)
 

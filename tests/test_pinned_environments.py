@@ -1,4 +1,4 @@
-"""The environments of envs/: every file pins what the locks pin, and names what is there."""
+"""Every file in envs/ has the pins of the locks, and names existing files."""
 
 import re
 import tomllib
@@ -15,18 +15,18 @@ PINNED = re.compile(r"^([a-z0-9][a-z0-9._-]*==[^\\]+?) *\\?$", re.MULTILINE)
 
 
 def pins(lines):
-    """Names and versions; a marker may be narrower where a developers' tool asked for more."""
+    """Return names and versions, without markers, which developer tools can widen."""
     asked = map(Requirement, lines)
     return {(pin.name, str(pin.specifier)) for pin in asked}
 
 
 def locked(kind):
-    """The pins of a lock."""
+    """Return the pins of a lock."""
     return pins(PINNED.findall((ENVS / f"{kind}.lock").read_text()))
 
 
 def installed(kind):
-    """The pins that conda hands to pip."""
+    """Return the pins that conda passes to pip."""
     parts = yaml.safe_load((ENVS / f"{kind}.yaml").read_text())["dependencies"]
     return pins(parts[-1]["pip"])
 
@@ -36,7 +36,7 @@ def names(pinned):
 
 
 def asked(*extras):
-    """The names of what the project itself asks for."""
+    """Return the names of the project's own requirements."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     optional = project["optional-dependencies"]
     lines = [*project["dependencies"], *(line for extra in extras for line in optional[extra])]
@@ -49,12 +49,12 @@ def test_conda_gets_the_pins_of_the_lock(kind):
 
 
 @KINDS
-def test_conda_gets_all_that_the_project_asks_for_and_no_tool_of_developers(kind):
+def test_conda_gets_all_requirements_and_no_developer_tool(kind):
     assert asked(kind, "models", "prov", "remote") <= names(installed(kind))
     assert not {"pytest", "ruff", "mypy", "playwright"} & names(installed(kind))
 
 
-def test_both_kinds_differ_in_what_needs_a_gpu_alone():
+def test_both_kinds_differ_only_in_gpu_packages():
     differing = names(installed("cpu") ^ installed("gpu"))
 
     assert {name for name in differing if not name.startswith("nvidia-")} == {

@@ -1,4 +1,4 @@
-"""What a project that others join has at its top says the same as the code."""
+"""The files at the top of the project agree with the code."""
 
 import re
 import tomllib
@@ -11,7 +11,7 @@ TOP = Path(__file__).parent.parent
 PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]
 
 
-def test_the_citation_is_of_this_version_and_license():
+def test_the_citation_states_this_version_and_license():
     citation = yaml.safe_load((TOP / "CITATION.cff").read_text())
 
     assert citation["version"] == PROJECT["version"]
@@ -21,7 +21,7 @@ def test_the_citation_is_of_this_version_and_license():
     )
 
 
-def test_hooks_before_a_commit_are_the_programs_of_make_check():
+def test_pre_commit_hooks_run_the_programs_of_make_check():
     recipe = re.search(r"^check:.*\n((?:\t.*\n)+)", (TOP / "Makefile").read_text(), re.MULTILINE)
     asked = {line.replace("$(BIN)/", "").strip() for line in recipe[1].splitlines()}
     (hooks,) = yaml.safe_load((TOP / ".pre-commit-config.yaml").read_text())["repos"]
@@ -41,7 +41,7 @@ def test_forms_ask_labelled_questions(form):
 
 
 @pytest.mark.parametrize("workflow", sorted((TOP / ".github/workflows").glob("*.yml")))
-def test_hosted_jobs_call_what_is_there(workflow):
+def test_hosted_jobs_call_existing_commands(workflow):
     jobs = yaml.safe_load(workflow.read_text())["jobs"]
     called = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
 

@@ -1,4 +1,4 @@
-"""What README and CONTRIBUTING say exists."""
+"""README and CONTRIBUTING name existing targets, files and results."""
 
 import re
 from pathlib import Path
@@ -29,12 +29,12 @@ def test_it_is_short():
 
 
 def intervals(text):
-    """The intervals of a text, as it has them but for their signs: a loss is a negative change."""
+    """Return the intervals of a text without signs, because a loss is a negative change."""
     found = re.findall(r"\[\W?([\d.]+), \W?([\d.]+)\]", text)
     return {tuple(sorted(each)) for each in found}
 
 
-def test_every_interval_stands_on_a_page_that_says_how_it_was_measured():
+def test_every_interval_is_on_a_page_that_describes_its_measurement():
     measured = intervals(
         "".join((ROOT / f"docs/{n}.md").read_text() for n in ("evidence", "clipart"))
     )

@@ -1,4 +1,4 @@
-"""Rooms that all audits share name none of them: they ask the declarations."""
+"""Shared packages name no audit: they read the audits' declarations."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The profiles: what they have rules ask for, and how a site gets its copy of the cluster's."""
+"""The profiles: the resources of rules, and the installation of the SLURM profile."""
 
 import os
 import re
@@ -16,7 +16,7 @@ RULE = re.compile(r"^ *(?=rule |use rule )", re.MULTILINE)
 
 
 def blocks():
-    """Yield each rule, the one that it is a variant of or None, and its text."""
+    """Yield each rule, the rule it varies or None, and its text."""
     for path in sorted((ROOT / "rules").glob("*.smk")):
         for block in RULE.split(path.read_text())[1:]:
             base, name = re.match(r"(?:use rule (\w+) as|rule) (\w+)", block).groups()
@@ -24,7 +24,7 @@ def blocks():
 
 
 def able():
-    """The rules whose script can use a GPU."""
+    """Return the rules whose script can use a GPU."""
     scripts = {}
     for name, base, block in blocks():
         named = re.search(r"workflow_scripts/(\w+)\.py", block)
@@ -42,7 +42,7 @@ def asked(profile):
 
 
 def install(folder):
-    """Run `make slurm-profile` with a configuration folder of its own; the file it installs."""
+    """Run `make slurm-profile` with its own configuration folder; return the installed file."""
     environment = {**os.environ, "XDG_CONFIG_HOME": str(folder)}
     make = ["make", "--silent", "--old-file", ".venv/.slurm", "slurm-profile"]
     subprocess.run(make, cwd=ROOT, env=environment, check=True)
@@ -54,7 +54,7 @@ def test_every_rule_that_can_use_a_gpu_asks_for_one_and_no_other(profile):
     assert {rule for rule, what in asked(profile).items() if what.get("gpu")} == able()
 
 
-def test_on_one_machine_no_rule_asks_for_the_memory_that_audits_of_the_papers_size_take():
+def test_the_local_profile_overrides_memory_for_the_papers_size():
     large = set()
     for name, base, block in blocks():
         if "memory(" in block or base in large:
@@ -64,7 +64,7 @@ def test_on_one_machine_no_rule_asks_for_the_memory_that_audits_of_the_papers_si
     assert large <= asked(LOCAL).keys()
 
 
-def test_clusters_run_it_as_one_machine_does_where_they_ask_for_nothing_else():
+def test_the_slurm_profile_shares_the_local_profiles_other_options():
     local, slurm = (yaml.safe_load(path.read_text()) for path in (LOCAL, PROFILE))
     for own in ("cores", "resources", "default-resources", "set-resources"):
         del local[own]
@@ -83,11 +83,11 @@ def test_memory_grows_by_attempt(attempt):
     assert f"mem_mb={32_000 * attempt}," in planned.partition("rule train:")[2]
 
 
-def test_it_is_installed_where_snakemake_looks_for_it(tmp_path):
+def test_the_profile_is_installed_where_snakemake_looks_for_it(tmp_path):
     assert install(tmp_path).read_text() == PROFILE.read_text()
 
 
-def test_a_profile_that_a_site_filled_in_is_left_alone(tmp_path):
+def test_a_profile_filled_in_by_a_site_is_kept(tmp_path):
     install(tmp_path).write_text("ours")
 
     assert install(tmp_path).read_text() == "ours"

@@ -1,12 +1,12 @@
 # %% [markdown]
 # # Audit clip art in a notebook
 #
-# This notebook asks the questions of the audits about drawings of the Open Clip Art Library, by
-# the Python API alone ([In a notebook](../api.md) lists it). It takes a minute. Get the drawings
-# first, with `make clipart`, or set `CLIPART` to a folder with `web/*.tar` and `test/*.tar`.
+# This notebook runs the audits' computations on drawings of the Open Clip Art Library, with only
+# the Python API ([In a notebook](../api.md) lists it). It takes a minute. First get the drawings
+# with `make clipart`, or set `CLIPART` to a folder with `web/*.tar` and `test/*.tar`.
 #
-# Run it as a program, `python docs/notebooks/clipart.py`, or open it in Jupyter by jupytext. It
-# saves its figures into the folder `figures`, or the one that `FIGURES` names.
+# Run it as a program, `python docs/notebooks/clipart.py`, or open it in Jupyter with jupytext. It
+# saves its figures into the folder `figures`, or the one named by `FIGURES`.
 
 # %%
 import io
@@ -32,7 +32,7 @@ rng = np.random.default_rng(0)
 # ## Read the drawings
 #
 # A sample of a webdataset tar is a few files with one name: the image, its caption and its
-# metadata. Images of one colour show nothing to compare, so they are left out, as are images of
+# metadata. Images of a single colour have nothing to compare, so they are left out, like images of
 # more than two million pixels.
 
 
@@ -85,13 +85,13 @@ show([[web[at][0] for at in row] for row in chosen], captions, "notebook_samples
 #
 # ## Which test images have a near copy in the training set?
 #
-# An encoder turns an image into a vector. Here it is the crudest one, a thumbnail of 16 by 16
-# pixels less its mean; take the vectors of your own model instead.
+# An encoder turns an image into a vector. Here it is a very crude one, a thumbnail of 16 by 16
+# pixels minus its mean; use your own model's vectors instead.
 
 
 # %%
 def embed(images):
-    """Return a vector of each image: its pixels at 16 by 16, less their mean."""
+    """Return a vector of each image: its pixels at 16 by 16, minus their mean."""
     small = [np.asarray(image.resize((16, 16)), np.float64).ravel() for image in images]
     return np.array(small) - np.mean(small, axis=1, keepdims=True) + 1e-3
 
@@ -109,8 +109,7 @@ print(f"{near.sum()} of {len(test)} test images have a training image above 0.99
 
 # %% [markdown]
 # Six pairs from 0.999 down to 0.95. Similar thumbnails do not prove a copy: the audit `copies`
-# compares the pixels. Of the 628 test drawings of clip art 259 have a training drawing above
-# 0.99.
+# compares the pixels. 259 of the 628 test drawings have a training drawing above 0.99.
 
 # %%
 order = np.argsort(-found.similarity[:, 0], kind="stable")
@@ -126,9 +125,9 @@ show([[test[at][0] for at in pairs], matches], titles, "notebook_pairs.png")
 #
 # ## Prune the training set to the gap
 #
-# [The gap](../concepts/gap.md): remove a training image that is closer to some test image than
-# every image of a small reference set. Here a random fifth of the training images is the
-# reference. Of 5,837 drawings 1,700 are removed.
+# [The gap](../concepts/gap.md) rule removes a training image that is closer to some test image
+# than every image of a small reference set. Here a random fifth of the training images is the
+# reference. It removes 1,700 of 5,837 drawings.
 
 # %%
 reference = rng.random(len(web)) < 0.2
@@ -137,7 +136,7 @@ kept = clipaudit.kept_by_gap(train_vectors[large], train_vectors[reference], tes
 print(f"{kept.sum():,} of {len(large):,} images stay; {(~kept).sum():,} are removed")
 
 # %% [markdown]
-# Some of the removed images, each above the test image that it is most similar to.
+# Some of the removed images, each above its most similar test image.
 
 # %%
 removed = large[~kept]
@@ -153,7 +152,7 @@ show(rows, names, "notebook_removed.png")
 # ## Do captions repeat the text in the image?
 #
 # [CoTR](../concepts/cotr.md) is the share of a caption's words that are also in the image. Clip
-# art states its text in the metadata; for photos, OCR reads it. Of 303 drawings with text, 80
+# art states its text in the metadata; for photos, OCR reads it. 80 of 303 drawings with text
 # have a caption that repeats a word of it.
 
 # %%
@@ -172,9 +171,9 @@ show([[written[at][0] for at in shown]], [titles], "notebook_text.png")
 #
 # ## Does a model remember its training images?
 #
-# [Déjà vu](../concepts/deja_vu.md) needs two models of disjoint records, A and B. A model here is
-# a linear map from the words of a caption to the vector of an image, fitted to its records. The
-# keywords of a drawing stand for its objects.
+# [Déjà vu](../concepts/deja_vu.md) needs two models trained on disjoint records, A and B. A model
+# here is a linear map from the words of a caption to the vector of an image, fitted to its
+# records. The keywords of a drawing stand for its objects.
 
 # %%
 labelled = [at for at, (_, _, about) in enumerate(web) if about.get("keywords")]
@@ -206,9 +205,8 @@ for name, gap in gaps.items():
     print(f"{name:15} {gap.value:.3f} [{gap.low:.3f}, {gap.high:.3f}]")
 
 # %% [markdown]
-# The gap is the share that a model recalls of its own records, beyond what the other model
-# recalls of them. An interval above zero means that the models remember. On clip art PRG is 0.13
-# [0.10, 0.17].
+# The gap is a model's recall on its own records minus the other model's recall on them. An
+# interval above zero means that the models remember. On clip art PRG is 0.13 [0.10, 0.17].
 
 # %%
 figure, axis = plt.subplots(figsize=(5, 2.5), layout="constrained")
@@ -223,6 +221,6 @@ figure.savefig(FIGURES / "notebook_gaps.png", dpi=90)
 #
 # ## Next
 #
-# `clipaudit audit` asks the same of whole sets of shards, with the pixels compared and OCR, and
+# `clipaudit audit` does the same for whole sets of shards, with pixel comparison and OCR, and
 # writes a report ([quickstart](../quickstart.md)). `clipaudit.open_catalog` opens the tables of
 # such a run.

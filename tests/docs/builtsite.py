@@ -1,4 +1,4 @@
-"""The site, built once for all tests that read it, by the program of `make docs`."""
+"""Build the site for the tests that read it, with the program of `make docs`."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 BUILDER = ROOT / ".uv/docs/bin/zensical"
 
 needs_builder = pytest.mark.skipif(
-    not BUILDER.exists(), reason="no zensical: `make test-docs` brings it"
+    not BUILDER.exists(), reason="no zensical: `make test-docs` installs it"
 )
 
 
@@ -21,6 +21,6 @@ def staged(folder):
 
 
 def built(folder):
-    """Build the pages that lie in `folder`; return the finished process."""
+    """Build the pages in `folder`; return the finished process."""
     command = [BUILDER, "build", "--strict"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)

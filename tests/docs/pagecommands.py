@@ -1,4 +1,4 @@
-"""The command lines that README and docs show, as lists of words."""
+"""Read the command lines in README and docs as lists of words."""
 
 import re
 import shlex
@@ -20,7 +20,7 @@ class Shown(NamedTuple):
 
 
 def shown_commands():
-    """Every command line of the blocks of all pages, and every command between backticks."""
+    """Yield every command line in blocks of all pages, and every command between backticks."""
     for page in PAGES:
         name, text = str(page.relative_to(ROOT)), page.read_text()
         for fenced, indented in BLOCK.findall(text):
@@ -33,7 +33,7 @@ def shown_commands():
 
 
 def words(line, following):
-    """The words of the first command of a line, which takes more lines where it does not end."""
+    """Return the words of the first command of a line, joined with its continuation lines."""
     while line.endswith("\\") or line.count('"') % 2 or (line.count("'") % 2 and '"' not in line):
         further = next(following, None)
         if further is None:

@@ -1,4 +1,4 @@
-"""`make docs`: what the built pages hold, and that a broken link ends it."""
+"""`make docs`: the content of the built pages, and that a broken link fails the build."""
 
 import re
 from html.parser import HTMLParser
@@ -52,7 +52,7 @@ def test_no_page_loads_anything_from_elsewhere(site, read):
     assert [style for style in styles if re.search(r"(url\(|@import)\W*(https?:)?//", style)] == []
 
 
-def test_no_page_has_a_block_for_which_the_builder_would_load_a_library(read):
+def test_no_page_needs_a_library_that_the_builder_would_load(read):
     fetched = {"mermaid", "pyodide", "arithmatex", "glightbox"}
 
     assert {name for page in read.values() for name in page.classes & fetched} == set()
@@ -82,7 +82,7 @@ def test_tables_and_code_are_rendered(site):
     assert "```" not in page
 
 
-def test_a_link_that_leads_nowhere_ends_the_build(tmp_path):
+def test_a_broken_link_fails_the_build(tmp_path):
     folder = staged(tmp_path / "docs")
     page = folder / "pages/report.md"
     page.write_text(page.read_text() + "\n[Gone](no_such_page.md)\n")

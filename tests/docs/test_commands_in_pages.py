@@ -1,5 +1,4 @@
-"""Every command that README and docs show exists, with its options; each is run by a test or says
-why not."""
+"""Commands in README and docs exist, with their options; a test runs each, or it is excluded."""
 
 import importlib.util
 import re
@@ -18,7 +17,7 @@ OF = {
     for program in ("clipaudit", "make", "snakemake", "python")
 }
 
-# Pages whose blocks a test runs as they stand.
+# Pages whose blocks a test runs unchanged.
 RUN_WHOLE = {
     "docs/quickstart.md": "workflow/test_quickstart.py",
     "docs/tutorial.md": "workflow/test_quickstart.py",
@@ -27,7 +26,7 @@ RUN_WHOLE = {
     "docs/plugins.md": "workflow/test_plugins.py",
     "CONTRIBUTING.md": "docs/test_contributing.py",
 }
-# What other pages show is run on data of the tests: these commands, by these tests.
+# These tests run the commands of other pages on the tests' data.
 RUN_BY = {
     "audit": "workflow/test_quickstart.py",
     "compact": "cli/test_compact_command.py",
@@ -86,7 +85,7 @@ def test_the_command_and_its_options_exist(shown):
 
 
 @pytest.mark.parametrize("shown", [each for each in OF["clipaudit"] if each.whole], ids=ids)
-def test_a_command_of_a_block_has_all_that_it_requires(shown):
+def test_a_command_of_a_block_has_all_required_parameters(shown):
     command, rest = resolved(shown.words)
     if isinstance(command, click.Group):
         return
@@ -133,7 +132,7 @@ def test_the_module_or_program_exists(shown):
             assert (ROOT / program).exists() or program in (ROOT / shown.page).read_text()
 
 
-def test_settings_files_that_commands_name_are_there():
+def test_settings_files_named_by_commands_exist():
     named = {word for shown in ALL for word in shown.words if re.match(r"config/.*\.yaml$", word)}
 
     assert len(named) > 2
@@ -141,7 +140,7 @@ def test_settings_files_that_commands_name_are_there():
 
 
 @pytest.mark.parametrize("shown", [shown for shown in ALL if shown.whole], ids=ids)
-def test_a_block_is_run_by_a_test_or_says_why_not(shown):
+def test_a_block_is_run_by_a_test_or_excluded(shown):
     if shown.page in RUN_WHOLE or shown.words[0] in NOT_RUN:
         return
     assert shown.words[1] in RUN_BY

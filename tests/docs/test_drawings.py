@@ -1,4 +1,4 @@
-"""The drawings of the pages: small, with a ground of their own, and with nothing to fetch."""
+"""Drawings of the pages are small, have their own background, and fetch nothing."""
 
 import re
 import tomllib
@@ -13,7 +13,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.parametrize("path", DRAWINGS, ids=lambda path: path.stem)
-def test_a_drawing_is_small_and_has_a_title_and_a_ground(path):
+def test_a_drawing_is_small_and_has_a_title_and_a_background(path):
     root = ElementTree.parse(path).getroot()
 
     assert path.stat().st_size < 8_000

@@ -18,7 +18,7 @@ PAGES = sorted(
 KINDS = "|".join(["py", "md", "yaml", "smk", "json", "sql", "tsv", "lock", "png", "svg", "toml"])
 FOLDERS = "benchmarks|clipaudit|config|docs|envs|profiles|rules|tests|workflow_scripts"
 NAMED = re.compile(rf"(?<![\w/.-])(?:{FOLDERS})/[\w/.-]*\w\.(?:{KINDS})(?![\w/])")
-PLACES = [ROOT, ROOT / "clipaudit", ROOT / "tests"]  # pages about a room name its modules alone
+PLACES = [ROOT, ROOT / "clipaudit", ROOT / "tests"]  # pages name some modules by these roots
 
 
 def without_code(page):
@@ -28,7 +28,7 @@ def without_code(page):
 
 @cache
 def anchors(page):
-    """The anchors of a page's headings, as hosts of git make them; the second of a name gets -1."""
+    """Return the anchors of a page's headings, as git hosts make them; a repeated one gets -1."""
     heads = re.findall(r"^#+ (.*)$", without_code(page), re.MULTILINE)
     slugs = [re.sub(r"[^\w -]", "", head).strip().replace(" ", "-").lower() for head in heads]
     return {
@@ -49,7 +49,7 @@ def test_every_link_leads_to_a_file_and_a_heading(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
-def test_every_file_of_the_project_that_a_page_names_is_there(page):
+def test_every_project_file_named_by_a_page_exists(page):
     named = set(NAMED.findall(page.read_text()))
 
     assert [name for name in named if not any((at / name).exists() for at in PLACES)] == []

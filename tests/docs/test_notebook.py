@@ -1,4 +1,4 @@
-"""docs/notebooks/clipart.py, run as a program: on clip art where it is there, else on drawings."""
+"""Run docs/notebooks/clipart.py as a program: on clip art if present, else on made drawings."""
 
 import io
 import json
@@ -82,7 +82,7 @@ def test_the_copies_among_the_drawings_are_found(run):
     assert "150 images state text; 150 captions repeat a word of it" in printed
 
 
-def test_the_figures_that_the_notebook_shows_are_those_that_it_saves(run):
+def test_the_notebook_shows_the_figures_that_it_saves(run):
     _, figures = run
     text = NOTEBOOK.read_text()
 

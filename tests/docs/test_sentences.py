@@ -1,4 +1,4 @@
-"""The pages that everybody reads first have short sentences."""
+"""README, quickstart and tutorial have short sentences."""
 
 import re
 
@@ -15,7 +15,7 @@ NO_PROSE = re.compile(r"```.*?```|^ {4}.*?$|^[|#!].*?$", re.DOTALL | re.MULTILIN
 
 
 def sentences(text):
-    """The sentences of a page's prose, without blocks, tables, headings and pictures."""
+    """Return the sentences of a page, without blocks, tables, headings and images."""
     prose = re.sub(r"\]\([^)]*\)", "]", NO_PROSE.sub("", text))
     return [each.split() for each in re.split(r"(?<=[.!?:])\s|\n\s*\n|\n- ", prose)]
 

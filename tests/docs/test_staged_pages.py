@@ -1,4 +1,4 @@
-"""docs/stage.py: the pages as the builder wants them."""
+"""docs/stage.py prepares the pages for the builder."""
 
 import runpy
 import tomllib
@@ -36,7 +36,7 @@ def test_links_lead_to_the_pages_of_the_site(folder):
     assert "](docs/" not in first + changes
 
 
-def test_a_file_that_a_page_names_is_copied(folder):
+def test_a_file_named_by_a_page_is_copied(folder):
     assert "](files/config/clipart.yaml)" in (folder / "pages/clipart.md").read_text()
     assert "corpora:" in (folder / "pages/files/config/clipart.yaml").read_text()
     assert (folder / "pages/pictures/clipart_copies.png").stat().st_size > 10_000
@@ -67,5 +67,5 @@ def test_a_notebook_is_a_page_of_its_text_and_its_code(folder):
         ("```yaml\n- a\n  b\n```\n", "```yaml\n- a\n  b\n```\n"),
     ],
 )
-def test_what_belongs_to_an_item_is_indented_as_the_builder_wants(page, deeper):
+def test_content_of_a_list_item_is_indented_for_the_builder(page, deeper):
     assert runpy.run_path(ROOT / "docs/stage.py")["deepened"](page) == deeper
