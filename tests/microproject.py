@@ -41,7 +41,7 @@ class Project:
     def run(self, *arguments, ok=True, **options):
         """Run to the end; return what was printed."""
         process = self.start(*arguments, **options)
-        output, _ = process.communicate(timeout=300)
+        output, _ = process.communicate(timeout=500)
         assert (process.returncode == 0) == ok, output
         return output
 

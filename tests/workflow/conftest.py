@@ -20,25 +20,25 @@ def made_once(tmp_path_factory, worker_id):
     """A function: a project that the first test worker makes and all of them read.
 
     `start` is a finished project whose run is gone on with, `prepare` changes the project before
-    that; arguments are Snakemake's.
+    that, `kind` is its class; other arguments are Snakemake's.
     """
     shared = tmp_path_factory.getbasetemp()
     shared = shared if worker_id == "master" else shared.parent
 
-    def make(name, *arguments, start=None, prepare=None, **options):
+    def make(name, *arguments, start=None, prepare=None, kind=Project, **options):
         folder, made = shared / name, shared / f"{name}.made"
         with (shared / f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not made.exists():
                 if start is None:
-                    project = copy_project(folder)
+                    project = kind(copy_project(folder).folder)
                 else:
-                    project = Project(shutil.copytree(start.folder, folder, symlinks=True))
+                    project = kind(shutil.copytree(start.folder, folder, symlinks=True))
                 if prepare is not None:
                     prepare(project)
                 project.run(*arguments, **options)
                 made.touch()
-        return Project(folder)
+        return kind(folder)
 
     return make
 

@@ -6,7 +6,7 @@ import shutil
 import pyarrow.parquet as pq
 import pytest
 from examplepackage import install
-from microproject import Project, copy_project
+from microproject import Project
 
 COLOURS = "config/micro_colours.yaml"
 ONE_AUDIT = "extends: config/micro_copies.yaml\ncopies:\ncolours: {corpora: [web, val]}\n"
@@ -23,26 +23,29 @@ class WithPackage(Project):
         return {**super().environment(), "PYTHONPATH": path}
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
+@pytest.fixture(scope="session")
+def finished(made_once):
     """A project with neighbours by the package's encoder; for reading only."""
-    project = WithPackage(copy_project(tmp_path_factory.mktemp("plugged")).folder)
-    install(project.folder / "site")
-    colours = "  colours: {plugin: colours, options: {bins: 4}}\n"
-    project.edit("config/micro.yaml", "encoders:\n", f"encoders:\n{colours}")
-    project.edit("config/micro.yaml", "  encoder: own\n", "  encoder: colours\n")
-    project.run(target=NEIGHBORS)
-    return project
+
+    def prepare(project):
+        install(project.folder / "site")
+        colours = "  colours: {plugin: colours, options: {bins: 4}}\n"
+        project.edit("config/micro.yaml", "encoders:\n", f"encoders:\n{colours}")
+        project.edit("config/micro.yaml", "  encoder: own\n", "  encoder: colours\n")
+
+    return made_once("plugged", kind=WithPackage, prepare=prepare, target=NEIGHBORS)
 
 
-@pytest.fixture(scope="module")
-def audited(tmp_path_factory):
+@pytest.fixture(scope="session")
+def audited(made_once):
     """A project with the report of the package's audit; for reading only."""
-    project = WithPackage(copy_project(tmp_path_factory.mktemp("audited")).folder)
-    install(project.folder / "site")
-    (project.folder / COLOURS).write_text(ONE_AUDIT)
-    project.run(config=COLOURS, target="all_tables all_figures report")
-    return project
+
+    def prepare(project):
+        install(project.folder / "site")
+        (project.folder / COLOURS).write_text(ONE_AUDIT)
+
+    target = "all_tables all_figures report"
+    return made_once("audited", kind=WithPackage, prepare=prepare, config=COLOURS, target=target)
 
 
 @pytest.fixture
@@ -59,6 +62,14 @@ def project(finished, tmp_path):
     return WithPackage(tmp_path / "project")
 
 
+def steps_of_another_version(project, **asked):
+    """What runs again after the package has another version."""
+    before = project.computed()
+    install(project.folder / "site", version="1.1")
+    project.run(**asked)
+    return project.computed_steps(before)
+
+
 def test_an_encoder_of_another_package_finds_neighbours(finished):
     embedded = pq.read_table(finished.results / "embeddings/colours/small/00000.parquet")
     assert embedded.schema.metadata[b"dimension"] == b"64"
@@ -66,12 +77,7 @@ def test_an_encoder_of_another_package_finds_neighbours(finished):
 
 
 def test_another_version_of_the_package_embeds_again_and_nothing_else(project):
-    before = project.computed()
-    install(project.folder / "site", version="1.1")
-
-    project.run(target=NEIGHBORS)
-
-    assert set(project.computed_steps(before)) == {"embed"}
+    assert set(steps_of_another_version(project, target=NEIGHBORS)) == {"embed"}
 
 
 def test_edited_code_of_the_package_embeds_again(project):
@@ -111,43 +117,28 @@ def test_candidates_for_copies_come_from_the_encoder(project):
     assert pq.read_table(project.results / f"{thresholds}.parquet").num_rows > 0
 
 
-def test_a_spotter_of_the_package_reads_pictures(project):
+def test_a_spotter_of_the_package_reads_images_and_another_version_reads_again(project):
     spans = "spans/posters/00000"
-    project.edit("config/micro_parrot.yaml", "parrot:\n", SHADES)
+    asked = {"config": "config/micro_parrot.yaml", "target": f"results_micro/{spans}.json"}
+    project.edit(asked["config"], "parrot:\n", SHADES)
 
-    project.run(config="config/micro_parrot.yaml", target=f"results_micro/{spans}.json")
+    project.run(**asked)
 
     found = pq.read_table(project.results / f"{spans}.parquet")["spans"].to_pylist()
     assert {span["text"] for row in found for span in row} == {"bright"}
+    assert steps_of_another_version(project, **asked) == ["spot"]
 
 
-def test_an_annotator_of_the_package_finds_objects(project):
+def test_an_annotator_of_the_package_finds_objects_and_another_version_finds_again(project):
     objects = "objects/scenes/00000"
-    project.edit("config/micro_memorization.yaml", "annotator: dataset", LIGHTS)
+    asked = {"config": "config/micro_memorization.yaml", "target": f"results_micro/{objects}.json"}
+    project.edit(asked["config"], "annotator: dataset", LIGHTS)
 
-    project.run(config="config/micro_memorization.yaml", target=f"results_micro/{objects}.json")
+    project.run(**asked)
 
     found = pq.read_table(project.results / f"{objects}.parquet")
     assert all(len(labels) == 1 for labels in found["labels"].to_pylist())
-
-
-@pytest.mark.parametrize(
-    ("settings", "old", "new", "target", "step"),
-    [
-        ("micro_parrot", "parrot:\n", SHADES, "spans/posters/00000", "spot"),
-        ("micro_memorization", "annotator: dataset", LIGHTS, "objects/scenes/00000", "detect"),
-    ],
-)
-def test_another_version_spots_and_annotates_again(project, settings, old, new, target, step):
-    asked = {"config": f"config/{settings}.yaml", "target": f"results_micro/{target}.json"}
-    project.edit(asked["config"], old, new)
-    project.run(**asked)
-    before = project.computed()
-    install(project.folder / "site", version="1.1")
-
-    project.run(**asked)
-
-    assert project.computed_steps(before) == [step]
+    assert steps_of_another_version(project, **asked) == ["detect"]
 
 
 def test_an_audit_of_another_package_has_its_table_with_intervals(audited):
