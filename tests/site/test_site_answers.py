@@ -33,7 +33,7 @@ def test_every_question_has_an_answer_in_order():
 
     assert [each.question for each in found] == [audit.question for audit in audits()]
     assert {each.answer.headline for each in found} == {
-        "Did not run: this run's settings do not ask for it."
+        "Did not run: this run's settings do not enable it."
     }
 
 

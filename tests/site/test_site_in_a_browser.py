@@ -256,7 +256,7 @@ def test_a_rectangle_on_the_map_lists_its_images_with_their_pages(map_reader):
 
     drag(page, left=0.01, right=0.5)
 
-    expect(page.locator("#map-said")).to_have_text("Images chosen: 1")
+    expect(page.locator("#map-said")).to_have_text("Images selected: 1")
     page.locator("#map-list a").click()
     assert page.url.endswith(f"samples/web-{UIDS[0]}.html")
 
@@ -271,9 +271,9 @@ def test_the_map_can_be_asked_by_keys_alone(map_reader):
     for _ in range(24):
         page.keyboard.press("ArrowUp")
 
-    expect(page.locator("#map-said")).to_have_text("Images chosen: 1")
+    expect(page.locator("#map-said")).to_have_text("Images selected: 1")
     page.keyboard.press("Escape")
-    expect(page.locator("#map-said")).to_have_text("No image chosen")
+    expect(page.locator("#map-said")).to_have_text("No image selected")
 
 
 def test_a_colour_of_the_map_shows_its_images_alone(map_reader):
@@ -283,7 +283,7 @@ def test_a_colour_of_the_map_shows_its_images_alone(map_reader):
 
     page.locator("#map-legend button", has_text="kept (1)").click()
 
-    expect(page.locator("#map-said")).to_have_text("Images chosen: 1")
+    expect(page.locator("#map-said")).to_have_text("Images selected: 1")
     expect(page.locator("#map-list")).to_contain_text("web, shard 0, row 1 \u00b7 pruned: kept")
 
 
