@@ -66,7 +66,7 @@ def test_audits_that_did_not_run_leave_their_parts_empty(fate_of):
 
     assert fate["manifests"] == fate["nearest_tests"] == fate["scores"] == []
     assert fate["text"] is None
-    assert sentences(fate) == ["No audit looked at it."]
+    assert sentences(fate) == ["No audit looked at this sample."]
 
 
 def test_a_fate_is_json(fate_of):

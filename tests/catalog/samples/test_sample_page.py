@@ -125,7 +125,7 @@ def test_another_picture_at_the_place_is_refused(fate, tmp_path):
     shard(tmp_path / "0.tar", image(side=4))
     known = {**fate["sample"], "image_sha256": hashlib.sha256(image()).hexdigest()}
 
-    with pytest.raises(InputError, match=r"0.tar: row 0 holds a picture of SHA-256"):
+    with pytest.raises(InputError, match=r"0.tar: the image of row 0 has SHA-256"):
         read_picture({**known, "shard_path": str(tmp_path / "0.tar")}, None)
 
 
