@@ -167,7 +167,7 @@ def test_galleries_show_uids(unseen):
 
     caption = (project.results / "figures/similarity_fig15_val.md").read_text()
 
-    assert "val, large, small have no pictures: in their places stand the uids" in caption
+    assert "val, large, small have no images; the uids of samples" in caption
     page = next(project.results.glob("report/samples/large-*.html")).read_text()
     assert "large has no images" in page
 
