@@ -122,7 +122,7 @@ def test_rows_that_say_the_same_twice_are_one(samples, parquet):
         ({"key": ["q"], "labels": [[1]]}, "key has the key of 0 of 3 samples, first 'a'. Name"),
         (
             {"key": ["a", "a"], "labels": [[1], [1, 2]]},
-            "'a' gives 2 objects, and one in .* gives 1 that are not the same. Remove",
+            "'a' gives 2 objects, but one in .* gives 1 different ones. Remove",
         ),
         ({"key": ["a"], "labels": [[1]], "scores": [[]]}, "'a' has 1 labels, 0 scores. Give"),
         ({"key": ["a"], "labels": [["kite"]]}, "labels is list<.*>, not lists of whole numbers"),

@@ -185,7 +185,7 @@ def collapsed(testset="sketch", position=0):
     }  # fmt: skip
 
 
-def test_an_encoder_that_tells_nothing_apart_stops_the_claims_of_its_test_sets():
+def test_a_collapsed_encoder_stops_the_claims_of_its_test_sets():
     pruned = accuracy("both.sketch-pruned", 0.2, "both", (-0.6, -0.7, -0.5))
     rows = [nearer("web", 0.5, "sketch")]
 
@@ -455,7 +455,7 @@ def test_another_encoder_is_told_with_what_chance_would_give(bounds, told):
     assert told in sentence.text
 
 
-def test_an_encoder_that_tells_nothing_apart_is_not_compared():
+def test_a_collapsed_encoder_is_not_compared():
     blind = {
         "testset": "sketch", "testset_title": "Sketch", "encoder_title": "B", "position": 1,
         "collapsed": True, "random_mean": 1.0, "nearest_mean": 1.0, "effective_rank": 1.0,
