@@ -141,7 +141,7 @@ def _erased(tables: Tables) -> Iterator[Sentence]:
 
 
 def _elsewhere(cost: float | None) -> str:
-    return "" if cost is None else f" (an equal area elsewhere: {number(cost, digits=3)})"
+    return "" if cost is None else f" (the area of another image's text: {number(cost, digits=3)})"
 
 
 def _trained(tables: Tables) -> Iterator[Sentence]:

@@ -46,9 +46,9 @@ SERIES = {
 }
 DIFFERENCES = {
     "rsa": "RSA: S(raw) \N{MINUS SIGN} S(all removed)",
-    "random_rsa": "RSA of random: S(raw) \N{MINUS SIGN} S(equal area removed elsewhere)",
+    "random_rsa": "RSA of random: S(raw) \N{MINUS SIGN} S(other image's text area removed)",
     "rsc": "RSC: S(raw) \N{MINUS SIGN} S(co removed)",
-    "random_rsc": "RSC of random: S(raw) \N{MINUS SIGN} S(equal area removed elsewhere)",
+    "random_rsc": "RSC of random: S(raw) \N{MINUS SIGN} S(other image's text area removed)",
     "spared": "S(co removed) \N{MINUS SIGN} S(all removed)",
 }
 _GROUPS = "groups of clusters, by the share of their images with text"

@@ -160,8 +160,9 @@ _PROBE = (
 )
 _END = (
     f"{_PROBE}. Their 95 % intervals are over words. The final loss is a mean over the last epoch. "
-    "In brackets: the paper's number, if the set's corpus, model and size are the paper's; its "
-    "average is over 38 tasks. Not trained: this run's settings ask for no such model."
+    "In brackets: the paper's number, if the set's corpus is the paper's and model and size have "
+    "its names; its average is over 38 tasks. Not trained: this run's settings ask for no such "
+    "model."
 )
 
 

@@ -13,7 +13,7 @@ from clipaudit.reports.panels import BELOW, by, title_groups, write_legend, writ
 
 _BLUE, _VERMILLION, _GREEN = SERIES_COLOURS[:3]
 _HOLLOW = {"markerfacecolor": "white", "markeredgewidth": 0.8}
-# Removed text has the colour and mark of the random removal of an equal area, but full.
+# Removed text has the colour and mark of its random removal, but full.
 _LOOKS: Mapping[str, Mapping[str, Any]] = {
     "none": {"color": PALETTE["quiet"], "marker": "D"},
     "raw": {"color": _BLUE, "marker": "o"},

@@ -50,7 +50,7 @@ select
     models.encoder,
     models.title as group_title,
     series.position as series_position,
-    series.series, -- none: no text; raw: unchanged; co, all: text removed; random: an equal area elsewhere
+    series.series, -- none: no text; raw: unchanged; co, all: text removed; random: the area of another image's text
     series.title || case when sizes.samples is null then ', too small' else '' end as series_title,
     series.curated, -- the held-out set
     coalesce(means.pictures, 0) as pictures, -- images in the mean

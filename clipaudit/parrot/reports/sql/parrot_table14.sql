@@ -104,6 +104,6 @@ select
     described.rate, -- co-embedded words / caption words
     described.raw as score,
     described.rsc, -- score minus that without co-embedded text; null: nothing could be erased
-    described.random_rsc, -- score minus that with an equal area erased elsewhere; null: no donor
+    described.random_rsc, -- score minus that with the donor's text area erased; null: no donor
 from described
 order by position
