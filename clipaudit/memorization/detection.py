@@ -76,7 +76,7 @@ def detect_objects(
         done += len(batch.rows) + len(batch.faults)
         bare += pictures_without_objects(table)
         progress.note(done)
-    _log.info("%d of %d pictures show no object above %g", bare, done, threshold)
+    _log.info("%d of %d images show no object above %g", bare, done, threshold)
 
 
 def _batch_objects(

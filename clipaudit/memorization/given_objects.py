@@ -34,7 +34,7 @@ def take_objects(
     found = dict(zip(sample_addresses(given).tolist(), columns, strict=True))
     rows = [found.get(address) for address in sample_addresses(samples).tolist()]
     lacking = sum(row is None for row in rows)
-    _log.info("%d of %d pictures have no row in the given files", lacking, len(rows))
+    _log.info("%d of %d images have no row in the given files", lacking, len(rows))
     lists = (_above(_entries(row or {}), threshold) for row in rows)
     return objects_of_entries(samples, lists, names=names)
 

@@ -82,7 +82,7 @@ def annotate_objects(
         table = _table(batch, found)
         bare += pictures_without_objects(table)
         yield table
-    _log.info("%d pictures show no object", bare)
+    _log.info("%d images show no object", bare)
 
 
 def _table(

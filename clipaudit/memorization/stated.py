@@ -112,7 +112,7 @@ def objects_of_entries(
         boxes=_box_rows([each.box for each in stated]),
     )
     vocabulary = {label: first_named.get(label, (None,))[0] for label in {s.label for s in stated}}
-    _log.info("%d of %d pictures state no object", pictures_without_objects(table), len(table))
+    _log.info("%d of %d images state no object", pictures_without_objects(table), len(table))
     return table, vocabulary_table(vocabulary)
 
 

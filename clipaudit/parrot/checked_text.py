@@ -99,6 +99,6 @@ def _rows(path: Path) -> Iterator[Row]:
         raise InputError(f"{path}: cannot be read: {error}. Write it anew.") from error
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(
-            f"{path}: is no list of objects. Write one object a picture: uid and {ANSWER}."
+            f"{path}: is not a list of objects. Write one object per image: uid and {ANSWER}."
         )
     yield from ({str(name): value for name, value in row.items()} for row in rows)

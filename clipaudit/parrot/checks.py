@@ -99,7 +99,7 @@ def left_out(_: "Settings", audit: Parrot) -> list[str]:
         return []
     return [
         "parrot.encoder is not named, so no caption is scored: what erasing text costs, the probe, "
-        "clusters and example pictures are left out. Rates of repeated words need none."
+        "clusters and example images are left out. Rates of repeated words need none."
     ]
 
 

@@ -148,7 +148,7 @@ def _sizes(asked: Clusters, drawn: int, dimensions: int) -> tuple[int, int, int]
     groups = asked.groups or min(MOST_GROUPS, clusters)
     if groups > clusters:
         raise TooSmall(
-            f"clusters: {groups} groups of the {clusters} clusters that {drawn} pictures make. Ask "
+            f"clusters: {groups} groups of the {clusters} clusters that {drawn} images make. Ask "
             "for fewer groups, or for no number."
         )
     return components, clusters, groups

@@ -42,7 +42,7 @@ def take_spans(
         found = found.sort_by([("shard", "ascending"), ("row", "ascending")])
     else:
         _drop(lost, len(samples), may_lack, drops)
-    log = "%d of %d pictures have no row in the given files, %d show no text"
+    log = "%d of %d images have no row in the given files, %d show no text"
     _log.info(log, len(lost), len(samples), pictures_without_text(found))
     return found
 

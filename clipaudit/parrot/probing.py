@@ -144,7 +144,7 @@ def probe(
         batch_grams=max(1, batch_size // len(styles)),
     )
     texts = _embed_texts(source.grams["gram"].to_pylist(), clip, source.batch_grams, device)
-    progress = Progress(_log, "probing with synthetic pictures", total=len(grams), unit="grams")
+    progress = Progress(_log, "probing with synthetic images", total=len(grams), unit="grams")
     done, notes = 0, Counter[str]()
     for batch in Workers(source.batches, workers=workers, pinned=device.type == "cuda"):
         yield _probe_rows(batch, texts, source, clip, device)

@@ -183,7 +183,7 @@ def _read(path: Path, columns: Iterable[str]) -> pa.Table:
 
 
 def _warn(path: Path, error: BaseException) -> None:
-    _log.warning("%s: cannot be read, its pictures are spotted again (%s)", path, error)
+    _log.warning("%s: cannot be read, its images are spotted again (%s)", path, error)
 
 
 def _flush_to_disk(path: Path) -> None:

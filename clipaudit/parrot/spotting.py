@@ -96,7 +96,7 @@ def spot_text(
     finally:
         memory.flush()
     memory.settle()
-    log = "%d of %d pictures show no text, %d were known"
+    log = "%d of %d images show no text, %d were known"
     _log.info(log, bare, done, known.remembered)
 
 

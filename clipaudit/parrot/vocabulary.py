@@ -127,8 +127,8 @@ def _co_embedded_runs(
     pictures, span_order = sorted_places(spans, "spans")
     if not np.array_equal(addresses, pictures):
         raise StoreError(
-            f"matches of {len(addresses)} pictures and spans of {len(pictures)}: they are not of "
-            "the same pictures, so match these spans again"
+            f"matches of {len(addresses)} images and spans of {len(pictures)}: they are not of "
+            "the same images, so match these spans again"
         )
     co_words = matches[f"{tokenization}_co"].to_pylist()
     texts = list(span_texts(spans))

@@ -107,7 +107,7 @@ def test_samples_without_a_row_show_no_objects_and_are_counted(samples, parquet,
     caplog.set_level(logging.INFO, "clipaudit")
 
     assert labels(samples, parquet(key=["c"], labels=[[4]])) == [[], [], [4]]
-    assert "2 of 3 pictures have no row in the given files" in caplog.text
+    assert "2 of 3 images have no row in the given files" in caplog.text
 
 
 def test_rows_that_say_the_same_twice_are_one(samples, parquet):

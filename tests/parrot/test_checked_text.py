@@ -73,7 +73,7 @@ def test_what_is_no_list_of_objects_is_one_message(tmp_path, content):
     path = tmp_path / "seen.json"
     path.write_bytes(content)
 
-    with pytest.raises(InputError, match=r"seen\.json: (cannot be read|is no list of objects)"):
+    with pytest.raises(InputError, match=r"seen\.json: (cannot be read|is not a list of objects)"):
         checked_text(PARTS, path)
 
 

@@ -107,7 +107,7 @@ def test_the_order_of_rows_does_not_matter():
 def test_matches_of_other_pictures_are_refused():
     samples, matches, spans = part(("a", ["a"]), ("b", ["b"]))
 
-    with pytest.raises(StoreError, match=r"matches of 1 pictures and spans of 2"):
+    with pytest.raises(StoreError, match=r"matches of 1 images and spans of 2"):
         count_grams(
             samples, matches.slice(1), spans, source="co-embedded", n=1, tokenization="words"
         )

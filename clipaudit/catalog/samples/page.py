@@ -94,7 +94,7 @@ def picture_uri(image: bytes) -> str:
 def sample_page(
     fate: Fate,
     picture: str | None,
-    hidden: str = "picture not shown",
+    hidden: str = "image not shown",
     beside: Sequence[tuple[str, str | None]] = (),
 ) -> str:
     """Return the page of a fate; `picture` is a data URI, `hidden` its replacement text.

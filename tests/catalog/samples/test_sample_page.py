@@ -98,7 +98,7 @@ def test_without_a_picture_a_placeholder_bears_the_uid(fate):
     page = sample_page(fate, None)
 
     assert "<img" not in page
-    assert f"picture not shown<br>{fate['sample']['uid']}" in page
+    assert f"image not shown<br>{fate['sample']['uid']}" in page
 
 
 def test_a_picture_is_read_from_its_shard(fate, tmp_path):
