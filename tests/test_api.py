@@ -124,7 +124,7 @@ def test_a_general_advantage_of_one_model_is_no_deja_vu():
     ("call", "message"),
     [
         (lambda: clipaudit.nearest(np.eye(2), np.eye(3)), "dimension 3 against .* dimension 2"),
-        (lambda: clipaudit.cotr(["a"], []), "1 captions but the texts of 0 pictures"),
+        (lambda: clipaudit.cotr(["a"], []), "1 captions, but the texts of 0 images"),
         (
             lambda: clipaudit.deja_vu_gaps(
                 clipaudit.Embedded(np.eye(2), np.eye(2)),

@@ -1,1 +1,1 @@
-"""The catalog: every table of a run for SQL, what its columns mean, and answers from it."""
+"""The catalog: every table of a run for SQL, the meanings of columns, and query answers."""

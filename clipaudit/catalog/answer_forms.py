@@ -1,6 +1,6 @@
 """Rows of an answer as text: a table, Markdown, CSV, JSON.
 
-Text of the data is hostile: a terminal gets no control characters, a spreadsheet no formulas.
+Text from the data may be hostile: a terminal gets no control characters, a spreadsheet no formulas.
 """
 
 import csv
@@ -14,10 +14,10 @@ from decimal import Decimal
 
 from clipaudit.plaintext import cell, plain
 
-SHOWN_ROWS = 60  # of a table on a terminal; all of them go into a pipe or a file
+SHOWN_ROWS = 60  # rows of a table on a terminal; a pipe or a file gets all
 SHOWN_CELL = 60  # characters of a cell on a terminal
 
-# with these text ends no cell of Markdown, and is neither HTML nor a link nor emphasis
+# escaped, so that text cannot end a Markdown cell or become HTML, a link or emphasis
 _UNMARKED = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<>|"})
 
 Rows = Sequence[Sequence[object]]
@@ -40,25 +40,25 @@ def as_table(columns: Sequence[str], rows: Rows, *, terminal: bool) -> Iterator[
         for line in (heads, ["-" * width for width in widths], *shown):
             yield _aligned(line, widths, numeric)
     if more:
-        yield f"... and more rows than {SHOWN_ROWS}; --format csv gives all\n"
+        yield f"... more than {SHOWN_ROWS} rows; --format csv prints all\n"
 
 
 def as_markdown(columns: Sequence[str], rows: Rows) -> Iterator[str]:
-    """Yield a table of Markdown in which text stays text."""
+    """Yield a Markdown table with text escaped."""
     texts = ([_shown(value, False) for value in row] for row in rows)
     for line in (columns, ["---"] * len(columns), *texts):
         yield f"| {' | '.join(text.translate(_UNMARKED) for text in line)} |\n"
 
 
 def as_csv(columns: Sequence[str], batches: Iterable[Rows]) -> Iterator[str]:
-    """Yield CSV; what is no number is text, and no spreadsheet computes it. Null is empty."""
+    """Yield CSV; null is empty, and text is written so that no spreadsheet evaluates it."""
     yield _csv_lines([[cell(column) for column in columns]])
     for rows in batches:
         yield _csv_lines([[_csv_value(value) for value in row] for row in rows])
 
 
 def as_json(columns: Sequence[str], batches: Iterable[Rows]) -> Iterator[str]:
-    """Yield an array of objects; not-a-number becomes null, bytes hex."""
+    """Yield a JSON array of objects; non-finite numbers become null, bytes hex."""
     before = "[\n"
     for rows in batches:
         for row in rows:
@@ -68,14 +68,14 @@ def as_json(columns: Sequence[str], batches: Iterable[Rows]) -> Iterator[str]:
 
 
 def as_json_lines(columns: Sequence[str], batches: Iterable[Rows]) -> Iterator[str]:
-    """Yield an object a line, with values as in `as_json`."""
+    """Yield one JSON object per line, with values as in `as_json`."""
     for rows in batches:
         for row in rows:
             yield f"{_json_object(columns, row)}\n"
 
 
 def _blocks(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield one line a value, for rows that are wider than the terminal."""
+    """Yield one line per value, for rows wider than the terminal."""
     width = max(map(len, heads))
     for number, row in enumerate(rows):
         if number:

@@ -1,4 +1,4 @@
-"""Questions to the catalog that people type: SQL that only reads, and what columns mean."""
+"""Answer typed questions to the catalog: read-only SQL, and the meanings of columns."""
 
 import re
 import sys
@@ -26,8 +26,8 @@ from clipaudit.store.outputs import replaced
 from clipaudit.store.store import Store
 from clipaudit.suggestions import did_you_mean
 
-RECORDS = "records"  # the view of lineage records, which is made when it is asked for
-BATCH_ROWS = 10_000  # held at once where the form allows it
+RECORDS = "records"  # the view of lineage records, made on demand
+BATCH_ROWS = 10_000  # held in memory where the form allows it
 _READING = {"SELECT", "MULTI", "EXPLAIN"}  # kinds of statements; MULTI: a pivot
 
 Answer = TypeVar("Answer")
@@ -40,12 +40,11 @@ def write_answers(
     output: Path | None = None,
     store: Path | None = None,
 ) -> None:
-    """Write the rows that the statements of a query give, one after the other.
+    """Write the rows of a query's statements, one statement after the other.
 
     `form` is table, csv, json, jsonl, markdown, or parquet, which needs a file. A file is written
-    whole or not at all, and holds one answer. Of a `store` the view `records` is made when it is
-    asked for. Raises InputError for what is not SQL, asks for what is not there, or would do more
-    than read.
+    whole or not at all, and holds one answer. With a `store` the view `records` is made on demand.
+    Raises InputError for invalid SQL, for unknown names, and for statements that do more than read.
     """
     try:
         statements = connection.extract_statements(query)
@@ -82,7 +81,7 @@ def _make_records(connection: duckdb.DuckDBPyConnection, store: Path) -> None:
     from clipaudit.store.packing import register_records
 
     if not (store / "lineage").is_dir():
-        raise StoreError(f"{store}: no store with lineage records. Name it by --store.")
+        raise StoreError(f"{store}: no store with lineage records. Name the store with --store.")
     register_records(connection, Store(store))
 
 
@@ -98,7 +97,7 @@ _COLUMNS = (
 
 
 def list_tables(connection: duckdb.DuckDBPyConnection, form: str = "table") -> None:
-    """Print the views of a catalog, and what a row of each is; other forms as `write_answers`."""
+    """Print the views of a catalog with the meaning of a row; other forms as `write_answers`."""
     if form != "table":
         write_answers(connection, _TABLES, form)
         return
@@ -114,9 +113,9 @@ def describe_view(
     store: Path | None = None,
     form: str = "table",
 ) -> None:
-    """Print the columns of a view, their types and what they mean; raises InputError for none.
+    """Print the columns of a view, their types and meanings; raises InputError for no such view.
 
-    Other forms than a table are as those of `write_answers`.
+    Forms other than a table are as in `write_answers`.
     """
     name = view.strip('"')
     if name == RECORDS and store is not None:
@@ -134,14 +133,14 @@ def describe_view(
 
 
 def _require_reading(statement: duckdb.Statement) -> None:
-    """Refuse a statement that might write: into the store, where objects may be read, even."""
+    """Refuse a statement that might write, for example into the readable store."""
     kind = statement.type.name
     runs = kind == "EXPLAIN" and re.search(r"\banaly[sz]e\b", statement.query, re.IGNORECASE)
     if kind not in _READING or runs:
         words = statement.query.split()
         raise InputError(
-            f"{plain(' '.join(words[:6]))} ...: only queries can be asked here, nothing that "
-            "writes or changes settings. Write an answer by --output FILE."
+            f"{plain(' '.join(words[:6]))} ...: only queries are allowed, no statement that "
+            "writes or changes settings. To write an answer to a file, use --output FILE."
         )
 
 
@@ -169,7 +168,7 @@ def _pieces(answer: duckdb.DuckDBPyConnection, form: str, *, terminal: bool) -> 
 
 
 def _write_parquet(answer: duckdb.DuckDBPyRelation, output: Path) -> None:
-    """Write an answer by Arrow: DuckDB itself may write no files here."""
+    """Write an answer through Arrow, since DuckDB may not write files here."""
     import pyarrow.parquet as pq
 
     batches = answer.to_arrow_reader(BATCH_ROWS)
@@ -180,7 +179,7 @@ def _write_parquet(answer: duckdb.DuckDBPyRelation, output: Path) -> None:
 
 @contextmanager
 def _whole(path: Path) -> Iterator[Path]:
-    """Give a path beside `path` that takes its place at the end, if all went well."""
+    """Yield a temporary path that replaces `path` on success."""
     try:
         with replaced(path) as spare:
             yield spare

@@ -1,9 +1,9 @@
-"""What the views of a catalog and their columns mean: the comments that DuckDB keeps for each.
+"""The meanings of a catalog's views and columns, stored as DuckDB comments.
 
-The comments stand in `columns.tsv`: view, column, comment. Views and columns may be
-patterns, such as `drops_*`; of the lines that fit, the first counts, so that the general ones stand
-last. A line without a column says what a row of the view is. Report tables and their columns bear
-the comments of their SQL, and only where that says nothing those of the file.
+The comments are in `columns.tsv`: view, column, comment. Views and columns may be patterns, such as
+`drops_*`. The first matching line counts, so general ones come last. A line without a column says
+what a row of the view is. Report tables and their columns take the comments of their SQL, and those
+of the file only if the SQL has none.
 """
 
 import csv
@@ -24,7 +24,7 @@ from clipaudit.steps.reportfiles import report_file
 
 READS = ("columns.tsv",)
 
-# a column of a select, as the house writes one: an expression, perhaps its name, a comma, a comment
+# a column of a select in this project's style: an expression, perhaps a name, a comma, a comment
 _COLUMN = re.compile(r"^ +(?:.*\bas )?(?:\w+\.)?(\w+), -- (.+)$")
 
 
@@ -33,9 +33,9 @@ def comment_views(
     columns: Mapping[str, Iterable[str]],
     sources: Mapping[str, str],
 ) -> None:
-    """Give the views of a catalog and their columns their comments.
+    """Set the comments of a catalog's views and columns.
 
-    `columns` are those of each view or table, `sources` the names of the SQL of report tables.
+    `columns` lists those of each view or table; `sources` names the SQL of report tables.
     """
     for name, own in columns.items():
         stated = column_comments(sources.get(name, name))
@@ -52,7 +52,7 @@ def comment_views(
 
 
 def meaning(view: str, column: str) -> str | None:
-    """Return the comment of a column, or of the view itself where `column` is empty; None if none.
+    """Return the comment of a column, or of the view if `column` is empty; None if there is none.
 
     >>> meaning("embeddings", "shard")
     "the sample's shard: its position in the corpus's list of shards, from 0"
@@ -67,7 +67,7 @@ def meaning(view: str, column: str) -> str | None:
 def column_comments(table: str) -> dict[str, str]:
     """Return the comments of the last select of a report table's SQL, by column.
 
-    Columns whose names say all have none; neither has a table whose SQL bears another name.
+    Columns with self-explanatory names have none; nor has a table whose SQL has another name.
 
     >>> column_comments("parrot_table1")["unit"]
     'count; share: between 0 and 1'
@@ -80,7 +80,7 @@ def column_comments(table: str) -> dict[str, str]:
 
 
 def _first_words(table: str) -> str:
-    """Return what the SQL of a report table says of itself, before its views and parameters."""
+    """Return the first comment of a report table's SQL, which precedes its views and parameters."""
     lines = takewhile(lambda line: line.startswith("-- "), _sql(table).splitlines())
     return " ".join(line.removeprefix("-- ") for line in lines)
 

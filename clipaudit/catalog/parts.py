@@ -1,4 +1,4 @@
-"""What an audit knows of single samples: for the catalog, a sample's fate, and exports."""
+"""An audit's data about single samples, for the catalog, a sample's fate and exports."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ from clipaudit.store.store import Store
 
 @dataclass(frozen=True)
 class Colour:
-    """A column of the view `audit` by which points of a map can be coloured, and its title.
+    """A column of the view `audit` that can colour a map's points, and its title.
 
-    Its values are names, of which a legend has each, or numbers on a scale.
+    Its values are names, listed in a legend, or numbers on a scale.
     """
 
     column: str
@@ -28,23 +28,23 @@ class Colour:
 
 @dataclass(frozen=True)
 class AuditPart:
-    """What an audit adds wherever single samples are looked at; ours, whether it is on or off.
+    """An audit's contributions to views of single samples; built-in audits give theirs even if off.
 
-    queries    the view `audit`: by name, SQL that gives at most one row per sample
-               (`clipaudit.catalog.view_parts`), by the columns of the views and the settings
-    columns    the columns that the view has of these: lines of its select, each with its comma
-    fate       what the catalog has of one sample, by name, as JSON can hold it
-    sentences  that, in sentences: none where nothing is known
-    sections   that, as tables
-    shapes     that, as SVG over the sample's picture, in its pixels
-    beside     the samples whose pictures say more beside its own, the nearest first
+    queries    for the view `audit`: by name, SQL that gives at most one row per sample
+               (`clipaudit.catalog.view_parts`), given the views' columns and the settings
+    columns    the columns that the view takes from these: lines of its select, each with its comma
+    fate       the catalog's values of one sample, by name, as JSON values
+    sentences  the fate in sentences; none if nothing is known
+    sections   the fate as tables
+    shapes     the fate as SVG over the sample's image, in its pixels
+    beside     samples whose images are shown beside its own, the nearest first
     scores     the numbers of the samples of some corpora, for exports
-    colours    the columns that a map can be coloured by
-    facets     by heading, SQL over the view `audit` by whose text samples are chosen in the report
-    orders     by heading, SQL over it by whose number they are sorted
+    colours    the columns that can colour a map
+    facets     by heading, SQL over the view `audit` whose text selects samples in the report
+    orders     by heading, SQL over it whose number sorts them
 
-    What the columns mean stands beside it, in `columns.tsv`. The names of a plug-in's queries,
-    columns and fate begin with its own.
+    `columns.tsv`, beside the audit's part, gives the meanings of columns. The names of a plug-in's
+    queries, columns and fate begin with its own.
     """
 
     queries: Callable[[Columns, Settings | None], Mapping[str, str]]
@@ -71,9 +71,9 @@ _NOTHING = AuditPart(
 
 
 def audit_parts(names: Iterable[str]) -> list[AuditPart]:
-    """Return the parts of our audits, then of the plug-ins that some of `names` begin with.
+    """Return the parts of built-in audits, then of plug-ins whose name starts one of `names`.
 
-    `names` are those of audits that are on, of views, of tables, or of what a fate holds.
+    `names` are those of enabled audits, of views, of tables, or of a fate's parts.
     """
     every = audits(plugged_among(names))
     return [said_by(audit, "reports.samples", "PART", _NOTHING) for audit in every]

@@ -1,4 +1,4 @@
-"""What to tell of SQL that a catalog refuses: of unknown names the nearest ones."""
+"""Error messages for SQL that a catalog refuses, with the nearest names for unknown ones."""
 
 import re
 
@@ -11,7 +11,7 @@ from clipaudit.suggestions import did_you_mean
 _UNKNOWN_COLUMN = (
     r'column "(.+?)" not found|does not have a column named "(.+?)"|Column named (\S+) does not'
 )
-_SHOWN_LINES = 6  # of DuckDB's message: it may go on to list functions
+_SHOWN_LINES = 6  # lines of DuckDB's message, which may go on to list functions
 
 
 def table_names(connection: duckdb.DuckDBPyConnection) -> list[str]:
@@ -20,7 +20,7 @@ def table_names(connection: duckdb.DuckDBPyConnection) -> list[str]:
 
 
 def refusal(connection: duckdb.DuckDBPyConnection, query: str, error: duckdb.Error) -> InputError:
-    """Return what to tell of SQL that DuckDB refuses: of unknown names, the nearest."""
+    """Return the error for SQL that DuckDB refuses, with the nearest names for unknown ones."""
     text = str(error)
     tables = table_names(connection)
     if found := re.search(r"Table with name (.+?) does not exist", text):
@@ -37,7 +37,7 @@ def refusal(connection: duckdb.DuckDBPyConnection, query: str, error: duckdb.Err
     if "disabled by configuration" in text:
         return InputError(
             f"{plain(text.splitlines()[0])}\nOnly the tables of the run can be read here. To join "
-            "them with other files open the catalog in DuckDB itself: "
+            "them with other files, open the catalog in DuckDB: "
             "duckdb -readonly results/audit.duckdb"
         )
     lines = text.splitlines()[:_SHOWN_LINES]

@@ -1,4 +1,4 @@
-"""Scores of samples: columns that audits make of the tables of their stages.
+"""Scores of samples: columns that audits derive from the tables of their stages.
 
 A column is named after its stage, encoder and test set, in letters, digits and underscores:
 `similarity_own_sketch`, `cotr`, `rsa_reader`, `recall_scenes_set_a_scenes_10`.
@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 
 from clipaudit.store.store import Pointer, Store
 
-# Tables of a corpus's own samples, under its addresses: what was drawn of it, and its records.
+# Suffixes of tables with a corpus's own addresses: all samples, drawn samples, records.
 KINDS = ("", ".drawn", ".records")
 
 
 @dataclass(frozen=True)
 class Score:
-    """One column: its name, what it means, and the SQL that takes it from rows of one sample."""
+    """One column: its name, its meaning, and the SQL that takes it from rows of one sample."""
 
     name: str
     meaning: str
@@ -31,14 +31,14 @@ class Score:
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """Tables with (shard, row) of a stage, by corpus, and the scores that they hold."""
+    """A stage's tables with (shard, row), by corpus, and the scores in them."""
 
     files: Mapping[str, Sequence[Path]]
     scores: Sequence[Score]
 
 
 def column_name(*parts: str) -> str:
-    """Return a name for a column that every tool takes without quotes.
+    """Return a column name that every tool accepts without quotes.
 
     >>> column_name("similarity", "ViT-B-32", "sketch")
     'similarity_ViT_B_32_sketch'
@@ -47,7 +47,7 @@ def column_name(*parts: str) -> str:
 
 
 def free_name(name: str, taken: set[str]) -> str:
-    """Return the name, with a number behind it if it is taken, and add it to those.
+    """Return the name, with a number appended if it is taken, and add it to `taken`.
 
     >>> free_name("cotr", {"cotr"})
     'cotr_2'
@@ -65,9 +65,9 @@ def folders(folder: Path) -> list[str]:
 
 
 def score_files(folder: Path, store: Store, corpora: Sequence[str]) -> dict[str, list[Path]]:
-    """Return the objects with rows below `folder/<corpus>`, by corpus; corpora without are out.
+    """Return the objects with rows below `folder/<corpus>`, by corpus, omitting corpora without.
 
-    StoreError where an object that a pointer names is missing or altered.
+    Raises StoreError if an object that a pointer names is missing or altered.
     """
     found = {}
     for corpus in corpora:
@@ -83,7 +83,7 @@ def score_files(folder: Path, store: Store, corpora: Sequence[str]) -> dict[str,
 
 
 def values_of(files: Mapping[str, Sequence[Path]], column: str) -> list[str]:
-    """Return what a column holds, as text, in the order met in the first file of each corpus."""
+    """Return a column's distinct values as text, in order, from the first file of each corpus."""
     values: dict[str, None] = {}
     for paths in files.values():
         chunks = pq.ParquetFile(paths[0]).read([column])[column]

@@ -1,4 +1,4 @@
-"""Names and texts, as SQL writes them."""
+"""Quote names and texts for SQL."""
 
 
 def literal(text: str) -> str:
@@ -11,7 +11,7 @@ def literal(text: str) -> str:
 
 
 def identifier(name: str) -> str:
-    """Return a name as an SQL identifier, whatever words SQL reserves.
+    """Return a name as a quoted SQL identifier, safe for reserved words.
 
     >>> identifier("set")
     '"set"'

@@ -1,4 +1,4 @@
-"""The catalog's own tables: which files its views hold, and what the actions of a run cost."""
+"""The catalog's own tables: the files of its views, and the cost of a run's actions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ TABLES = {
 
 @dataclass(frozen=True)
 class CatalogFile:
-    """One Parquet object of a view, the labels that become columns, and the action it is of."""
+    """One Parquet object of a view, the labels that become columns, and its action."""
 
     view: str
     path: Path
@@ -51,7 +51,7 @@ class CatalogFile:
 def view_columns(
     connection: "duckdb.DuckDBPyConnection", database: str | None = None
 ) -> dict[str, list[str]]:
-    """Return the columns of every view and table, in order, by name; of one attached database."""
+    """Return the columns, in order, of every view and table of a database, by name."""
     found = connection.execute(
         "select table_name, list(column_name order by column_index) from duckdb_columns() "
         "where not internal and database_name = coalesce(?, database_name) "
@@ -66,7 +66,7 @@ def write_tables(
     groups: Mapping[str, Sequence[CatalogFile]],
     actions: Mapping[str, Record],
 ) -> None:
-    """Write the tables of a catalog with these files by view; `actions` made them."""
+    """Write the tables of a catalog for these files by view and the actions that made them."""
     for name, rows in _table_rows(groups, actions).items():
         schema = TABLES[name]
         named = [dict(zip(schema.names, row, strict=True)) for row in rows]
@@ -92,7 +92,7 @@ def _table_rows(
 
 
 def _shard_files(samples: Sequence[tuple[CatalogFile, Record]]) -> list[tuple[object, ...]]:
-    """Return the shards of each corpus; those of a split are the ones of its corpus."""
+    """Return the shards of each corpus; a split has those of its corpus."""
     tars: dict[str, list[tuple[int, str, str]]] = {}
     splits: dict[str, str] = {}
     for file, record in samples:
@@ -117,9 +117,9 @@ def _execution(key: str, record: Record) -> tuple[object, ...]:
 
 
 def _epochs(record: Record) -> Iterator[tuple[str, str, int, float]]:
-    """Yield recipe, manifest, each epoch that was kept and the seconds since the one before it.
+    """Yield recipe, manifest, each kept epoch and the seconds since the kept epoch before it.
 
-    The first row counts the start of the process, too.
+    The first row also counts the start of the process.
     """
     before = 0.0
     written = record.execution.written

@@ -1,8 +1,8 @@
-"""What the parts of the view `audit` are written with, and those that are of no audit.
+"""Building blocks for the parts of the view `audit`, and the parts that belong to no audit.
 
-A part is SQL that gives at most one row per sample. A part whose views this run does not have gives
-no rows, of the same columns. Derived corpora, such as `scenes.drawn`, count as the corpus that
-their samples are of.
+A part is SQL that gives at most one row per sample. If this run lacks its views, it gives no rows,
+with the same columns. Derived corpora, such as `scenes.drawn`, count as the corpus of their
+samples.
 """
 
 from collections.abc import Collection, Mapping
@@ -13,32 +13,32 @@ Columns = Mapping[str, Collection[str]]  # the columns of each view of a catalog
 
 
 def nothing(**columns: str) -> str:
-    """Return a part without rows; `columns` are the types of those besides the address."""
+    """Return a part without rows; `columns` gives the types of the columns after the address."""
     types = {"corpus": "varchar", "shard": "int", "row": "int", **columns}
     named = ", ".join(f"null::{kind} as {identifier(name)}" for name, kind in types.items())
     return f"    select {named} where false"
 
 
 def first_of(columns: Collection[str], *names: str) -> str:
-    """Return the first of some label columns that is not null, of those that a view has."""
+    """Return SQL for the first non-null value of the named columns that a view has."""
     present = [identifier(name) for name in names if name in columns]
     return f"coalesce({', '.join(present)})" if present else "null::varchar"
 
 
 def corpus_of(columns: Collection[str]) -> str:
-    """Return SQL for the corpus that the rows of a view with these columns are of."""
+    """Return SQL for the corpus of a row of a view with these columns."""
     return f"split_part({first_of(columns, 'corpus', 'source')}, '.', 1)"
 
 
 def chosen(value: str | int | None, view: str, column: str) -> str:
-    """Return a value as SQL; for None the first by name that a column of a view has."""
+    """Return a value as SQL; for None, the smallest value in a column of a view."""
     if value is None:
         return f"(select min({column}) from {view})"
     return literal(value) if isinstance(value, str) else str(value)
 
 
 def removed(columns: Columns) -> str:
-    """Return which manifests keep a sample, and which do not and why, by name."""
+    """Return the part with the manifests that keep a sample, and those that remove it and why."""
     if "manifests" not in columns:
         return nothing(kept_by="varchar[]", pruned_from="varchar[]", pruned_because="varchar[]")
     name = first_of(columns["manifests"], "curated", "set", "pruning")
@@ -55,7 +55,7 @@ def removed(columns: Columns) -> str:
 
 
 def repeated(columns: Columns) -> str:
-    """Return the removal similarity of a sample, and what it repeats."""
+    """Return the part with a sample's removal similarity and the sample that it duplicates."""
     if "duplicates" not in columns:
         return nothing(cluster="int", found="struct(away double, shard int, row int)")
     return f"""\
@@ -74,7 +74,7 @@ def repeated(columns: Columns) -> str:
 
 
 def dropped(columns: Columns) -> str:
-    """Return stage and reason of every stage that could not use a sample."""
+    """Return the part with stage and reason of every stage that could not use a sample."""
     views = sorted(view for view in columns if view.startswith("drops_"))
     if not views:
         return nothing(reasons="varchar[]")

@@ -3,7 +3,7 @@
 A view is named after the stage and unites the Parquet objects of all its pointers; the labels of
 each file (corpus, part, model, test set ...) become columns in front. Views hold absolute paths,
 so the file works from any folder; it is replaced by rename and holds no data itself. The view
-`audit` joins them: one row per sample across the audits. What columns mean: `duckdb_columns()`.
+`audit` joins them: one row per sample across the audits. `duckdb_columns()` gives column meanings.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,8 +34,8 @@ CATALOG = "audit.duckdb"
 def catalog_files(results: Path, store: Store, actions: Mapping[str, Record]) -> list[CatalogFile]:
     """Return the Parquet objects that these actions put below `results`, in path order.
 
-    `actions` are lineage records by key. An object that is missing is left out: `clipaudit
-    verify` tells of it.
+    `actions` are lineage records by key. A missing object is left out; `clipaudit verify` reports
+    it.
     """
     files = []
     for path, placement in placements(results).items():
@@ -52,7 +52,7 @@ def catalog_files(results: Path, store: Store, actions: Mapping[str, Record]) ->
 
 
 def _view(inside: Path, labels: Mapping[str, str]) -> str:
-    """Name the view of a pointer: its stage; `drops_index`; `neighbors_merged` over all parts."""
+    """Return a pointer's view: its stage, `drops_index`, or `neighbors_merged` for all parts."""
     stage = inside.parts[0]
     if stage == "drops":
         return f"drops_{inside.parts[1]}"
@@ -65,18 +65,17 @@ def write_catalog(
     path: Path,
     run: Settings | None = None,
 ) -> None:
-    """Write a DuckDB file with a view for each name among `files`, and what the actions cost.
+    """Write a DuckDB file with a view for each name among `files`, and the cost of the actions.
 
-    The view `audit` has one row per sample, with what `audit_view` picks by the settings. The
-    tables `executions` and `epochs` say how long each action, and a training up to each epoch that
-    is kept, took when it was computed: on which machine, not necessarily in this run. Every view
-    and column bears a comment.
+    The view `audit` has one row per sample, as `audit_view` selects by the settings. The tables
+    `executions` and `epochs` record the time of each action, and of training up to each kept epoch,
+    with the machine that computed it, perhaps in another run. Every view and column has a comment.
     """
     groups: dict[str, list[CatalogFile]] = {}
     for file in files:
         groups.setdefault(file.view, []).append(file)
     with duckdb.connect(str(path)) as connection:
-        connection.execute("begin")  # once to disk, not once for each view and comment
+        connection.execute("begin")  # one write to disk for all views and comments
         write_tables(connection, groups, actions)
         for view, members in sorted(groups.items()):
             connection.execute(_view_sql(view, members))
@@ -90,7 +89,7 @@ def write_catalog(
 def _report_queries(
     groups: Mapping[str, Sequence[CatalogFile]], actions: Mapping[str, Record]
 ) -> dict[str, str]:
-    """Return the SQL that each report table was made by: related tables share theirs."""
+    """Return the name of each report table's SQL, which related tables share."""
     makers = {view: actions.get(members[0].action) for view, members in groups.items()}
     return {
         view: str(record.ingredients.settings["sql"])
@@ -102,7 +101,8 @@ def _report_queries(
 def _view_sql(view: str, members: Sequence[CatalogFile]) -> str:
     """Return the statement that creates a view.
 
-    Pointers of equal content share an object: it is read once, and each gives its rows its labels.
+    Pointers with equal content share an object. It is read once, and its rows appear once for each
+    pointer's labels.
     """
     own = set(pq.read_schema(members[0].path).names)
     labels = sorted({name for file in members for name in file.labels} - own)
@@ -121,9 +121,9 @@ def _view_sql(view: str, members: Sequence[CatalogFile]) -> str:
 def audit_view(columns: Columns, run: Settings | None) -> str | None:
     """Return the statement that creates `audit` over views with these columns.
 
-    None where there are no samples. A derived corpus, such as `scenes.drawn`, counts as the corpus
-    that its samples are of. Of several encoders, models and settings the view shows the numbers of
-    those that the settings name first; without settings, of the first in the order of names.
+    Returns None if there are no samples. A derived corpus, such as `scenes.drawn`, counts as the
+    corpus of its samples. With several encoders, models or settings, the view shows the numbers of
+    those that the settings name first; without settings, the first by name.
     """
     if not {"corpus", "shard", "row"} <= set(columns.get("samples", ())):
         return None
@@ -168,12 +168,12 @@ _MANIFESTS = """\
 def open_catalog(
     results: Path | str, store: Path | None = None
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a run's catalog for reading only; no other file can be reached through it.
+    """Open a run's catalog read-only, without access to other files.
 
-    SQL may call `embedding_array(embedding)` for a list of floats. With a `store` its packed
-    lineage records can be read, too. Raise StoreError when there is no catalog, and InputError,
-    with DuckDB's own words, for SQL that it refuses. SQL of strangers may only be run where it is
-    a query (clipaudit.catalog.answers): DuckDB lets others write where objects may be read.
+    SQL may call `embedding_array(embedding)` for a list of floats. With a `store`, its packed
+    lineage records are readable too. Raises StoreError if there is no catalog, and InputError, with
+    DuckDB's message, for SQL that it refuses. Run untrusted SQL only after checking that it is a
+    query (clipaudit.catalog.answers): other statements may write wherever objects are readable.
     """
     path = Path(results) / CATALOG
     if not path.is_file():

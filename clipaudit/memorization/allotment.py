@@ -1,9 +1,9 @@
-"""Allotment: which samples of a pool make the sets A, B, public and hold-out, by their lots.
+"""Allot the samples of a pool to the sets A, B, public and hold-out, by their lots.
 
 Jayaraman et al., 2024 (App. C): https://arxiv.org/abs/2402.02103, whose sets are disjoint random
-draws from what deduplication left, one image per caption. Without published code, ours to say:
-each set owns an interval of lots, and of a set given as a count the lowest lots are in. So a sample
-never changes its set when shards are added; it can only leave it, for new groups of lower lots.
+draws from the deduplicated samples, one image per caption. The code is not published; here each set
+owns an interval of lots, and a set given as a count takes the lowest of these. So a sample never
+changes its set when shards are added; new groups with lower lots can only displace it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -74,18 +74,18 @@ def allot(
 def within_size(
     allotted: pa.Table, *, set: str, size: Size, sizes: Mapping[str, Size]
 ) -> Bool[np.ndarray, " n"]:
-    """Return which rows of an ALLOTMENT are in `set` if it were of `size`; others are not.
+    """Return the rows of an ALLOTMENT that are in `set` at a smaller `size`.
 
     `sizes` are those of the allotment. The smaller set holds the set's lowest lots: `size` groups,
-    or those in so large a share of all lots. So the sets of several sizes lie within each other.
-    ConfigError for a size that is none, or larger than the set's.
+    or those in such a share of all lots. So sets of several sizes are nested. Raises ConfigError
+    for an invalid size, or one larger than the set's.
     """
     _check_sizes(sizes)
     _check_sizes({set: size})
     if isinstance(size, int) != isinstance(sizes[set], int) or size > sizes[set]:
         raise ConfigError(
-            f"set {set}: a smaller size of {size}, and the set's own is {sizes[set]}; give both as "
-            "counts or both as fractions, and none above the set's own"
+            f"set {set}: a smaller size of {size}, but the set's own is {sizes[set]}; give both as "
+            "counts or both as fractions, with none above the set's own"
         )
     own: np.ndarray = pc.equal(allotted["set"], set).to_numpy().copy()
     if isinstance(size, int):
@@ -220,6 +220,6 @@ def _check_sizes(sizes: Mapping[str, Size]) -> None:
     counts = isinstance(next(iter(sizes.values())), int)
     wrong = [name for name, size in sizes.items() if not (size >= 1 if counts else 0 < size <= 1)]
     if wrong:
-        raise ConfigError(f"sizes {{{given}}}: {sizes[wrong[0]]} of {wrong[0]} is no size. {hint}")
+        raise ConfigError(f"sizes {{{given}}}: {sizes[wrong[0]]} of {wrong[0]} is invalid. {hint}")
     if not counts and sum(map(_exact, sizes.values())) > 1:
         raise ConfigError(f"sizes {{{given}}} sum to more than 1. {hint}")

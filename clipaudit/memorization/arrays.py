@@ -1,4 +1,4 @@
-"""The déjà vu gaps of the memorization audit over arrays and lists of labels, without files."""
+"""Compute the memorization audit's déjà vu gaps from arrays and lists of labels, without files."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Labels = Sequence[Sequence[str]]
 
 @dataclass(frozen=True, eq=False)
 class Embedded:
-    """What one model makes of the records' captions, and of the public images."""
+    """One model's embeddings of the records' captions and of the public images."""
 
     captions: Float[np.ndarray, "n d"]
     public: Float[np.ndarray, "m d"]
@@ -27,10 +27,10 @@ class Embedded:
 
 @dataclass(frozen=True)
 class Gap:
-    """How much more a model recalls of records that it was trained on, with its 95 % interval.
+    """The additional recall of a model on its training records, with its 95 % interval.
 
-    The p value is that of membership changing nothing; None where there is no such test. All are
-    None without a record that has a label.
+    The p value tests that membership changes nothing; None if there is no such test. All are None
+    without a record that has a label.
     """
 
     value: float | None
@@ -53,17 +53,17 @@ def deja_vu_gaps(
     k: int = 10,
     seed: int = 0,
 ) -> Mapping[str, Gap]:
-    """Return how much more two models recall of the records that they were trained on.
+    """Return the additional recall of two models on their own training records.
 
-    `labels` name the objects of each record's own picture, `public_labels` those of each public
+    `labels` name the objects of each record's own image, `public_labels` those of each public
     image, and `seen_by` says which of the models was trained on each record. A record's caption
     predicts the labels of the k public images nearest to it. The gaps are `ppg`, `prg`, `aucg` and
     `aucg_histogram` (Jayaraman et al., NeurIPS 2024, Sec. 3.2: https://arxiv.org/abs/2402.02103);
-    records without labels are left out. With records of each model they are the mean of both
-    directions, from which cancels what one model recalls more of everything; with records of one
-    model and of neither, that model's less what both differ by on the others. `seed` decides the
-    draws of the intervals. Among equally similar public images the first counts. Raise InputError
-    where labels and embeddings are not as many, and for records of one model alone.
+    records without labels are left out. With records of both models the gaps are the mean of both
+    directions, which cancels a model's general advantage. With records of one model and of neither,
+    they are that model's gap minus the difference of both on the others. `seed` decides the draws
+    of the intervals. In a tie the first public image counts. Raises InputError if the numbers of
+    labels and embeddings differ, and for records of only one model.
     """
     _refuse_lengths("captions", target.captions, reference.captions, labels)
     _refuse_lengths("public images", target.public, reference.public, public_labels)
@@ -129,5 +129,5 @@ def _refuse_lengths(what: str, target: np.ndarray, reference: np.ndarray, labels
     if not len(target) == len(reference) == len(labels):
         raise InputError(
             f"{what}: {len(target)} embeddings of the target model, {len(reference)} of the "
-            f"reference model, and labels of {len(labels)}; give one of each for every one"
+            f"reference model, and labels of {len(labels)}; give equally many"
         )

@@ -1,7 +1,7 @@
-"""Captions with a word less, as a model sees them: what a pair's cosine is set against.
+"""Embed captions with one word dropped, for comparison with a pair's cosine.
 
-A model that knows a training pair by heart knows this very caption, so its cosine falls where a
-word is missing. Versions of pictures are in `augmented_pictures`.
+A model that has memorized a training pair knows its exact caption, so its cosine falls if a word is
+missing. Versions of images are in `augmented_pictures`.
 """
 
 from collections.abc import Iterator
@@ -38,9 +38,9 @@ def embed_augmented(
 ) -> Iterator[pa.RecordBatch]:
     """Yield AUGMENTED of the captions in `samples`, by version, then by (shard, row) as these are.
 
-    Each version lacks one word, see `without_word`. Rows whose caption has one word, or none, are
-    added to `drops` once and have no version. Else it is as `embed_captions`, with each version for
-    itself.
+    Each version lacks one word, see `without_word`. Rows whose caption has at most one word are
+    added to `drops` once and have no version. Otherwise it works as `embed_captions`, separately
+    for each version.
     """
     captions = samples["caption"].to_pylist()
     is_one = np.array([text is not None and len(text.split()) < 2 for text in captions], bool)
@@ -66,9 +66,9 @@ def numbered(rows: pa.RecordBatch, version: int, schema: pa.Schema) -> pa.Record
 
 
 def without_word(caption: str | None, version: int, seed: int) -> str | None:
-    """Return a caption without one of its words, which whitespace separates; None for None.
+    """Return a caption without one of its words, split at whitespace; None for None.
 
-    The words are dropped in an order that caption and seed decide, each once before one recurs.
+    Caption and seed decide the order of dropped words; each is dropped once before one recurs.
 
     >>> sorted({without_word("a red cat", version, 0) for version in range(3)})
     ['a cat', 'a red', 'red cat']

@@ -1,9 +1,9 @@
-"""Pictures cropped and mirrored, as a model sees them: what a pair's cosine is set against.
+"""Embed cropped and mirrored images, for comparison with a pair's cosine.
 
-A model that knows a training pair by heart knows this very picture, so its cosine falls where a
-part is missing. Crops and mirrors are the same for all pictures, so versions of members and of the
-hold-out differ by their pictures alone. A model that trained on random crops has seen the like of
-them, and falls less.
+A model that has memorized a training pair knows its exact image, so its cosine falls if a part is
+missing. Crops and mirrors are the same for all images, so versions of members and of the hold-out
+differ only by their images. A model trained on random crops has seen similar ones, so its cosine
+falls less.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ LEAST_AREA, MOST_AREA = 0.5, 0.9  # of a picture: a part is missing, and most ob
 
 @dataclass(frozen=True)
 class Crop:
-    """A part of a picture, in shares of its width and height, perhaps mirrored."""
+    """A part of an image, in shares of its width and height, perhaps mirrored."""
 
     left: float
     top: float
@@ -56,7 +56,7 @@ class Crop:
 
 @dataclass(frozen=True)
 class _Versions:
-    """Makes the versions of a picture, one below the other: workers send one array."""
+    """Makes the versions of an image, stacked, so that workers send one array."""
 
     preparation: Preparation
     crops: tuple[Crop, ...]
@@ -76,12 +76,12 @@ def embed_augmented_pictures(
     seed: int,
     drops: Drops,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield AUGMENTED of the pictures in `samples`: a batch of rows in all its versions, in order.
+    """Yield AUGMENTED of the images in `samples`: a batch of rows in all its versions, in order.
 
-    Each picture is read and decoded once, for one version or more. A version is a `Crop`, which
-    `seed` and its number decide, prepared as for `embed_images`. Rows whose picture cannot be
-    decoded are added to `drops` once and have no version, and a version whose embedding is not
-    usable is added too. Values depend on what those of `embed_images` do, and on `seed`.
+    Each image is read and decoded once for all versions. A version is a `Crop`, decided by `seed`
+    and its number, and prepared as for `embed_images`. Rows whose image cannot be decoded are added
+    to `drops` once and have no version; a version whose embedding is not usable is added too.
+    Values depend on `seed` and on everything that those of `embed_images` depend on.
     """
     plain = evaluation_preparation(clip.preprocessing)
     crops = tuple(Crop.drawn(version, seed) for version in range(versions))

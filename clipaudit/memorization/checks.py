@@ -1,4 +1,4 @@
-"""What the memorization audit asks of the other sections of the settings."""
+"""Check the memorization audit's settings against the other sections."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def check(run: "Settings", audit: Memorization) -> None:
-    """Refuse a memorization audit that the other sections do not fit; raise ValueError."""
+    """Raise ValueError for a memorization audit that does not fit the other sections."""
     for name in audit.sources:
         where = f"memorization.sources.{name}"
         known(name, run.corpora, where, "corpora")
@@ -70,7 +70,7 @@ def _check_points(run: "Settings", audit: Memorization) -> None:
 
 
 def pictured(audit: Memorization) -> Iterator[tuple[str, str]]:
-    """Yield the settings whose corpora must have pictures, with each corpus."""
+    """Yield the settings whose corpora must have images, with each corpus."""
     yield from ((f"memorization.sources.{name}", name) for name in audit.sources)
     yield from (("memorization.utility", name) for name in audit.utility)
     for name, selection in audit.selections.items():
@@ -78,7 +78,7 @@ def pictured(audit: Memorization) -> Iterator[tuple[str, str]]:
 
 
 def left_out(_: "Settings", audit: Memorization) -> list[str]:
-    """Return what is left out, for want of a recipe or a public set."""
+    """Return sentences on what is left out without a recipe or a public set."""
     found = []
     if audit.recipe is None:
         found.append(
@@ -94,7 +94,7 @@ def left_out(_: "Settings", audit: Memorization) -> list[str]:
 
 
 def asks(_: "Settings", audit: Memorization) -> Iterator[Asked]:
-    """Yield the samples that the sets of each source ask for, together."""
+    """Yield the total number of samples that the sets of each source ask for."""
     for name in audit.sources:
         drawn = audit.drawn(name)
         if all(isinstance(size, int) for size in drawn.values()):

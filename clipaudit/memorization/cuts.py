@@ -1,7 +1,7 @@
-"""Cuts: which records are A, B and the hold-out, drawn anew for each further seed of the models.
+"""Cuts: splits of the records into A, B and hold-out, redrawn for each further seed of the models.
 
-The records stay, at each size of A and B: those of the first cut, which is the allotment. So a
-further cut costs no further sample, and one unlucky cut does not recur under every seed.
+The records stay those of the first cut, the allotment, at each size of A and B. So a further cut
+needs no further sample, and one unlucky cut does not recur under every seed.
 """
 
 import hashlib
@@ -33,12 +33,12 @@ def cut_again(
 ) -> pa.Table:
     """Return the CUT number `cut`, 1 or more, of the records of a source.
 
-    `samples` are the SAMPLES of all records: shard, row, uid. `sizes` says how many each of
-    RECORD_SETS has, as in the first cut: together as many as there are records, else StoreError is
-    raised. A lot is the first 16 bytes of SHA-256 over the seed and the cut (8 bytes each,
+    `samples` are the SAMPLES of all records: shard, row, uid. `sizes` has the number of records in
+    each of RECORD_SETS, as in the first cut; raises StoreError if the total differs from the number
+    of records. A lot is the first 16 bytes of SHA-256 over the seed and the cut (8 bytes each,
     big-endian), the letter k and the uid; the lowest lots are A, the next B, the others the
-    hold-out. Tables may come in any order, as may their rows; no records give no rows. Memory: 24
-    bytes a record, thrice.
+    hold-out. Tables and rows may be in any order; without records there are no rows. Memory: three
+    times 24 bytes per record.
     """
     prefix = seed.to_bytes(8, "big") + cut.to_bytes(8, "big") + b"k"
     drawn = [np.empty(0, dtype=_LOT)]
@@ -69,7 +69,7 @@ def cut_again(
 def with_cut(allotted: pa.Table, cut: pa.Table) -> pa.Table:
     """Return an ALLOTMENT in which records have the set and the place of a CUT of their source.
 
-    Samples that the cut lacks stay as they are.
+    Samples that the cut lacks stay unchanged.
     """
     places = pc.index_in(pa.array(sample_addresses(allotted)), pa.array(sample_addresses(cut)))
     changed = allotted

@@ -1,13 +1,13 @@
-"""The annotator `transformers`: the objects that a detector finds in the pictures of samples.
+"""The annotator `transformers`: find objects in the images of samples by a detector.
 
-How pictures reach a detector follows from what it was made for. One that pads its pictures and is
-told where (`pixel_mask`), as the DETRs are, gets them with their aspect kept, padded to the largest
-of their batch. Any other one (YOLOS, RT-DETR) would take padding for a part of the picture, and
-gets them stretched to a square. Both give boxes relative to the picture. What a score is, of a
-softmax or a sigmoid, the checkpoint's own post-processing knows.
+The preparation of images depends on the detector. Detectors that take padded images with a
+`pixel_mask`, such as the DETRs, get them with their aspect ratio, padded to the largest of their
+batch. Others (YOLOS, RT-DETR) would treat padding as part of the image, and get images stretched to
+a square. Both give boxes relative to the image. The checkpoint's own post-processing computes
+scores, by a softmax or a sigmoid.
 
-Differs from the published code in one point: a picture longer than MOST_ASPECT times its shorter
-side is scaled by its longer side, so that one banner does not fill the memory.
+One difference from the published code: an image longer than MOST_ASPECT times its shorter side is
+scaled by its longer side, so that one banner does not fill the memory.
 """
 
 import logging
@@ -50,15 +50,15 @@ def detect_objects(
     device: torch.device,
     drops: Drops,
 ) -> Iterator[pa.Table]:
-    """Yield the OBJECTS of the rows in `samples`, ordered by (shard, row) as these are.
+    """Yield the OBJECTS of the rows in `samples`, in the same order by (shard, row).
 
-    `shards` gives each shard number's tar, ascending; `samples` are SAMPLES. Pictures are resized
-    so that their shorter side has `shorter_side` pixels, and their longer one at most MOST_ASPECT
-    times as many; a box counts whose score is above `threshold`, and is cut at the picture's edge.
-    Rows whose picture cannot be decoded, or for which the detector gives numbers that are not
-    finite, are added to `drops` instead: rows in `samples` = rows out + drops. The values depend on
-    the detector, the shard, `batch_size`, the device class and its threads, but not on `workers`
-    nor on which shards come together.
+    `shards` gives each shard number's tar, ascending; `samples` are SAMPLES. Images are resized so
+    that their shorter side has `shorter_side` pixels, and their longer one at most MOST_ASPECT
+    times as many. A box counts if its score is above `threshold`, and is clipped at the image's
+    edge. Rows whose image cannot be decoded, or for which the detector gives numbers that are not
+    finite, are added to `drops` instead, so that rows in `samples` = rows out + drops. The values
+    depend on the detector, the shard, `batch_size`, the device class and its threads, but not on
+    `workers` or on which shards are processed together.
     """
     addresses = zip(samples["shard"].to_pylist(), samples["row"].to_pylist(), strict=True)
     sides = zip(samples["height"].to_pylist(), samples["width"].to_pylist(), strict=True)
@@ -76,7 +76,7 @@ def detect_objects(
         done += len(batch.rows) + len(batch.faults)
         bare += pictures_without_objects(table)
         progress.note(done)
-    _log.info("%d of %d pictures show no object above %g", bare, done, threshold)
+    _log.info("%d of %d images show no object above %g", bare, done, threshold)
 
 
 def _batch_objects(
@@ -86,7 +86,7 @@ def _batch_objects(
     found: Sequence[dict[str, torch.Tensor]],
     drops: Drops,
 ) -> pa.Table:
-    """Return the OBJECTS of a batch, from what `_run` gave; add its losses to `drops`."""
+    """Return the OBJECTS of a batch from the result of `_run`; add lost samples to `drops`."""
     losses = [(fault.row, fault.key, fault.reason, fault.detail) for fault in batch.faults]
     losses += [(batch.rows[at], batch.keys[at], NOT_FINITE, "") for at in np.flatnonzero(~finite)]
     for loss in sorted(losses):
@@ -116,7 +116,7 @@ def _run(
     threshold: float,
     device: torch.device,
 ) -> tuple[Bool[np.ndarray, " n"], list[dict[str, torch.Tensor]]]:
-    """Return, of each picture, whether the model's numbers are finite, and what it found."""
+    """Return, for each image, whether the model's numbers are finite, and its objects."""
     n, side = len(batch.rows), preparation.size[0]
     canvas = (batch.pixels.shape[1], batch.pixels.shape[2])
     stored = np.ones((len(batch.pixels), 2), np.int64)  # height, width; beyond the rows anything
@@ -143,7 +143,7 @@ def _finite(numbers: torch.Tensor) -> Bool[np.ndarray, " n"]:
 
 @contextmanager
 def _whole_sums() -> Iterator[None]:
-    """Allow cumsum, which on CUDA has no deterministic kernel, and nothing else that has none.
+    """Allow only cumsum among operations without a deterministic kernel on CUDA.
 
     The DETRs count a mask's ones with it, in float32: whole numbers, the same in any order.
     """
@@ -164,7 +164,7 @@ def _whole_sums() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Resized:
-    """Stretches a picture to a square, or scales it with its aspect kept."""
+    """Stretches an image to a square, or scales it with its aspect ratio."""
 
     side: int
     filter: Image.Resampling
@@ -179,7 +179,7 @@ class _Resized:
 
 
 class _PaddedPictures(PictureSource):
-    """Prepared pictures, padded at the right and at the bottom to the largest of their batch."""
+    """Prepared images, padded at the right and the bottom to the largest of their batch."""
 
     def _batch(self, number: int, samples: list[RawSample]) -> PictureBatch:
         rows, keys, pictures, faults = self._usable(samples)

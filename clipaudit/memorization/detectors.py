@@ -53,7 +53,7 @@ def load_detector(checkpoint: str, *, device: torch.device) -> Detector:
 def _refuse_processor(checkpoint: str, processor: Any) -> None:  # noqa: ANN401
     if not hasattr(processor, "post_process_object_detection"):
         raise InputError(
-            f"{checkpoint}: {type(processor).__name__} makes no boxes from the model's output. "
+            f"{checkpoint}: {type(processor).__name__} cannot convert the model's output to boxes. "
             "Give a checkpoint with an object-detection image processor."
         )
     factor = getattr(processor, "rescale_factor", 1 / 255)

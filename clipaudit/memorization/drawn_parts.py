@@ -1,4 +1,4 @@
-"""The overlaps of one part's samples with all that is drawn, which is read a part at a time."""
+"""Find overlaps of one part's samples with all drawn samples, reading one part at a time."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from clipaudit.neighbors.interface import Queries, Search
 
 @dataclass(frozen=True)
 class DrawnPart:
-    """One part of a source; each function reads anew, so that nothing is held in between."""
+    """One part of a source; each function reads again, so that nothing is held in between."""
 
     source: str
     part: str
@@ -34,10 +34,10 @@ def overlaps_of_part(
     distance: float,
     start: Callable[[Queries], Search],
 ) -> pa.Table:
-    """Return the OVERLAPS of the members of `own` with the records of all `parts`, its own too.
+    """Return the OVERLAPS of the members of `own` with the records of all `parts`, including `own`.
 
-    By uid and by caption; where the parts have embeddings, also by `distance` between pictures, for
-    which `start` starts searches as for `near_duplicates`.
+    Samples are matched by uid and by caption; if the parts have embeddings, also by `distance`
+    between images, for which `start` starts searches as for `near_duplicates`.
     """
     others = ((part.source, _keys(part)) for part in parts)
     found = shared_keys(_keys(own), others, corpus=own.source)

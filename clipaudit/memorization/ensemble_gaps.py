@@ -1,9 +1,9 @@
-"""Gaps over seeds: what holds for any training and any cut, and not for one of each.
+"""Compute gaps over seeds, which hold beyond a single training run and cut.
 
-A gap is the mean over seeds. Its interval is over records and over seeds: what a record adds under
-all seeds together is one draw of the records, and the gaps of the seeds vary as they do. Both parts
-are added (see `margin`), so intervals are rather too wide: what single records add by chance under
-one seed is in both.
+A gap is the mean over seeds. Its interval is over records and seeds: a record's contribution over
+all seeds is one draw of the records, and the seeds' gaps vary among themselves. Both parts are
+added (see `margin`), so intervals are slightly too wide: the noise of single records under one seed
+is in both.
 """
 
 from collections.abc import Iterable, Sequence
@@ -55,8 +55,8 @@ def ensemble_gaps(
     """Return the ENSEMBLE_GAPS of models under several seeds, with each number of neighbours.
 
     `sources` name those of the parts, in the order of the rows. Parts are held one at a time and
-    may come in any order, which changes no number before its thirteenth decimal. A target is left
-    out for which a set has no records. Raise InputError as `blocks` does.
+    may be in any order, which changes numbers only from the thirteenth decimal. A target is left
+    out if a set has no records for it. Raises InputError as `blocks`.
     """
     found: dict[tuple[int, str, str], tuple[_Moments, _Moments | None]] = {}
     for part in parts:
@@ -127,7 +127,7 @@ def _both(
 def _rows(
     values: _Moments, changes: _Moments | None, contrast: Float64[np.ndarray, " sets"]
 ) -> list[dict[str, object]]:
-    """Return the row of a target; none where a set that it needs has no records."""
+    """Return the row of a target; none if a set that it needs has no records."""
     counts = np.diag(values.counts).reshape(-1, len(contrast))
     needed = counts[:, contrast != 0]
     if not needed.all():
@@ -150,7 +150,7 @@ def _rows(
 def _estimate(
     moments: _Moments, contrast: Float64[np.ndarray, " sets"]
 ) -> tuple[list[float], float, float]:
-    """Return the contrast under each seed, its mean, and how far its bounds are off."""
+    """Return the contrast under each seed, its mean, and the distance of its bounds."""
     n = np.maximum(np.diag(moments.counts), 1)
     means = moments.sums / n
     seeds = len(n) // len(contrast)

@@ -1,12 +1,12 @@
-"""Which single records models memorize, where several pairs of models saw the records by lot.
+"""Find single records that models memorize, from several pairs of models with redrawn sets.
 
-A record is in A, in B or in the hold-out, by lot, anew under each seed. If membership changes
-nothing, any other draw of its sets was as likely. So the p value of a record compares how much more
-the models recalled that were trained on it with what all draws of its sets give: it holds whatever
-the models are. Memorization is counterfactual, as Feldman and Zhang (2020) have it
-(https://arxiv.org/abs/2008.03703): the mean recall of the models that were trained on the record,
-less that of the others. q is the false-discovery rate of Benjamini and Hochberg (1995): of the
-records with a q of at most 5 %, one in twenty is expected to be none.
+Each seed draws by lot whether a record is in A, B or the hold-out. If membership changes nothing,
+any other draw of its sets was as likely. So the p value of a record compares the additional recall
+of the models trained on it with that of all draws of its sets; it is valid for any models.
+Memorization is counterfactual, as in Feldman and Zhang (2020)
+(https://arxiv.org/abs/2008.03703): the mean recall of the models trained on the record, minus that
+of the others. q is the false-discovery rate of Benjamini and Hochberg (1995): of the records with a
+q of at most 5 %, one in twenty is expected not to be memorized.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -53,9 +53,9 @@ def ensemble_records(
 ) -> pa.Table:
     """Return the ENSEMBLE_RECORDS of models under several seeds.
 
-    `parts` gives the parts, and is asked twice. `sources` name theirs, in the order of the rows.
-    `seed` draws sets where there are more than ENUMERATED seeds. Memory grows with the rows alone.
-    Raise InputError as `blocks` does.
+    `parts` gives the parts, and is called twice. `sources` name theirs, in the order of the rows.
+    `seed` draws sets if there are more than ENUMERATED seeds. Memory grows only with the rows.
+    Raises InputError as `blocks`.
     """
     sizes = {source: np.zeros(len(RECORD_SETS)) for source in sources}
     for part in parts():
@@ -136,7 +136,7 @@ def _p_values(
     draws: Float64[np.ndarray, "draws seeds"],
     chances: Float64[np.ndarray, " draws"],
 ) -> Float64[np.ndarray, " n"]:
-    """Return the chance of a sum at least as large, over the models that a record is drawn for."""
+    """Return the chance of a sum at least as large, over the draws of a record's models."""
     gains = block.recalls[0] - block.recalls[1]
     signs = (block.sets == 0).astype(np.float64) - (block.sets == 1)
     found = np.empty(len(gains))

@@ -1,4 +1,4 @@
-"""Pairs of models under several seeds, each with its own cut: what they recall of each record."""
+"""Recalls of each record by pairs of models under several seeds, each with its own cut."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from clipaudit.memorization.settings import RECORD_SETS
 
 @dataclass(frozen=True)
 class SeedPart:
-    """What the two models of a seed recall of the records of a part, and who is in which set."""
+    """The recalls of a seed's two models for the records of a part, and the records' sets."""
 
     recalls_a: pa.Table  # RECALLS
     recalls_b: pa.Table
@@ -35,11 +35,11 @@ class EnsemblePart:
 
 @dataclass(frozen=True)
 class Block:
-    """The records of a part whose picture has a label, by rising address.
+    """The records of a part whose image has a label, by ascending address.
 
-    `differences` are those of A's model less B's, by measure: ppg, prg, aucg; `changes` the same
-    less the baseline's. `recalls` are of A's models, then of B's. `sets` are places in RECORD_SETS,
-    -1 in none.
+    `differences` are A's model minus B's, by measure: ppg, prg, aucg; `changes` are the same minus
+    the baseline's. `recalls` are of A's models, then of B's. `sets` are places in RECORD_SETS, -1
+    for none.
     """
 
     addresses: Int64[np.ndarray, " n"]
@@ -52,8 +52,7 @@ class Block:
 def blocks(part: EnsemblePart, neighbors: Sequence[int]) -> Iterator[tuple[int, Block]]:
     """Yield the records of a part at each number of neighbours.
 
-    Raise InputError as `matched_recalls` does, also where two seeds were tested with different
-    records.
+    Raises InputError as `matched_recalls`, and if two seeds were tested with different records.
     """
     for k in neighbors:
         pairs = [_matched(seed.recalls_a, seed.recalls_b, k) for seed in part.seeds]

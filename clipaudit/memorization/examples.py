@@ -1,9 +1,9 @@
-"""The most memorized samples, with all that a reader wants to see of them.
+"""Pick the most memorized samples, with the data that a gallery shows.
 
 Jayaraman et al., NeurIPS 2024, Figures 1, 11 and 12: https://arxiv.org/abs/2402.02103. The paper
-does not say how its examples were found. Here they are the records of which the target model finds
-the most labels more than the reference model does. Such a selection also finds luck, so each
-example states how many records of the hold-out, which no model was trained on, have as large a gap.
+does not say how it chose its examples. Here they are the records with the most labels that the
+target model finds beyond the reference model. Such a selection also finds luck, so each example
+states the share of the hold-out, which no model was trained on, with as large a gap.
 """
 
 from collections.abc import Iterable, Mapping
@@ -90,9 +90,9 @@ class Examples:
 
 @dataclass(frozen=True)
 class ExampleInputs:
-    """What is known of records and public images, each table in pieces, whatever their order.
+    """The tables about records and public images, each in pieces, in any order.
 
-    Pieces are read once and not held together: only rows of examples stay. Records are named
+    Pieces are read once and not held together: only rows of examples are kept. Records are numbered
     across sources (see `in_one_corpus`); public images are those of one source.
     """
 
@@ -115,14 +115,14 @@ def most_memorized(
 ) -> Examples:
     """Return up to `examples` of the `records`, the most memorized first, from k neighbours each.
 
-    `recalls` are the RECALLS of the MODELS, also of further records and other k. Only a record of
-    which the target model finds more labels than the reference model is an example. The larger
-    difference comes first, then the larger difference of recalls, then uid, then source and (shard,
-    row). Records are named across the sources, whose numbers of shards `shards` gives. `holdout` is
-    the records, perhaps none, that neither model was trained on: their gaps are compared.
+    `recalls` are the RECALLS of the MODELS, perhaps with further records and other k. A record is
+    an example only if the target model finds more of its labels than the reference model. The
+    larger difference comes first, then the larger difference of recalls, then uid, then source and
+    (shard, row). Records are numbered across the sources, whose numbers of shards `shards` gives.
+    `holdout` is the records, perhaps none, that neither model was trained on, for comparison.
 
-    Raise InputError as `pair_up` does, for a label with two names, for recalls without this k, and
-    for a candidate that the samples lack; StoreError for a picture without labels that were read.
+    Raises InputError as `pair_up`, for a label with two names, for recalls without this k, and for
+    a candidate that the samples lack; StoreError for an image whose labels were not read.
     """
     of_k = {model: _of_k(recalls[model], model, k) for model in MODELS}
     members, unseen = (_gaps(of_k, each) for each in (records, holdout))
@@ -162,9 +162,9 @@ def _gaps(recalls: Mapping[str, pa.Table], records: pa.Table) -> pa.Table:
 
 
 def _candidates(members: pa.Table, examples: int) -> pa.Table:
-    """Return the best of the `_gaps`, and all that equal the last of them.
+    """Return the best of the `_gaps`, and all ties with the last of them.
 
-    So uids, which decide in a tie, are needed of few.
+    So only these need uids, which break ties.
     """
     gap, truths = members["gap"].to_numpy(), members["truths"].to_numpy()
     rows = np.flatnonzero(gap > 0)

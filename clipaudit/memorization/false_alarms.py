@@ -1,9 +1,9 @@
-"""How often the audit claims memorization where there is none: models that were never trained.
+"""Measure how often the audit claims memorization that does not exist, by simulated models.
 
 Run as `python -m clipaudit.memorization.false_alarms [RUNS]`. Recalls of models of several seeds
 are drawn at random: each record has a difficulty, each model a skill, and a model may recall more
-of the records that it was trained on. Every claim is an interval of 95 % or a rate of 5 %, so it
-may be wrong in one of twenty runs.
+of its training records. Every claim is a 95 % interval or a rate of 5 %, so it may be wrong in one
+of twenty runs.
 """
 
 import sys
@@ -31,7 +31,7 @@ _SOURCE = "simulated"
 
 @dataclass(frozen=True)
 class World:
-    """What the models are like."""
+    """The parameters of the simulated models."""
 
     seeds: int = 4
     records: int = 300
@@ -42,7 +42,7 @@ class World:
 
 
 def simulated(generator: np.random.Generator, world: World) -> EnsemblePart:
-    """Return what models of each seed recall of the records of one source, cut into three sets."""
+    """Return the recalls of each seed's models for one source's records, split into three sets."""
     easy = generator.uniform(0.2, 0.6, world.records)
     first = generator.permutation(world.records) % len(RECORD_SETS)
     parts = []
@@ -67,7 +67,7 @@ def _models(
 
 
 def recalls(correct: Int64[np.ndarray, " n"]) -> pa.Table:
-    """Return the RECALLS of records of which a model finds so many labels, and two wrong ones."""
+    """Return the RECALLS of a model that finds so many labels of records, and two wrong ones."""
     n = len(correct)
     shard, row = shards_and_rows(np.arange(n))
     columns = {
@@ -90,7 +90,7 @@ def _kept(inside: np.ndarray) -> pa.Table:
 
 
 def claims(part: EnsemblePart, *, seed: int) -> dict[str, bool]:
-    """Return whether each claim of a report is made of these models: that there is something."""
+    """Return, for each claim of a report, whether it is made about these models."""
     (first, *_) = part.seeds
     attacks = {}
     for attack, (own, other), name in (
@@ -125,13 +125,13 @@ def _prg(rows: Sequence[Row], target: str) -> Row:
 
 
 def _excludes(rows: Sequence[Row], target: str, low: str = "low", high: str = "high") -> bool:
-    """Return whether the interval of a gap of recall leaves 0 out."""
+    """Return whether the interval of a gap of recall excludes 0."""
     row = _prg(rows, target)
     return bool(row[low] > 0 or row[high] < 0)
 
 
 def made_claims(world: World, runs: int) -> dict[str, float]:
-    """Return the share of so many runs in which each claim is made."""
+    """Return the share of simulated runs in which each claim is made."""
     found: dict[str, int] = {}
     for run in range(runs):
         part = simulated(np.random.default_rng(run), world)
@@ -149,7 +149,7 @@ WORLDS: Mapping[str, World] = {
 
 
 def main(runs: int, write: Callable[[str], object]) -> None:
-    """Write a table in Markdown: how often each claim is made in each of WORLDS."""
+    """Write a Markdown table of the rate of each claim in each of WORLDS."""
     found = {name: made_claims(world, runs) for name, world in WORLDS.items()}
     write(f"| Claims made, % of {runs} runs | {' | '.join(found)} |\n")
     write(f"| :-- |{' --: |' * len(found)}\n")

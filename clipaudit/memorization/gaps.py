@@ -1,7 +1,7 @@
-"""Memorization metrics: how much more a target model recalls than a reference model.
+"""Memorization metrics: the additional recall of a target model over a reference model.
 
 Jayaraman et al., NeurIPS 2024, Sec. 3.2, Fig. 2 and 3: https://arxiv.org/abs/2402.02103. Records
-whose picture has no label are left out, as in the published code, and counted. Where we differ:
+whose image has no label are left out, as in the published code, and counted. Differences:
 
 * `aucg` is the area between the exact survival curves of recall, which is the mean difference of
   recalls. The published code's form, `aucg_histogram`, is beside it: each model's recalls go into
@@ -9,11 +9,11 @@ whose picture has no label are left out, as in the published code, and counted. 
   bin (that is what the area under a stair over the bins' lower ends is). Where all recalls are one
   value v, the code's histogram reaches from v - 1/2 to v + 1/2, so each counts as v + 1/100. Bins
   are found exactly here; the code rounds, which may move a recall on a border by one bin.
-* The code attacks A alone. One of two trained models finds more of *any* picture than the other, so
-  the gap of one direction says as much of the two models as of membership, and an interval over
-  records does not know that. The mean of both directions is the difference in differences, from
-  which what one model finds more of everything cancels: it has the interval and the p value. A
-  single direction is reported as the code has it, and net of the hold-out, with an interval.
+* The code attacks only A. One of two trained models finds more of *any* image than the other, so
+  the gap of one direction reflects the two models as much as membership, which an interval over
+  records does not cover. The mean of both directions is the difference in differences, which
+  cancels a model's general advantage: it has the interval and the p value. A single direction is
+  reported as in the code, and net of the hold-out, with an interval.
 """
 
 from collections.abc import Callable, Mapping
@@ -132,7 +132,7 @@ def _gaps_of(group: str, attacks: Mapping[str, BySource], seed: int) -> list[dic
 
 
 def _numbers(found: Mapping[str, Estimate], name: str) -> dict[str, object]:
-    """Return what a row of GAPS says of an attack of which there is an estimate."""
+    """Return the values of a row of GAPS for an attack with an estimate."""
     own = found[name]
     drawn = {"draws_mean": own.draws.mean(), "draws_std": own.draws.std()}
     if name in ("mean", CONTROL):
@@ -148,7 +148,7 @@ def _numbers(found: Mapping[str, Estimate], name: str) -> dict[str, object]:
 
 
 def _strata(attacks: Mapping[str, BySource], terms: "Terms") -> list[Stratum]:
-    """Return, source by source, what records add to the mean of A's model less that of B's."""
+    """Return, by source, the records' contributions to the mean of A's model minus B's."""
     strata = []
     for name in dict.fromkeys([*attacks["a"], *attacks["b"]]):
         columns = []

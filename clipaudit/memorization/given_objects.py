@@ -1,6 +1,6 @@
-"""The annotator `given`: objects that others found, in Parquet or COCO JSON, joined to samples.
+"""The annotator `given`: objects found elsewhere, in Parquet or COCO JSON, joined to samples.
 
-So the objects can be those of Detic with 21k classes, as in the paper, or of any other detector.
+These can be the objects of Detic with 21k classes, as in the paper, or of any other detector.
 """
 
 import logging
@@ -22,19 +22,19 @@ _log = logging.getLogger(__name__)
 def take_objects(
     samples: pa.Table, given: pa.Table, *, threshold: float, names: Sequence[str] | None
 ) -> tuple[pa.Table, pa.Table]:
-    """Return the OBJECTS of `samples` that `given` has, and the VOCABULARY of their labels.
+    """Return the OBJECTS of `samples` in `given`, and the VOCABULARY of their labels.
 
-    `given` are SORTED_OBJECTS, of other samples too. Objects with a score count above `threshold`.
-    A sample without a row shows no objects; the log counts these. `names` are those of
-    `objects_of_dataset`. Samples ascend by (shard, row), and so do the OBJECTS.
+    `given` are SORTED_OBJECTS, perhaps with other samples. Objects with a score count if it is
+    above `threshold`. A sample without a row shows no objects; the log counts these. `names` are
+    those of `objects_of_dataset`. Samples ascend by (shard, row), and so do the OBJECTS.
 
-    Raise InputError for an object that `objects_of_dataset` refuses.
+    Raises InputError for an object that `objects_of_dataset` refuses.
     """
     columns = given.select(list(_FIELDS)).to_pylist()
     found = dict(zip(sample_addresses(given).tolist(), columns, strict=True))
     rows = [found.get(address) for address in sample_addresses(samples).tolist()]
     lacking = sum(row is None for row in rows)
-    _log.info("%d of %d pictures have no row in the given files", lacking, len(rows))
+    _log.info("%d of %d images have no row in the given files", lacking, len(rows))
     lists = (_above(_entries(row or {}), threshold) for row in rows)
     return objects_of_entries(samples, lists, names=names)
 

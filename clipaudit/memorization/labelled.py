@@ -1,4 +1,4 @@
-"""Images and the labels of what they show, looked up by address."""
+"""Look up images and the labels of their objects by address."""
 
 from dataclasses import dataclass
 
@@ -53,7 +53,7 @@ def places_among(
         shard, row = shard_row(int(wanted[np.argmin(known)]))
         raise StoreError(
             f"{what} (shard, row) ({shard}, {row}): not among the {len(addresses)} images of "
-            f"{table}, which the labels were read of; annotate and search the same samples again"
+            f"{table} with labels; annotate and search the same samples again"
         )
     return places
 

@@ -1,4 +1,4 @@
-"""What the time and the outputs of the memorization audit's own scripts grow with."""
+"""How time and outputs of the memorization audit's own scripts scale."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,7 +27,7 @@ _COMPARED = Law(
 
 
 def _size_of_set(settings: Json) -> float | None:
-    """Return how many samples a set holds at most; None where it is a share of those there are."""
+    """Return the largest number of samples of a set; None if it is a share of all."""
     chosen = settings["chosen"]
     size = settings["drawn"][chosen["set"]] if chosen["size"] is None else chosen["size"]
     return float(size) if isinstance(size, int) else None

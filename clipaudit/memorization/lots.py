@@ -1,6 +1,6 @@
-"""The lot of every sample of a pool: a hash of its group that decides to which set it goes.
+"""Compute the lot of every sample of a pool, a hash of its group that decides its set.
 
-A lot depends on the seed and the group's own bytes alone, so adding shards changes no lot.
+A lot depends only on the seed and the group's own bytes, so adding shards changes no lot.
 """
 
 import hashlib
@@ -32,8 +32,8 @@ def draw_lots(samples: pa.Table, base: pa.Table, *, group: Group, seed: int) -> 
 
     Samples of one group share a lot: those with the same caption, byte by byte, or with the same
     uid. A lot is the first 16 bytes of SHA-256 over the seed (8 bytes, big-endian), one byte for
-    the kind of group, and the caption or uid in UTF-8, as one big-endian number. A sample without
-    a caption where captions are the groups raises InputError. No samples give no rows.
+    the kind of group, and the caption or uid in UTF-8, as one big-endian number. Raises InputError
+    for a sample without a caption if captions are the groups. Without samples there are no rows.
     """
     kept = base.filter(base["kept"])
     pool = samples.filter(pa.array(np.isin(sample_addresses(samples), sample_addresses(kept))))

@@ -1,8 +1,8 @@
-"""All metrics of two models, one trained on A and one on B, over the records of all sources.
+"""Compute all metrics of two models, one trained on A and one on B, over all sources' records.
 
 A model's own training set is attacked with the other model as the reference. The published code
-attacks A alone; here B is attacked as well, and the hold-out, which neither model was trained on:
-there nothing is to be found.
+attacks only A; here B is attacked too, and as a control the hold-out, which neither model was
+trained on.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ BySource = Iterable[tuple[str, pa.Table]]
 
 @dataclass(frozen=True)
 class AttackedPart:
-    """What is known of the records of a part of a source; other records do no harm."""
+    """The tables about the records of a part of a source; further records are ignored."""
 
     source: str
     recalls: Mapping[str, pa.Table]  # RECALLS of the models `a` and `b`
@@ -61,10 +61,10 @@ def measure(
 ) -> Measures:
     """Return the metrics at each number of neighbours, in the order given.
 
-    `shards` says how many each source has, in their order: among records of several sources the
-    order of these decides ties. Parts may come in any order and are held one at a time, with twice
-    the `listed` first records of each attack, so memory grows with the distinct outcomes alone.
-    There is no attack on a set without records.
+    `shards` has the number of shards of each source, in order; this order breaks ties between
+    records of several sources. Parts may be in any order and are held one at a time, with twice the
+    `listed` first records of each attack, so memory grows only with the distinct outcomes. A set
+    without records is not attacked.
     """
     found: dict[tuple[int, str], dict[str, Pairs]] = {}
     first: dict[tuple[int, str], FirstRecords] = {}

@@ -1,4 +1,4 @@
-"""Membership: who is in a set in the end, and as a manifest, why each other sample is not."""
+"""Membership: the final samples of each set, and manifests with the reasons for all others."""
 
 from typing import Literal
 
@@ -38,8 +38,8 @@ MEMBERS = pa.schema(
 def members(samples: pa.Table, allotted: pa.Table, leaving: pa.Table) -> pa.Table:
     """Return the MEMBERS of all sets among the SAMPLES of a part, in their order.
 
-    Those of the ALLOTMENT `allotted` that stand for their group and of which `leaving`, OVERLAPS
-    of their corpus, has no row. Rows of samples of other parts change nothing in either.
+    These are the samples of the ALLOTMENT `allotted` that represent their group and have no row in
+    `leaving`, the OVERLAPS of their corpus. Rows of samples of other parts are ignored in both.
     """
     standing = allotted.filter(pc.is_null(allotted["duplicate_shard"]))
     standing = without_overlaps(standing, leaving)
@@ -51,16 +51,16 @@ def members(samples: pa.Table, allotted: pa.Table, leaving: pa.Table) -> pa.Tabl
 
 
 def without_overlaps(drawn: pa.Table, overlaps: pa.Table) -> pa.Table:
-    """Return the MEMBERS of which OVERLAPS has no row, in their order."""
+    """Return the MEMBERS without a row in OVERLAPS, in their order."""
     gone = np.isin(sample_addresses(drawn), sample_addresses(overlaps))
     return drawn.filter(pa.array(~gone))
 
 
 def overlap_drops(overlaps: pa.Table, samples: pa.Table) -> pa.Table:
-    """Return the DROPS of OVERLAPS, stage "overlaps": one row a sample, by (shard, row).
+    """Return the DROPS of OVERLAPS, stage "overlaps": one row per sample, by (shard, row).
 
-    The reason is that of its manifest, the detail names the sample that it repeats. `samples` has
-    the key of each.
+    The reason is that of its manifest; the detail names the sample that it duplicates. `samples`
+    has the key of each.
     """
     first = _first_overlaps(overlaps)
     keys = samples["key"].take(_find(first, samples)).to_pylist()
@@ -73,7 +73,7 @@ def overlap_drops(overlaps: pa.Table, samples: pa.Table) -> pa.Table:
 
 
 def of_kind(members: pa.Table, kind: Kind) -> pa.Table:
-    """Return the MEMBERS that are public, or those whose captions are attacked: all others."""
+    """Return the public MEMBERS, or all others, whose captions are attacked."""
     public = pc.equal(members["set"], "public")
     return members.filter(public if kind == "public" else pc.invert(public))
 
@@ -81,7 +81,7 @@ def of_kind(members: pa.Table, kind: Kind) -> pa.Table:
 def add_sets(table: pa.Table, members: pa.Table) -> pa.Table:
     """Return the rows of SAMPLES or EMBEDDINGS that are MEMBERS, in order, with a column `set`.
 
-    So overlaps are looked for: `shared_keys` and `near_duplicates` read these columns.
+    `shared_keys` and `near_duplicates` read these columns to find overlaps.
     """
     found = _find(table, members)
     sets = members["set"].take(found.drop_null())
@@ -100,12 +100,13 @@ def manifest_of_set(
 ) -> pa.Table:
     """Return the MANIFEST of `set`: the rows of the MANIFEST `base` of a part, in its order.
 
-    A sample stays that the base keeps, that `allotted`, an ALLOTMENT, has in the set and standing
-    for its group, of which `leaving`, OVERLAPS of `corpus`, has no row, and for which `within`
-    (a value for each row of `allotted`; None: all) is true. Rows of samples of other parts change
-    nothing. What the base dropped stays as it is. Of several reasons the first counts: not drawn,
-    repeats another sample of its `group`, allotted to another set, repeats a record (by the
-    first of HOWS), beyond the size. What it repeats is named, if it is of the same corpus.
+    A sample is kept if the base keeps it, if `allotted`, an ALLOTMENT, has it in the set and as its
+    group's representative, if `leaving`, OVERLAPS of `corpus`, has no row for it, and if `within`
+    (a value for each row of `allotted`; None: all) is true. Rows of samples of other parts are
+    ignored. Samples that the base dropped stay unchanged. The first of these reasons counts: not
+    drawn, duplicates another sample of its `group`, allotted to another set, duplicates a record
+    (by the first of HOWS), beyond the size. The duplicated sample is named if it is of the same
+    corpus.
     """
     within = np.ones(len(allotted), dtype=bool) if within is None else within
     allotted = allotted.append_column("within", pa.array(within))
@@ -139,7 +140,7 @@ def manifest_of_set(
 
 
 def _find(table: pa.Table, among: pa.Table) -> pa.Array:
-    """Return for each row of a table the row of the same sample in another one; null: none."""
+    """Return for each row of a table the row of the same sample in another table, or null."""
     value_set = pa.array(sample_addresses(among))
     return pc.index_in(pa.array(sample_addresses(table)), value_set=value_set)
 

@@ -1,7 +1,7 @@
-"""What pictures show: the table of any annotator, and the names of its labels.
+"""Objects in images: the table of any annotator, and the names of its labels.
 
-A label is a number and stays one: names are kept beside, in the vocabulary, and nothing is joined
-by them. So a name that two classes share, or that is spelled anew, joins or parts no objects.
+Labels stay numbers; names are kept separately, in the vocabulary, and nothing is joined by them. So
+a name shared by two classes, or spelled differently, does not merge or split objects.
 """
 
 from collections import Counter
@@ -73,9 +73,9 @@ def objects_table(
     scores: Float32[np.ndarray, " m"],
     boxes: Float32[np.ndarray, "m 4"],
 ) -> pa.Table:
-    """Return the OBJECTS of n pictures, in their order, from m objects in any order.
+    """Return the OBJECTS of n images, in their order, from m objects in any order.
 
-    `owners` has the position, from 0 to n - 1, of each object's picture. A box of nan is no box.
+    `owners` has the position, from 0 to n - 1, of each object's image. A box of nan means none.
     """
     boxes = boxes + np.float32(0)  # no -0: equal tables have equal bytes
     scores = scores + np.float32(0)
@@ -99,10 +99,10 @@ def vocabulary_table(names: Mapping[int, str | None]) -> pa.Table:
 
 
 def merged_vocabulary(vocabularies: Iterable[pa.Table]) -> pa.Table:
-    """Return the labels of several VOCABULARYs as one, a name taking the place of a null.
+    """Return the labels of several VOCABULARYs as one, with names replacing nulls.
 
-    Raises InputError for a label with two names: its number means different things, so objects of
-    the two cannot be compared.
+    Raises InputError for a label with two names: its number has two meanings, so objects of the two
+    vocabularies cannot be compared.
     """
     names: dict[int, str | None] = {}
     for vocabulary in vocabularies:
@@ -119,7 +119,7 @@ def merged_vocabulary(vocabularies: Iterable[pa.Table]) -> pa.Table:
 
 
 def pictures_without_objects(objects: pa.Table) -> int:
-    """Return how many rows of OBJECTS have no label."""
+    """Return the number of rows of OBJECTS without a label."""
     return int(pc.sum(pc.equal(pc.list_value_length(objects["labels"]), 0)).as_py() or 0)
 
 
@@ -128,11 +128,11 @@ def count_objects(
 ) -> pa.Table:
     """Return the OBJECT_COUNTS of one source.
 
-    `parts` are the source's: MEMBERS, of which shard, row and set are read, and OBJECTS, of which
-    shard, row and labels are read. A member that OBJECTS lacks shows no object. Raise InputError,
-    which names the `source` and the `annotator`, where A and B together or the public set have
-    members but no object: their recall would be of nothing. A hold-out without objects has no row
-    in the tables, and refuses nothing: a small one may have none by chance.
+    `parts` are the source's: MEMBERS, read for shard, row and set, and OBJECTS, read for shard, row
+    and labels. A member that OBJECTS lacks shows no object. Raises InputError, which names the
+    `source` and the `annotator`, if A and B together or the public set have members but no object,
+    since recall would be undefined. A hold-out without objects has no row in the tables and is not
+    refused: a small one may have none by chance.
     """
     members: Counter[str] = Counter()
     shown: Counter[str] = Counter()

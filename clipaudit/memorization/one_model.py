@@ -1,4 +1,4 @@
-"""One-model déjà vu: the reference is what captions alone tell of objects, and no second model.
+"""One-model déjà vu: the reference predicts objects from captions alone, without a second model.
 
 Kokhlikyan et al. 2025: https://arxiv.org/abs/2504.05651. A reference predicts the objects of a
 picture from its caption and the public set. `words` is naive Bayes over the words of public
@@ -7,8 +7,8 @@ nearest to the record's, by a text tower. What the target recalls beyond a refer
 from training, or from knowing pictures better than words tell: the hold-out measures the latter,
 and the difference of both is the evidence.
 
-Where we differ: naive Bayes counts the words that a caption has and not those that it lacks, and
-names as many labels as the target does for the same record, so that neither gains by guessing more.
+Differences: naive Bayes counts only the words that a caption has, not those that it lacks, and
+names as many labels as the target for the same record, so that neither gains by guessing more.
 """
 
 import re
@@ -53,7 +53,7 @@ ONE_MODEL = pa.schema(
 
 
 class Estimate(NamedTuple):
-    """A value with its 95 % bounds; None: not known."""
+    """A value with its 95 % bounds; None means unknown."""
 
     value: float | None = None
     low: float | None = None
@@ -108,7 +108,7 @@ def recall_by_words(
 
 
 class _Bayes(NamedTuple):
-    """The log odds of every label, and what each word adds to them."""
+    """The log odds of every label, and each word's contribution to them."""
 
     words: dict[str, int]
     labels: Int64[np.ndarray, " labels"]  # ascending
@@ -117,7 +117,7 @@ class _Bayes(NamedTuple):
 
     @classmethod
     def fitted(cls, asked: Sequence[str | None], captions: pa.Table, shown: pa.Table) -> "_Bayes":
-        """Fit it on public images; only words of the captions `asked` are kept."""
+        """Fit the odds on public images, keeping only words of the captions `asked`."""
         captions = captions.filter(pc.is_valid(captions["caption"]))
         images = LabelledImages.of(shown.filter(pc.is_valid(shown["labels"])), "public")
         both, caption, image = np.intersect1d(
@@ -216,7 +216,7 @@ def _words(text: str | None) -> set[str]:
 
 
 def _indicators(captions: Sequence[str | None], words: Mapping[str, int]) -> csr_array:
-    """Return which words each caption has, (captions, words)."""
+    """Return the words of each caption as a matrix, (captions, words)."""
     numbers = [sorted(words[word] for word in _words(text) & words.keys()) for text in captions]
     row = np.repeat(np.arange(len(numbers)), [len(each) for each in numbers])
     column = np.array([number for each in numbers for number in each], dtype=np.int64)
@@ -226,7 +226,7 @@ def _indicators(captions: Sequence[str | None], words: Mapping[str, int]) -> csr
 def _matrix(
     row: Int64[np.ndarray, " m"], column: Int64[np.ndarray, " m"], shape: tuple[int, int]
 ) -> csr_array:
-    """Return a matrix that is 1 at these places, also where one is given twice, and else 0."""
+    """Return a matrix that is 1 at these places, even for repeated ones, and 0 elsewhere."""
     places = np.unique(row * shape[1] + column)
     at = np.divmod(places, max(shape[1], 1))
     return csr_array((np.ones(len(places)), at), shape=shape)
@@ -238,7 +238,7 @@ def _of(recalls: pa.Table, records: pa.Table) -> pa.Table:
 
 
 def _gaps(target: pa.Table, reference: pa.Table) -> dict[str, Float64[np.ndarray, " n"]]:
-    """Return what each record with an object adds to PRG and AUCG, by rising address."""
+    """Return the contribution of each record with an object to PRG and AUCG, by address."""
     pairs = one_by_one(*matched_recalls(target, reference)).evaluated()
     more = pairs.target_correct - pairs.reference_correct
     return {"prg": np.sign(more).astype(np.float64), "aucg": more / pairs.truths}
@@ -258,7 +258,7 @@ def _net(inside: Float64[np.ndarray, " n"], outside: Float64[np.ndarray, " m"]) 
 
 
 def _squared_error(values: Float64[np.ndarray, " n"]) -> float:
-    """Return the squared standard error of a mean; not a number of a single value."""
+    """Return the squared standard error of a mean; NaN for a single value."""
     return float(values.var(ddof=1)) / len(values) if len(values) > 1 else float("nan")
 
 

@@ -1,4 +1,4 @@
-"""One-model tests over seeds: what holds for any training and any cut, and not for one of each."""
+"""Combine one-model tests over seeds, so that results hold beyond one training run and cut."""
 
 from collections.abc import Sequence
 from statistics import fmean

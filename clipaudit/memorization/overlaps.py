@@ -1,10 +1,10 @@
-"""Overlaps: samples that repeat a record that is attacked, checked over all pairs.
+"""Find overlaps, samples that duplicate an attacked record, over all pairs.
 
-Jayaraman et al., 2024 (App. C): https://arxiv.org/abs/2402.02103: a sample in both A and B, or in
-the public set too, spoils the comparison of the models. Of two records that repeat each other both
-leave, whatever their sets: so A, B and the hold-out lose the same kinds of records, and membership
-may be drawn by lot again among those that stay. A public sample leaves that repeats a record. So
-one check of all pairs tells who leaves, and a second one afterwards finds none.
+Jayaraman et al., 2024 (App. C): https://arxiv.org/abs/2402.02103: a sample in both A and B, or also
+in the public set, spoils the comparison of the models. Two records that duplicate each other are
+both removed, in any sets: so A, B and the hold-out lose the same kinds of records, and membership
+may be redrawn by lot among the rest. A public sample that duplicates a record is removed. So one
+check of all pairs finds all samples to remove, and a second one finds none.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -44,10 +44,10 @@ def shared_keys(own: pa.Table, others: Iterable[tuple[str, pa.Table]], *, corpus
     """Return the OVERLAPS of the samples `own` of a corpus by uid and by caption.
 
     `own` and the tables of `others`, each with its corpus's name, have the columns shard, row, set,
-    uid and caption; a caption that is null equals none. The record that a row names is the lowest
-    by set, then corpus name, then (shard, row), and never the sample itself. Rows and tables may
-    come in any order, `own` may be among the others, and tables are held one at a time; none at all
-    give no rows.
+    uid and caption; a null caption matches nothing. The record that a row names is the lowest by
+    set, then corpus name, then (shard, row), and never the sample itself. Rows and tables may be in
+    any order, `own` may be among the others, and tables are held one at a time; without tables
+    there are no rows.
     """
     own = _by_address(own)
     addresses = sample_addresses(own)
@@ -109,7 +109,7 @@ def near_duplicates(
 
 
 class _Witnesses:
-    """For each of n slots the first of the samples offered, by the columns that `order` names."""
+    """The first offered sample of each of n slots, by the columns that `order` names."""
 
     def __init__(self, n: int, order: Sequence[str]) -> None:
         self._order = order

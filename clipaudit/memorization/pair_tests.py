@@ -1,15 +1,15 @@
-"""Pair tests: does a model know its training pairs by the cosine of caption and picture?
+"""Pair tests: test whether a model knows its training pairs by the cosine of caption and image.
 
-A pair's score is that cosine, less that by a reference model where there is one, as in CLIPMem
-(Wang et al., ICLR 2025: https://arxiv.org/abs/2502.07830), or less its mean where the caption lacks
-a word, or where the picture is cropped. Members of the training set are set against a hold-out. The
-share of (member, hold-out record) in which the member scores higher is the AUC; the share of
-members above a threshold that few hold-out records pass is the true-positive rate (Carlini et al.,
-IEEE S&P 2022: https://arxiv.org/abs/2112.03570). Beside them the recall gap of déjà vu is read as
-such a score. A model may know every pair by its cosine and recall no object.
+A pair's score is that cosine, minus that by a reference model if there is one, as in CLIPMem
+(Wang et al., ICLR 2025: https://arxiv.org/abs/2502.07830), or minus its mean with a word of the
+caption dropped, or with the image cropped. Members of the training set are compared with a
+hold-out. The share of (member, hold-out record) in which the member scores higher is the AUC; the
+share of members above a threshold that few hold-out records pass is the true-positive rate (Carlini
+et al., IEEE S&P 2022: https://arxiv.org/abs/2112.03570). The recall gap of déjà vu is used as
+another such score. A model may know every pair by its cosine and recall no object.
 
-The reference alone is the control. It saw neither set, so it separates them only where they differ
-for another reason than training, and then no score of this test speaks of memory.
+The reference alone is the control. It saw neither set, so it separates them only if they differ for
+another reason than training; then no score of this test is evidence of memory.
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ Scores = tuple[Int64[np.ndarray, " n"], Float64[np.ndarray, " n"]]  # rising add
 
 
 def score_pairs(captions: pa.Table, pictures: pa.Table) -> pa.Table:
-    """Return the PAIR_SCORES of the records of which both EMBEDDINGS are given.
+    """Return the PAIR_SCORES of the records with both EMBEDDINGS.
 
     Both are sorted by (shard, row). The cosine is that of the stored vectors, exact but for three
     rounded operations; a record without one of the two is left out.
@@ -79,8 +79,8 @@ def score_pairs(captions: pa.Table, pictures: pa.Table) -> pa.Table:
 def score_augmented(versions: pa.Table, others: pa.Table) -> pa.Table:
     """Return as PAIR_SCORES the mean cosine of a record's versions and the other side of its pair.
 
-    `versions` are AUGMENTED captions or pictures in any order, `others` EMBEDDINGS of the pictures
-    or captions, sorted by (shard, row). A record without a version or the other side is left out.
+    `versions` are AUGMENTED captions or images in any order, `others` EMBEDDINGS of the images or
+    captions, sorted by (shard, row). A record without a version or the other side is left out.
     """
     of_version, known = sample_addresses(versions), sample_addresses(others)
     rows = np.flatnonzero(np.isin(of_version, known))
@@ -248,7 +248,7 @@ def _similarity(scores: pa.Table) -> Float64[np.ndarray, " n"]:
 
 
 def _recall_gaps(target: pa.Table, reference: pa.Table) -> Scores:
-    """Return the recall of one model less that of the other, of records with an object."""
+    """Return the recall of one model minus that of the other, for records with an object."""
     left, right = matched_recalls(target, reference)
     truths = left["truths"].to_numpy()
     kept = truths > 0

@@ -1,4 +1,4 @@
-"""Pair tests over seeds: what holds for any training and any cut, and not for one of each."""
+"""Combine pair tests over seeds, so that results hold beyond one training run and cut."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Two models' recalls of the same records, side by side: how often each outcome occurs.
+"""Count the outcomes of two models' recalls of the same records.
 
 All metrics over records depend only on how many records have which outcome. There are few distinct
 outcomes, so parts of any number of records add up to little.
@@ -18,10 +18,10 @@ from clipaudit.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """What two models recalled of the same records: each distinct outcome once, ascending.
+    """Two models' recalls of the same records: each distinct outcome once, ascending.
 
-    An outcome is how many labels the picture has, and how many each model predicted, rightly or in
-    all; `records` counts the records with it.
+    An outcome is the number of the image's labels, and each model's numbers of correct and of all
+    predicted labels; `records` counts the records with it.
     """
 
     truths: Int64[np.ndarray, " outcomes"]
@@ -33,17 +33,17 @@ class Pairs:
 
     @property
     def size(self) -> int:
-        """How many records there are."""
+        """The number of records."""
         return int(self.records.sum())
 
     def evaluated(self) -> "Pairs":
-        """Return the records whose picture has a label."""
+        """Return the records whose image has a label."""
         kept = self.truths > 0
         return Pairs(**{name: column[kept] for name, column in vars(self).items()})
 
     @staticmethod
     def joined(pieces: Iterable["Pairs"]) -> "Pairs":
-        """Return the records of all pieces, whatever their order."""
+        """Return the records of all pieces, in any order."""
         tables = [pa.table(vars(piece)) for piece in pieces]
         empty = pa.schema([pa.field(name, pa.int64()) for name in _COLUMNS]).empty_table()
         return _counted(pa.concat_tables([empty, *tables]))
@@ -53,10 +53,10 @@ _COLUMNS = [field.name for field in fields(Pairs)]
 
 
 def pair_up(target: pa.Table, reference: pa.Table, *, top: bool = False) -> Pairs:
-    """Return two models' RECALLS of one k as pairs, whatever their orders.
+    """Return two models' RECALLS of one k as pairs, for any orders.
 
-    `top`: of the top labels alone. Raise InputError unless both are of the same records, once each,
-    with the same k and truths.
+    `top` counts only the top labels. Raises InputError unless both are of the same records, once
+    each, with the same k and truths.
     """
     return outcomes(*matched_recalls(target, reference), top=top)
 

@@ -1,4 +1,4 @@
-"""An annotator that a plug-in brings: the objects that it finds in the pictures of samples."""
+"""Run a plug-in's annotator, which finds objects in the images of samples."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ class PluggedAnnotator:
     """A plug-in's annotator; `names` has its labels."""
 
     def __init__(self, plugin: Plugin, options: Mapping[str, Any], *, device: str) -> None:
-        """Make the annotator and read its labels; StepError if either fails."""
+        """Create the annotator and read its labels; raises StepError if either fails."""
         self._plugin = plugin
         self._annotator = plugin.make(options, device=device)
         names = plugin.called("reading its names", lambda: dict(self._annotator.names))
@@ -36,7 +36,7 @@ class PluggedAnnotator:
     def objects(
         self, pictures: Sequence[UInt8[np.ndarray, "_ _ 3"]]
     ) -> list[list[tuple[int, float, tuple[float, ...]]]]:
-        """Return the label, score and box of each object of each picture; nan is no box."""
+        """Return the label, score and box of each object of each image; nan means no box."""
         if not pictures:
             return []
         found = self._plugin.called(
@@ -69,10 +69,10 @@ def annotate_objects(
     *,
     drops: Drops,
 ) -> Iterator[pa.Table]:
-    """Yield the OBJECTS of the rows in `samples`, ordered by (shard, row) as these are.
+    """Yield the OBJECTS of the rows in `samples`, in the same order by (shard, row).
 
-    Rows whose picture cannot be decoded are added to `drops` instead: rows in `samples` = rows
-    out + drops.
+    Rows whose image cannot be decoded are added to `drops` instead, so that rows in `samples` =
+    rows out + drops.
     """
     bare = 0
     for batch in stored(shards, samples, running, task="annotating objects"):
@@ -82,7 +82,7 @@ def annotate_objects(
         table = _table(batch, found)
         bare += pictures_without_objects(table)
         yield table
-    _log.info("%d pictures show no object", bare)
+    _log.info("%d images show no object", bare)
 
 
 def _table(

@@ -1,9 +1,9 @@
-"""The names of the memorization audit's sets, models and points, and what each is made of.
+"""The names of the memorization audit's sets, models and points, and their definitions.
 
 A *point* of the grid is a way to train: the default one, another size of the training sets, another
-value of one setting, or an earlier checkpoint of the default. At each point there are two models,
-one trained on A and one on B; the recall test asks them for records as encoders. Under each further
-seed of the models the records are cut anew into A, B and hold-out, so no cut recurs.
+value of one setting, or an earlier checkpoint of the default. Each point has two models, one
+trained on A and one on B; the recall test uses them as encoders. Each further seed of the models
+splits the records again into A, B and hold-out, so no cut recurs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,7 +56,7 @@ class Point:
 
 
 class SetOfCut(NamedTuple):
-    """A set, how much of it (None: all that was drawn), and which cut of the records it is of."""
+    """A set, its size (None: all that was drawn), and its cut of the records."""
 
     set: str
     size: Share | None
@@ -64,7 +64,7 @@ class SetOfCut(NamedTuple):
 
 
 def cut_label(manifest: str, cut: int) -> str:
-    """Return the name of a set's manifest under a cut, the first of which goes without saying."""
+    """Return the name of a set's manifest under a cut; the first cut is not part of the name."""
     return f"{manifest}-cut-{cut}" if cut else manifest
 
 
@@ -174,7 +174,7 @@ def seed_points(audit: Memorization, recipes: Mapping[str, Recipe]) -> list[list
 
 @dataclass(frozen=True)
 class PairTest:
-    """A model whose training pairs, a source's part of `members`, are set against a hold-out."""
+    """A model whose training pairs, a source's part of `members`, are compared with a hold-out."""
 
     target: str  # encoder
     reference: str | None  # encoder that saw neither; None: there is none
@@ -188,7 +188,7 @@ def pair_tests(audit: Memorization, recipes: Mapping[str, Recipe]) -> list[PairT
     """Return the pair tests of the models of every point in the grid, then of the targets.
 
     Those under other seeds are in `default_pair_tests`. Each source that has both A and a hold-out
-    is tested by itself. Only where none has both is each A set against each hold-out of another
+    is tested by itself. Only if none has both, each A is compared with each hold-out of another
     source.
     """
     every = [] if audit.recipe is None else in_grid(audit, points(audit, recipes[audit.recipe]))
@@ -225,7 +225,7 @@ def _pair_tests(audit: Memorization, models: Sequence[_Tested]) -> list[PairTest
 
 @dataclass(frozen=True)
 class OneModelTest:
-    """A pair test's model, members and hold-out, tested by what captions tell of objects."""
+    """A pair test's model, members and hold-out, tested by the objects that captions reveal."""
 
     of: PairTest
     public: str
@@ -280,7 +280,7 @@ def _one_model_tests(
 
 
 def derived_recipes(audit: Memorization, recipes: Mapping[str, Recipe]) -> dict[str, Recipe]:
-    """Return the recipes of further seeds, and of points that train otherwise than the default."""
+    """Return the recipes of further seeds, and of points that train unlike the default."""
     if audit.recipe is None:
         return {}
     seeds = seed_recipes(audit, recipes[audit.recipe])
@@ -328,7 +328,7 @@ def derived_corpora(audit: Memorization, corpora: dict[str, Corpus]) -> dict[str
 
 
 def smaller_sizes(audit: Memorization, source: str) -> dict[str, Share]:
-    """Return the sizes of a source's A and B but for the largest, by their label in names."""
+    """Return the sizes of a source's A and B except the largest, by their label in names."""
     given = audit.sources[source]
     largest = given.drawn().get("a")
     sizes = [given.train, *given.sizes]
@@ -347,7 +347,7 @@ def records_corpus(audit: Memorization, source: str, size: Share | None) -> str:
 
 
 def set_manifests(audit: Memorization, recipes: Mapping[str, Recipe]) -> dict[str, dict[str, str]]:
-    """Return the manifests of A and B at every point, or of A alone: the sources' parts of them.
+    """Return the manifests of A and B at every point, or only of A: the sources' parts of them.
 
     Sources other than the one with `sizes` give the same part at every size.
     """
@@ -371,9 +371,9 @@ def set_manifests(audit: Memorization, recipes: Mapping[str, Recipe]) -> dict[st
 
 
 def set_sizes(audit: Memorization, source: str) -> dict[str, SetOfCut]:
-    """Return the manifests of one source's sets: which set each is, how much of it, of which cut.
+    """Return the manifests of one source's sets, each with its set, size and cut.
 
-    Public sets are in no cut but the first.
+    Public sets are only in the first cut.
     """
     given = audit.sources[source]
     found = {f"set-{name}": SetOfCut(name, None, 0) for name in audit.drawn(source)}

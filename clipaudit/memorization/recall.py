@@ -1,9 +1,9 @@
-"""The k-nearest-neighbour test: which objects of a picture its caption finds in public images.
+"""The k-nearest-neighbour test: find an image's objects in public images by its caption.
 
 Jayaraman et al., NeurIPS 2024, Algorithm 1: https://arxiv.org/abs/2402.02103. The labels of the k
-public images nearest to a record's caption predict the labels of its picture. A label counts once
-for each image, however often the image shows it. The paper keeps the 10 labels of a sample-level
-prediction without saying which: here the `top` labels that the most neighbours hold.
+public images nearest to a record's caption predict the labels of its image. A label counts once for
+each image, even if repeated. The paper keeps 10 labels of a sample-level prediction without saying
+which: here the `top` labels that the most neighbours have.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -74,14 +74,14 @@ def recall_test(
     """Return the RECALLS of every record of `truths`, with each of `ks`.
 
     `retrieved` is a RETRIEVED table. `truths` and `public` have the columns shard, row and
-    `labels`, a list of int32 in which labels may repeat, sorted by (shard, row). Among labels that
-    equally many neighbours hold, the lower ids come into the top. A record with fewer than k
-    neighbours predicts from those that it has, without any it predicts nothing.
+    `labels`, a list of int32 in which labels may repeat, sorted by (shard, row). In a tie of
+    neighbours, the lower label ids enter the top. A record with fewer than k neighbours predicts
+    from these; without any it predicts nothing.
 
-    Memory: some 60 bytes for each row of `retrieved`, and for each of the images in `public` 30
-    bytes and 8 for each of its labels; `retrieved_images` leaves those that are needed.
+    Memory: about 60 bytes for each row of `retrieved`, and for each of the images in `public` 30
+    bytes and 8 for each of its labels; `retrieved_images` keeps only those that are needed.
 
-    Raise StoreError for a record that `truths` lacks and for a public image that `public` lacks.
+    Raises StoreError for a record that `truths` lacks and for a public image that `public` lacks.
     """
     ks = _checked(ks)
     images, records = LabelledImages.of(public, "public"), LabelledImages.of(truths, "truths")
@@ -94,8 +94,8 @@ def recall_test(
 def retrieved_images(public: Iterable[pa.Table], retrieved: pa.Table) -> pa.Table:
     """Return the rows of public images that RETRIEVED names, in the order of `public`.
 
-    `public` is read once, one table at a time, each with the columns shard and row; one at least is
-    needed. So `recall_test` holds the images near to a part's records, and not the public set.
+    `public` is read once, one table at a time, each with the columns shard and row; at least one is
+    needed. So `recall_test` holds only the images near a part's records, not the public set.
     """
     wanted = np.unique(sample_addresses(retrieved, "public_shard", "public_row"))
     ended = np.append(wanted, np.iinfo(np.int64).max)  # above every address
@@ -111,9 +111,9 @@ def sample_labels(
 ) -> pa.Table:
     """Return the SAMPLE_LABELS of a few `records`, a table with the columns shard and row.
 
-    Every label that one of a record's k nearest images holds, and every true label; a record given
-    twice counts once. The other tables are those of `recall_test`, and of these records so are the
-    errors; a record that `truths` lacks raises StoreError.
+    They are every label of a record's k nearest images, and every true label; a repeated record
+    counts once. The other tables, and the errors for these records, are those of `recall_test`.
+    Raises StoreError for a record that `truths` lacks.
     """
     ks = _checked([k])
     wanted = np.unique(sample_addresses(records))
@@ -142,12 +142,12 @@ class _Block:
     ranks: Int64[np.ndarray, " votes"]
 
     def neighbors(self, k: int) -> Int64[np.ndarray, " candidates"]:
-        """Return how many of a record's k nearest images hold each label."""
+        """Return the number of a record's k nearest images that have each label."""
         votes: np.ndarray = np.add.reduceat(self.ranks < k, self.starts, dtype=np.int64)
         return votes
 
     def per_record(self, chosen: Bool[np.ndarray, " candidates"]) -> Int32[np.ndarray, " records"]:
-        """Return how many of the chosen candidates each record has."""
+        """Return the number of chosen candidates of each record."""
         counts = np.bincount(self.record[chosen], minlength=self.last - self.first)
         return counts.astype(np.int32)
 
@@ -171,8 +171,8 @@ def _blocks(
     if len(wrong):
         shard, row = shard_row(int(records.addresses[record[wrong[0] + 1]]))
         raise StoreError(
-            f"neighbours: rank {rank[wrong[0] + 1]} of record (shard, row) ({shard}, {row}) is not "
-            "in its place; they must be sorted by (shard, row, rank), so search again"
+            f"neighbours: rank {rank[wrong[0] + 1]} of record (shard, row) ({shard}, {row}) is out "
+            "of order; they must be sorted by (shard, row, rank), so search again"
         )
     for first in range(0, len(records.addresses), BLOCK_RECORDS):
         last = min(first + BLOCK_RECORDS, len(records.addresses))
@@ -222,7 +222,7 @@ def _nearest(record: Int64[np.ndarray, " m"], part: pa.Table, records: int) -> p
 
 
 def _true_labels(block: _Block, records: LabelledImages) -> Int64[np.ndarray, " truths"]:
-    """Return the distinct (record, label) of the block's own pictures, packed, ascending."""
+    """Return the distinct (record, label) of the block's own images, packed, ascending."""
     own = np.arange(block.first, block.last)
     return np.unique(_packed(*records.labels(own)))
 

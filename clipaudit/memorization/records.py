@@ -1,4 +1,4 @@
-"""The records of a size: the samples whose captions the models of that size are asked for."""
+"""Select the records of a size: the samples whose captions the models of that size embed."""
 
 from collections.abc import Iterable
 

@@ -1,8 +1,8 @@
-"""Draws and bootstraps of records, and permutations of their membership, by kinds of records.
+"""Draw, bootstrap and permute records by their kinds.
 
-A metric over records depends only on how many records there are of each kind - the distinct
-outcomes -, so drawing records is a multinomial draw of the kinds' counts, and drawing which of them
-a model was trained on a hypergeometric one. Neither costs more with more records.
+A metric over records depends only on the number of records of each kind - the distinct outcomes -
+so drawing records is a multinomial draw of the kinds' counts, and drawing the records that a model
+was trained on is a hypergeometric one. Neither costs more with more records.
 """
 
 import hashlib
@@ -23,9 +23,9 @@ _CELLS = 1 << 22  # counts held at once: memory, never results
 
 
 class Statistic(NamedTuple):
-    """A metric as a function of how often each kind of record occurs.
+    """A metric as a function of the number of records of each kind.
 
-    `counts` are those of all evaluated records, and `of` takes any draws' counts, a row each.
+    `counts` are those of all evaluated records, and `of` takes the counts of draws, one row each.
     """
 
     value: Fraction
@@ -62,7 +62,7 @@ class Estimate(NamedTuple):
     def bounds(self) -> tuple[float, float]:
         """Return a 95 % interval over records: percentiles of the bootstraps, within -1 and 1.
 
-        A bound is off by no less than the `unseen_share` of the smallest set.
+        A bound is at least the `unseen_share` of the smallest set away from the value.
         """
         low, high = np.quantile(
             self.bootstraps, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], method="inverted_cdf"
@@ -104,7 +104,7 @@ def _drawn(
 
 
 class Stratum(NamedTuple):
-    """Records of one source: what each kind adds to a sum, and how many of each are in A and B."""
+    """Records of one source: each kind's term of a sum, and its numbers of records in A and B."""
 
     terms: Float64[np.ndarray, " kinds"]
     in_a: Int64[np.ndarray, " kinds"]
@@ -114,9 +114,9 @@ class Stratum(NamedTuple):
 def membership_test(strata: Sequence[Stratum], generator: np.random.Generator) -> float | None:
     """Return a two-sided p of "membership changes nothing": None without records of A or of B.
 
-    The statistic is the mean of the terms over A less that over B. Membership was drawn by lot in
-    each source, so had it no effect, any other draw of equal size would be as likely: PERMUTATIONS
-    of them, and the actual one, give the share whose statistic is at least as far from 0.
+    The statistic is the mean of the terms over A minus that over B. Membership was drawn by lot in
+    each source, so without an effect any other draw of equal size is as likely. The p value is the
+    share of PERMUTATIONS such draws, and the actual one, with a statistic at least as far from 0.
     """
     sizes = [(int(each.in_a.sum()), int(each.in_b.sum())) for each in strata]
     n_a, n_b = (sum(column) for column in zip(*sizes, strict=True)) if sizes else (0, 0)

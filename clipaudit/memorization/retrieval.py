@@ -1,8 +1,8 @@
-"""The public images nearest to each caption: the retrieval of the k-nearest-neighbour test.
+"""Retrieve the public images nearest to each caption, for the k-nearest-neighbour test.
 
 Jayaraman et al., NeurIPS 2024: https://arxiv.org/abs/2402.02103 (Algorithm 1). Captions are the
-queries of the exact engine, public images its train rows. Between equally similar images the lower
-uid decides, not the place in a shard, so that shards in another order give the same images.
+queries of the exact engine, public images its train rows. The lower uid breaks ties, not the place
+in a shard, so that shards in another order give the same images.
 """
 
 from collections.abc import Iterable
@@ -58,10 +58,10 @@ def retrieve(
 ) -> pa.Table:
     """Return RETRIEVED: of each caption the nearest among the public images' EMBEDDINGS.
 
-    `engine` has just been started to search for k neighbours of `queries`. Similarity falls, ties
-    by uid, through `order`; with fewer images than k all are listed. `public` is read once, a block
-    at a time, in any order and cut. No captions and no images give no rows. An image that `order`
-    lacks raises InputError.
+    `engine` has just been started to search for k neighbours of `queries`. Rows are by descending
+    similarity, with ties by uid, through `order`; with fewer images than k all are listed. `public`
+    is read once, a block at a time, in any order and split. Without captions or images there are no
+    rows. Raises InputError for an image that `order` lacks.
     """
     known, places = sample_addresses(order), order["place"].to_numpy()
     for block in public:
@@ -97,7 +97,7 @@ def _places(
         shard, row = shard_row(int(wanted[strange.argmax() if len(known) else 0]))
         raise InputError(
             f"public image (shard {shard}, row {row}) is not among the {len(known)} of the public "
-            "set: embed the public set again, from the samples that its order was made of"
+            "set: embed the public set again, from the same samples as its order"
         )
     found: Int64[np.ndarray, " m"] = places[at]
     return found

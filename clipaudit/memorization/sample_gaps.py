@@ -1,8 +1,8 @@
-"""How much more a target model recalls of the records that it shows best.
+"""Compute the gaps of the records on which a target model does best.
 
 Jayaraman et al., NeurIPS 2024, Sec. 4.2 and Fig. 4: https://arxiv.org/abs/2402.02103. An F-score
-is 0 where precision and recall are; the published code adds 1e-5 to the denominator. To sort by
-what the target finds is to select its luck, so the same list of the hold-out belongs beside each.
+is 0 if precision and recall are; the published code adds 1e-5 to the denominator. Sorting by the
+target's success also selects its luck, so each list needs the same list of the hold-out beside it.
 """
 
 from collections.abc import Sequence
@@ -39,13 +39,13 @@ SORTS = ("similarity", "correct", "gap")
 
 
 class FirstRecords:
-    """The records of one attack that stand first in each order, while parts come in any order.
+    """The first records of one attack in each order, from parts in any order.
 
     Memory: twice `most` records for each order, and one part.
     """
 
     def __init__(self, most: int = MOST_LISTED) -> None:
-        """Hold no records; `most` are listed one by one at the most."""
+        """Start without records; at most `most` are listed one by one."""
         self._most = most
         self._first: dict[str, list[tuple[pa.Table, pa.Table]]] = {sort: [] for sort in SORTS}
         self._all: list[Pairs] = []

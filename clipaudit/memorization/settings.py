@@ -37,12 +37,12 @@ class Source(Section):
     )
     duplicates: Literal["semantic", "caption", "none"] = Field(
         "caption",
-        description="what counts as one sample: what SemDeDup leaves one of (paper: filtered "
-        "LAION), all of one caption (Shutterstock), or equal samples alone",
+        description="what counts as one sample: SemDeDup duplicates (paper: filtered LAION), all "
+        "samples of one caption (Shutterstock), or only equal samples",
     )
 
     def drawn(self) -> dict[str, int | float]:
-        """Return how much is drawn for each set, the largest of the sizes, in the sets' order."""
+        """Return the size drawn for each set, the largest if several, in the sets' order."""
         train = max([self.train, *self.sizes]) if self.train is not None else None
         asked = {"a": train, "b": train, "public": self.public, "holdout": self.holdout}
         return {name: share for name, share in asked.items() if share is not None}
@@ -53,7 +53,7 @@ class Source(Section):
         if not drawn:
             raise ValueError("give at least one of train, public, holdout: nothing is drawn")
         if self.sizes and self.train is None:
-            raise ValueError("sizes belong to `train`: give that too")
+            raise ValueError("sizes belong to `train`: give `train` too")
         given = [*drawn.values(), *self.sizes, *([self.train] if self.train else [])]
         if len({type(share) for share in given}) > 1:
             raise ValueError("give all sizes as counts, or all as fractions such as 0.25 or 1.0")
@@ -61,13 +61,13 @@ class Source(Section):
 
 
 class GivenObjects(GivenRows):
-    """Files with the objects of a source: Parquet, a row an image, or COCO JSON."""
+    """Files with the objects of a source: Parquet with one row per image, or COCO JSON."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".json")
 
 
 class Objects(Section):
-    """What is in a picture: labels that the shards state, or that a detector finds."""
+    """Objects in images: labels that the shards state, or that a detector finds."""
 
     annotator: Name = Field(
         "transformers",
@@ -76,25 +76,25 @@ class Objects(Section):
         "`clipaudit.annotators` (docs/plugins.md)",
     )
     options: dict[str, Any] = Field(
-        {}, description="of a plug-in; the contents of files that they name enter the keys"
+        {}, description="options of a plug-in; the contents of files named in them enter the keys"
     )
     names: str | None = Field(
         None,
-        description="dataset, given: text file of label names, the line number, from 0, being the "
-        "label, or `coco`; needed where the JSON states names alone",
+        description="dataset, given: text file of label names, with the line number from 0 as the "
+        "label, or `coco`; needed if the JSON states only names",
     )
-    given: dict[Name, GivenObjects] = Field({}, description="given: by source, all of them")
+    given: dict[Name, GivenObjects] = Field({}, description="given: the files, for every source")
     checkpoint: str = Field(
         "facebook/deformable-detr-detic",
         description="transformers: a name in the hub cache, or a folder (paper: Detic)",
     )
     threshold: float = Field(
-        0.5, ge=0, lt=1, description="a box scores more (Shutterstock: 0.3); not of `dataset`"
+        0.5, ge=0, lt=1, description="boxes need a higher score (Shutterstock: 0.3); not `dataset`"
     )
     shorter_side: int = Field(
         256, ge=96, description="transformers: pixels of the shorter side (published code)"
     )
-    batch_size: int = Field(16, ge=1, description="pictures a forward pass; not of `dataset`")
+    batch_size: int = Field(16, ge=1, description="images per forward pass; not for `dataset`")
 
     @property
     def plugin(self) -> str | None:
@@ -111,15 +111,15 @@ class Objects(Section):
 
 
 class Mitigations(Section):
-    """The grid of Section 5: values of one setting each, the recipe's own among them or not."""
+    """The grid of Section 5: values of one setting each, with or without the recipe's own."""
 
     epochs: list[Annotated[int, Field(ge=1)]] = Field(
-        [], description="checkpoints of the recipe's own training, after so many epochs"
+        [], description="epochs after which to test checkpoints of the recipe's own training run"
     )
     temperature: list[Annotated[float, Field(ge=1)]] = Field(
         [25.0, 100.0, 200.0],
-        description="the paper's word for the maximum of the learned logit scale: values of the "
-        "recipe's `max_logit_scale`; no points of a recipe that fixes the scale",
+        description="the paper's term for the maximum of the learned logit scale: values of the "
+        "recipe's `max_logit_scale`; no points for a recipe that fixes the scale",
     )
     logit_scale: list[Annotated[float, Field(gt=0)]] = Field(
         [], description="fixed logit scales: another reading of the paper's temperature (ours)"
@@ -133,7 +133,7 @@ class Mitigations(Section):
     )
     captions: list[Annotated[int, Field(ge=1)]] = Field(
         [],
-        description="of how many captions of a record one is drawn each epoch, where there are "
+        description="number of a record's captions from which each epoch draws one, if there are "
         "several (not in the paper), such as 1 and 5",
     )
     text_noise: list[Annotated[float, Field(ge=0)]] = Field(
@@ -144,40 +144,40 @@ class Mitigations(Section):
 
 
 class Selection(Section):
-    """A set of pictures with candidate captions, one of them right (ARO)."""
+    """A set of images with candidate captions, one of them right (ARO)."""
 
     corpus: Name = Field(description="its JSON has `captions`, `right` and perhaps `kind`")
-    title: str | None = Field(None, description="what figures call it")
+    title: str | None = Field(None, description="its title in figures")
 
 
 class Memorization(Section):
-    """Does a model remember objects of its training pictures? (Jayaraman et al., NeurIPS 2024.)"""
+    """Does a model remember objects of its training images? (Jayaraman et al., NeurIPS 2024.)"""
 
     sources: dict[Name, Source] = Field(
         min_length=1, description="by corpus (paper: filtered LAION, COCO, ImageNet)"
     )
-    seed: int = Field(0, ge=0, lt=2**63, description="of the draw of the sets")
+    seed: int = Field(0, ge=0, lt=2**63, description="seed of the draw of the sets")
     deduplication: Deduplication | None = Field(
         None, description="SemDeDup of the sources with `duplicates: semantic`"
     )
     encoder: Name | None = Field(
-        None, description="finds near duplicates among the sets, and semantic ones before"
+        None, description="finds near duplicates among the sets, and semantic ones before that"
     )
     near_duplicate_distance: float = Field(
         0.05, gt=0, description="a near duplicate is nearer than this (1 - similarity)"
     )
     verify_overlaps: bool = Field(
         False,
-        description="search all pairs of the sets again once what overlaps has left (twice the "
-        "work), so that memorization_overlaps counts what is left",
+        description="search all pairs of the sets again after removing overlaps (twice the work), "
+        "so that memorization_overlaps counts those left",
     )
     objects: Objects = Field(
-        Objects.model_validate({}), description="which objects are in the pictures"
+        Objects.model_validate({}), description="which objects are in the images"
     )
     recipe: Name | None = Field(
         None,
         description="how the models of A and B are trained: the default point; when absent none "
-        "is trained, and `targets` alone are tested, on A and the hold-out (no B is drawn)",
+        "is trained, and only `targets` are tested, on A and the hold-out (no B is drawn)",
     )
     neighbors: list[Annotated[int, Field(ge=1)]] = Field(
         [10, 100],
@@ -187,54 +187,55 @@ class Memorization(Section):
     top: int = Field(
         10,
         ge=1,
-        description="objects that count as predicted for single records: those that the most "
-        "neighbours show (paper: 10; Figures 4 and 8)",
+        description="number of objects, those that the most neighbours show, that count as "
+        "predicted for single records (paper: 10; Figures 4 and 8)",
     )
     mitigations: Mitigations = Field(Mitigations.model_validate({}), description="Figures 5 and 9")
     grid: list[str] | None = Field(
         None,
-        description="the points beside the default one whose models are trained and tested, such "
-        "as token-masking-0.3; captions name the others; all when absent",
+        description="the points to train and test besides the default one, such as "
+        "token-masking-0.3; captions name the others; all when absent",
     )
     utility: list[Name] = Field([], description="labelled test sets: zero-shot accuracy (Fig. 2)")
     selections: dict[Name, Selection] = Field({}, description="ARO: caption selection (Figure 7)")
     baselines: list[Name] = Field([], description="encoders beside the models in Figure 7")
-    examples: int = Field(5, ge=1, description="most memorized samples that are shown")
+    examples: int = Field(5, ge=1, description="number of most memorized samples to show")
     seeds: int = Field(
         1,
         ge=1,
-        description="how many seeds each point of the grid is trained with, the recipe's own and "
-        "the next ones; each has a cut of its own into A, B and hold-out, and a table tells what "
+        description="number of training seeds for each point of the grid, the recipe's own and "
+        "the next ones; each has its own split into A, B and hold-out, and a table shows what "
         "holds over all",
     )
     targets: list[Name] = Field(
         [],
-        description="encoders that are tested without training: A is what they were trained on, "
-        "the hold-out what they never saw",
+        description="encoders to test without training: they were trained on A and never saw the "
+        "hold-out",
     )
     text_encoder: Name | None = Field(
         None,
-        description="encoder of the captions whose pictures predict objects, for the one-model "
-        "test; `encoder` when absent or, where it reads no text, each target itself",
+        description="encoder of the captions whose images predict objects, for the one-model "
+        "test; when absent `encoder` or, if that reads no text, each target itself",
     )
     reference: Name | None = Field(
         None,
-        description="encoder that saw neither, for the pair test of the targets; the model of B "
-        "when absent, so needed without `recipe`",
+        description="encoder that saw neither set, for the pair test of the targets; when absent "
+        "the model of B, so needed without `recipe`",
     )
 
     augmented: int = Field(
         0,
         ge=0,
-        description="versions of each caption, one word dropped from each, that a pair's cosine is "
-        "set against in the pair tests (ours); 4 take four times the captions' embedding; 0: none",
+        description="versions of each caption, each with one word dropped, for comparison with a "
+        "pair's cosine in the pair tests (ours); 4 cost four more embeddings of the captions; "
+        "0: none",
     )
     augmented_pictures: int = Field(
         0,
         ge=0,
-        description="versions of each picture, cropped and every other one mirrored, that a pair's "
-        "cosine is set against in the pair tests (ours); 4 read the records' shards once more and "
-        "take four times their pictures' embedding; 0: none",
+        description="versions of each image, cropped and every second one mirrored, for comparison "
+        "with a pair's cosine in the pair tests (ours); 4 read the records' shards once more and "
+        "cost four more embeddings of their images; 0: none",
     )
 
     @property
@@ -268,7 +269,7 @@ class Memorization(Section):
         if len(set(self.targets)) != len(self.targets) or self.reference in self.targets:
             raise ValueError(
                 f"targets: {', '.join(self.targets)}, with reference {self.reference}: give each "
-                "encoder once, and none as its own reference"
+                "encoder once, and not as its own reference"
             )
         if self.targets and not self.held_out:
             raise ValueError("targets: one of the sources needs `holdout`, which they never saw")
@@ -290,7 +291,7 @@ class Memorization(Section):
         if not self.targets:
             raise ValueError(
                 "targets: none, and there is no `recipe`, so no model is tested; name encoders "
-                "under `targets`, or a `recipe` to train two models by"
+                "under `targets`, or a `recipe` to train two models"
             )
         if self.reference is None:
             raise ValueError(
@@ -307,10 +308,10 @@ class Memorization(Section):
                 raise ValueError(f"sources.{name}.sizes: need `recipe`, whose models have them")
 
     def drawn(self, source: str) -> dict[str, int | float]:
-        """Return how much is drawn from a source for each set; without a recipe none for B."""
+        """Return the size drawn from a source for each set; without a recipe, none for B."""
         drawn = self.sources[source].drawn()
         return {name: drawn[name] for name in drawn if name != "b" or self.recipe is not None}
 
     def asks_for(self, point: str) -> bool:
-        """Whether a point of the grid is trained and tested."""
+        """Return whether a point of the grid is trained and tested."""
         return self.grid is None or point in self.grid

@@ -1,4 +1,4 @@
-"""Objects that others found, in the order of the samples: files are read once for all parts."""
+"""Sort objects found elsewhere into the order of the samples, reading files once for all parts."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -91,8 +91,8 @@ def _refuse_difference(one: Row, other: Row, files: Sequence[Path], column: str)
         counts = [len(row["labels"] or ()) for row in (one, other)]
         raise InputError(
             f"{files[other['file']]}: a row of {column} {plain(other['value'])!r} gives "
-            f"{counts[1]} objects, and one in {files[one['file']]} gives {counts[0]} that are not "
-            "the same. Remove one of them."
+            f"{counts[1]} objects, but one in {files[one['file']]} gives {counts[0]} different "
+            "ones. Remove one of them."
         )
 
 

@@ -48,7 +48,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Stated(NamedTuple):
-    """One object as its sample's JSON states it; `name` is what the JSON says, not the list."""
+    """One object as its sample's JSON states it; `name` is from the JSON, not from the list."""
 
     label: int
     name: str | None
@@ -86,7 +86,7 @@ def objects_of_dataset(
 def objects_of_entries(
     samples: pa.Table, lists: Iterable[list[Any]], *, names: Sequence[str] | None
 ) -> tuple[pa.Table, pa.Table]:
-    """Return the OBJECTS of `samples` and their VOCABULARY: of each sample a list of objects.
+    """Return the OBJECTS of `samples` and their VOCABULARY, given a list of objects per sample.
 
     An object has the form of `objects_of_dataset`, and the same errors are raised.
     """
@@ -112,7 +112,7 @@ def objects_of_entries(
         boxes=_box_rows([each.box for each in stated]),
     )
     vocabulary = {label: first_named.get(label, (None,))[0] for label in {s.label for s in stated}}
-    _log.info("%d of %d pictures state no object", pictures_without_objects(table), len(table))
+    _log.info("%d of %d images state no object", pictures_without_objects(table), len(table))
     return table, vocabulary_table(vocabulary)
 
 
@@ -130,7 +130,7 @@ def _numbered_classes(names: Sequence[str] | None) -> Mapping[int, str]:
 
 
 def _numbers_by_name(numbered: Mapping[int, str]) -> Mapping[str, list[int]]:
-    """Return each name's numbers: several where it is listed so, as ImageNet's "crane" is."""
+    """Return each name's numbers; several if the name is listed repeatedly, like "crane"."""
     numbers: dict[str, list[int]] = {}
     for number, name in numbered.items():
         numbers.setdefault(name, []).append(number)

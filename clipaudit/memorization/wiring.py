@@ -1,4 +1,4 @@
-"""Which files and settings belong to the jobs of the memorization audit."""
+"""The files and settings of the jobs of the memorization audit."""
 
 from collections.abc import Iterable
 from itertools import chain
@@ -89,26 +89,26 @@ class MemorizationFiles:
         return [path for each in folders for path in self.corpora.gathered(each)]
 
     def drawn_embeddings(self) -> Paths:
-        """Return the embeddings of all that is drawn, if near duplicates are to be found."""
+        """Return the embeddings of all drawn samples, if near duplicates are searched for."""
         if self.audit.encoder is None:
             return []
         return self.gathered_of_sources(f"embeddings/{self.audit.encoder}", ".drawn")
 
     def group(self, wildcards: Wildcards) -> str:
-        """Return what makes samples of a source one: their caption, or nothing but equality."""
+        """Return the key that groups samples of a source: their caption, or only equality."""
         duplicates = self.audit.sources[_source(wildcards)].duplicates
         return "caption" if duplicates == "caption" else "uid"
 
     def sizes(self, wildcards: Wildcards) -> dict[str, object]:
-        """Return how much of a source each of its sets takes."""
+        """Return the size of each set of a source."""
         return dict(self.audit.drawn(_source(wildcards)))
 
     def set_and_size(self, wildcards: Wildcards) -> dict[str, object]:
-        """Return which set a manifest of a source holds, and how much of it."""
+        """Return the set that a manifest of a source holds, and its size."""
         return dict(self.sets[wildcards.corpus][wildcards.set]._asdict())
 
     def cut_of_set(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return the further cut that a manifest of a source holds, if it is not of the first."""
+        """Return the further cut of a manifest of a source, if it is not of the first cut."""
         _, size, cut = self.sets[wildcards.corpus][wildcards.set]
         records = records_corpus(self.audit, wildcards.corpus, size)
         return {"cut": [self.corpora.result(paths.cut(records, cut))]} if cut else {}
@@ -144,7 +144,7 @@ class MemorizationFiles:
         ]
 
     def smaller_sizes(self) -> list[str]:
-        """Return the labels of the sizes of A and B but for the largest, of all sources."""
+        """Return the labels of the sizes of A and B except the largest, of all sources."""
         return [label for name in self.audit.sources for label in smaller_sizes(self.audit, name)]
 
     def manifests_of_size(self, wildcards: Wildcards) -> Paths:
@@ -172,7 +172,7 @@ class MemorizationFiles:
     # --- models -----------------------------------------------------------------------------------
 
     def records(self, folder: str) -> Chosen:
-        """Return what gives a part, in a folder, of the records that a job's encoder is asked for.
+        """Return a function that gives a part, in a folder, of the records of a job's encoder.
 
         They are those of the size that it was trained at.
         """
@@ -192,7 +192,7 @@ class MemorizationFiles:
         return [path for pointers in found for path in pointers]
 
     def point_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return what the metrics of a point are made from."""
+        """Return the inputs of a point's metrics."""
         point = self.points[wildcards.point]
         return {
             **self._recalls(point, wildcards.public),
@@ -201,7 +201,7 @@ class MemorizationFiles:
         }
 
     def ensemble_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return what the models of a point recall under all seeds, and the sets of each cut."""
+        """Return the recalls of a point's models under all seeds, and the sets of each cut."""
         seeds = self._seeds_of(wildcards.point)
         asked = dict.fromkeys(point for pair in seeds for point in pair if point is not None)
         return {
@@ -240,7 +240,7 @@ class MemorizationFiles:
         ]
 
     def example_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return what the list of the most memorized records is made from."""
+        """Return the inputs of the list of the most memorized records."""
         point, public = self.points[DEFAULT], wildcards.public
         return {
             **self._recalls(point, public),
@@ -292,7 +292,7 @@ class MemorizationFiles:
     # --- pairs ------------------------------------------------------------------------------------
 
     def pair_test_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return what the pair test of a model is made from, on a source and its hold-out."""
+        """Return the inputs of a model's pair test on a source and its hold-out."""
         key = wildcards.encoder, wildcards.source, wildcards.holdout
         test = self.pair_tests[key]
         models = {"target": test.target}
@@ -332,7 +332,7 @@ class MemorizationFiles:
         ]
 
     def one_model_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return what the one-model test is made from, on a source and its hold-out."""
+        """Return the inputs of the one-model test on a source and its hold-out."""
         test = self.one_model_tests[wildcards.encoder, wildcards.source, wildcards.holdout]
         pair, public = test.of, test.public
         folders = {
@@ -375,12 +375,12 @@ class MemorizationFiles:
     # --- objects and selections -------------------------------------------------------------------
 
     def names_files(self) -> Paths:
-        """Return the file of the names of the objects, if the settings bring one."""
+        """Return the file of the objects' names from the settings, if any."""
         names = self.audit.objects.names
         return self.corpora.brought(names if names != COCO else None)
 
     def given_objects(self, wildcards: Wildcards) -> Paths:
-        """Return the files with the objects of a source that others found."""
+        """Return the given files with the objects of a source."""
         return self.corpora.brought(*self._given(wildcards).paths)
 
     def given_join(self, wildcards: Wildcards) -> dict[str, object]:
@@ -398,18 +398,18 @@ class MemorizationFiles:
         return files_within(checkpoint) if Path(checkpoint).is_dir() else []
 
     def annotator(self) -> dict[str, dict[str, str]]:
-        """Return the param `plugin` of an annotator that is one."""
+        """Return the param `plugin` of an annotator that is a plug-in."""
         return plugin_param("annotators", self.audit.objects.plugin)
 
     def detector_libraries(self) -> list[str]:
-        """Return the libraries that decide what a detector finds."""
+        """Return the libraries that a detector's results depend on."""
         plugin = self.audit.objects.plugin
         if plugin is None:
             return ["torch", "torchvision", "transformers", "pillow"]
         return plugin_libraries("annotators", plugin, "torch", "pillow")
 
     def selection_sets(self) -> list[dict[str, object]]:
-        """Return the sets of pictures with candidate captions that models select from."""
+        """Return the sets of images with candidate captions that models select from."""
         return [
             {"name": name, "corpus": each.corpus, "shards": len(self.run.shards(each.corpus))}
             for name, each in self.audit.selections.items()

@@ -1,7 +1,7 @@
-"""The typographic attack: what a model predicts where a picture bears a wrong class's name.
+"""The typographic attack: a model's predictions on images that bear a wrong class's name.
 
-Pictures are drawn on in the workers that decode them, go through the model at once, and are never
-stored. Of test sets whose pictures bear such a name already (SCAM, RTA-100) nothing is drawn.
+The workers that decode images also draw on them; the images go straight through the model and are
+never stored. Nothing is drawn on test sets whose images already bear such a name (SCAM, RTA-100).
 """
 
 import logging
@@ -62,11 +62,11 @@ def attack(
     type_size: tuple[float, float],
     seed: int,
 ) -> pa.Table:
-    """Return ATTACKED: of each sample, in order, the picture as it is, with a control, attacked.
+    """Return ATTACKED: for each sample, in order, the image unchanged, with a control, attacked.
 
-    What is printed is that of `draw_prints`. Ties of classes go to the lowest label. InputError for
-    a label that is missing or outside of the task's classes, a class name with letters that the
-    typeface lacks, a picture that cannot be decoded, and where `draw_prints` raises one.
+    `draw_prints` gives the printed texts. Ties of classes go to the lowest label. Raises InputError
+    for a label that is missing or outside the task's classes, a class name with letters that the
+    typeface lacks, an image that cannot be decoded, and as `draw_prints`.
     """
     labels = usable_labels(task.name, task.labels, len(task.classes))
     right = require_labels(task.name, task.samples, labels)
@@ -86,11 +86,10 @@ def attack(
 
 
 def attack_stated(clip: Clip, task: ZeroShotTask, running: Running, *, field: str) -> pa.Table:
-    """Return ATTACKED of pictures that bear a name already, one row each, all of them attacked.
+    """Return ATTACKED of images that already bear a name, one attacked row each.
 
-    `field` of a sample's JSON has the class whose name is on its picture: its name or its number.
-    Errors are those of `attack`, and InputError for a sample whose field has no class, or the
-    right one.
+    `field` of a sample's JSON has the class whose name is on its image, by name or number. Errors
+    are those of `attack`, and InputError for a sample whose field has no class, or the right one.
     """
     labels = usable_labels(task.name, task.labels, len(task.classes))
     right = require_labels(task.name, task.samples, labels)
@@ -107,7 +106,7 @@ def stated_labels(
 ) -> Int32[np.ndarray, " n"]:
     """Return the label of the class that a field of each sample's JSON states; see `attack_stated`.
 
-    Of classes of one name it is the lowest.
+    If classes share the name, it is the lowest label.
     """
     by_name = {task.classes[label]: int(label) for label in labels[::-1]}
     known = set(labels.tolist())
@@ -170,7 +169,7 @@ def _answers(
 
 
 def _by_sample(samples: int, variants: int) -> pa.Array:
-    """Return the places of rows that come by variant, all variants of a sample together.
+    """Return the order that groups rows, sorted by variant, by sample.
 
     >>> _by_sample(3, 2).to_pylist()
     [0, 3, 1, 4, 2, 5]
@@ -200,8 +199,8 @@ def _rows(
 class AttackedPictures(ShardPictures[PictureBatch]):
     """A source whose batches have the pixels of all variants, one batch size after another.
 
-    Those of each variant are followed by black pictures up to the batch size. With no `printing`
-    there is one variant: the picture as it is.
+    Black images fill each variant up to the batch size. Without `printing` there is one variant:
+    the unchanged image.
     """
 
     def __init__(
@@ -213,7 +212,7 @@ class AttackedPictures(ShardPictures[PictureBatch]):
         *,
         batch_size: int,
     ) -> None:
-        """Look up which rows are wanted; nothing is read yet."""
+        """Look up the wanted rows without reading anything yet."""
         super().__init__(shards, samples, batch_size=batch_size)
         self.preparation = preparation
         self.printing = printing

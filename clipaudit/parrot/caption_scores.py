@@ -1,14 +1,13 @@
-"""The score of a caption, its cosine to its picture, before and after text is erased from this.
+"""Score captions by their cosine to their images, before and after text is erased from these.
 
 Lin et al., ECCV 2024, https://arxiv.org/abs/2312.14232, Sec. 5.1: RSA is the raw score minus the
-score without any text, RSC minus the one without the words that the caption has too. Pictures are
-erased as they are stored, large ones reduced, not as the model takes them, and go through it at
-once.
+score without any text, RSC minus the one without the words that the caption repeats. Text is erased
+from images as stored (large ones scaled down), not as the model takes them, and the erased images
+go straight through the model.
 
-As in `pictures`, the model's batches are cut per shard and always full, the end of a shard's last
-one being black, and each kind of picture has its own: what a model computes depends on the shard,
-the kind and the batch size alone, never on how shards are put together to parts, nor on the number
-of workers.
+As in `pictures`, the model's batches are cut per shard and always full, with black images at the
+end of a shard's last one, and each kind of image has its own. So a result depends only on the
+shard, the kind and the batch size, not on the split of shards into parts or the number of workers.
 """
 
 import logging
@@ -122,7 +121,7 @@ def score_captions(
 
 @dataclass(frozen=True)
 class _Model:
-    """A model on its device, and how much it takes at once."""
+    """A model on its device, and its batch size."""
 
     clip: Clip
     preparation: Preparation
@@ -140,7 +139,7 @@ class _Model:
 
 
 class _Stream:
-    """Pictures of one kind and one shard on their way through the model, in full batches."""
+    """Pass images of one kind and one shard through the model, in full batches."""
 
     def __init__(self, model: _Model) -> None:
         self.rows: list[int] = []
@@ -190,7 +189,7 @@ def _without_caption(pictures: pa.Table, shard: int) -> list[Loss]:
 def _score_shard(
     pictures: pa.Table, batches: Iterable[PictureBatch], model: _Model
 ) -> tuple[pa.Table, list[Loss]]:
-    """Return the SCORES of captioned pictures of one shard, and those that are lost."""
+    """Return the SCORES of captioned images of one shard, and the samples lost."""
     rows = pictures["row"].to_pylist()
     kinds = dict(zip(rows, kinds_of(pictures), strict=True))
     streams = {kind: _Stream(model) for kind in KINDS}
@@ -219,7 +218,7 @@ def _score_shard(
 def _cosines(
     images: Float32[np.ndarray, "n d"], texts: Float32[np.ndarray, "n d"]
 ) -> Float32[np.ndarray, " n"]:
-    """Return the cosine of each picture and its caption; nan if one is zero or not finite."""
+    """Return the cosine of each image and its caption; nan if one is zero or not finite."""
     with np.errstate(all="ignore"):
         units = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (images, texts)]
         products: np.ndarray = (units[0].astype(np.float64) * units[1]).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Which scripts the captions of a corpus are written in."""
+"""Find the scripts of a corpus's captions."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from clipaudit.parrot.unicode_scripts import NO_SCRIPTS, script_of
 
-CAPTIONS = 1000  # of a shard that are looked at
+CAPTIONS = 1000  # captions of a shard that are looked at
 LEAST_SHARE = 0.01  # of the letters: captions in English have some Chinese ones
 
 # One row per script, by its share of the letters, the largest first, then by name.
@@ -24,8 +24,8 @@ CAPTION_SCRIPTS = pa.schema(
 def caption_scripts(samples: Iterable[pa.Table], *, captions: int = CAPTIONS) -> pa.Table:
     """Return CAPTION_SCRIPTS of the first captions of each shard, up to `captions` of each.
 
-    Of SAMPLES, ascending by (shard, row), shard and caption are read; a shard lies in one table.
-    Without captions, or without letters in them: no row.
+    Only shard and caption of SAMPLES are read, ascending by (shard, row), with each shard in one
+    table. There are no rows without captions, or without letters in them.
     """
     letters: Counter[str] = Counter()
     for table in samples:
@@ -38,7 +38,7 @@ def caption_scripts(samples: Iterable[pa.Table], *, captions: int = CAPTIONS) ->
 
 
 def counted_scripts(scripts: pa.Table) -> tuple[str, ...]:
-    """Return the scripts of a CAPTION_SCRIPTS whose letters count; none: those of all scripts."""
+    """Return the scripts whose letters count, from CAPTION_SCRIPTS; none means all scripts."""
     shares = zip(scripts["script"].to_pylist(), scripts["share"].to_pylist(), strict=True)
     return tuple(script for script, share in shares if share >= LEAST_SHARE)
 

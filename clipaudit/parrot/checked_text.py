@@ -1,4 +1,4 @@
-"""Which pictures show text by somebody who looked at them: what tells false alarms and misses."""
+"""Read which images show text, checked by hand, to find false alarms and misses."""
 
 import csv
 import json
@@ -30,14 +30,14 @@ CHECKED_TEXT = pa.schema(
 def checked_text(samples: Iterable[pa.Table], path: Path) -> pa.Table:
     """Return CHECKED_TEXT of a file: CSV, JSON (a list of objects) or Parquet, by its ending.
 
-    Its rows have the `uid` or, without that column, the `key` of a picture, and `has_text`: yes or
-    no, true or false, 1 or 0. Rows without an answer count as not checked. Of several samples of
-    one uid, which are equal, the first is taken. Of SAMPLES, ascending by (shard, row), these two
-    and shard and row are read.
+    Its rows have the `uid` or, without that column, the `key` of an image, and `has_text`: yes or
+    no, true or false, 1 or 0. Rows without an answer count as not checked. Samples with one uid are
+    equal, and the first is taken. These two columns, shard and row of SAMPLES are read, ascending
+    by (shard, row).
 
-    Raise InputError for a file that cannot be read or lacks a column, for a value that is neither
-    yes nor no, two answers of one picture that differ, a picture that `samples` lack, and a key
-    that several samples have.
+    Raises InputError for a file that cannot be read or lacks a column, for a value that is neither
+    yes nor no, for contradicting answers about one image, for an image that `samples` lack, and for
+    a key shared by several samples.
     """
     name, answers = _answers(path)
     wanted = pa.array(answers, pa.string())
@@ -47,14 +47,14 @@ def checked_text(samples: Iterable[pa.Table], path: Path) -> pa.Table:
         for value, shard, row in zip(*rows.to_pydict().values(), strict=True):
             if name == "key" and value in found:
                 raise InputError(
-                    f"{path}: the key {plain(value)!r} is that of pictures at (shard, row) "
-                    f"{found[value]} and {(shard, row)}. Give uids instead."
+                    f"{path}: images at (shard, row) {found[value]} and {(shard, row)} share "
+                    f"the key {plain(value)!r}. Give uids instead."
                 )
             found.setdefault(value, (shard, row))
     lacking = [value for value in answers if value not in found]
     if lacking:
         raise InputError(
-            f"{path}: {len(lacking)} of {len(answers)} values of {name} are those of no picture of "
+            f"{path}: {len(lacking)} of {len(answers)} values of {name} match no image of "
             f"this corpus, first {plain(lacking[0])!r}. Remove them, or name this corpus's file."
         )
     rows = sorted((*place, answers[value]) for value, place in found.items())
@@ -63,7 +63,7 @@ def checked_text(samples: Iterable[pa.Table], path: Path) -> pa.Table:
 
 
 def _answers(path: Path) -> tuple[str, dict[str, bool]]:
-    """Return the column that names pictures, and what is answered of each."""
+    """Return the column that identifies images, and the answer for each."""
     name, answers = NAMES[0], dict[str, bool]()
     for number, row in enumerate(_rows(path), 1):
         name = next((name for name in NAMES if name in row), "")
@@ -78,7 +78,7 @@ def _answers(path: Path) -> tuple[str, dict[str, bool]]:
         if answer is None:
             raise InputError(
                 f"{path}: {name} {plain(value)!r}: {ANSWER} is {plain(str(row[ANSWER]))!r}; write "
-                "yes or no, or nothing where the picture was not looked at."
+                "yes or no, or leave it empty if the image was not checked."
             )
         if answers.setdefault(value, answer) != answer:
             raise InputError(
@@ -99,6 +99,6 @@ def _rows(path: Path) -> Iterator[Row]:
         raise InputError(f"{path}: cannot be read: {error}. Write it anew.") from error
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(
-            f"{path}: is no list of objects. Write one object a picture: uid and {ANSWER}."
+            f"{path}: is not a list of objects. Write one object per image: uid and {ANSWER}."
         )
     yield from ({str(name): value for name, value in row.items()} for row in rows)

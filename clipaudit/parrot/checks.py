@@ -1,4 +1,4 @@
-"""What the parrot-caption audit asks of the other sections of the settings."""
+"""Check the parrot-caption audit's settings against the other sections."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def check(run: "Settings", audit: Parrot) -> None:
-    """Refuse a parrot-caption audit that the other sections do not fit; raise ValueError."""
+    """Raise ValueError for a parrot-caption audit that does not fit the other sections."""
     for name in audit.corpora:
         known(name, run.corpora, "parrot.corpora", "corpora")
         if run.corpora[name].is_split:
@@ -46,7 +46,7 @@ def check(run: "Settings", audit: Parrot) -> None:
 
 
 def _test_sets(audit: Parrot) -> dict[str, list[str]]:
-    """Return the labelled test sets by the settings that name them."""
+    """Return the labelled test sets, by the settings that name them."""
     found, attack = {"test_sets": audit.test_sets}, audit.attack
     if attack is not None:
         found |= {"attack.test_sets": attack.test_sets, "attack.stated": [*attack.stated]}
@@ -69,8 +69,8 @@ def _needs_captions(run: "Settings", name: str, where: str) -> None:
     source = run.corpora[name].captions
     if source not in ("text", "texts"):
         raise ValueError(
-            f"{where}: corpora.{name}.captions is {source}; its pictures need captions of their "
-            "own: text or texts"
+            f"{where}: corpora.{name}.captions is {source}; its images need their own captions: "
+            "text or texts"
         )
 
 
@@ -94,23 +94,23 @@ def _check_curated_models(run: "Settings", audit: Parrot) -> None:
 
 
 def left_out(_: "Settings", audit: Parrot) -> list[str]:
-    """Return what is left out for want of an encoder, in sentences."""
+    """Return sentences on what is left out without an encoder."""
     if audit.encoder is not None:
         return []
     return [
         "parrot.encoder is not named, so no caption is scored: what erasing text costs, the probe, "
-        "clusters and example pictures are left out. Rates of repeated words need none."
+        "clusters and example images are left out. Rates of repeated words need none."
     ]
 
 
 def pictured(audit: Parrot) -> Iterator[tuple[str, str]]:
-    """Yield the settings whose corpora must have pictures, with each corpus."""
+    """Yield the settings whose corpora must have images, with each corpus."""
     named = {"corpora": audit.corpora, **_test_sets(audit), "retrieval": audit.retrieval}
     yield from ((f"parrot.{key}", name) for key, names in named.items() for name in names)
 
 
 def asks(_: "Settings", audit: Parrot) -> Iterator[Asked]:
-    """Yield the samples that sets and clusters ask for, where the settings name their number."""
+    """Yield the numbers of samples that sets and clusters ask for, if the settings state them."""
     settings, clusters = audit.curations, audit.clusters
     if settings is not None:
         where, given = "parrot.curations", settings.model_fields_set

@@ -1,8 +1,9 @@
-"""Clusters of pictures that look alike: PCA, k-means, and k-means of the centroids into groups.
+"""Cluster similar images: PCA, k-means, and k-means of the centroids into groups.
 
-Lin et al., ECCV 2024, Sec. 4.1, Sec. 11, Fig. 3: https://arxiv.org/abs/2312.14232. How the 4,000
-became 100 is not published: here by k-means of the centroids, each counted once. The sample is the
-head of one seeded order of all addresses. A picture's nearest centroid is found by exact sums.
+Lin et al., ECCV 2024, Sec. 4.1, Sec. 11, Fig. 3: https://arxiv.org/abs/2312.14232. The paper does
+not say how 4,000 clusters became 100; here k-means of the centroids, each counted once, does it.
+The sample is the head of one seeded order of all addresses. Exact sums find an image's nearest
+centroid.
 """
 
 from collections.abc import Iterable, Iterator
@@ -62,19 +63,19 @@ def fit_clusters(
     *,
     threads: int,
 ) -> pa.Table:
-    """Return the CLUSTERING of `samples_per_cluster` EMBEDDINGS a cluster, or of all if fewer.
+    """Return the CLUSTERING of `samples_per_cluster` EMBEDDINGS per cluster, or of all if fewer.
 
-    `batches` are gone through once, in any order and cut in any way; the sample in memory is all
-    that is held: in float16, then in float32 by component. Which samples are drawn depends on
-    addresses and the seed alone. A numeric step: the values depend on scikit-learn, faiss, their
-    BLAS and `threads`.
+    `batches` are read once, in any order and split in any way. Only the sample is held in memory:
+    in float16, then in float32 by component. The draw of samples depends only on addresses and the
+    seed. This is a numeric step: the values depend on scikit-learn, faiss, their BLAS and
+    `threads`.
 
-    Distances are Euclidean. A cluster that loses its last sample takes over half of another, as
-    faiss does it. Numbers that are not asked for follow that of embeddings: 4,000 clusters or one
-    for 39, 256 components or as many as there are dimensions or embeddings, 100 groups or as many
-    as clusters. Of numbers that are asked for, fewer embeddings than components or clusters, and
-    fewer dimensions than components, are refused: by TooSmall where more data would do, else, as an
-    embedding that is not finite, by InputError.
+    Distances are Euclidean. A cluster that loses its last sample takes over half of another, as in
+    faiss. Default numbers follow that of embeddings: 4,000 clusters or one per 39, 256 components
+    or the number of dimensions or embeddings, 100 groups or the number of clusters. Given numbers
+    are refused with fewer embeddings than components or clusters, or fewer dimensions than
+    components: by TooSmall if more data would help, else by InputError, as is an embedding that is
+    not finite.
     """
     # only libraries that are loaded can be held to their threads
     import faiss  # noqa: F401
@@ -111,12 +112,12 @@ def fit_clusters(
 def place(
     model: pa.Table, batches: Iterable[pa.Table | pa.RecordBatch], *, strip_rows: int = STRIP_ROWS
 ) -> Iterator[pa.Table]:
-    """Yield the PLACED of EMBEDDINGS, a table for each batch, its rows in their order.
+    """Yield the PLACED of EMBEDDINGS, a table for each batch, with rows in their order.
 
-    A picture belongs to the centroid of the CLUSTERING `model` that is nearest to its embedding in
-    the space of the components, the lowest number among equals. How rows are cut into batches and
-    `strip_rows` never show: the sums that are compared are exact. An empty batch gives an empty
-    table. Embeddings of another dimension than the model's raise InputError.
+    An image belongs to the centroid of the CLUSTERING `model` nearest to its embedding in the space
+    of the components, the lowest number in a tie. Batches and `strip_rows` do not affect the
+    result, since the compared sums are exact. An empty batch gives an empty table. Embeddings of
+    another dimension than the model's raise InputError.
     """
     nearest = _Nearest.of(model)
     for batch in batches:
@@ -141,13 +142,13 @@ def place(
 
 
 def _sizes(asked: Clusters, drawn: int, dimensions: int) -> tuple[int, int, int]:
-    """Return how many components, clusters and groups are made of a sample of embeddings."""
+    """Return the numbers of components, clusters and groups for a sample of embeddings."""
     clusters = asked.clusters or max(1, min(MOST_CLUSTERS, drawn // LEAST_PICTURES))
     components = asked.components or min(MOST_COMPONENTS, dimensions, drawn)
     groups = asked.groups or min(MOST_GROUPS, clusters)
     if groups > clusters:
         raise TooSmall(
-            f"clusters: {groups} groups of the {clusters} clusters that {drawn} pictures make. Ask "
+            f"clusters: {groups} groups of the {clusters} clusters that {drawn} images make. Ask "
             "for fewer groups, or for no number."
         )
     return components, clusters, groups
@@ -198,7 +199,7 @@ def _kmeans(
     found: np.ndarray = faiss.vector_to_array(kmeans.centroids).reshape(clusters, -1)
     if not np.isfinite(found).all():
         raise StepError(
-            f"k-means: some of {clusters} centroids are not finite, though the embeddings are. "
+            f"k-means: some of {clusters} centroids are not finite, although the embeddings are. "
             "Try another number of threads or version of faiss, and report this."
         )
     return found
@@ -260,7 +261,7 @@ class _Nearest:
         folded = centroids @ axes  # (k, d)
         if not np.linalg.norm(folded, axis=1).max() <= LONGEST:  # also catches NaN
             raise StoreError(
-                "clusters: a centroid is further than 8 from the mean or not finite, though "
+                "clusters: a centroid is further than 8 from the mean or not finite, although "
                 "embeddings have norm 4 at most; fit the clusters again"
             )
         offsets = np.square(centroids).sum(axis=1) / 2 + folded @ mean[0]

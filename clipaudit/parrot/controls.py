@@ -1,9 +1,9 @@
-"""Controls: a curated set with one thing changed, to be trained on by the same recipe.
+"""Controls: curated sets with one change, for training by the same recipe.
 
 `<set>.erased` has the set's samples without the text in their images, erased as for caption scores
 (Lin et al., ECCV 2024, https://arxiv.org/abs/2312.14232, Sec. 5.1). `<set>.swapped` has its images
-with each other's captions. The paper has neither; they tell what a model learns from text in images
-apart from what it learns from captions that do not fit. `corpora.repacking` writes both.
+with each other's captions. The paper has neither; they separate what a model learns from text in
+images from what it learns from captions that do not fit. `corpora.repacking` writes both.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from clipaudit.parrot.spans import spans_of
 
 @dataclass(frozen=True)
 class Lengths:
-    """How text is erased: radius and dilation in a picture whose shorter side is 224 pixels."""
+    """Parameters of erasing: radius and dilation in an image whose shorter side is 224 pixels."""
 
     radius: float
     dilation: float
@@ -33,7 +33,7 @@ class Lengths:
 
 
 class WithoutText:
-    """Makes image files without their text; a file without text stays as it is."""
+    """Makes image files without their text; a file without text stays unchanged."""
 
     def __init__(self, spans: pa.Table, lengths: Lengths) -> None:
         """Take the SPANS of the samples, in any order."""

@@ -1,7 +1,7 @@
-"""What counts as text among what a spotter read: decided after reading, so that it can be changed.
+"""Decide what counts as text among all that a spotter read, so that it can change without reading.
 
-Spotters read letters off drawings: a single glyph, a few doubtful strokes. docs/evidence.md has
-what the defaults find and what they mistake.
+Spotters also read letters in drawings: a single glyph, a few doubtful strokes. docs/evidence.md
+reports what the defaults find and what they get wrong.
 """
 
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ from clipaudit.parrot.unicode_scripts import script_of
 
 @dataclass(frozen=True)
 class Counted:
-    """What a piece of text must have to count: see `parrot.text` in the settings.
+    """The conditions for a piece of text to count: see `parrot.text` in the settings.
 
-    `scripts`: those whose letters count; none: those of all.
+    `scripts` are those whose letters count; none means all.
     """
 
     score: float
@@ -29,11 +29,11 @@ class Counted:
 
 
 def counted_text(readings: pa.Table, counted: Counted) -> pa.Table:
-    """Return SPANS with those pieces of text that count, in their order; all rows stay.
+    """Return SPANS with only the pieces of text that count, in their order; all rows stay.
 
-    A piece counts whose score is at least `score`, rounded to float32 as scores are; which has at
-    least so many letters of the scripts; and whose polygon is at least so many pixels high: its
-    area divided by its longest side. Digits are no letters.
+    A piece counts if its score is at least `score`, rounded to float32 as scores are, if it has
+    enough letters of the scripts, and if its polygon is high enough, measured as its area divided
+    by its longest side. Digits are not letters.
     """
     spans = [_counted(chunk, counted) for chunk in readings["spans"].chunks]
     columns = [readings["shard"], readings["row"], pa.chunked_array(spans, SPAN_LIST)]
@@ -74,7 +74,7 @@ def _scores(spans: pa.StructArray) -> np.ndarray:
 
 
 def _height(polygon: Sequence[float]) -> float:
-    """Return a polygon's area by its longest side, in pixels; of a point: 0."""
+    """Return a polygon's area divided by its longest side, in pixels; 0 for a point."""
     corners = np.array(polygon, np.float64).reshape(-1, 2)
     after = np.roll(corners, -1, axis=0)
     area = abs(float((corners[:, 0] * after[:, 1] - corners[:, 1] * after[:, 0]).sum())) / 2

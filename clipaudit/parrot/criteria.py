@@ -1,9 +1,9 @@
-"""What a curation asks of a sample, and why it refuses one.
+"""The conditions of a curation on samples, and its reasons to refuse one.
 
-Lin et al., ECCV 2024, Sec. 6 and 8: https://arxiv.org/abs/2312.14232. "CoTR = 0" is of pictures
-with text only (Sec. 6.2), and so are RSA and RSC, which need text to erase; but the means of the
-paper's Table 4 suggest that its set of RSA >= 0 has pictures without text. Scores are stored in
-float32 and subtracted in float64.
+Lin et al., ECCV 2024, Sec. 6 and 8: https://arxiv.org/abs/2312.14232. "CoTR = 0" covers only images
+with text (Sec. 6.2), and so do RSA and RSC, which need text to erase; but the means of the paper's
+Table 4 suggest that its set of RSA >= 0 has images without text. Scores are stored in float32 and
+subtracted in float64.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ DUPLICATE = "duplicate"
 
 @dataclass(frozen=True)
 class Curation:
-    """Which samples a curation may take, and how many of them.
+    """The samples that a curation may take, and their number.
 
     `random`: every sample that was spotted; `without-text` and `with-text`: no spotted text, or
     some; `cotr`, `rsa`, `rsc`: with text, and the CoTR, raw - all or raw - co within the bounds;
@@ -42,7 +42,7 @@ class Curation:
     sample states, which comes in the place of aesthetics; `basic`: DataComp's basic filter, but for
     the language, which nothing here tells; `text`: the caption names one of some words.
 
-    `size` samples are taken, all if None. Held-out sets are curations too.
+    It takes `size` samples, or all if None. Held-out sets are curations too.
     """
 
     name: str
@@ -83,17 +83,17 @@ class Curation:
             raise ConfigError(f"curation {self.name}: size {self.size}; give 0 or more, or none")
 
     def bounds(self) -> list[tuple[str, float]]:
-        """Return the bounds that are given, by name."""
+        """Return the given bounds, by name."""
         names = ("at_least", "below", "above", "exactly")
         return [(name, getattr(self, name)) for name in names if getattr(self, name) is not None]
 
 
 @dataclass(frozen=True, eq=False)
 class CuratedPart:
-    """What is known of a part's samples, each table in any order, a sample in it once at most.
+    """The tables about a part's samples, each in any order and with a sample at most once.
 
     `base` is a MANIFEST; a sample that it dropped is never taken. Only the columns that the kind
-    asks for are read. Without `aesthetics` or `duplicates`, debiased does not ask for them.
+    needs are read. Without `aesthetics` or `duplicates`, debiased does not check them.
     """
 
     base: pa.Table
@@ -106,7 +106,7 @@ class CuratedPart:
 
 
 def criterion(curation: Curation, part: CuratedPart) -> str:
-    """Say what is asked of a sample, and what is not for want of a table.
+    """Return the condition on a sample in words, with conditions skipped for lack of a table.
 
     >>> nothing = pa.table({})
     >>> criterion(Curation("c3", "cotr", at_least=0.3), CuratedPart(nothing, nothing))
@@ -136,7 +136,7 @@ def criterion(curation: Curation, part: CuratedPart) -> str:
 
 
 def refusals(curation: Curation, part: CuratedPart) -> list[Refusal]:
-    """Return what the kind refuses and why, what was not spotted first; NaN stands for null."""
+    """Return the refusals of the kind with reasons, unspotted samples first; NaN means null."""
     spans = _column(part.base, part.matches, "spans")
     found: list[Refusal] = [(np.isnan(spans), NOT_SPOTTED)]
     if curation.kind in ("without-text", "debiased"):
@@ -180,9 +180,9 @@ def refusals(curation: Curation, part: CuratedPart) -> list[Refusal]:
 
 
 def top_scores(curation: Curation, part: CuratedPart) -> Float64[np.ndarray, " n"]:
-    """Return the scores by which a curation of the highest ones takes samples; NaN: not scored.
+    """Return the scores by which a curation takes the highest samples; NaN means no score.
 
-    The masked score is that with all text erased; a picture without text keeps its own.
+    The masked score is that with all text erased; an image without text keeps its own.
     """
     if curation.kind == "top-stated":
         assert part.aesthetics is not None, "the workflow gives what samples state"
@@ -232,13 +232,13 @@ def _number(value: float) -> str:
 
 
 def _column(base: pa.Table, table: pa.Table, name: str) -> Float64[np.ndarray, " n"]:
-    """Return a column of another table for each row of the base, NaN where there is none."""
+    """Return a column of another table for each row of the base, NaN if missing."""
     values = _taken(base, table, name).cast(pa.float64())
     column: np.ndarray = pc.fill_null(values, np.nan).to_numpy(zero_copy_only=False)
     return column
 
 
 def _taken(base: pa.Table, table: pa.Table, name: str) -> pa.Array:
-    """Return a column of another table for each row of the base, null where there is none."""
+    """Return a column of another table for each row of the base, null if missing."""
     at = pc.index_in(pa.array(sample_addresses(base)), value_set=pa.array(sample_addresses(table)))
     return table[name].combine_chunks().take(at)

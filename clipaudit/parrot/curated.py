@@ -1,4 +1,4 @@
-"""The names of the parrot audit's curated sets and models, and what each is made by.
+"""The names of the parrot audit's curated sets and models, and their definitions.
 
 A *curation* is a criterion; with a size it is a *set*, whose manifest is `<curation>-<size>`, such
 as `cotr-0.3-3000000`. The debiased subset has no size: it is all that meets the criterion. Held out
@@ -152,7 +152,7 @@ def _with_controls(each: CuratedSet, settings: Curations) -> list[CuratedSet]:
 
 
 def curation_settings(audit: Parrot, name: str) -> dict[str, object]:
-    """Return what decides who is in a set: the fields of `parrot.criteria.Curation`."""
+    """Return the fields of `parrot.criteria.Curation` that define a set."""
     settings = audit.curations
     assert settings is not None, "a set belongs to curations"
     held_out = {each: CuratedSet(it, settings.heldout) for each, it in heldout(settings).items()}
@@ -198,7 +198,7 @@ def in_grid(settings: Curations) -> list[tuple[str, str]]:
 
 
 def trained_models(audit: Parrot) -> list[tuple[str, str]]:
-    """Return the models of the grid, then those that the evidence needs besides."""
+    """Return the models of the grid, then further ones that the evidence needs."""
     if audit.curations is None:
         return []
     found = in_grid(audit.curations)
@@ -222,7 +222,7 @@ def evidence_arms(asked: Evidence, settings: Curations) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Repacking:
-    """What a manifest that is repacked is made of: the samples of some sets, and a control."""
+    """The contents of a repacked manifest: the samples of some sets, and a control."""
 
     members: tuple[str, ...]
     control: Control | None = None

@@ -18,7 +18,7 @@ class Debiased(Section):
         4.5, description="and its aesthetics score is more (paper's README; the paper has 0.45)"
     )
     aesthetics_field: str | None = Field(
-        None, description="field of the samples' JSON with that score; not asked for when absent"
+        None, description="field of the samples' JSON with that score; no condition when absent"
     )
 
 
@@ -29,11 +29,11 @@ class GivenScores(GivenRows):
 
 
 class Curations(Section):
-    """The sets of equal size that models are trained on (Sec. 6), and what is held out of them."""
+    """The training sets of equal size (Sec. 6), and the samples held out of them."""
 
     corpus: Name = Field(
-        description="the corpus that all sets are drawn from; for another, extend these settings "
-        "in a file with other `results`: the store is shared"
+        description="source corpus of all sets; for another, extend these settings in a file with "
+        "other `results`: the store is shared"
     )
     sizes: list[Annotated[int, Field(ge=1)]] = Field(
         [3_000_000, 12_000_000], min_length=1, description="samples of a set (paper)"
@@ -42,40 +42,41 @@ class Curations(Section):
         1_000_000, ge=1, description="samples held out without text, and as many parroting (paper)"
     )
     parrot_rsc: Threshold = Field(
-        0.2, description="the held-out parroting samples have a higher RSC (paper)"
+        0.2, description="held-out parroting samples have a higher RSC than this (paper)"
     )
     rates: list[Annotated[float, Field(gt=0, le=1)]] = Field(
-        [0.3, 0.5, 0.8, 1.0], description="sets of at least this rate, besides that of none (paper)"
+        [0.3, 0.5, 0.8, 1.0],
+        description="sets of at least this rate, in addition to rate 0 (paper)",
     )
     rsa: list[Threshold] = Field(
-        [0.0, 0.1, 0.2, 0.3], description="sets of at least this RSA; below the first another"
+        [0.0, 0.1, 0.2, 0.3], description="sets of at least this RSA, and one below the first"
     )
     textless_rsa: bool = Field(
         False,
-        description="the sets of at least an RSA of 0 or less once more, with samples without text "
-        "as of RSA 0: the paper's Table 4 does not say which its set is",
+        description="add the sets of at least an RSA of 0 or less with samples without text "
+        "counted as RSA 0: the paper's Table 4 does not say which its set is",
     )
-    rsc: list[Threshold] = Field([0.0, 0.1, 0.2, 0.3], description="the same of the RSC (paper)")
-    seed: int = Field(0, ge=0, lt=2**31, description="of the order in which samples are drawn")
+    rsc: list[Threshold] = Field([0.0, 0.1, 0.2, 0.3], description="the same for the RSC (paper)")
+    seed: int = Field(0, ge=0, lt=2**31, description="seed of the order of drawn samples")
     filters: list[Literal["score", "masked", "stated", "basic", "text"]] = Field(
         [],
-        description="sets that filters choose, of the same sizes: the samples of the highest "
-        "caption score, of the highest score with all text erased (T-MARS), or of the highest "
-        "number in `filter_field` or `filter_scores`, where a size of 30 % of the corpus is its "
-        "top 30 %; or what DataComp's basic filter keeps, of any language, or samples whose "
-        "caption names one of `filter_words` (ours)",
+        description="sets that filters choose, of the same sizes: the samples with the highest "
+        "caption score, the highest score with all text erased (T-MARS), or the highest number in "
+        "`filter_field` or `filter_scores` (a size of 30 % of the corpus is its top 30 %); the "
+        "samples that DataComp's basic filter keeps, of any language; or samples whose caption "
+        "names one of `filter_words` (ours)",
     )
     filter_field: str | None = Field(
         None,
-        description="field of the samples' JSON with the score that `stated` takes, such as that "
-        "of a data filtering network",
+        description="field of the samples' JSON with the score for `stated`, such as that of a "
+        "data filtering network",
     )
     filter_scores: GivenScores | None = Field(
-        None, description="files with that score, in place of `filter_field`"
+        None, description="files with that score, instead of `filter_field`"
     )
     filter_words: str | None = Field(
         None,
-        description="text file in UTF-8 with what `text` looks for, a word or phrase a line; "
+        description="text file in UTF-8 for `text`, with one word or phrase per line; "
         "DataComp's text-based filter has the names of ImageNet-21k's synsets",
     )
     debiased: Debiased | None = Field(None, description="the subset of Sec. 8; none when absent")
@@ -85,27 +86,27 @@ class Curations(Section):
     recipes_of_size: dict[int, Annotated[list[Name], Field(min_length=1)]] = Field(
         {},
         description="other recipes for the sets of a size, such as with larger batches (paper: "
-        "4,096 for 3M, 8,192 for 12M); of sizes that are not listed `recipes`",
+        "4,096 for 3M, 8,192 for 12M); sizes that are not listed use `recipes`",
     )
     published_models: dict[Name, Literal["RN50", "ViT-B"]] = Field(
         {},
-        description="which of the paper's models a recipe trains: its numbers stand beside; of a "
-        "recipe that is not listed they do where its architecture has that name",
+        description="the paper's model that a recipe trains, whose numbers are shown beside; for a "
+        "recipe that is not listed, the one named like its architecture",
     )
     grid: list[str] | None = Field(
         None,
-        description="the models that are trained, `recipe/set`, such as words/cotr-0.3-3000000; "
+        description="the models to train, `recipe/set`, such as words/cotr-0.3-3000000; "
         "captions name the others; all when absent",
     )
     controls: list[Literal["erased", "swapped"]] = Field(
         [],
-        description="sets with captions that parrot (CoTR above 0) once more, with the text in "
-        "their images erased or their captions swapped, for each model of theirs (ours)",
+        description="add copies of the sets with captions that parrot (CoTR above 0), with the "
+        "text in their images erased or their captions swapped, for each of their models (ours)",
     )
     repack: Literal["auto", "always", "never"] = Field(
         "auto",
-        description="write the samples of a set as shards of its own before training; auto: where "
-        "a corpus of over 100 shards gives a set fewer than 1,000 samples a shard, a tenth of "
+        description="write the samples of a set as its own shards before training; auto: if "
+        "a corpus of over 100 shards gives a set fewer than 1,000 samples per shard, a tenth of "
         "img2dataset's (ours)",
     )
 
@@ -126,7 +127,7 @@ class Curations(Section):
         scores = [name for name in ("filter_field", "filter_scores") if getattr(self, name)]
         if "stated" in self.filters and len(scores) != 1:
             raise ValueError(
-                f"filters: stated takes a score from one place, and {len(scores)} are named; name "
+                f"filters: stated needs one source of scores, but {len(scores)} are named; name "
                 "the field of the samples' JSON as filter_field, or files as filter_scores"
             )
         if "text" in self.filters and self.filter_words is None:
@@ -147,13 +148,12 @@ class Curations(Section):
 
 
 class Evidence(Section):
-    """What holds over seeds: a set full of parrot captions against one without text."""
+    """Evidence over seeds: a set full of parrot captions against one without text."""
 
     recipes: list[Name] = Field(
-        min_length=2, description="recipes that differ in nothing but the seed"
+        min_length=2, description="recipes that differ only in their random seed"
     )
     parrot: str = Field(
-        description="the set of the first arm, such as cotr-0.8-3000000; the controls that it has "
-        "are arms, too"
+        description="the set of the first arm, such as cotr-0.8-3000000; its controls are arms too"
     )
-    clean: str = Field(description="the set of the second, such as without-text-3000000")
+    clean: str = Field(description="the set of the second arm, such as without-text-3000000")

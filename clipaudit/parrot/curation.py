@@ -1,10 +1,10 @@
-"""Curations: equally many samples with much or little text in them, to train a model on each.
+"""Curate training sets of equal size with much or little text in their images.
 
 Lin et al., ECCV 2024, Sec. 6 and 8, Tables 2-5, 8, 10-13, Fig. 7: https://arxiv.org/abs/2312.14232.
 The paper samples at random without saying how: here all curations of one seed take the first of
-one random order of addresses, so that new shards displace few samples, and every part is curated
-by looking at its own samples alone. Both sets that Fig. 7 is measured on are taken first and left
-out of all others.
+one random order of addresses, so that new shards displace few samples, and curating a part needs
+only its own samples. Both sets that Fig. 7 is measured on are taken first and left out of all
+others.
 """
 
 import logging
@@ -49,9 +49,9 @@ HeldOut = Sequence[tuple[Curation, pa.Table]]  # each with its CUT
 
 
 class Candidates:
-    """Finds how far a curation reaches into the random order, while the parts stream by.
+    """Finds the cut of a curation in the random order, while the parts stream by.
 
-    Memory: 8 bytes for each sample asked for, and a quarter more (or SPARE_PLACES).
+    Memory: 8 bytes for each requested sample, and a quarter more (or SPARE_PLACES).
     """
 
     def __init__(self, curation: Curation, held_out: HeldOut = ()) -> None:
@@ -78,9 +78,9 @@ class Candidates:
             self._cut_back()
 
     def cut(self, *, or_none: bool = False) -> pa.Table:
-        """Return the CUT; raise TooSmall when fewer samples are eligible than asked for.
+        """Return the CUT; raises TooSmall if fewer samples are eligible than asked for.
 
-        With `or_none` no sample is taken then, and `available` and `asked` say why.
+        With `or_none` no sample is taken in that case, and `available` and `asked` say why.
         """
         name, asked = self._curation.name, self._curation.size
         if len(self._criteria) > 1:
@@ -122,12 +122,12 @@ class Candidates:
 def curate(
     curation: Curation, part: CuratedPart, cut: pa.Table, held_out: HeldOut = ()
 ) -> pa.Table:
-    """Return the MANIFEST of a part that keeps what the curation takes of it.
+    """Return the MANIFEST of a part that keeps the samples that the curation takes.
 
-    One row for each of the part's `base`, in its order; what the base dropped stays as it is. Any
-    other sample that is not kept has the first reason that holds: not spotted, held out, the
-    text, the measure and its bounds, not drawn. `cut` is the CUT of all parts,
-    found with the same `held_out`; each of these comes with its own.
+    It has one row for each of the part's `base`, in its order; rows that the base dropped stay
+    unchanged. Any other sample that is not kept has the first reason that holds: not spotted, held
+    out, the text, the measure and its bounds, not drawn. `cut` is the CUT of all parts, found with
+    the same `held_out`, each with its own cut.
     """
     (last,) = cut.to_pylist()
     assert last["name"] == curation.name, f"{curation.name} with the cut of {last['name']}"
@@ -146,7 +146,8 @@ def curate(
 def passing(curation: Curation, part: CuratedPart, held_out: HeldOut = ()) -> pa.Table:
     """Return shard and row of the samples that the curation may take, in the order of `base`.
 
-    Without `duplicates` in the part: the samples among which a debiased curation looks for them.
+    If the part has no `duplicates`, these are the samples that a debiased curation searches for
+    duplicates.
     """
     eligible = _eligible(curation, part, held_out)
     return part.base.select(["shard", "row"]).filter(pa.array(eligible))
@@ -163,7 +164,7 @@ def _eligible(curation: Curation, part: CuratedPart, held_out: HeldOut) -> Bool[
 
 
 def _taken(curation: Curation, cut: pa.Table, part: CuratedPart) -> Bool[np.ndarray, " n"]:
-    """Return which samples a held-out set takes, or would if its base kept them."""
+    """Return the samples that a held-out set takes, or would take if its base kept them."""
     taken: np.ndarray = _drawn(curation, part, cut) & _meets(curation, part)
     return taken
 
@@ -184,7 +185,7 @@ def _drawn(curation: Curation, part: CuratedPart, cut: pa.Table) -> Bool[np.ndar
 def _places(curation: Curation, part: CuratedPart) -> UInt64[np.ndarray, " n"]:
     """Return the samples' places in the random order, or by their scores, the highest first.
 
-    Of equal scores the upper half of the random place decides. A sample without a score is last.
+    The upper half of the random place breaks ties. A sample without a score is last.
     """
     shard, row = (part.base[name].to_numpy() for name in ("shard", "row"))
     found = places(shard, row, seed=curation.seed)

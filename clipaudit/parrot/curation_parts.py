@@ -26,10 +26,10 @@ def read_parts(
 ) -> Iterator[CuratedPart]:
     """Yield the parts of a curation; `tables` gives the parts of an input by its name, in order.
 
-    Inputs are base and matches, and, where they are given, scores and samples. With
-    `aesthetics_field` these are given, and their JSON holds aesthetics scores in it; else `given`
-    returns the AESTHETICS of a range of shards, the last one included. `duplicates` are those of
-    all parts; `words` is the file that the kind `text` asks for.
+    Inputs are base and matches, and optionally scores and samples. `aesthetics_field` needs
+    samples, whose JSON holds aesthetics scores in this field; otherwise `given` returns the
+    AESTHETICS of a range of shards, including the last one. `duplicates` are those of all parts;
+    `words` is the file for the kind `text`.
     """
     scores, samples = tables("scores"), tables("samples")
     phrases = None if words is None else read_phrases(words)
@@ -45,7 +45,7 @@ def read_parts(
 
 
 def above_threshold(duplicates: Iterable[pa.Table], threshold: float) -> pa.Table:
-    """Return shard and row of the samples of DUPLICATES that leave at this threshold."""
+    """Return shard and row of the samples of DUPLICATES removed at this threshold."""
     found = [
         table.filter(pc.greater(table["similarity"], threshold))
         .select(_ADDRESS.names)
@@ -67,9 +67,9 @@ AESTHETICS = pa.schema(
 def stated_aesthetics(samples: pa.Table, field: str) -> pa.Table:
     """Return the AESTHETICS of SAMPLES: the number under `field` in each one's JSON, in order.
 
-    What is no finite number is null: such a sample is left out, with that reason. Lin et al., 2023,
-    Sec. 8 (https://arxiv.org/abs/2312.14232) keep what LAION's predictor gives more than 4.5 (so
-    its README; the paper prints 0.45).
+    A value that is not a finite number is null; such a sample is left out, with that reason. Lin et
+    al., 2023, Sec. 8 (https://arxiv.org/abs/2312.14232) keep samples for which LAION's predictor
+    gives more than 4.5 (by the README; the paper prints 0.45).
     """
     scores = [_number(text, field) for text in samples["metadata"].to_pylist()]
     columns = {"shard": samples["shard"], "row": samples["row"], "aesthetics": scores}

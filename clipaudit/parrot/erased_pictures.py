@@ -1,7 +1,7 @@
-"""Pictures as they are and with text erased from them, made by worker processes.
+"""Make images unchanged and with text erased, in worker processes.
 
-A picture has several kinds: as it is, without any text, without co-embedded text, and, for both of
-these, without what another picture's text covers, the donor's, in the same shard.
+An image has several kinds: unchanged, without any text, without co-embedded text, and, for each of
+the last two, without the area of the text of another image of the shard, the donor.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,11 +32,11 @@ PICTURES_SENT = 32  # by a worker at once, in all their kinds: memory, never res
 def erasable_pictures(
     samples: pa.Table, spans: pa.Table, matches: pa.Table, tokenization: Tokenization, seed: int
 ) -> pa.Table:
-    """Return one row per row of `spans` (SPANS), in its order: what erasing has to know.
+    """Return the data for erasing, one row per row of `spans` (SPANS), in its order.
 
     Columns of `samples` (SAMPLES, which may have more rows), the spans, `co`, the co-embedded words
-    of `matches` (MATCHES of `spans`), and `donor_row` and `co_donor_row`, whose text covers the
-    random place: null where the picture itself has no such text, or no other of its shard has.
+    of `matches` (MATCHES of `spans`), and `donor_row` and `co_donor_row`, whose text gives the
+    random area: null if the image itself has no such text, or no other of its shard has.
     """
     addresses = sample_addresses(spans)
     assert np.array_equal(addresses, sample_addresses(matches)), "matches are of these spans"
@@ -64,7 +64,7 @@ def _donor_rows(samples: pa.Table, has: Bool[np.ndarray, " n"], seed: int) -> pa
 
 
 def kinds_of(pictures: pa.Table) -> list[list[str]]:
-    """Return the kinds that there are of each picture, in the order of KINDS."""
+    """Return the existing kinds of each image, in the order of KINDS."""
     there = {
         "raw": np.ones(len(pictures), bool),
         "all": _holds(pictures["spans"]),
@@ -78,15 +78,15 @@ def kinds_of(pictures: pa.Table) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class Reduced:
-    """Makes pictures so small that the shorter side has at most so many pixels.
+    """Scales images down to a shorter side of at most so many pixels.
 
-    Inpainting costs as much as the fourth power of the side: area and radius grow with it.
+    The cost of inpainting grows with the fourth power of the side: area and radius grow with it.
     """
 
     shorter_side: int
 
     def __call__(self, picture: Image.Image) -> Image.Image:
-        """Return the picture, smaller if it was larger, its aspect kept."""
+        """Return the image, scaled down if it is larger, with its aspect ratio."""
         shorter = min(picture.size)
         if shorter <= self.shorter_side:
             return picture
@@ -95,7 +95,7 @@ class Reduced:
 
 
 class Erasing:
-    """Makes the kinds of a picture from its stored pixels."""
+    """Makes the kinds of an image from its stored pixels."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class Erasing:
         self._addresses = sample_addresses(pictures)
 
     def all_kinds(self, shard: int, row: int, stored: Pixels) -> Iterator[Pixels]:
-        """Yield the picture, stored or reduced, then what is left of it, in the order of KINDS."""
+        """Yield the image, stored or scaled down, then its erased kinds in the order of KINDS."""
         own = self._picture(shard, row)
         for kind in kinds_of(own)[0]:
             if kind == "raw":
@@ -129,7 +129,7 @@ class Erasing:
         return self.pictures.slice(at, 1)
 
     def _erased(self, stored: Pixels, of: pa.Table, *, co_only: bool) -> Pixels:
-        """Erase what the text of the picture `of` covers, this being stretched to the stored."""
+        """Erase the area of the text of the image `of`, stretched to the stored image."""
         (spans,) = spans_of(of)
         polygons: Sequence[Polygon] = [span.polygon for span in spans]
         if co_only:
@@ -140,7 +140,7 @@ class Erasing:
 
 
 class ErasedPictures(PictureSource):
-    """A source whose batches repeat each row for each kind of its picture, in order."""
+    """A source whose batches repeat each row for each kind of its image, in order."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class ErasedPictures(PictureSource):
         erasing: Erasing,
         reduced: Reduced,
     ) -> None:
-        """Look up which rows are wanted, those of `samples`; nothing is read yet."""
+        """Look up the wanted rows, those of `samples`, without reading anything yet."""
         # text is erased before the model's own resizing
         stored = replace(preparation, picture_steps=(reduced,))
         super().__init__(shards, samples, stored, batch_size=PICTURES_SENT)

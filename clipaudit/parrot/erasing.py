@@ -1,10 +1,10 @@
-"""Erases text from pictures: what spotted polygons cover is inpainted from around it.
+"""Erase text from images by inpainting the area of spotted polygons from its surroundings.
 
 Lin et al., ECCV 2024, https://arxiv.org/abs/2312.14232, Sec. 5.1: Telea's fast marching method over
-the spotted polygons, and, as a baseline, over those of another picture. The paper states no radius
-and no dilation; here both are lengths in a picture whose shorter side is 224 pixels. The paper does
-not say which other picture: here one of the same shard that has such text too, its polygons scaled
-to the picture's size.
+the spotted polygons, and, as a baseline, over those of another image. The paper states no radius
+and no dilation; here both are lengths in an image whose shorter side is 224 pixels. The paper does
+not name the other image; here it is one of the same shard that also has such text, with its
+polygons scaled to the image's size.
 """
 
 import math
@@ -25,7 +25,7 @@ FARTHEST = 1 << 20  # pixels: far outside of any picture, and what cv2 can still
 
 
 def scaled_length(length: float, height: int, width: int) -> int:
-    """Return a length given for a shorter side of 224 pixels, in whole pixels of a picture.
+    """Return a length given for a shorter side of 224 pixels, in whole pixels of an image.
 
     Halves are rounded up; at least 1, but 0 stays 0.
 
@@ -38,7 +38,7 @@ def scaled_length(length: float, height: int, width: int) -> int:
 def scaled(
     polygons: Sequence[Polygon], from_size: tuple[int, int], to_size: tuple[int, int]
 ) -> list[Polygon]:
-    """Return polygons of one picture stretched to another's size; sizes are (height, width).
+    """Return polygons of one image stretched to another's size; sizes are (height, width).
 
     >>> scaled([(1, 2, 3, 4, 5, 6)], (10, 10), (20, 5))
     [(0.5, 4.0, 1.5, 8.0, 2.5, 12.0)]
@@ -76,15 +76,15 @@ def erase(
     radius: int,
     fill: Fill = "telea",
 ) -> UInt8[np.ndarray, "h w 3"]:
-    """Return the picture with the masked pixels inpainted by Telea's method; others stay.
+    """Return the image with the masked pixels inpainted by Telea's method; others stay.
 
-    An inpainted pixel is made of those at most `radius` pixels away (OpenCV takes 1 to 100) that
-    are known or were inpainted before; nothing depends on what stood under the mask. An empty mask
-    gives an equal picture. A mask that covers everything leaves nothing to inpaint from and gives
-    the picture's mean colour.
+    An inpainted pixel comes from those at most `radius` pixels away (OpenCV takes 1 to 100) that
+    are known or already inpainted; nothing depends on the pixels under the mask. An empty mask
+    gives an equal image. A mask that covers everything leaves nothing to inpaint from and gives the
+    image's mean colour.
 
     With the fill "mean" masked pixels get the mean colour of the others, and the radius does not
-    matter: a small share of the time, and a plain patch where the paper has none.
+    matter: it takes a small share of the time, but leaves a plain patch, unlike the paper.
     """
     if not mask.any():
         return pixels.copy()
@@ -107,10 +107,10 @@ def erase_polygons(
     dilation: float,
     fill: Fill = "telea",
 ) -> UInt8[np.ndarray, "h w 3"]:
-    """Return the picture without what polygons cover, given in a picture of `from_size`.
+    """Return the image with the area of polygons, given in an image of `from_size`, erased.
 
-    `from_size` is (height, width); the polygons are stretched to this picture. Both lengths are
-    pixels of a picture whose shorter side is 224.
+    `from_size` is (height, width); the polygons are stretched to this image. Both lengths are
+    pixels of an image whose shorter side is 224.
     """
     height, width = pixels.shape[:2]
     grown = scaled_length(dilation, height, width)
@@ -127,10 +127,10 @@ def _mean_colour(pixels: UInt8[np.ndarray, "n 3"]) -> UInt8[np.ndarray, " 3"]:
 def donors(
     rows: Int32[np.ndarray, " n"], has: Bool[np.ndarray, " n"], *, shard: int, seed: int
 ) -> Int32[np.ndarray, " n"]:
-    """Return, for each row of a shard, another row that `has` what is given; -1: there is none.
+    """Return, for each row of a shard, another row for which `has` is true; -1 if none.
 
-    Drawn evenly by the row's place in the random order of `seed`: a function of the shard's number,
-    of the row and of which rows have it, not of the order in which they come.
+    The draw is uniform, by the row's place in the random order of `seed`: it depends on the shard's
+    number, the row and the rows with `has`, not on their order.
 
     >>> donors(np.array([0, 4, 7], np.int32), np.array([True, True, False]), shard=0, seed=0)
     array([4, 0, 4], dtype=int32)

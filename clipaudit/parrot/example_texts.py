@@ -1,4 +1,4 @@
-"""What drawing has to know of the pictures that galleries show: their captions and their spans."""
+"""Look up the captions and spans of the images in galleries, for drawing."""
 
 from collections.abc import Iterable, Mapping
 
@@ -31,7 +31,7 @@ EXAMPLE_TEXTS = pa.schema(
 def example_addresses(
     picked: pa.Table, *, donors: bool = True
 ) -> dict[str, Int64[np.ndarray, " n"]]:
-    """Return by corpus the addresses of examples, and of those whose text covers random places."""
+    """Return, by corpus, the addresses of examples and of their donors."""
     found: dict[str, list[Int64[np.ndarray, " n"]]] = {}
     for name in ("row", "donor_row", "co_donor_row") if donors else ("row",):
         rows = picked.filter(pc.is_valid(picked[name]))
@@ -48,10 +48,10 @@ def describe_examples(
     *,
     tokenization: Tokenization,
 ) -> tuple[pa.Table, pa.Table]:
-    """Return SPOTTED_EXAMPLES of what `pick_examples` gave, and the EXAMPLE_TEXTS of it.
+    """Return SPOTTED_EXAMPLES of the result of `pick_examples`, and its EXAMPLE_TEXTS.
 
-    SAMPLES and SPANS of the examples and their donors at least are given by corpus, in pieces that
-    are read once. A picture that they lack is a StoreError.
+    SAMPLES and SPANS, given by corpus in pieces that are read once, hold at least the examples and
+    their donors. Raises StoreError for an image that they lack.
     """
     texts = [EXAMPLE_TEXTS.empty_table()]
     captions: dict[tuple[str, int], str | None] = {}
@@ -74,7 +74,7 @@ def describe_examples(
 
 
 def _rows_at(tables: Iterable[pa.Table], addresses: Int64[np.ndarray, " n"], name: str) -> pa.Table:
-    """Return the rows at these addresses, which rise, in their order."""
+    """Return the rows at these ascending addresses, in their order."""
     found = [
         table.filter(pa.array(np.isin(sample_addresses(table), addresses))) for table in tables
     ]
@@ -83,7 +83,7 @@ def _rows_at(tables: Iterable[pa.Table], addresses: Int64[np.ndarray, " n"], nam
     if places.null_count:
         lacking = pa.array(addresses).filter(pc.is_null(places))[0].as_py()
         raise StoreError(
-            f"{name}: (shard, row) {shard_row(lacking)} is scored but not among them; run "
+            f"{name}: (shard, row) {shard_row(lacking)} has a score but no row here; run "
             "`clipaudit verify`, or make the scores again"
         )
     return pa.concat_tables(found).take(places)

@@ -1,8 +1,8 @@
-"""Which pictures the galleries of the parrot audit show: the extremes of their captions' scores.
+"""Pick the images in the parrot audit's galleries: those with extreme caption scores.
 
 Lin et al., ECCV 2024, Figures 1, 2, 8, 14 and 15: https://arxiv.org/abs/2312.14232. The paper does
-not say how most of its examples were found. Here each list is the head of one order of all scored
-pictures; Figure 14 takes the clusters with most text, where the paper draws 250 at random.
+not say how it chose most of its examples. Here each list is the head of one order of all scored
+images; Figure 14 takes the clusters with most text, while the paper draws 250 at random.
 """
 
 from collections.abc import Iterable, Sequence
@@ -53,7 +53,7 @@ SPOTTED_EXAMPLES = pa.schema(
 
 @dataclass(frozen=True, eq=False)
 class ScoredPart:
-    """What picking needs to know of a part of a corpus."""
+    """The tables of a part of a corpus that picking needs."""
 
     corpus: str
     scores: pa.Table  # SCORES
@@ -68,15 +68,14 @@ def pick_examples(
     corpora: Sequence[str],
     tokenization: Tokenization,
 ) -> pa.Table:
-    """Return the pictures of all lists that are asked for, one list after the other.
+    """Return the images of all requested lists, one list after the other.
 
-    `parts` are gone through once, whatever their order; of each only the head of its lists stays.
-    Equals stand in the order of `corpora`, then by (shard, row). Clusters come by the share of
-    their scored pictures that have text, then by their number, then by the cluster's; those with
-    fewer pictures than are shown of one, or without text, are left out. Pictures without a place
-    are in no cluster. Columns are those of SPOTTED_EXAMPLES, but for the caption and with
-    `co_words` as a list in code point order; see `example_texts`. A score whose picture
-    `matches` lack is a StoreError.
+    `parts` are read once, in any order; only the head of each list is kept. Ties follow the order
+    of `corpora`, then (shard, row). Clusters are ordered by the share of their scored images with
+    text, then by the number of these, then by the cluster's number; clusters without text, or with
+    fewer images than a list shows of one, are left out. Images without a place are in no cluster.
+    Columns are those of SPOTTED_EXAMPLES, without the caption and with `co_words` as a list in code
+    point order; see `example_texts`. Raises StoreError for a score whose image `matches` lack.
     """
     lists = [_List(each) for each in asked]
     for part in parts:
@@ -106,14 +105,14 @@ _ORDER = [(name, "ascending") for name in ("order", "corpus_position", "shard", 
 
 
 def _joined(part: ScoredPart, position: int, tokenization: Tokenization) -> pa.Table:
-    """Return one row per scored picture of a part, with its match and its cluster."""
+    """Return one row per scored image of a part, with its match and its cluster."""
     scores, matches = part.scores, part.matches
     addresses = pa.array(sample_addresses(scores))
     places = pc.index_in(addresses, pa.array(sample_addresses(matches)))
     if places.null_count:
         lacking = addresses.filter(pc.is_null(places))[0].as_py()
         raise StoreError(
-            f"{part.corpus}: (shard, row) {shard_row(lacking)} is scored but not among the "
+            f"{part.corpus}: (shard, row) {shard_row(lacking)} has a score but is not among the "
             f"{len(matches)} matches of its part; run `clipaudit verify`, or make both again"
         )
     clusters = pa.nulls(len(scores), pa.int32())
@@ -131,7 +130,7 @@ def _joined(part: ScoredPart, position: int, tokenization: Tokenization) -> pa.T
 
 
 class _List:
-    """The head of one order of pictures; of a list by cluster, a head for each."""
+    """The head of one order of images; a list by cluster has a head for each cluster."""
 
     def __init__(self, asked: ExampleList) -> None:
         self._asked = asked
@@ -141,7 +140,7 @@ class _List:
         self._with_text = np.zeros(0, np.int64)
 
     def add(self, table: pa.Table) -> None:
-        """Look at the pictures of a part."""
+        """Add the images of a part."""
         order = _order(table, self._asked.what)
         listed = table.append_column("order", pa.array(order)).filter(pa.array(~np.isnan(order)))
         if self._by_cluster:
@@ -151,7 +150,7 @@ class _List:
         self._head = self._best(pa.concat_tables([self._head, listed]))
 
     def table(self) -> pa.Table:
-        """Return the list in its order, with what it is and the counts of its clusters."""
+        """Return the list in its order, with its name and the counts of its clusters."""
         head = self._head
         if self._by_cluster:
             place = pc.index_in(head["cluster"], pa.array(self._clusters()))
@@ -173,7 +172,7 @@ class _List:
         return table.filter(pa.array(rank < self._asked.count))
 
     def _clusters(self) -> Int32[np.ndarray, " n"]:
-        """Return the clusters that are shown, in their order."""
+        """Return the shown clusters, in their order."""
         there = np.flatnonzero((self._pictures >= self._asked.count) & (self._with_text > 0))
         with_text = self._with_text[there]
         order = np.lexsort((there, -with_text, -with_text / self._pictures[there]))
@@ -182,7 +181,7 @@ class _List:
 
 
 def _order(table: pa.Table, what: What) -> Float64[np.ndarray, " n"]:
-    """Return what pictures are ordered by, the lowest first; nan: not in this list."""
+    """Return the sort keys of images, lowest first; nan means not in this list."""
     raw, bare, co, rate = (  # float64, so that differences are exact
         pc.cast(table[name], pa.float64()).to_numpy() for name in ("raw", "all", "co", "rate")
     )

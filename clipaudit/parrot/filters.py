@@ -1,7 +1,7 @@
-"""Filters by captions and sizes: DataComp's basic one, and a text-based one.
+"""Filters by captions and sizes: DataComp's basic filter, and a text-based one.
 
-Gadre et al., NeurIPS 2023, Sec. 3.2 and App. F: https://arxiv.org/abs/2304.14108. Both are of
-English captions there, which nothing here tells.
+Gadre et al., NeurIPS 2023, Sec. 3.2 and App. F: https://arxiv.org/abs/2304.14108. There both also
+require English captions, which is not checked here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ def crude(
     height: Float64[np.ndarray, " n"],
     width: Float64[np.ndarray, " n"],
 ) -> list[Refusal]:
-    """Return which samples DataComp's basic filter refuses, by each of its reasons."""
+    """Return the samples that DataComp's basic filter refuses, by reason."""
     words = np.array([len((caption or "").split()) for caption in captions], np.int64)
     characters = np.array([len(caption or "") for caption in captions], np.int64)
     shorter, longer = np.minimum(height, width), np.maximum(height, width)
@@ -43,13 +43,13 @@ def crude(
 
 
 def nameless(captions: Sequence[str | None], phrases: Phrases) -> Refusal:
-    """Return which samples have a caption that names none of some phrases."""
+    """Return the samples whose caption names none of the phrases."""
     named = [names_any(caption or "", phrases) for caption in captions]
     return ~np.array(named, bool), NAMELESS
 
 
 def names_any(caption: str, phrases: Phrases) -> bool:
-    """Return whether the words of a caption hold those of a phrase, in order and side by side.
+    """Return whether a caption contains the words of a phrase, in order and adjacent.
 
     >>> names_any("A Red-Fox!", phrases_of(["red fox", "cat"]))
     True
@@ -72,20 +72,20 @@ def phrases_of(lines: Iterable[str]) -> Phrases:
 
 
 def read_phrases(path: Path) -> Phrases:
-    """Return the phrases of a text file in UTF-8, a phrase a line.
+    """Return the phrases of a UTF-8 text file with one phrase per line.
 
-    Raise InputError for a file that cannot be read so, or without a word.
+    Raises InputError for a file that cannot be read as such, or without a word.
     """
     try:
         with path.open(encoding="utf-8-sig") as file:  # universal newlines alone
             found = phrases_of(file)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"{path}: cannot be read: {error}. Give a text file in UTF-8, a word or phrase a line."
+            f"{path}: cannot be read: {error}. Give a UTF-8 text file, one word or phrase per line."
         ) from error
     if not found:
         raise InputError(
             f"{path}: no line has a word. Name another file in parrot.curations.filter_words, or "
-            "take text out of parrot.curations.filters."
+            "remove text from parrot.curations.filters."
         )
     return found

@@ -1,4 +1,4 @@
-"""Scores that others gave to samples, in the order of the samples: files are read once."""
+"""Sort given scores of samples into the order of the samples, reading files once."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -27,14 +27,14 @@ def sort_scores(
     score: str,
     join_on: JoinOn,
 ) -> Iterator[pa.Table]:
-    """Yield the AESTHETICS that Parquet files give of the `samples` of all parts, by (shard, row).
+    """Yield the AESTHETICS from Parquet files for the `samples` of all parts, by (shard, row).
 
-    A row has `column`, which tells the sample, and `score`, a number; one that is null or not
-    finite counts as none. Samples without a row have none in the result. Rows that repeat are one.
+    A row has `column`, which identifies the sample, and `score`, a number; a null or non-finite
+    score counts as none. Samples without a row have none in the result. Repeated rows count once.
 
-    Memory is that of `sorted_rows`. Raise InputError for a file that cannot be read, lacks a column
-    or has other values in it, where no sample has a row, and for two scores of one sample;
-    StoreError where the temporary folder has no room.
+    Memory is that of `sorted_rows`. Raises InputError for a file that cannot be read, lacks a
+    column or has other values in it, if no sample has a row, and for two scores of one sample;
+    StoreError if the temporary folder has no room.
     """
     given = GivenFiles(files, column, join_on, SETTING)
 
@@ -60,7 +60,7 @@ def _each_once(rows: pa.Table, given: GivenFiles) -> pa.Table:
 
 
 def _rows_of(path: Path, column: str, score: str | None) -> Iterator[pa.Table]:
-    """Yield the rows of a file: `value`, and the number of `score` where that is named."""
+    """Yield the rows of a file: `value`, and the number of `score` if named."""
     wanted = [column] if score is None else [column, score]
     with open_parquet(path) as file:
         has = file.schema_arrow.names

@@ -1,4 +1,4 @@
-"""The spotter `given`: text that others spotted, in Parquet or JSON files, joined to samples."""
+"""The spotter `given`: text spotted elsewhere, in Parquet or JSON files, joined to samples."""
 
 import logging
 from typing import Literal
@@ -25,11 +25,11 @@ def take_spans(
     may_lack: float,
     drops: Drops,
 ) -> pa.Table:
-    """Return the SPANS of `samples` that `given`, SPANS of other samples too, has.
+    """Return the SPANS of `samples` from `given`, which may also have those of other samples.
 
     Samples ascend by (shard, row), and so does the result. A sample that `given` lacks shows no
-    text where `absent` is "no text". Else it is added to `drops`: rows in `samples` = rows out +
-    drops; raise InputError where more than the share `may_lack` do.
+    text if `absent` is "no text". Otherwise it is added to `drops`, so that rows in `samples` =
+    rows out + drops; raises InputError if more than the share `may_lack` are dropped.
     """
     wanted, addresses = sample_addresses(samples), sample_addresses(given)
     lacks = ~np.isin(wanted, addresses)
@@ -42,7 +42,7 @@ def take_spans(
         found = found.sort_by([("shard", "ascending"), ("row", "ascending")])
     else:
         _drop(lost, len(samples), may_lack, drops)
-    log = "%d of %d pictures have no row in the given files, %d show no text"
+    log = "%d of %d images have no row in the given files, %d show no text"
     _log.info(log, len(lost), len(samples), pictures_without_text(found))
     return found
 
@@ -53,9 +53,9 @@ def _drop(lost: pa.Table, samples: int, may_lack: float, drops: Drops) -> None:
         first = rows[0]
         raise InputError(
             f"{len(rows)} of {samples} images have no row in the given spans, first shard "
-            f"{first['shard']}, row {first['row']}, key {plain(str(first['key']))!r}. If an image "
-            "without a row shows no text, write `absent: no text` in parrot.spotting.given; if it "
-            "was not read, allow a share by `may_lack`, or give its row."
+            f"{first['shard']}, row {first['row']}, key {plain(str(first['key']))!r}. If images "
+            "without a row show no text, write `absent: no text` in parrot.spotting.given; if they "
+            "were not read, allow a share by `may_lack`, or give their rows."
         )
     for row in rows:
         drops.add(row["shard"], row["row"], row["key"], NOT_GIVEN)

@@ -1,4 +1,4 @@
-"""A vocabulary that the user gives: a text file of grams, in place of those counted in a corpus."""
+"""Read a vocabulary from a text file of grams, instead of counting grams in a corpus."""
 
 import logging
 from collections import Counter
@@ -19,12 +19,12 @@ _log = logging.getLogger(__name__)
 def read_grams(path: Path, *, n: int, most: int) -> pa.Table:
     """Return the grams of n words in a UTF-8 file as GRAMS, the `most` most frequent ones.
 
-    A line is a gram, or a gram, a tab and its frequency, a whole number from 1; without it a gram
-    counts once. White space separates words. Frequencies of equal grams add up. Of equally frequent
-    grams the first in the file are kept. Grams of other lengths are left out, and the log counts
-    them. Empty lines are skipped.
+    A line is a gram, or a gram, a tab and its frequency, a whole number from 1; without a frequency
+    a gram counts once. White space separates words. Frequencies of equal grams add up. In a tie the
+    first grams in the file are kept. Grams of other lengths are left out, and the log counts them.
+    Empty lines are skipped.
 
-    Raise InputError, with the line, for a file that cannot be read so, and where no gram has n
+    Raises InputError, with the line, for a file that cannot be read as such, and if no gram has n
     words.
     """
     counts: Counter[str] = Counter()
@@ -44,12 +44,12 @@ def read_grams(path: Path, *, n: int, most: int) -> pa.Table:
                     others += 1
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"{path}: cannot be read: {error}. Give a text file in UTF-8, a gram a line."
+            f"{path}: cannot be read: {error}. Give a UTF-8 text file, one gram per line."
         ) from error
     if not counts:
         raise InputError(
             f"{path}: {many(others, 'gram')}, none of {many(n, 'word')}. Name another file in "
-            f"parrot.probe.vocabulary, or take {n} out of parrot.probe.lengths."
+            f"parrot.probe.vocabulary, or remove {n} from parrot.probe.lengths."
         )
     _log.info("%d grams of %d words, and %d of other lengths", len(counts), n, others)
     kept = counts.most_common(most)  # of equals the first

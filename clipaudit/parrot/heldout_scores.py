@@ -1,8 +1,8 @@
-"""The caption scores of samples that are held out of all sets, read from their own shards.
+"""Score the captions of samples held out of all sets, read from their own shards.
 
-As `caption_scores`, on the shards into which these samples are repacked: few and full ones, where
-the corpus's shards have some ten held-out samples each. A donor is another held-out sample of the
-same repacked shard.
+As `caption_scores`, on the few, full shards into which these samples are repacked; the corpus's
+shards have about ten held-out samples each. A donor is another held-out sample of the same repacked
+shard.
 """
 
 from collections.abc import Iterator, Sequence
@@ -73,7 +73,7 @@ def score_heldout(
 
 
 class _Origins:
-    """Where the samples of a repacked set stand in the corpus."""
+    """The addresses in the corpus of the samples of a repacked set."""
 
     def __init__(self, sources: pa.Table) -> None:
         shards = sources["shard"].to_numpy()

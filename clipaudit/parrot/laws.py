@@ -1,4 +1,4 @@
-"""What the time and the outputs of the parrot-caption audit's own scripts grow with."""
+"""How time and outputs of the parrot-caption audit's own scripts scale."""
 
 from collections.abc import Mapping
 
@@ -19,7 +19,7 @@ from clipaudit.plaindata import Json
 
 
 def _sized(clusters: Json) -> Json:
-    """Return the settings of clusters with how many there are, or may be where that is not said."""
+    """Return the settings of clusters with their number, or its default limit if not set."""
     given = clusters["clusters"]
     return {**clusters, "clusters": given or MOST_CLUSTERS, "follow": given is None}
 

@@ -1,9 +1,9 @@
-"""Co-embedded words: which words of a caption are also spotted in its picture, and their rate.
+"""Find co-embedded words, a caption's words that are also spotted in its image, and their rate.
 
 Lin et al., ECCV 2024, Algorithm 1 and Sec. 4.1: https://arxiv.org/abs/2312.14232. The paper's text
-calls the rate an IoU; here it is Algorithm 1's share of the caption's distinct words. Under `plain`
-it is that to the letter; the paper's Table 14 needs `words`. A caption without words has no rate,
-where Algorithm 1 divides by zero. The paper states no threshold of the fuzzy match; here it is 0.8.
+calls the rate an IoU; here it is Algorithm 1's share of the caption's distinct words. `plain`
+follows Algorithm 1 exactly; the paper's Table 14 needs `words`. A caption without words has no
+rate; Algorithm 1 divides by zero there. The paper states no fuzzy threshold; here it is 0.8.
 """
 
 from collections import Counter
@@ -54,16 +54,16 @@ MATCHES = pa.schema(
 def match(
     samples: pa.Table, spans: pa.Table, *, fuzzy_threshold: float = FUZZY_THRESHOLD
 ) -> pa.Table:
-    """Return the MATCHES of every picture of `spans`, by (shard, row), in any order of the inputs.
+    """Return the MATCHES of every image of `spans`, by (shard, row), for any order of the inputs.
 
-    `samples` is a SAMPLES table, of which shard, row and caption are read; it may hold more than
-    `spans`, a SPANS table. A word counts once, however often it occurs. A caption word is matched
-    fuzzily if 1 - distance / length >= `fuzzy_threshold` with a spotted word, where distance is
-    Levenshtein's in code points and length that of the longer word; the threshold is taken as the
-    decimal number it is written as, so that 0.8 allows one letter of five.
+    `samples` is a SAMPLES table, read for shard, row and caption; it may hold more than `spans`, a
+    SPANS table. A repeated word counts once. A caption word is matched fuzzily if
+    1 - distance / length >= `fuzzy_threshold` with a spotted word, where distance is Levenshtein's
+    in code points and length that of the longer word. The threshold is taken as its decimal
+    notation, so that 0.8 allows one letter of five.
 
-    Raise ConfigError for a threshold outside 0 < threshold <= 1, StoreError for a picture that
-    `samples` lacks and for a sample or picture that occurs twice.
+    Raises ConfigError for a threshold outside 0 < threshold <= 1, StoreError for an image that
+    `samples` lacks and for a sample or image that occurs twice.
     """
     if not 0 < fuzzy_threshold <= 1:  # so that NaN is refused too
         raise ConfigError(f"fuzzy threshold {fuzzy_threshold}: give a number above 0 and at most 1")
@@ -81,12 +81,12 @@ def match(
 def co_embedded(
     spans: Sequence[Span], co_words: AbstractSet[str], tokenization: Tokenization
 ) -> list[Polygon]:
-    """Return the polygons that cover the co-embedded words in one picture's spans, in their order.
+    """Return the polygons that cover the co-embedded words in one image's spans, in their order.
 
-    Of each span: the polygons of the words that hold a co-embedded word. The span's own polygon
-    instead where all its words are co-embedded, since boxes of words may cut letters off; where the
-    spotter tells no words; or where these hold a co-embedded word fewer times than the span does,
-    as where the spotter splits it in two. A span without such words gives none.
+    A span gives the polygons of its words that contain a co-embedded word. It gives its own polygon
+    if all its words are co-embedded, since boxes of words may cut letters off; if the spotter gives
+    no words; or if these contain a co-embedded word fewer times than the span does, for example
+    because the spotter splits it in two. A span without such words gives none.
 
     >>> from clipaudit.parrot.spans import Word
     >>> box, left, right = (0, 0, 9, 0, 9, 9), (0, 0, 4, 0, 4, 9), (5, 0, 9, 0, 9, 9)
@@ -108,9 +108,9 @@ def span_texts(spans: pa.Table) -> Iterator[list[str]]:
 def sorted_places(
     table: pa.Table, name: str
 ) -> tuple[Int64[np.ndarray, " n"], Int64[np.ndarray, " n"]]:
-    """Return the addresses of a table's rows, rising, and where in the table each stands.
+    """Return the ascending addresses of a table's rows, and the place of each in the table.
 
-    Raise StoreError for an address that occurs twice; `name` is the table's in the message.
+    Raises StoreError for an address that occurs twice; the message calls the table `name`.
     """
     addresses = sample_addresses(table)
     order = np.argsort(addresses, kind="stable")
@@ -132,7 +132,7 @@ def _captions(samples: pa.Table, addresses: Int64[np.ndarray, " n"]) -> list[str
     if len(lacking):
         raise StoreError(
             f"spans: (shard, row) {shard_row(int(addresses[lacking[0]]))} is not among the "
-            f"{len(known)} samples that they are matched with; give the samples whose pictures "
+            f"{len(known)} samples that they are matched with; give the samples whose images "
             "were spotted"
         )
     captions = samples["caption"].to_pylist()
@@ -158,7 +158,7 @@ def _rate(matched: int, words: int) -> float | None:
 
 
 def _count_near(words: Iterable[str], spotted: Iterable[str], threshold: Fraction) -> int:
-    """Return how many words have a spotted one that is not equal but near enough."""
+    """Return the number of words with a spotted word that is similar enough but not equal."""
     by_length: dict[int, list[str]] = {}
     for other in spotted:
         by_length.setdefault(len(other), []).append(other)

@@ -1,4 +1,4 @@
-"""A spotter that a plug-in brings: what it finds is checked."""
+"""Run a plug-in's spotter and check its results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -14,26 +14,26 @@ _SPANS = "a list of clipaudit.parrot.spans.Span"
 
 
 class PluggedSpotter:
-    """A plug-in's spotter, made when the step starts."""
+    """A plug-in's spotter, created when the step starts."""
 
     def __init__(
         self, plugin: Plugin, options: Mapping[str, Any], *, device: str, files: Sequence[str]
     ) -> None:
-        """Make the spotter; `files` are the digests of those that the options name."""
+        """Create the spotter; `files` are the digests of the files that the options name."""
         self._plugin, self._options, self._files = plugin, dict(options), list(files)
         self._spotter = plugin.make(options, device=device)
         self._own = plugin.called("reading its recipe", lambda: dict(self._spotter.recipe))
 
     @property
     def recipe(self) -> Mapping[str, object]:
-        """The plug-in's identity, its options, their files, and what it says itself."""
+        """The plug-in's identity, its options and their files, and its own recipe."""
         asked = {"options": self._options, "files": self._files, "own": self._own}
         return {"plugin": asdict(self._plugin), **asked}
 
     def spot(self, pixels: UInt8[np.ndarray, "h w 3"]) -> list[Span]:
-        """Return the text of an RGB picture; StepError for anything but spans.
+        """Return the text of an RGB image; raises StepError for anything but spans.
 
-        The plug-in may raise Unusable for one picture, which becomes a drop.
+        The plug-in may raise Unusable for an image, which is then dropped.
         """
         found = self._plugin.called("spotting", lambda: self._spotter.spot(pixels))
         if not isinstance(found, list):

@@ -1,7 +1,7 @@
-"""Wrong class names and meaningless words, printed on pictures: a typographic attack (ours).
+"""Print wrong class names and meaningless words on images: a typographic attack (ours).
 
-Both texts of a picture stand at one place, in letters of one size and colour, so what a model
-answers differs by what the text says alone.
+Both texts of an image have the same place, letter size and colour, so a model's answers differ only
+by the meaning of the text.
 """
 
 from collections.abc import Sequence
@@ -47,21 +47,21 @@ def draw_prints(
     seed: int,
     place: str,
 ) -> pa.Table:
-    """Return PRINTS of samples (columns shard and row), in their order: what is printed on each.
+    """Return PRINTS, the printed texts, of samples (columns shard and row), in their order.
 
-    `right` are their labels, `labels` those that can be predicted, `classes` the names of all. Of
-    each sample a class of another name is drawn (of equal names the lowest label, which a
-    prediction gives), a size between the two of `type_size`, a place and a colour. A control has
-    the letters' number and blanks of the name and no word of a class. The draws depend on `seed`
-    and the sample's address alone. InputError, which names `place`, where all names are one, or
-    where no control is found.
+    `right` are their labels, `labels` those that can be predicted, `classes` the names of all. Each
+    sample draws a class with another name (in a tie the lowest label, which a prediction gives), a
+    size between the two of `type_size`, a place and a colour. A control has as many letters and the
+    same blanks as the name, and contains no class word. The draws depend only on `seed` and the
+    sample's address. Raises InputError, which names `place`, if all names are equal or no control
+    is found.
     """
     lowest = {classes[label]: int(label) for label in labels[::-1]}
     names = sorted(lowest)
     if len(names) < 2:
         raise InputError(
             f"{place}: its {len(labels)} classes have {len(names)} name, so no wrong one can be "
-            "printed. Leave it out of parrot.attack.test_sets."
+            "printed. Remove it from parrot.attack.test_sets."
         )
     letters = sorted(c for name in names for c in name.casefold() if c.isalpha())
     taken = frozenset(word for name in names for word in name.casefold().split())
@@ -76,8 +76,8 @@ def draw_prints(
         control = _meaningless(name, letters, taken, rng)
         if control is None:
             raise InputError(
-                f"{place}: no word of as many letters as {plain(name)!r} was found that is no "
-                "class. Leave it out of parrot.attack.test_sets."
+                f"{place}: found no word with as many letters as {plain(name)!r} that is not a "
+                "class. Remove it from parrot.attack.test_sets."
             )
         rows.append((shard, row, lowest[name], name, control, size, x, y, black))
     return table_of_rows(rows, PRINTS)
@@ -86,7 +86,7 @@ def draw_prints(
 def _meaningless(
     name: str, letters: Sequence[str], taken: frozenset[str], rng: np.random.Generator
 ) -> str | None:
-    """Return the name with each letter drawn anew from those of all names; None: none is found."""
+    """Return the name with each letter redrawn from those of all names; None if not found."""
     for _ in range(TRIES if letters else 0):
         drawn = "".join(
             _cased(letters[int(rng.integers(len(letters)))], each) if each.isalpha() else each
@@ -102,7 +102,7 @@ def _cased(letter: str, like: str) -> str:
 
 
 class Printing:
-    """Prints the texts of PRINTS on pictures."""
+    """Prints the texts of PRINTS on images."""
 
     def __init__(self, prints: pa.Table, typeface: Typeface) -> None:
         """Take PRINTS, ascending by (shard, row)."""
@@ -113,7 +113,7 @@ class Printing:
     def printed(
         self, shard: int, row: int, picture: UInt8[np.ndarray, "_ _ 3"]
     ) -> list[UInt8[np.ndarray, "_ _ 3"]]:
-        """Return the picture with the control on it, then with the name of the wrong class."""
+        """Return the image with the control on it, then with the name of the wrong class."""
         at = int(np.searchsorted(self._addresses, sample_address(shard, row)))
         (drawn,) = self.prints.slice(at, 1).to_pylist()
         texts = [drawn["control"], drawn["name"]]
@@ -131,13 +131,13 @@ def print_texts(
     place: tuple[float, float],
     black: bool,
 ) -> list[UInt8[np.ndarray, "_ _ 3"]]:
-    """Return the picture with each text on it, all in letters of one size, at one place.
+    """Return the image with each text on it, all in letters of one size, at one place.
 
-    Letters are as large as `type_size`, a share of the shorter side, says, or as all texts fit, and
-    black or white with an edge of the other colour. They stand within the middle square, which
-    models see, `place` being how far to the right and how far down, each from 0 to 1. A text too
-    wide is wrapped. Pictures with a side below LEAST_SIDE are enlarged by a whole number first. A
-    text that leaves no ink leaves the picture as it is.
+    The letter size is `type_size`, a share of the shorter side, or less if needed for all texts to
+    fit. Letters are black or white with an edge of the other colour. They are within the middle
+    square, which models see; `place` gives the position to the right and down, each from 0 to 1. A
+    text too wide is wrapped. Images with a side below LEAST_SIDE are first enlarged by a whole
+    factor. A text without ink leaves the image unchanged.
     """
     factor = ceil(LEAST_SIDE / min(picture.shape[:2]))
     picture = picture.repeat(factor, axis=0).repeat(factor, axis=1)

@@ -1,8 +1,8 @@
-"""Compare pictures of texts with every text of a vocabulary, block by block.
+"""Compare images of texts with every text of a vocabulary, block by block.
 
-The choices are the different texts that the model sees: grams that its tokenizer turns into the
-same tokens are one choice, so none of them is wrong or right by chance. A picture's own choice is
-that of the gram drawn in it.
+The choices are the distinct texts that the model sees: grams with the same tokens are one choice,
+so that none of them is wrong or right by chance. An image's own choice is that of the gram drawn in
+it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ BLOCK = 8192  # texts at once: memory, never results beyond the last bits of flo
 
 
 class Comparison(NamedTuple):
-    """How each picture compares with its own text and with the other choices."""
+    """The comparison of each image with its own text and with the other choices."""
 
     matched: Float64[np.ndarray, " n"]  # cosine with its own text
     mismatched: Float64[np.ndarray, " n"]  # mean cosine with the others; NaN where there is none
@@ -53,12 +53,12 @@ def compare_choices(
     *,
     block: int = BLOCK,
 ) -> Comparison:
-    """Return how unit rows `images` compare with unit rows `texts`, of which `own[i]` is i's.
+    """Compare unit rows `images` with unit rows `texts`; `own[i]` is the text of image i.
 
     Products and sums are float64, on the device of `texts`; at most n x `block` cosines are held.
-    Cosines within TOLERANCE of the own one are equal to it. `mismatched` is the same for every
-    `block` to 12 digits, the rest exactly, unless a cosine lies at the edge of the tolerance. A
-    single choice is always right. No picture gives empty arrays.
+    Cosines within TOLERANCE of the own one count as equal to it. `mismatched` is the same for every
+    `block` to 12 digits, the rest exactly, unless a cosine is at the edge of the tolerance. A
+    single choice is always right. Without images the arrays are empty.
 
     >>> eye = np.eye(3, dtype=np.float32)
     >>> found = compare_choices(eye[:2], [0, 0], torch.tensor(eye))

@@ -1,13 +1,13 @@
-"""The synthetic probe: how similar a model finds a text and a picture of nothing but this text.
+"""The synthetic probe: a model's similarity of a text and an image of only this text.
 
 Lin et al., ECCV 2024 (https://arxiv.org/abs/2312.14232), Sec. 5.2 and 6: the mean over the 1-grams
-of the captions is the paper's Sync score. The text goes to the text encoder as it is, without a
-prompt around it; of one longer than the model's context the tokenizer takes the beginning.
+of the captions is the paper's Sync score. The text goes to the text encoder unchanged, without a
+prompt; the tokenizer cuts a text longer than the model's context.
 
-Sync alone does not show that a model reads: a model that finds any word similar to any picture of
-a word has a high Sync, too. So each picture is also compared with all other texts of its
-vocabulary (`probe_choices`): their mean cosine, and whether the right text is picked among them.
-The paper has neither.
+Sync alone does not show that a model reads: a model that finds any word similar to any image of a
+word also has a high Sync. So each image is also compared with all other texts of its vocabulary
+(`probe_choices`): their mean cosine, and whether the right text is the most similar. The paper has
+neither.
 """
 
 import logging
@@ -61,7 +61,7 @@ _log = logging.getLogger(__name__)
 
 
 class ProbeBatch(NamedTuple):
-    """Consecutive grams of a vocabulary and their pictures, black beyond the last gram's."""
+    """Consecutive grams of a vocabulary and their images, black after the last gram's."""
 
     first: int  # place of the first gram in the vocabulary
     grams: list[str]
@@ -72,7 +72,7 @@ class ProbeBatch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ProbeSource:
-    """Draws the pictures of GRAMS, each text once for all styles, a full batch at a time."""
+    """Draws the images of GRAMS, each text once for all styles, one full batch at a time."""
 
     grams: pa.Table
     typeface: Typeface
@@ -123,14 +123,14 @@ def probe(
     workers: int,
     device: torch.device,
 ) -> Iterator[pa.Table]:
-    """Yield the PROBES of a vocabulary, one row a gram and style: grams as they come, then styles.
+    """Yield the PROBES of a vocabulary, one row per gram, in their order, and style.
 
-    `grams` are GRAMS. Pictures have `side` pixels and type of up to `type_size`, then are prepared
-    as all pictures are for this model. A forward pass has the pictures of as many grams as
-    `batch_size` has room for, at least one, and is always full: a row depends on the model, these
-    settings, the whole vocabulary, the device class and its threads, but not on `workers`. All
-    texts are embedded first and held: 4 bytes a dimension. The log tells how many grams are not on
-    one line at full size. StepError for a model that has diverged.
+    `grams` are GRAMS. Images have `side` pixels and type of up to `type_size`, and are prepared
+    like all images for this model. A forward pass has the images of as many grams as fit into
+    `batch_size`, at least one, and is always full: a row depends on the model, these settings, the
+    whole vocabulary, the device class and its threads, but not on `workers`. All texts are embedded
+    first and held, at 4 bytes per dimension. The log counts grams that are not on one line at full
+    size. Raises StepError for a model that has diverged.
     """
     clip.model.to(device).eval()
     preparation = evaluation_preparation(clip.preprocessing)
@@ -144,7 +144,7 @@ def probe(
         batch_grams=max(1, batch_size // len(styles)),
     )
     texts = _embed_texts(source.grams["gram"].to_pylist(), clip, source.batch_grams, device)
-    progress = Progress(_log, "probing with synthetic pictures", total=len(grams), unit="grams")
+    progress = Progress(_log, "probing with synthetic images", total=len(grams), unit="grams")
     done, notes = 0, Counter[str]()
     for batch in Workers(source.batches, workers=workers, pinned=device.type == "cuda"):
         yield _probe_rows(batch, texts, source, clip, device)
@@ -168,7 +168,7 @@ def _embed_texts(
 
 
 def _notes(batch: ProbeBatch, type_size: int) -> Counter[str]:
-    """Count the grams that are not drawn plainly, by what is special about them."""
+    """Count the grams that are not drawn on one line at full size, by cause."""
     counts = Counter[str]()
     for lines, size, missing, cut in batch.layouts:
         special = (lines > 1, size < type_size, cut > 0, missing > 0, lines == 0)

@@ -1,4 +1,4 @@
-"""How much of captions stands in their pictures, from texts alone."""
+"""Compute the share of captions' words that appear in their images, from texts."""
 
 from collections.abc import Sequence
 
@@ -15,18 +15,18 @@ def cotr(
     *,
     tokenization: Tokenization = "words",
 ) -> Float64[np.ndarray, " n"]:
-    """Return the co-embedded text rate of each picture: NaN where its caption has no words.
+    """Return the co-embedded text rate of each image; NaN if its caption has no words.
 
-    That is the share of the caption's distinct words that stand in the picture too (Lin et al.,
-    ECCV 2024, Algorithm 1: https://arxiv.org/abs/2312.14232). `texts` are the lines that were read
-    in each picture; a picture without text has none. Raise InputError unless both are as many.
+    It is the share of the caption's distinct words that also appear in the image (Lin et al.,
+    ECCV 2024, Algorithm 1: https://arxiv.org/abs/2312.14232). `texts` are the lines read in each
+    image; an image without text has none. Raises InputError if the numbers of both differ.
 
     >>> cotr(["Red SALE today", "a cat", None], [["sale", "50 %"], [], ["cat"]]).round(3).tolist()
     [0.333, 0.0, nan]
     """
     if len(captions) != len(texts):
         raise InputError(
-            f"{len(captions)} captions but the texts of {len(texts)} pictures; give one for each"
+            f"{len(captions)} captions, but the texts of {len(texts)} images; give one for each"
         )
     rates = np.full(len(captions), np.nan)
     for at, (caption, lines) in enumerate(zip(captions, texts, strict=True)):

@@ -23,16 +23,16 @@ class GivenSpans(GivenRows):
 
     absent: Literal["unread", "no text"] = Field(
         "unread",
-        description="what it means that an image has no row: it was not read, so it is dropped, or "
-        "it shows no text",
+        description="meaning of an image without a row: it was not read and is dropped, or it "
+        "shows no text",
     )
     may_lack: float = Field(
-        0.0, ge=0, le=1, description="the share of a part's images that may be dropped for that"
+        0.0, ge=0, le=1, description="share of a part's images that may be dropped for that reason"
     )
 
 
 class Spotting(Section):
-    """How text is read in pictures."""
+    """How text is read in images."""
 
     spotter: Name = Field(
         "rapidocr",
@@ -40,9 +40,9 @@ class Spotting(Section):
         "`given`: those of files; or a plug-in by its entry point in `clipaudit.spotters` "
         "(docs/plugins.md)",
     )
-    given: dict[Name, GivenSpans] = Field({}, description="given: by corpus, all of them")
+    given: dict[Name, GivenSpans] = Field({}, description="given: the files, for every corpus")
     options: dict[str, Any] = Field(
-        {}, description="of a plug-in; the contents of files that they name enter the keys"
+        {}, description="options of a plug-in; the contents of files named in them enter the keys"
     )
     field: str = Field(
         "spans", min_length=1, description="dataset: the field of a sample's JSON that lists them"
@@ -51,32 +51,35 @@ class Spotting(Section):
         0.5,
         ge=0,
         lt=1,
-        description="what scores less is not stored (rapidocr's default); `text` says what counts",
+        description="text with a lower score is not stored (rapidocr's default); `text` sets what "
+        "counts",
     )
     box_threshold: float = Field(
-        0.5, gt=0, lt=1, description="the least score of a place for text (rapidocr's default)"
+        0.5, gt=0, lt=1, description="least score of a text region (rapidocr's default)"
     )
     longest_side: int = Field(
-        2000, ge=64, description="larger pictures are made so large first (rapidocr's default)"
+        2000,
+        ge=64,
+        description="pixels; larger images are scaled down to this (rapidocr's default)",
     )
     shorter_side: int = Field(
         128,
         ge=1,
-        description="pictures with a shorter one are made so large first: small words are read "
+        description="pixels; images with a shorter one are scaled up to this: small words are read "
         "better (tried)",
     )
     turned_below: float = Field(
         0.8,
         ge=0,
         le=1,
-        description="a line that scores less is read upside down too, and the better reading "
-        "stays; 0: none is (docs/evidence.md has what that finds and costs)",
+        description="a line with a lower score is also read upside down, and the better reading "
+        "stays; 0: never (docs/evidence.md has the gain and cost)",
     )
     batch: int = Field(
         1,
         ge=1,
-        description="lines of a picture that are read at once, each padded to the widest: on a "
-        "processor more than 1 takes longer",
+        description="lines of an image read together, each padded to the widest: on a CPU more "
+        "than 1 takes longer",
     )
 
     @property
@@ -94,23 +97,23 @@ class Spotting(Section):
 
 
 class CountedText(Section):
-    """What counts as text among what was read; to change it reads no picture again."""
+    """What counts as text among all that was read; a change reads no image again."""
 
     score: float | None = Field(
         None,
         ge=0,
         le=1,
-        description="of a piece of text, at least; when absent 0.8 for rapidocr, on whose scores "
-        "that was chosen, and 0 for others",
+        description="least score of a piece of text; when absent 0.8 for rapidocr, chosen on its "
+        "scores, and 0 for others",
     )
-    letters: int = Field(2, ge=0, description="of a piece of text, at least; digits are none")
+    letters: int = Field(2, ge=0, description="least letters of a piece of text, without digits")
     scripts: list[str] | None = Field(
         None,
         description="Unicode scripts whose letters count, such as Latin or Cyrillic; []: all; "
         "when absent those that have 1 % of the letters in the corpus's captions",
     )
     height: float = Field(
-        0, ge=0, description="pixels that a piece of text is high in the stored picture, at least"
+        0, ge=0, description="least height of a piece of text, in pixels of the stored image"
     )
 
     @field_validator("scripts")
@@ -119,61 +122,63 @@ class CountedText(Section):
         for script in scripts or ():
             if not is_script(script):
                 raise ValueError(
-                    f"{script!r} is no script of Unicode; write its name, such as Latin, Han, "
+                    f"{script!r} is not a Unicode script; write its name, such as Latin, Han, "
                     "Cyrillic, Arabic or Devanagari"
                 )
         return scripts
 
 
 class Erasing(Section):
-    """How text is taken out of pictures: Telea's inpainting of the spans (Sec. 5.1)."""
+    """How text is erased from images: Telea's inpainting of the spans (Sec. 5.1)."""
 
     radius: float = Field(
-        5.0, gt=0, description="pixels in a picture of 224; scaled with the side (ours: unstated)"
+        5.0, gt=0, description="pixels in an image of 224; scaled with the side (ours: unstated)"
     )
     dilation: float = Field(
-        1.0, ge=0, description="pixels by which a span grows, in a picture of 224 (ours)"
+        1.0, ge=0, description="pixels by which a span grows, in an image of 224 (ours)"
     )
     shorter_side: int = Field(
         256,
         ge=32,
-        description="pixels; pictures with a longer one are reduced first, the raw ones too: "
-        "inpainting costs as much as its fourth power (ours)",
+        description="pixels; larger images are scaled down first, raw ones too: the cost of "
+        "inpainting grows with its fourth power (ours)",
     )
     fill: Literal["telea", "mean"] = Field(
         "telea",
-        description="what stands in place of text: Telea's inpainting (paper), or the mean colour "
+        description="replacement of text: Telea's inpainting (paper), or the mean colour "
         "of the rest, which is faster (ours)",
     )
-    seed: int = Field(0, ge=0, lt=2**31, description="of whose text is taken for random removal")
+    seed: int = Field(
+        0, ge=0, lt=2**31, description="seed of the draw of donors for random removal"
+    )
 
 
 class Clusters(Section):
-    """Pictures by what they look like (Sec. 4.1 and 11): PCA, k-means, and k-means again."""
+    """Clusters of similar images (Sec. 4.1 and 11): PCA, k-means, and k-means again."""
 
     components: int | None = Field(
         None,
         ge=1,
-        description="of the incremental PCA; when absent 256 (paper: of 512), or as many as there "
-        "are dimensions or pictures",
+        description="components of the incremental PCA; when absent 256 (paper: of 512), or the "
+        "number of dimensions or images if lower",
     )
     clusters: int | None = Field(
         None,
         ge=1,
-        description="of k-means; when absent 4,000 (paper), or one for 39 pictures where these are "
-        "fewer",
+        description="clusters of k-means; when absent 4,000 (paper), or one per 39 images if that "
+        "is fewer",
     )
-    iterations: int = Field(300, ge=1, description="of k-means (paper)")
-    redo: int = Field(10, ge=1, description="trials of k-means, of which the best is taken (paper)")
+    iterations: int = Field(300, ge=1, description="iterations of k-means (paper)")
+    redo: int = Field(10, ge=1, description="trials of k-means; the best is taken (paper)")
     groups: int | None = Field(
         None,
         ge=1,
-        description="into which clusters are merged for plots; when absent 100 (paper), or as many "
-        "as clusters where these are fewer",
+        description="groups of merged clusters in plots; when absent 100 (paper), or the number of "
+        "clusters if lower",
     )
-    seed: int = Field(42, ge=0, lt=2**31, description="of all this (published code)")
+    seed: int = Field(42, ge=0, lt=2**31, description="seed of all these steps (published code)")
     samples_per_cluster: int = Field(
-        256, ge=1, description="k-means learns from so many samples a cluster (origin: faiss)"
+        256, ge=1, description="training samples of k-means per cluster (origin: faiss)"
     )
 
     @model_validator(mode="after")
@@ -191,64 +196,62 @@ class Clusters(Section):
 
 
 class Probe(Section):
-    """Pictures of nothing but a text, and how similar a model finds them to it (Sec. 5.2)."""
+    """Images of only a text, and their similarity to it by a model (Sec. 5.2)."""
 
-    side: int = Field(224, ge=32, description="of a picture, in pixels (paper)")
-    type_size: int = Field(32, ge=6, description="of the letters, in pixels (paper: 32 points)")
+    side: int = Field(224, ge=32, description="side of an image, in pixels (paper)")
+    type_size: int = Field(32, ge=6, description="size of letters, in pixels (paper: 32 points)")
     font: str | None = Field(
         None, description="path of a TrueType font; DejaVu Sans when absent (paper: unstated)"
     )
     most: int = Field(400_000, ge=1, description="most frequent grams of a vocabulary (paper)")
     lengths: list[Literal[1, 2]] = Field([1, 2], min_length=1, description="words of a gram")
-    words: Literal["words", "plain"] = Field("words", description="how texts are cut into words")
+    words: Literal["words", "plain"] = Field("words", description="how texts are split into words")
     vocabulary: str | None = Field(
         None,
-        description="path of a text file, a gram a line, or a gram, a tab and its frequency: its "
-        "grams are probed, not those of the first of `corpora`",
+        description="path of a text file with one gram per line, or a gram, a tab and its "
+        "frequency: its grams are probed instead of those of the first of `corpora`",
     )
 
     @property
     def sources(self) -> dict[str, str]:
-        """Where grams come from, the one that tables are of first, and what figures call them."""
+        """The sources of grams with their titles in figures; tables use the first."""
         if self.vocabulary is not None:
             return {"given": "given"}
         return {"captions": "captions", "co-embedded": "co-embedded text"}
 
     @property
     def word_vocabulary(self) -> str:
-        """The vocabulary of single words that tables are of."""
+        """The vocabulary of single words in tables."""
         return f"{next(iter(self.sources))}-1"
 
 
 class Suite(Section):
     """Webdatasets of the 38 tasks of DataComp, in CLIP_benchmark's form."""
 
-    folder: str = Field(description="where they lie, each in a folder of its name")
-    batch_size: int = Field(64, ge=1, description="images a forward pass")
+    folder: str = Field(description="their folder, with a folder named after each")
+    batch_size: int = Field(64, ge=1, description="images per forward pass")
 
 
 class Attack(Section):
-    """Test sets with a wrong class's name printed on their pictures (ours)."""
+    """Test sets with a wrong class's name printed on their images (ours)."""
 
-    test_sets: list[Name] = Field(
-        [], description="labelled test sets that we print on, each picture once"
-    )
+    test_sets: list[Name] = Field([], description="labelled test sets to print on, each image once")
     stated: dict[Name, Annotated[str, Field(min_length=1)]] = Field(
         {},
-        description="labelled test sets whose pictures bear a wrong class's name already, such as "
+        description="labelled test sets whose images already bear a wrong class's name, such as "
         "SCAM and RTA-100, each with the field of its samples' JSON that has that class",
     )
     type_size: tuple[TypeShare, TypeShare] = Field(
         (0.1, 0.2),
-        description="of the letters, as shares of a picture's shorter side: the smallest and the "
-        "largest; each picture's is drawn",
+        description="smallest and largest size of letters, as shares of an image's shorter side; "
+        "each image's size is drawn",
     )
-    seed: int = Field(0, ge=0, lt=2**31, description="of classes, sizes, places and colours")
+    seed: int = Field(0, ge=0, lt=2**31, description="seed of classes, sizes, places and colours")
     encoders: list[str] | None = Field(
         None,
         min_length=1,
-        description="the models that are attacked, trained ones as recipe.set; when absent all "
-        "that are probed or trained on curated sets",
+        description="the attacked models, trained ones as recipe.set; when absent all that are "
+        "probed or trained on curated sets",
     )
 
     @model_validator(mode="after")
@@ -263,36 +266,36 @@ class Attack(Section):
             )
         if both := sorted(set(self.test_sets) & set(self.stated)):
             raise ValueError(
-                f"stated: {both[0]} is among test_sets, too; its pictures bear a name already or "
-                "they do not: keep it in one"
+                f"stated: {both[0]} is also among test_sets; its images either already bear a name "
+                "or do not: keep it in one"
             )
         return self
 
     @property
     def all_test_sets(self) -> list[str]:
-        """The test sets in the order of the table: those that we print on, then the others."""
+        """The test sets in the order of the table: those to print on, then the others."""
         return [*dict.fromkeys(self.test_sets), *self.stated]
 
 
 class Parrot(Section):
-    """Do captions merely spell the text in the picture? (Lin et al., ECCV 2024.)"""
+    """Do captions merely spell the text in the image? (Lin et al., ECCV 2024.)"""
 
     corpora: list[Name] = Field(
-        min_length=1, description="the corpora that are profiled (paper: LAION-2B, MMC4, CC12M)"
+        min_length=1, description="the profiled corpora (paper: LAION-2B, MMC4, CC12M)"
     )
     spotting: Spotting = Field(Spotting.model_validate({}), description="OCR")
     text: CountedText = Field(
-        CountedText.model_validate({}), description="what counts as text among what was read"
+        CountedText.model_validate({}), description="what counts as text among all that was read"
     )
     checked: dict[Name, str] = Field(
         {},
-        description="by corpus, a file that says which pictures show text, by somebody who looked: "
+        description="by corpus, a file that says which images show text, checked by hand: "
         "CSV, JSON or Parquet with uid or key, and has_text; the report's page saves one",
     )
     tokenization: Literal["words", "plain"] = Field(
         "words",
-        description="what counts as a word where one rule is needed: Unicode words without regard "
-        "to case, or what blanks separate, to the letter (Algorithm 1); tables have both",
+        description="what counts as a word if one rule is needed: Unicode words, ignoring case, or "
+        "words split at blanks, to the letter (Algorithm 1); tables have both",
     )
     fuzzy_threshold: float = Field(
         0.8,
@@ -307,15 +310,15 @@ class Parrot(Section):
     )
     encoder: Name | None = Field(
         None,
-        description="scores captions, for RSA, RSC, clusters and pictures of examples (paper: CLIP "
-        "ViT-B-32); when absent, words in captions and pictures alone are compared",
+        description="scores captions, for RSA, RSC, clusters and images of examples (paper: CLIP "
+        "ViT-B-32); when absent, only words in captions and images are compared",
     )
     encoders: list[Name] = Field(
-        [], description="further ones that are inspected and compared (paper: OpenCLIP)"
+        [], description="further encoders to inspect and compare (paper: OpenCLIP)"
     )
     probed: list[Name] = Field(
         [],
-        description="further ones that are probed and run on tasks, but score no captions: each of "
+        description="further encoders to probe and run on tasks, without scoring captions: each of "
         "`encoders` costs a pass over all corpora",
     )
     erasing: Erasing = Field(Erasing.model_validate({}), description="text removal")
@@ -329,17 +332,17 @@ class Parrot(Section):
         [], description="labelled test sets, the first stands for ImageNet, others for its shifts"
     )
     retrieval: list[Name] = Field(
-        [], description="corpora of captioned pictures to be found by each other (paper: Flickr)"
+        [], description="corpora of captioned images for retrieval both ways (paper: Flickr)"
     )
     attack: Attack | None = Field(
-        None, description="wrong class names on pictures; not tried when absent"
+        None, description="wrong class names on images; not tried when absent"
     )
     suite: Suite | None = Field(
         None,
-        description="the 38 tasks; not run when absent. In a track that it has, its tasks take the "
-        "place of test_sets and retrieval",
+        description="the 38 tasks; not run when absent. In its tracks, its tasks replace test_sets "
+        "and retrieval",
     )
-    examples: int = Field(8, ge=1, description="pictures of a gallery")
+    examples: int = Field(8, ge=1, description="images of a gallery")
     evidence: Evidence | None = Field(None, description="the claim that needs several seeds")
 
     @property
@@ -349,13 +352,13 @@ class Parrot(Section):
 
     @property
     def all_probed(self) -> list[str]:
-        """The encoders that are probed: those that are inspected, then the further ones."""
+        """The probed encoders: the inspected ones, then the further ones."""
         return list(dict.fromkeys([*self.inspected, *self.probed]))
 
     @property
     def scorer(self) -> str:
-        """The audit's own encoder, for what is only made where there is one."""
-        assert self.encoder is not None, "nothing is scored without an encoder"
+        """The audit's own encoder, for outputs that need one."""
+        assert self.encoder is not None, "scores need an encoder"
         return self.encoder
 
     @model_validator(mode="after")
@@ -363,7 +366,7 @@ class Parrot(Section):
         if self.curations is not None and self.curations.corpus not in self.corpora:
             raise ValueError(
                 f"curations.corpus: {self.curations.corpus} is not among corpora "
-                f"({', '.join(self.corpora)}); what is not profiled cannot be curated"
+                f"({', '.join(self.corpora)}); only a profiled corpus can be curated"
             )
         if self.encoder is None and (asked := self._asking_for_scores()):
             raise ValueError(
@@ -372,12 +375,14 @@ class Parrot(Section):
             )
         debiased = self.curations is not None and self.curations.debiased is not None
         if self.deduplication is not None and not debiased:
-            raise ValueError("deduplication: it is of the debiased subset; give curations.debiased")
+            raise ValueError(
+                "deduplication: it belongs to the debiased subset; give curations.debiased"
+            )
         if self.evidence is not None and self.curations is None:
             raise ValueError("evidence: it compares curated sets; give curations")
         return self
 
     def _asking_for_scores(self) -> str | None:
-        """Return the first setting that is given and needs an encoder; None: there is none."""
+        """Return the first given setting that needs an encoder; None if there is none."""
         asking = ("encoders", "probed", "curations", "retrieval", "suite", "test_sets", "attack")
         return next((name for name in asking if getattr(self, name)), None)

@@ -1,4 +1,4 @@
-"""Text that others spotted, in the order of the samples: files are read once for all parts."""
+"""Sort text spotted elsewhere into the order of the samples, reading files once for all parts."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,14 +34,14 @@ def sort_spans(
 
     Files are Parquet (`.parquet`), JSON with an object a line (`.jsonl`) or a list of objects
     (`.json`). A row holds `column` and either `spans`, a list of entries, or the fields of one
-    entry; entries are those of `read_spans`. The spans of all rows of a picture count, in the order
+    entry; entries are those of `read_spans`. The spans of all rows of an image count, in the order
     of the files and of their rows, equal ones once. An empty or null `spans`, or an entry whose
-    fields are all null, gives the picture a row without text. A picture without a row has none in
-    the result. A null in `column` is a row of no picture.
+    fields are all null, gives the image a row without text. An image without a row has none in the
+    result. A row with a null in `column` is ignored.
 
-    Memory is that of `sorted_rows`, and what one `.json` takes. Raise InputError for a file or a
-    row that cannot be read, with its place, and where no sample has a row; StoreError where the
-    temporary folder has no room.
+    Memory is that of `sorted_rows`, plus one `.json`. Raises InputError for a file or a row that
+    cannot be read, with its place, and if no sample has a row; StoreError if the temporary folder
+    has no room.
     """
     given = GivenFiles(files, column, join_on, SETTING)
 
@@ -53,7 +53,7 @@ def sort_spans(
 
 
 def _spans(table: pa.Table, given: GivenFiles) -> Iterator[pa.Table]:
-    """Yield the SPANS of sorted rows, few pictures being Python objects at a time."""
+    """Yield the SPANS of sorted rows, with few images as Python objects at a time."""
     rows = (row for batch in table.to_batches(_ROWS_AT_ONCE) for row in batch.to_pylist())
     pictures: list[tuple[int, int, list[Span]]] = []
     for (shard, row), own in groupby(rows, lambda each: (each["shard"], each["row"])):
@@ -73,7 +73,7 @@ def _spans_of(row: Row, given: GivenFiles) -> Iterator[Span]:
 
 
 def _rows_of(path: Path, column: str, entries: bool) -> Iterator[pa.Table]:
-    """Yield the rows of a file: `value`, and `entries` as the text of a JSON list if asked for."""
+    """Yield the rows of a file: `value`, and on request `entries` as the text of a JSON list."""
     rows = _of_parquet(path, column, entries) if path.suffix == ".parquet" else _of_json(path)
     values: list[str | None] = []
     lists: list[str] = []
@@ -130,7 +130,7 @@ def _of_json(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _of_list(path: Path, found: object) -> Iterator[tuple[str, dict[str, Any]]]:
     if not isinstance(found, list):
-        raise InputError(f"{path}: is {shown_value(found)}, no list of objects: {_FORMS}.")
+        raise InputError(f"{path}: is {shown_value(found)}, not a list of objects: {_FORMS}.")
     for number, row in enumerate(found):
         if not isinstance(row, dict):
             raise InputError(f"{path}, entry {number}: is {shown_value(row)}: {_FORMS}.")

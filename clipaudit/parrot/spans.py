@@ -1,4 +1,4 @@
-"""Spans: the pieces of text that a spotter found in pictures, and the table that holds them."""
+"""Spans: the pieces of text that a spotter found in images, and their table."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -53,10 +53,10 @@ class Word(NamedTuple):
 
 
 class Span(NamedTuple):
-    """One spotted piece of text, mostly a line; `score` is how sure the spotter is, 0 to 1.
+    """One spotted piece of text, mostly a line; `score` is the spotter's confidence, 0 to 1.
 
-    `polygon` is x0, y0, x1, y1, ... of three corners or more, in pixels of the stored picture.
-    `words` is None where the spotter tells no words.
+    `polygon` is x0, y0, x1, y1, ... of three corners or more, in pixels of the stored image.
+    `words` is None if the spotter gives no words.
     """
 
     text: str
@@ -66,7 +66,7 @@ class Span(NamedTuple):
 
 
 def polygon_fault(polygon: Sequence[float]) -> str | None:
-    """Say what is wrong with a polygon's flat coordinates, or None.
+    """Return the fault of a polygon's flat coordinates, or None.
 
     >>> polygon_fault([0, 0, 9, 0, 9, 9]), polygon_fault([0, 0, 9])
     (None, '3 coordinates, which is odd')
@@ -82,9 +82,9 @@ def polygon_fault(polygon: Sequence[float]) -> str | None:
 
 
 def spans_table(rows: Iterable[tuple[int, int, Sequence[Span]]]) -> pa.Table:
-    """Return (shard, row, spans) of pictures, ascending by (shard, row), as SPANS.
+    """Return (shard, row, spans) of images, ascending by (shard, row), as SPANS.
 
-    Numbers are rounded to float32. No rows give an empty table. A polygon that `polygon_fault`
+    Numbers are rounded to float32. Without rows the table is empty. A polygon that `polygon_fault`
     refuses is a bug of the spotter and raises ValueError.
     """
     rows = list(rows)
@@ -96,19 +96,19 @@ def spans_table(rows: Iterable[tuple[int, int, Sequence[Span]]]) -> pa.Table:
 
 
 def spans_of(table: pa.Table) -> Iterator[list[Span]]:
-    """Yield the spans of each row of SPANS, in order, few rows being Python objects at a time."""
+    """Yield the spans of each row of SPANS, in order, with few rows as Python objects at a time."""
     for batch in table.select(["spans"]).to_batches(max_chunksize=_ROWS_AT_ONCE):
         yield from map(_spans, batch.column(0).to_pylist())
 
 
 def pictures_without_text(table: pa.Table) -> int:
-    """Return how many rows of SPANS have no span."""
+    """Return the number of rows of SPANS without a span."""
     lengths = [np.diff(chunk.offsets.to_numpy()) for chunk in table["spans"].chunks]
     return sum(int(np.count_nonzero(each == 0)) for each in lengths)
 
 
 def span_array(lists: Iterable[Sequence[Span]]) -> pa.Array:
-    """Return the spans of pictures as the column `spans` of SPANS; raises ValueError likewise."""
+    """Return the spans of images as the column `spans` of SPANS; raises as `spans_table`."""
     return pa.array([[_span_fields(span) for span in spans] for spans in lists], SPAN_LIST)
 
 

@@ -1,11 +1,11 @@
-"""What was spotted before, by the bytes of the picture: a folder of immutable Parquet files.
+"""A cache of spotted text by the bytes of the image: a folder of immutable Parquet files.
 
-    <folder>/<sha256>.parquet   pictures and their spans, ordered by picture, named by content
-    <folder>/*.unfinished       temporary files; a kill leaves them here and nobody reads them
+    <folder>/<sha256>.parquet   images and their spans, ordered by image, named by content
+    <folder>/*.unfinished       temporary files that a killed job may leave; they are never read
 
-A folder holds what one recipe reads: a spotter's settings and version, and the environment where
-its numbers depend on it. Any number of jobs may read and write it at once: at worst two of them
-read one picture twice, and find the same.
+A folder holds the results of one recipe: a spotter's settings and version, and the environment if
+its numbers depend on it. Any number of jobs may read and write it together: at worst two of them
+read one image twice, with the same result.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 
 def memory_folder(root: Path, recipe: Mapping[str, object]) -> Path:
-    """Return the folder below `root` of what this recipe, values for JSON, reads.
+    """Return the folder below `root` for the results of this recipe, given as JSON values.
 
     >>> memory_folder(Path("spotted"), {"spotter": "none", "version": 1}).as_posix()
     'spotted/159874c19b5d4c01'
@@ -51,13 +51,13 @@ def memory_folder(root: Path, recipe: Mapping[str, object]) -> Path:
 
 
 class SpotMemory:
-    """The spans of pictures, found by the SHA-256 of their bytes in hex.
+    """The spans of images, found by the SHA-256 of their bytes in hex.
 
-    A file that cannot be read is named in the log, left where it is, and counts as absent.
+    A file that cannot be read is named in the log, stays in place, and counts as absent.
     """
 
     def __init__(self, folder: Path, *, held: int = _HELD_PICTURES) -> None:
-        """Open the memory in `folder`, made when something is written, `held` pictures a file."""
+        """Open the memory in `folder`, created at the first write, with `held` images per file."""
         self.folder = folder
         self._held = held
         self._waiting: dict[bytes, list[Span]] = {}
@@ -66,9 +66,9 @@ class SpotMemory:
     # --- reading -------------------------------------------------------------------------------
 
     def locate(self, digests: set[str]) -> dict[str, Place]:
-        """Return where known pictures stand, reading the column of digests of every file.
+        """Return the places of known images, reading the column of digests of every file.
 
-        Of two files that know a picture, the first by name counts.
+        If two files have an image, the first by name counts.
         """
         if not digests:
             return {}
@@ -88,7 +88,7 @@ class SpotMemory:
         return found
 
     def read(self, places: Mapping[str, Place]) -> dict[str, list[Span]]:
-        """Return the spans at these places, of those that can still be read."""
+        """Return the spans at those places that can still be read."""
         rows: dict[Path, list[tuple[int, str]]] = {}
         for digest, (path, row) in places.items():
             rows.setdefault(path, []).append((row, digest))
@@ -105,13 +105,13 @@ class SpotMemory:
     # --- writing -------------------------------------------------------------------------------
 
     def add(self, digest: str, spans: Sequence[Span]) -> None:
-        """Remember a picture; it is on the disk after the next `held` pictures or `flush`."""
+        """Remember an image; it is on disk after the next `held` images or `flush`."""
         self._waiting[bytes.fromhex(digest)] = list(spans)
         if len(self._waiting) >= self._held:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the pending images."""
         if self._waiting:
             keys = list(self._waiting)
             spans = span_array(self._waiting.values())
@@ -120,7 +120,7 @@ class SpotMemory:
             self._waiting.clear()
 
     def settle(self) -> None:
-        """Write what waits, and join the files of this process to one: others open fewer."""
+        """Write the pending images, and join this process's files, so that others open fewer."""
         self.flush()
         if len(self._own) > 1:
             try:
@@ -164,7 +164,7 @@ class SpotMemory:
 
 
 def _rows_of(path: Path, wanted: Sequence[tuple[int, str]]) -> Iterator[tuple[str, list[Span]]]:
-    """Yield what stands at rows of a file, ascending, by their digests."""
+    """Yield the spans at ascending rows of a file, by their digests."""
     by_group: dict[int, list[tuple[int, str]]] = {}
     for row, digest in wanted:
         by_group.setdefault(row // _GROUP_ROWS, []).append((row % _GROUP_ROWS, digest))
@@ -183,7 +183,7 @@ def _read(path: Path, columns: Iterable[str]) -> pa.Table:
 
 
 def _warn(path: Path, error: BaseException) -> None:
-    _log.warning("%s: cannot be read, its pictures are spotted again (%s)", path, error)
+    _log.warning("%s: cannot be read, its images are spotted again (%s)", path, error)
 
 
 def _flush_to_disk(path: Path) -> None:

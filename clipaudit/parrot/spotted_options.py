@@ -1,4 +1,4 @@
-"""What the galleries of pictures with text are told besides their inputs."""
+"""The options of the galleries of images with text."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,9 +17,9 @@ What = Literal[
 
 @dataclass(frozen=True)
 class ExampleList:
-    """A list that is asked for: up to `count` pictures, of each of up to `clusters` clusters.
+    """A requested list: up to `count` images, or as many from each of up to `clusters` clusters.
 
-    `title` stands above it, `empty` in its place where no picture is in it.
+    `title` is above it; `empty` replaces it if it has no image.
     """
 
     what: What
@@ -31,7 +31,7 @@ class ExampleList:
 
 @dataclass(frozen=True)
 class TermOptions:
-    """How text was erased from the pictures that a gallery explains, and how it is rendered."""
+    """Parameters of erasing text from the images that a gallery explains, and of rendering it."""
 
     radius: float
     dilation: float
@@ -43,11 +43,11 @@ class TermOptions:
 
 @dataclass(frozen=True)
 class SpottedOptions:
-    """What a gallery of some corpora shows, list by list.
+    """The contents of a gallery of some corpora, list by list.
 
-    Its form: `captioned` (a caption and scores below each picture), `numbered` (a number and the
-    score), `clusters` (a column for each) or `terms` (a row for each, of all that is made of it, as
-    `terms` says). `filled` covers spotted text with colour, which is outlined otherwise.
+    Its form: `captioned` (a caption and scores below each image), `numbered` (a number and the
+    score), `clusters` (a column for each) or `terms` (a row for each image with those derived from
+    it by the parameters `terms`). `filled` covers spotted text with colour instead of outlining it.
     """
 
     corpora: tuple[str, ...]

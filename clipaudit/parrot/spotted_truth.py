@@ -1,4 +1,4 @@
-"""What a spotter read in the pictures of a made world beside what was written into them."""
+"""Compare the text that a spotter read in images of a synthetic world with the written text."""
 
 from collections.abc import Iterator
 
@@ -31,12 +31,12 @@ SPOTTED_TRUTH = pa.schema(
 
 
 def compare(truth: pa.Table, spans: pa.Table, matches: pa.Table) -> pa.Table:
-    """Return SPOTTED_TRUTH: every picture of `spans` beside what the world wrote into it.
+    """Return SPOTTED_TRUTH: every image of `spans` with the text that the world wrote into it.
 
     `truth` is a TRUTH table of `clipaudit.demo.shard_writer` and may hold more than `spans`, a
-    SPANS table; `matches`, their MATCHES, has the same pictures in any order. Words are compared as
-    the tokenization `words` has them; of a text of several words, all must be spotted. No pictures
-    give an empty table. Raise StepError where `truth` or `matches` lacks a picture.
+    SPANS table; `matches`, their MATCHES, has the same images in any order. Words are compared
+    under the tokenization `words`; all words of a text must be spotted. Without images the table is
+    empty. Raises StepError if `truth` or `matches` lacks an image.
     """
     written = _rows_of(truth, spans, "truth")
     matched = _rows_of(matches, spans, "matches")
@@ -64,15 +64,15 @@ def _rows(
 
 
 def _rows_of(table: pa.Table, spans: pa.Table, name: str) -> pa.Table:
-    """Return the rows of a table that stand at the addresses of `spans`, in that order."""
+    """Return the rows of a table at the addresses of `spans`, in that order."""
     known, wanted = sample_addresses(table), sample_addresses(spans)
     lacking = np.flatnonzero(~np.isin(wanted, known))
     if len(lacking):
         shard, row = shard_row(int(wanted[lacking[0]]))
         raise StepError(
-            f"{name}: row {row} of shard {shard} is not among its {len(known)} rows, but was "
-            f"spotted, as {len(lacking)} of {len(wanted)} pictures. Give the {name} of all the "
-            "shards that were spotted."
+            f"{name}: row {row} of shard {shard} was spotted but is not among its {len(known)} "
+            f"rows; {len(lacking)} of {len(wanted)} images are missing. Give the {name} of all "
+            "spotted shards."
         )
     order = np.argsort(known, kind="stable")
     return table.take(order[np.searchsorted(known[order], wanted)])

@@ -1,8 +1,8 @@
-"""The spotter rapidocr, whose wheel carries its models: one finds lines of text, one reads them.
+"""The spotter rapidocr: one model from its wheel finds lines of text, another reads them.
 
-Images are read at their own size, small ones at twice that or so: scaling them up to 736 pixels,
-as rapidocr does by default, costs ten times as much. Each line is read alone, at its own width: its
-reading depends on no other line, and no time goes to padding.
+Images are read at their own size, small ones at about twice that: scaling them up to 736 pixels,
+as rapidocr does by default, costs ten times as much. Each line is read alone, at its own width, so
+its reading depends on no other line, and no time goes to padding.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,10 +52,10 @@ Corners = Float32[np.ndarray, "_ 2"]
 
 
 class RapidSpotter:
-    """rapidocr's line finder and line reader, loaded when the first picture needs them."""
+    """rapidocr's line finder and line reader, loaded for the first image that needs them."""
 
     def __init__(self, asked: Spotting, *, device: Device = "cpu") -> None:
-        """Check that device and models are there; raises ConfigError or StepError."""
+        """Check that device and models exist; raises ConfigError or StepError."""
         if device == "cuda" and _CUDA not in onnxruntime.get_available_providers():
             held = ", ".join(onnxruntime.get_available_providers())
             raise ConfigError(
@@ -86,11 +86,11 @@ class RapidSpotter:
         }
 
     def spot(self, pixels: UInt8[np.ndarray, "h w 3"]) -> list[Span]:
-        """Return the lines of text, from the top, those of about one height from the left.
+        """Return the lines of text from top to bottom, those at about one height from the left.
 
-        Lines without a letter or digit are no text. A picture of a single colour costs nothing.
-        Pictures are scaled for reading; polygons are in pixels of the picture as given. Raises
-        Unusable for a picture on which the engine fails, StepError when it fails on any.
+        Lines without a letter or digit do not count as text. An image of a single colour costs
+        nothing. Images are scaled for reading; polygons are in pixels of the given image. Raises
+        Unusable for an image on which the engine fails, StepError if it fails on every image.
         """
         if (pixels == pixels[0, 0]).all():
             return []
@@ -116,7 +116,7 @@ class RapidSpotter:
         return engine
 
     def _started(self, line_finder: Path) -> Any:  # noqa: ANN401
-        """Return rapidocr's engine, which loads each model when it is needed first."""
+        """Return rapidocr's engine, which loads each model on first use."""
         runtime = "EngineConfig.onnxruntime"
         return rapidocr.RapidOCR(
             params={
@@ -140,12 +140,12 @@ class RapidSpotter:
         )
 
     def _refuse_broken_engine(self) -> None:
-        """Raise StepError if it also fails on a blank picture: the machine is at fault then."""
+        """Raise StepError if it also fails on a blank image, which means a fault of the machine."""
         try:
             _detect(self._engine, _BLANK)
         except _STUMBLES as error:
             raise StepError(
-                f"rapidocr fails on any picture ({_last_line(error)}). Check the machine's memory "
+                f"rapidocr fails on every image ({_last_line(error)}). Check the machine's memory "
                 f"and the device {self._device!r}, then run this again."
             ) from error
 
@@ -171,7 +171,7 @@ class RapidSpotter:
     def _read(
         self, crops: Sequence[np.ndarray], boxes: Float32[np.ndarray, "n 4 2"]
     ) -> list["_Line"]:
-        """Return what is read in each line, upside down where that scores more."""
+        """Return the reading of each line, upside down if that scores higher."""
         lines = self._recognized(crops, boxes)
         weak = [at for at, line in enumerate(lines) if line.score < self._asked.turned_below]
         if weak:
@@ -197,9 +197,9 @@ class RapidSpotter:
         info: object,
         place: "_Place",
     ) -> tuple[Word, ...] | None:
-        """Return the words of one line, or None if rapidocr's do not spell it or leave its box.
+        """Return the words of one line, or None if rapidocr's do not spell it or exceed its box.
 
-        Lines are given to rapidocr one by one: its own loop loses count when one has no words.
+        rapidocr gets lines one by one, since its own loop loses count when one has no words.
         """
         line = TextRecOutput(txts=(text,), word_results=(info,))  # type: ignore[arg-type]
         placed = self._engine.cal_rec_boxes([crop], box[None], line, False).word_results
@@ -216,7 +216,7 @@ class RapidSpotter:
 
 
 class _Line(NamedTuple):
-    """A line as it was cut out, the box that begins at its first corner, and what is read in it."""
+    """A cropped line, its box from the line's first corner, and its reading."""
 
     crop: np.ndarray
     box: Corners
@@ -226,7 +226,7 @@ class _Line(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where corners in the picture that was read, padded by `top`, lie in the stored one."""
+    """The mapping of corners from the image that was read, padded by `top`, to the stored one."""
 
     top: int
     scale: Float32[np.ndarray, " 2"]  # of x and y
@@ -242,7 +242,7 @@ def _detect(
     engine: Any,  # noqa: ANN401
     bgr: UInt8[np.ndarray, "h w 3"],
 ) -> tuple[list[np.ndarray], Float32[np.ndarray, "n 4 2"], int]:
-    """Return the lines cut out, their boxes, and how far flat pictures were padded above."""
+    """Return the cropped lines, their boxes, and the padding above flat images."""
     record: dict[str, dict[str, int]] = {}
     try:
         crops, found = engine.detect_and_crop(np.ascontiguousarray(bgr), record)
@@ -254,7 +254,7 @@ def _detect(
 def _fitted(
     pixels: UInt8[np.ndarray, "h w 3"], shorter: int, longest: int
 ) -> UInt8[np.ndarray, "height width 3"]:
-    """Return the picture scaled up to the shorter side, or down to the longest, which comes first.
+    """Return the image scaled up to the shorter side, or down to the longest, which comes first.
 
     >>> _fitted(np.zeros((64, 96, 3), np.uint8), 128, 2000).shape
     (128, 192, 3)
@@ -276,7 +276,7 @@ def _joined(
 ) -> list[tuple[str, Corners]] | None:
     """Return each word with the hull of its pieces, or None if these do not spell the words.
 
-    rapidocr cuts a line with Chinese characters into single ones, and words at wide gaps.
+    rapidocr splits a line with Chinese characters into single ones, and words at wide gaps.
     """
     rest = list(pieces)
     found = []
@@ -301,7 +301,7 @@ def _polygon(corners: Corners) -> Polygon:
 
 
 def _is_flat(corners: Corners) -> bool:
-    """Tell whether a box lay in what was padded, and nothing of it in the picture."""
+    """Return whether a box is entirely in the padding, outside the image."""
     return bool(cv2.contourArea(corners) == 0)
 
 
@@ -314,7 +314,7 @@ def _last_line(error: BaseException) -> str:
 
 
 def _model_file(task: Literal["Det", "Rec"]) -> Path:
-    """Return a model that rapidocr's wheel carries; raises StepError if it is not what it was."""
+    """Return a model from rapidocr's wheel; raises StepError if it has changed."""
     config = ParseParams.load(DEFAULT_CFG_PATH)[task]
     names = ("engine_type", "ocr_version", "task_type", "lang_type", "model_type")
     info = OrtInferSession.get_model_url(FileInfo(**{name: config[name] for name in names}))

@@ -1,7 +1,7 @@
-"""The text in the pictures of samples, by any spotter, no picture being read twice.
+"""Read the text in the images of samples by any spotter, each image once.
 
-A picture is known by its bytes. What was read in it, for any row of any corpus, stays in the
-memory; only the others are opened and given to the spotter, which is loaded for the first of them.
+An image is identified by its bytes. Its text, read for any row of any corpus, stays in the memory;
+only unknown images are opened and given to the spotter, which is loaded for the first of them.
 """
 
 import hashlib
@@ -33,14 +33,14 @@ _log = logging.getLogger(__name__)
 
 
 class Spotter(Protocol):
-    """Reads the text in pictures."""
+    """Reads the text in images."""
 
     @property
     def recipe(self) -> Mapping[str, object]:
-        """All that what it reads depends on: settings, versions, weights; values for JSON."""
+        """Everything that its results depend on: settings, versions, weights; as JSON values."""
 
     def spot(self, pixels: UInt8[np.ndarray, "h w 3"]) -> list[Span]:
-        """Return the text of an RGB picture in reading order; raises Unusable if it cannot."""
+        """Return the text of an RGB image in reading order; raises Unusable if it cannot."""
 
 
 class _Row(NamedTuple):
@@ -65,15 +65,15 @@ def spot_text(
     drops: Drops,
     workers: int = 1,
 ) -> Iterator[pa.Table]:
-    """Yield the SPANS of the rows in `samples`, one table a shard, ordered as these are.
+    """Yield the SPANS of the rows in `samples`, one table per shard, in their order.
 
-    `shards` gives each shard number's tar, ascending; `samples` are SAMPLES. Rows whose picture
-    cannot be decoded, or on which the spotter fails, are added to `drops` instead: rows in
-    `samples` = rows out + drops. Rows whose picture is in `memory` are not read, and of equal
-    pictures one is. `make_spotter` is called once in each of up to `workers` processes that read
-    pictures, or never if memory has all. What is read is in `memory` when the last table has been
-    taken, and in good part when the work is killed before. Raises InputError for a tar that is
-    not the one that was indexed.
+    `shards` gives each shard number's tar, ascending; `samples` are SAMPLES. Rows whose image
+    cannot be decoded, or on which the spotter fails, are added to `drops` instead, so that rows in
+    `samples` = rows out + drops. Images in `memory` are not read again, and equal images are read
+    once. `make_spotter` is called once in each of up to `workers` processes that read images, or
+    never if memory has all. All results are in `memory` when the last table has been taken, and
+    most of them if the work is killed before. Raises InputError for a tar that is not the indexed
+    one.
     """
     rows = _rows_by_shard(samples)
     missing = rows.keys() - {number for number, _ in shards}
@@ -96,14 +96,14 @@ def spot_text(
     finally:
         memory.flush()
     memory.settle()
-    log = "%d of %d pictures show no text, %d were known"
+    log = "%d of %d images show no text, %d were known"
     _log.info(log, bare, done, known.remembered)
 
 
 def _read_texts(
     shards: Sequence[tuple[int, Path]], samples: pa.Table, make_spotter: Callable[[], Spotter]
 ) -> Iterator[_Text]:
-    """Yield what stands in the pictures of some samples, in order, all of them read."""
+    """Yield the text in the images of some samples, in order, reading all of them."""
     spotter: Spotter | None = None
     rows = _rows_by_shard(samples)
     for number, path in shards:
@@ -127,7 +127,7 @@ def _read_texts(
 
 
 def _image(sample: RawSample, indexed: str, place: str) -> bytes:
-    """Return the image file of a sample, which has the digest that was indexed."""
+    """Return the image file of a sample after checking it against the indexed digest."""
     if sample.fault is not None:
         raise Unusable(sample.fault, sample.detail)
     image = first_image(sample.members)
@@ -143,7 +143,7 @@ def _image(sample: RawSample, indexed: str, place: str) -> bytes:
 
 
 class _Known:
-    """The text of each picture of some samples: from the memory, or read now, each picture once."""
+    """The text of each image of some samples, from the memory or read now, each image once."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class _Known:
         self.remembered = sum(digest in self._places for digest in digests)
 
     def recall(self, digests: Sequence[str]) -> dict[str, list[Span]]:
-        """Return what the memory has of these pictures."""
+        """Return the memory's results for these images."""
         found: dict[str, list[Span]] = {}
         for _ in range(2):  # a file that another process joined to others is looked for again
             left = {each for each in digests if each in self._places and each not in found}
@@ -180,7 +180,7 @@ class _Known:
         return found
 
     def read(self, digest: str) -> _Text:
-        """Return the text of a picture that the memory has not; they come in samples' order."""
+        """Return the text of an image missing from the memory; call it in the samples' order."""
         if digest in self._held:
             return self._held[digest]
         if digest in self._places:  # the memory has lost it

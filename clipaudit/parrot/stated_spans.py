@@ -18,9 +18,9 @@ _FORMS = (
 def read_spans(samples: pa.Table, *, field: str = "spans") -> pa.Table:
     """Return the SPANS that the JSON of `samples` states in `field`, in the order stated.
 
-    Of the samples, ascending by (shard, row), the columns shard, row and metadata are read. An
+    The columns shard, row and metadata of the samples are read, ascending by (shard, row). An
     entry has a `text`, and as its place a `polygon`, flat (x0, y0, x1, ...) or of pairs, or a
-    `bbox` of left, top, width and height, all in pixels of the stored picture. It may have a
+    `bbox` of left, top, width and height, all in pixels of the stored image. It may have a
     `score` (else 1.0), and `words`: a list of entries with text and place. A null counts as
     absent. A sample without JSON, or without the field, shows no text. Raises InputError for
     anything else.
@@ -40,7 +40,7 @@ def _spans(text: str | None, field: str, place: str) -> list[Span]:
 
 
 def span_of_entry(entry: Any, place: str) -> Span:  # noqa: ANN401
-    """Return the span that an entry states, as `read_spans` has it; InputError names `place`."""
+    """Return the span of an entry, as in `read_spans`; an InputError names `place`."""
     text, polygon = _text_and_polygon(entry, place)
     score = entry.get("score")
     if not is_finite(1.0 if score is None else score):

@@ -1,6 +1,6 @@
-"""How much of captions counts as repeated at several thresholds of the fuzzy match.
+"""Compute the repeated share of captions at several thresholds of the fuzzy match.
 
-The paper states no threshold: this shows which ones its numbers could be at.
+The paper states no threshold; this shows which ones fit its numbers.
 """
 
 from collections.abc import Sequence
@@ -27,8 +27,8 @@ FUZZY_SWEEP = pa.schema(
 def sweep_fuzzy(samples: pa.Table, spans: pa.Table, thresholds: Sequence[float]) -> pa.Table:
     """Return FUZZY_SWEEP: a row for each threshold and tokenization, with and without text.
 
-    Rates are those of `clipaudit.parrot.matching.match` at each threshold, whose errors are raised;
-    rows come in the order of `thresholds`. No pictures give rows of 0 captions.
+    Rates are those of `clipaudit.parrot.matching.match` at each threshold, with its errors; rows
+    are in the order of `thresholds`. Without images, rows have 0 captions.
     """
     rows = []
     for threshold in thresholds:

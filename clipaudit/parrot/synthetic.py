@@ -1,12 +1,12 @@
-"""Synthetic pictures: a text, its letters centred, on a blank background.
+"""Draw synthetic images: a centred text on a blank background.
 
-Lin et al., ECCV 2024 (https://arxiv.org/abs/2312.14232), Sec. 5.2 and Fig. 2: a picture of 224
-pixels and type of 32. Where we differ: the published code draws in Arial, which may not be shipped,
-and cuts off both ends of a text wider than the picture; on Pillow 10 and above it drops every text.
-Here a text too wide is wrapped, then shrunk, then broken, and its layout is told; what is centred
-is the ink. Letters are set one after another from left to right with the font's own kerning,
-without ligatures or other shaping, which would depend on system libraries: Arabic, Hebrew and the
-scripts of India come out wrong, though no glyph is missing.
+Lin et al., ECCV 2024 (https://arxiv.org/abs/2312.14232), Sec. 5.2 and Fig. 2: an image of 224
+pixels and type of 32. Differences: the published code draws in Arial, which may not be shipped, and
+cuts off both ends of a text wider than the image; on Pillow 10 and above it drops every text. Here
+a text too wide is wrapped, then shrunk, then broken, and its layout is reported; the ink is
+centred. Letters are set one after another from left to right with the font's own kerning, without
+ligatures or other shaping, which would depend on system libraries: Arabic, Hebrew and the scripts
+of India are drawn wrongly, although no glyph is missing.
 """
 
 from bisect import bisect_right
@@ -49,7 +49,7 @@ class Typeface:
 
 
 class Layout(NamedTuple):
-    """How a text stands in a picture."""
+    """The layout of a text in an image."""
 
     lines: tuple[str, ...]
     type_size: int  # pixels
@@ -67,7 +67,7 @@ def dejavu_sans() -> Typeface:
 def render(
     text: str, style: Style, typeface: Typeface, *, side: int = 224, type_size: int = 32
 ) -> UInt8[np.ndarray, "side side 3"]:
-    """Return the picture of a text; `layout` says how it stands in it.
+    """Return the image of a text, set as by `layout`.
 
     >>> render("null", "gray-white", dejavu_sans(), side=64, type_size=9)[0, 0].tolist()
     [128, 128, 128]
@@ -79,10 +79,10 @@ def render(
 def layout(text: str, typeface: Typeface, *, side: int = 224, type_size: int = 32) -> Layout:
     """Return where to break a text and the largest type, up to `type_size`, in which it fits.
 
-    A text too wide for the picture is wrapped at its white space, each run of which counts as one
+    A text too wide for the image is wrapped at its white space, each run of which counts as one
     space; if that does not fit, the type is made smaller, a pixel at a time. In the smallest type
-    words are broken anywhere, and what is beyond the last line is cut. No word gives no line. A
-    font file that cannot be read is an InputError.
+    words are broken anywhere, and text beyond the last line is cut. Without words there are no
+    lines. Raises InputError for a font file that cannot be read.
 
     >>> layout("to be or  not to be", dejavu_sans()).lines
     ('to be or not', 'to be')
@@ -105,9 +105,9 @@ def layout(text: str, typeface: Typeface, *, side: int = 224, type_size: int = 3
 
 
 def ink(placed: Layout, typeface: Typeface, *, side: int = 224) -> Mask:
-    """Return how much of each pixel the letters cover, 0 to 255, their bounding box centred.
+    """Return the coverage of each pixel by letters, 0 to 255, with their bounding box centred.
 
-    Lines are centred too. Characters that leave no ink (a zero-width space) give a mask of zeros.
+    Lines are centred too. Characters without ink (a zero-width space) give a mask of zeros.
     """
     room = side - 2 * MARGIN
     page = _Block(_font(typeface, placed.type_size), room).drawn(placed.lines)
@@ -122,14 +122,14 @@ def ink(placed: Layout, typeface: Typeface, *, side: int = 224) -> Mask:
 
 
 def colour(mask: Mask, style: Style) -> UInt8[np.ndarray, "side side 3"]:
-    """Return the picture of a mask: the letters' gray where it is 255, the background's at 0."""
+    """Return the image of a mask: the letters' gray at 255, the background's at 0."""
     shaded = mask.tobytes().translate(_shades(style))
     return np.asarray(Image.frombytes("L", mask.shape, shaded).convert("RGB"))
 
 
 @cache
 def _shades(style: Style) -> bytes:
-    """Return the gray of each degree to which letters cover a pixel."""
+    """Return the gray for each coverage of a pixel by letters."""
     background, letters = STYLES[style]
     return bytes(
         (background * (255 - cover) + letters * cover + 127) // 255 for cover in range(256)
@@ -157,7 +157,7 @@ class _Block:
         return lines if self._height(lines) <= self.room else None
 
     def filled(self, words: Sequence[str]) -> list[str]:
-        """Return as many lines as there is room for, at least one; too wide words are broken."""
+        """Return as many lines as fit, at least one; words that are too wide are broken."""
         lines: list[str] = []
         for word in words:
             if lines and self._fits_beside(longer := f"{lines[-1]} {word}"):
@@ -175,7 +175,7 @@ class _Block:
         return lines
 
     def drawn(self, lines: Sequence[str]) -> Image.Image:
-        """Return a page that holds the ink of all lines, each centred over the others."""
+        """Return a page with the ink of all lines, each centred over the others."""
         if not lines:
             return Image.new("L", (1, 1))
         boxes = [self._box(line) for line in lines]
@@ -201,19 +201,19 @@ class _Block:
         return bottom - top
 
     def _ends(self, boxes: Sequence[Box]) -> tuple[int, int]:
-        """Return the top and the bottom of lines; marks may stand out of the first and the last."""
+        """Return the top and bottom of lines; marks may exceed the first and the last."""
         tops = (at * self.pitch + top for at, (_, top, _, _) in enumerate(boxes))
         bottoms = (at * self.pitch + bottom for at, (_, _, _, bottom) in enumerate(boxes))
         return min(tops), max(bottoms)
 
     def _longest(self, word: str) -> int:
-        """Return how many of the word's first characters fit on a line, at least one."""
+        """Return the number of the word's first characters that fit on a line, at least one."""
         lengths = range(1, min(len(word), self.room) + 1)
         fitting = bisect_right(lengths, 0, key=lambda n: 0 if self._fits_beside(word[:n]) else 1)
         return max(fitting, 1)
 
     def _box(self, line: str) -> Box:
-        """Return left, top, right and bottom of what holds the line's ink and its advance."""
+        """Return left, top, right and bottom of a box with the line's ink and its advance."""
         left, top, right, bottom = self.font.getbbox(line)
         return floor(left), floor(top), ceil(right), ceil(bottom)
 

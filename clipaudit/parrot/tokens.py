@@ -1,8 +1,8 @@
-"""What a word is: the two tokenizations of captions and spotted text.
+"""The two tokenizations of captions and spotted text into words.
 
 Lin et al., ECCV 2024, Algorithm 1: https://arxiv.org/abs/2312.14232, splits at white space; that is
-`plain`. The paper's own Table 14 cannot come of it (row 2 is one word joined by hyphens), so the
-default here is `words`: Unicode words whatever their case, punctuation and typographic form.
+`plain`. It cannot produce the paper's own Table 14 (row 2 is one word joined by hyphens), so the
+default here is `words`: Unicode words, ignoring case, punctuation and typographic form.
 """
 
 from collections.abc import Callable
@@ -34,16 +34,16 @@ _THAI = regex.compile(r"\p{Thai}")
 
 
 def tokens(text: str, tokenization: Tokenization) -> list[str]:
-    """Return the words of a text in their order, repeated ones repeatedly.
+    """Return the words of a text in their order, with repetitions.
 
     `plain` is `text.split()`. `words` are runs of letters, numbers and the marks on them, with the
     apostrophes (' or U+2019, written as ') between them, and the points and commas between digits.
     Before that, HTML entities that end with a semicolon are decoded, invisible characters removed,
     and the text is normalized (NFKC: full width, ligatures, CO₂) and casefolded. Underscores and
-    hyphens separate. Of the scripts that set no space between words, each Chinese character is a
-    word, Thai is cut by BudouX, and others (kana, Lao, Khmer, Burmese) are cut only where the
-    script changes to Chinese. No word holds white space, and the words of texts joined by a space
-    are the words of each. A text without words gives [].
+    hyphens separate. In scripts without spaces between words, each Chinese character is a word,
+    Thai is split by BudouX, and others (kana, Lao, Khmer, Burmese) are split only where the script
+    changes to Chinese. No word holds white space, and the words of texts joined by a space are the
+    words of each. A text without words gives [].
 
     >>> tokens("Don\N{RIGHT SINGLE QUOTATION MARK}t use NaN_1e5, re-use it", "words")
     ["don't", 'use', 'nan', '1e5', 're', 'use', 'it']

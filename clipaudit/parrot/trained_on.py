@@ -1,4 +1,4 @@
-"""Which encoders of the parrot-caption audit were trained on the corpora that they score."""
+"""Find the encoders of the parrot-caption audit that were trained on the corpora they score."""
 
 from collections.abc import Sequence
 
@@ -6,9 +6,9 @@ from clipaudit.config.settings import Settings
 
 
 def trained_on(run: Settings, encoder: str) -> set[str]:
-    """Return the corpora that a model of this run was trained on, weights it starts from included.
+    """Return the training corpora of a model of this run, including those of its initial weights.
 
-    None are known of an encoder from elsewhere.
+    They are unknown for an encoder from elsewhere.
     """
     recipe, _, manifest = (run.encoders[encoder].model or "").partition("/")
     found: set[str] = set()
@@ -22,7 +22,7 @@ def trained_on(run: Settings, encoder: str) -> set[str]:
 
 
 def training_notes(run: Settings, encoders: Sequence[str], corpora: Sequence[str]) -> list[str]:
-    """Return a sentence for each encoder that was trained on some of the corpora that it scores."""
+    """Return a sentence for each encoder trained on some of the corpora that it scores."""
     notes = []
     for encoder in encoders:
         seen = trained_on(run, encoder)

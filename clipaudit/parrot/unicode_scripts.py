@@ -18,7 +18,7 @@ def script_of(character: str) -> str:
 
 
 def is_script(name: str) -> bool:
-    """Tell whether Unicode has a script of that name.
+    """Return whether Unicode has a script of that name.
 
     >>> is_script("Cyrillic"), is_script("cyrillic"), is_script("Common")
     (True, False, False)

@@ -1,9 +1,9 @@
-"""N-gram vocabularies: how often word sequences occur in captions and in co-embedded text.
+"""Count n-gram vocabularies of captions and of co-embedded text.
 
 Lin et al., ECCV 2024, Sec. 5.2: https://arxiv.org/abs/2312.14232. The paper keeps the 400,000 most
-frequent 1- and 2-grams. It says that co-embedded text makes poor sequences and not how it makes
-them: here a gram's words follow each other within one span and are all co-embedded. A gram is text
-from end to end: the published code reads null, nan, None and NA as missing numbers.
+frequent 1- and 2-grams. It says that co-embedded text makes poor sequences, but not how it makes
+them: here a gram's words follow each other within one span and are all co-embedded. Grams are
+always text; the published code reads null, nan, None and NA as missing numbers.
 """
 
 from collections import Counter
@@ -58,16 +58,15 @@ def count_grams(
     n: int,
     tokenization: Tokenization,
 ) -> pa.Table:
-    """Return the GRAMS of n words of one part, every occurrence counted.
+    """Return the GRAMS of n words of one part, counting every occurrence.
 
-    `captions` counts the word sequences of all captions of `samples`, null having none, also of
-    pictures that could not be spotted. `co-embedded` counts those sequences within one span of
-    `spans` whose words are all co-embedded by `matches`, the MATCHES of the same pictures. The
-    order of rows is of no account. A text of fewer than n words has no gram, and no text gives no
+    `captions` counts the word sequences of all non-null captions of `samples`, including those of
+    images that could not be spotted. `co-embedded` counts those sequences within one span of
+    `spans` whose words are all co-embedded by `matches`, the MATCHES of the same images. The order
+    of rows does not matter. A text of fewer than n words has no gram; without texts there are no
     rows.
 
-    Raise ConfigError for n below 1, StoreError where `matches` and `spans` are not of the same
-    pictures.
+    Raises ConfigError for n below 1, StoreError if `matches` and `spans` are of different images.
     """
     if n < 1:
         raise ConfigError(f"grams of {n} words: give 1 or more")
@@ -87,11 +86,11 @@ def merge_grams(tables: Iterable[pa.Table], *, most: int) -> pa.Table:
     """Return the `most` most frequent grams of GRAMS tables taken together, as GRAMS.
 
     Frequencies of equal grams add up over all tables before any gram is left out, so the split into
-    tables and their order show nowhere. Of equally frequent grams the first in code point order are
-    kept. Tables are read once, one at a time; memory stays near MEMORY. No tables give no rows.
+    tables and their order do not matter. In a tie the first grams in code point order are kept.
+    Tables are read once, one at a time; memory stays near MEMORY. Without tables there are no rows.
 
-    Raise ConfigError for `most` below 1, StoreError where a table cannot be read or is not GRAMS,
-    and where the temporary folder has no room.
+    Raises ConfigError for `most` below 1, StoreError if a table cannot be read or is not GRAMS, or
+    the temporary folder has no room.
     """
     if most < 1:
         raise ConfigError(f"the {most} most frequent grams: give 1 or more")
@@ -116,7 +115,7 @@ def merge_grams(tables: Iterable[pa.Table], *, most: int) -> pa.Table:
 
 
 def _grams(run: Sequence[str], n: int) -> Iterator[str]:
-    """Yield the n-grams of a run of words, which hold no white space: a space joins them."""
+    """Yield the n-grams of a run of words without white space, joined by a space."""
     return map(" ".join, zip(*(run[start:] for start in range(n)), strict=False))
 
 
@@ -128,8 +127,8 @@ def _co_embedded_runs(
     pictures, span_order = sorted_places(spans, "spans")
     if not np.array_equal(addresses, pictures):
         raise StoreError(
-            f"matches of {len(addresses)} pictures and spans of {len(pictures)}: they are not of "
-            "the same pictures, so match these spans again"
+            f"matches of {len(addresses)} images and spans of {len(pictures)}: they are not of "
+            "the same images, so match these spans again"
         )
     co_words = matches[f"{tokenization}_co"].to_pylist()
     texts = list(span_texts(spans))

@@ -1,4 +1,4 @@
-"""Which files and settings belong to the jobs of the parrot-caption audit."""
+"""The files and settings of the jobs of the parrot-caption audit."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
@@ -64,7 +64,7 @@ class ParrotFiles:
     # --- spotting ---------------------------------------------------------------------------------
 
     def spotter(self) -> dict[str, dict[str, str]]:
-        """Return the param `plugin` of a spotter that is one."""
+        """Return the param `plugin` of a spotter that is a plug-in."""
         return plugin_param("spotters", self.audit.spotting.plugin)
 
     def spotter_files(self) -> Paths:
@@ -72,14 +72,14 @@ class ParrotFiles:
         return self.corpora.brought(*files_of_options(self.audit.spotting.options))
 
     def spotter_libraries(self) -> list[str]:
-        """Return the libraries that decide what a spotter reads."""
+        """Return the libraries that a spotter's results depend on."""
         plugin = self.audit.spotting.plugin
         if plugin is None:
             return ["rapidocr", "onnxruntime", "opencv-python-headless", "pillow"]
         return plugin_libraries("spotters", plugin, "pillow")
 
     def given_spans(self, wildcards: Wildcards) -> Paths:
-        """Return the files with the text that others spotted in a corpus."""
+        """Return the given files with the spotted text of a corpus."""
         return self.corpora.brought(*self._given(wildcards).paths)
 
     def given_join(self, wildcards: Wildcards) -> dict[str, object]:
@@ -87,27 +87,27 @@ class ParrotFiles:
         return self._given(wildcards).model_dump(include={"column", "join_on"})
 
     def given_absence(self, wildcards: Wildcards) -> dict[str, object]:
-        """Return what it means that a picture has no row in these files."""
+        """Return the meaning of an image without a row in these files."""
         return self._given(wildcards).model_dump(include={"absent", "may_lack"})
 
     def _given(self, wildcards: Wildcards) -> GivenSpans:
         return self.audit.spotting.given[wildcards.corpus]
 
     def caption_scripts(self, wildcards: Wildcards) -> Paths:
-        """Return the scripts of a corpus's captions, where these decide which letters count."""
+        """Return the scripts of a corpus's captions, if these decide which letters count."""
         if self.audit.text.scripts is not None:
             return []
         return [self.corpora.result(f"caption_scripts/{wildcards.corpus}.json")]
 
     def counted_text(self) -> dict[str, object]:
-        """Return what counts as text, as `clipaudit.parrot.counted_text.Counted` has it."""
+        """Return what counts as text, as fields of `clipaudit.parrot.counted_text.Counted`."""
         asked, by_rapidocr = self.audit.text, self.audit.spotting.spotter == "rapidocr"
         score = asked.score if asked.score is not None else RAPIDOCR_SCORE * by_rapidocr
         scripts = asked.scripts or []
         return {**asked.model_dump(mode="json"), "score": score, "scripts": scripts}
 
     def checked_file(self, wildcards: Wildcards) -> Paths:
-        """Return the file that says which pictures of a corpus show text."""
+        """Return the file that says which images of a corpus show text."""
         return self.corpora.brought(self.audit.checked[wildcards.corpus])
 
     # --- probes -----------------------------------------------------------------------------------
@@ -123,53 +123,53 @@ class ParrotFiles:
         return self.corpora.by_part(f"grams/{corpus}/{wildcards.vocabulary}", corpus)
 
     def probe_outputs(self, vocabularies: Iterable[str]) -> dict[str, str]:
-        """Return the similarities of the grams of some vocabularies, an output each."""
+        """Return the similarities of the grams of some vocabularies, one output each."""
         return {
             name: self.corpora.result(paths.probe("{encoder}", self.profiled, name))
             for name in vocabularies
         }
 
     def gram_source(self, wildcards: Wildcards) -> str:
-        """Return what the grams of a vocabulary are counted in."""
+        """Return the source in which the grams of a vocabulary are counted."""
         return wildcards.vocabulary.rpartition("-")[0]
 
     def gram_length(self, wildcards: Wildcards) -> int:
-        """Return how many words a gram of a vocabulary has."""
+        """Return the number of words in a gram of a vocabulary."""
         return int(wildcards.vocabulary.rpartition("-")[2])
 
     def given_vocabulary(self) -> Paths:
-        """Return the file of grams that the settings bring, if they do."""
+        """Return the file of grams named in the settings, if any."""
         return self.corpora.brought(self.audit.probe.vocabulary)
 
     def font(self) -> Paths:
-        """Return the font that texts are rendered in, if the settings bring one."""
+        """Return the font for rendering texts named in the settings, if any."""
         return self.corpora.brought(self.audit.probe.font)
 
     # --- curation: of the set `curated`, or of the candidates of the debiased subset --------------
 
     def curation(self, wildcards: Wildcards) -> dict[str, object]:
-        """Return what decides who is in a set."""
+        """Return the criterion of a set."""
         return curation_settings(self.audit, _curated(wildcards))
 
     def one_curation(self, wildcards: Wildcards) -> dict[str, object]:
-        """Return the same by the output that is the set's manifest."""
+        """Return the criterion of a set by the output that is its manifest."""
         return {"manifest": self.curation(wildcards)}
 
     def curations_of(self, sets: Iterable[str]) -> dict[str, object]:
-        """Return what decides who is in each of some sets."""
+        """Return the criteria of some sets."""
         return {name: curation_settings(self.audit, name) for name in sets}
 
     def manifests_of(self, sets: Iterable[str]) -> dict[str, str]:
-        """Return the manifests of some sets of a part, an output each."""
+        """Return the manifests of some sets of a part, one output each."""
         found = ((name, paths.manifest("{corpus}", name, "{part}")) for name in sets)
         return {name: self.corpora.result(path) for name, path in found}
 
     def held_out(self, wildcards: Wildcards) -> list[dict[str, object]]:
-        """Return what decides who is in the sets that a set leaves out; those leave out none."""
+        """Return the criteria of the sets that a set leaves out; those leave out none."""
         return [] if _curated(wildcards) in HELDOUT else self.all_held_out()
 
     def all_held_out(self) -> list[dict[str, object]]:
-        """Return what decides who is in the held-out sets."""
+        """Return the criteria of the held-out sets."""
         return [curation_settings(self.audit, name) for name in HELDOUT]
 
     def aesthetics_field(self, wildcards: Wildcards) -> str | None:
@@ -189,13 +189,13 @@ class ParrotFiles:
         return kind in FILTERED or self._aesthetics_field(curated) is not None
 
     def duplicate_threshold(self, wildcards: Wildcards) -> float | None:
-        """Return the similarity above which samples are one, where a set is rid of repetitions."""
+        """Return the similarity above which samples are duplicates, if a set removes these."""
         if wildcards.curated != DEBIASED or self.audit.deduplication is None:
             return None
         return self.audit.deduplication.threshold
 
     def cut_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return what decides where a set is cut: all parts, and where held-out sets are."""
+        """Return the inputs of a set's cut: all parts, and the cuts of held-out sets."""
         curated, corpus = wildcards.curated, wildcards.corpus
         folders = self._folders(curated, corpus)
         return {
@@ -206,14 +206,14 @@ class ParrotFiles:
         }
 
     def curate_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return what the manifest of a part of a set is made from."""
+        """Return the inputs of the manifest of a part of a set."""
         duplicates = self._candidate_duplicates(wildcards.curated, wildcards.corpus)
         return {**self.candidate_inputs(wildcards), **duplicates}
 
     def inputs_of(self, sets: Sequence[str]) -> Callable[[Wildcards], dict[str, Paths]]:
-        """Return what gives the inputs that the manifests of some sets of a part are made from.
+        """Return a function that gives the inputs of the manifests of some sets of a part.
 
-        A set that is chosen by scores is among them.
+        At least one of the sets is chosen by scores.
         """
 
         def inputs(wildcards: Wildcards) -> dict[str, Paths]:
@@ -227,7 +227,7 @@ class ParrotFiles:
         return inputs
 
     def candidate_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return what a part of a set is picked by, but for repetitions."""
+        """Return the inputs that a part of a set is picked by, without duplicates."""
         return self._picked_by(_curated(wildcards), wildcards.corpus, wildcards.part)
 
     def _picked_by(self, curated: str, corpus: str, part: str) -> dict[str, Paths]:
@@ -241,7 +241,7 @@ class ParrotFiles:
         }
 
     def _brought(self, curated: str) -> dict[str, Paths]:
-        """Return what the user brings for a set: words, or scores once they are sorted."""
+        """Return the user's inputs for a set: words, or scores once they are sorted."""
         asked, kind = self.audit.curations, curation_settings(self.audit, curated)["kind"]
         if asked is not None and kind == "text":
             return {"words": self.corpora.brought(asked.filter_words)}
@@ -250,7 +250,7 @@ class ParrotFiles:
         return {}
 
     def _folders(self, curated: str, corpus: str) -> dict[str, str]:
-        """Return the folders whose tables a set is chosen by."""
+        """Return the folders of the tables that a set is chosen by."""
         folders = {"base": f"manifests/{corpus}/all", "matches": f"matches/{corpus}"}
         kind = curation_settings(self.audit, curated)["kind"]
         if kind in _SCORED or curated not in HELDOUT:
@@ -260,13 +260,13 @@ class ParrotFiles:
         return folders
 
     def _heldout_cuts(self, curated: str, corpus: str) -> Paths:
-        """Return where the held-out sets are cut, for sets that leave them out."""
+        """Return the cuts of the held-out sets, for sets that leave them out."""
         if curated in HELDOUT:
             return []
         return [self.corpora.result(paths.curation_cut(corpus, name)) for name in HELDOUT]
 
     def _candidate_duplicates(self, curated: str, corpus: str) -> dict[str, Paths]:
-        """Return how similar the debiased subset's candidates are; of other sets nothing."""
+        """Return the similarities of the debiased subset's candidates; none for other sets."""
         if curated != DEBIASED or self.audit.deduplication is None:
             return {}
         folder = f"candidate_duplicates/{self.audit.scorer}/{corpus}"
@@ -276,13 +276,13 @@ class ParrotFiles:
     # --- repacked sets ----------------------------------------------------------------------------
 
     def collected_manifests(self, wildcards: Wildcards) -> Paths:
-        """Return the manifests of a part of all sets that are repacked."""
+        """Return the manifests of a part of all repacked sets."""
         sets = dict.fromkeys(name for each in self.repacked.values() for name in each.members)
         found = (paths.manifest(wildcards.corpus, name, wildcards.part) for name in sets)
         return [self.corpora.result(path) for path in found]
 
     def repack_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return what a set is repacked from: of all parts, with its manifests."""
+        """Return the inputs of repacking a set: all parts, with its manifests."""
         corpus, members = self._curated_corpus(), self.repacking(wildcards).members
         manifests = (self.corpora.gathered(f"manifests/{corpus}/{name}") for name in members)
         folders = ("collected", "collected_places", "collected_spans")
@@ -293,7 +293,7 @@ class ParrotFiles:
         }
 
     def repacking(self, wildcards: Wildcards) -> Repacking:
-        """Return what a repacked manifest is made of."""
+        """Return the contents of a repacked manifest."""
         return self.repacked[wildcards.manifest]
 
     def repacked_members(self, wildcards: Wildcards) -> list[str]:
@@ -301,7 +301,7 @@ class ParrotFiles:
         return list(self.repacking(wildcards).members)
 
     def repacked_control(self, wildcards: Wildcards) -> str | None:
-        """Return what is changed in the samples of a repacked manifest."""
+        """Return the change made to the samples of a repacked manifest."""
         return self.repacking(wildcards).control
 
     def repack_libraries(self, wildcards: Wildcards) -> list[str]:
@@ -310,17 +310,17 @@ class ParrotFiles:
         return ["opencv-python-headless", "pillow"] if erased else []
 
     def repacked_erasing(self, wildcards: Wildcards) -> dict[str, object] | None:
-        """Return how text is erased, where it is."""
+        """Return the parameters of erasing text, if text is erased."""
         if self.repacking(wildcards).control != "erased":
             return None
         return self.audit.erasing.model_dump(mode="json", exclude={"seed"})
 
     def repacked_captioning(self) -> dict[str, object]:
-        """Return where the captions of the corpus of all sets come from."""
+        """Return the source of the captions of the corpus of all sets."""
         return self.corpora.captioning_of(self._curated_corpus())
 
     def heldout_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return the tables of the samples that are held out of the sets of a corpus."""
+        """Return the tables of the samples held out of the sets of a corpus."""
         folders = {"samples": "heldout", "spans": "heldout_spans", "matches": "heldout_matches"}
         found = {
             name: self.corpora.gathered(f"{folder}/{wildcards.corpus}")
@@ -337,7 +337,7 @@ class ParrotFiles:
     # --- typographic attack -----------------------------------------------------------------------
 
     def attacked(self) -> dict[str, str]:
-        """Return what a model predicts on each attacked test set, an output each."""
+        """Return a model's predictions on each attacked test set, one output each."""
         assert self.audit.attack is not None, "the rule is there with the setting"
         names = self.audit.attack.all_test_sets
         return {name: self.corpora.result(paths.attacked("{encoder}", name)) for name in names}
@@ -345,7 +345,7 @@ class ParrotFiles:
     # --- tasks ------------------------------------------------------------------------------------
 
     def several_captions(self, wildcards: Wildcards) -> bool:
-        """Return whether the pictures of a corpus have several captions each."""
+        """Return whether the images of a corpus have several captions each."""
         return self.run.corpora[wildcards.corpus].captions == "texts"
 
     # --- tasks of models --------------------------------------------------------------------------
@@ -364,15 +364,15 @@ class ParrotFiles:
         return sorted(str(path) for path in below if path.is_file())
 
     def task_result_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return what the numbers of a model's tasks are made from, by view name."""
+        """Return the inputs of a model's task results, by view name."""
         return self.reports.pointers(task_result_table(self.run, wildcards.encoder).inputs)
 
     def task_result_relations(self, wildcards: Wildcards) -> Mapping[str, Relation]:
-        """Return the tasks that a model's numbers are of."""
+        """Return the tasks of a model's results."""
         return task_result_table(self.run, wildcards.encoder).relations
 
 
 def _curated(wildcards: Wildcards) -> str:
-    """Return the set of a job; that of rules that name none is the debiased subset."""
+    """Return the set of a job; for rules that name none, the debiased subset."""
     curated: str = getattr(wildcards, "curated", DEBIASED)
     return curated

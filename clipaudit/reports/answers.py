@@ -1,4 +1,4 @@
-"""What an audit's answer is made of, and the words that answers share."""
+"""The parts of an audit's answer, and wording that answers share."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from clipaudit.plaintext import plain
 Tables = Mapping[str, Sequence[Row]]  # the rows of report tables, by the tables' names
 
 
-CONTROL = "Control"  # label of a sentence by which the numbers before it are judged
+CONTROL = "Control"  # label of a sentence that gives the control of the numbers before it
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence, and the report table that its numbers stand in; "" for none.
+    """A sentence, and the report table of its numbers; "" for none.
 
-    Sentences with a `label` stand under it on a terminal, too; the others in the report alone.
+    A terminal shows only sentences with a `label`, under it; the report shows all.
     """
 
     text: str
@@ -26,18 +26,18 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Answer:
-    """What an audit says to its question. `headline` alone answers; sentences give the numbers."""
+    """An audit's answer to its question: `headline` answers, the sentences give the numbers."""
 
     headline: str
     sentences: tuple[Sentence, ...] = ()
-    heads: tuple[str, ...] = ()  # of a small table of the numbers; none where there are none
+    heads: tuple[str, ...] = ()  # headings of a small table of the numbers, if there is one
     lines: tuple[tuple[str, ...], ...] = ()
-    note: str = ""  # what its words mean
-    label: str = ""  # of the headline on a terminal; the audit's name where it is empty
+    note: str = ""  # explains its terms
+    label: str = ""  # of the headline on a terminal; if empty, the audit's name
 
     @property
     def leading(self) -> tuple[Sentence, ...]:
-        """Return the sentences that stand by the headline: the first one, and controls."""
+        """Return the sentences next to the headline: the first one, and controls."""
         return tuple(
             sentence
             for place, sentence in enumerate(self.sentences)
@@ -52,7 +52,7 @@ class Answer:
 
 
 def cannot(why: str) -> str:
-    """Return the headline of a question whose numbers are not there."""
+    """Return the headline for a question whose numbers are missing."""
     return f"Cannot be said: {why}."
 
 

@@ -1,4 +1,4 @@
-"""What an audit reports, by name: the part of its declaration that is read with the tables."""
+"""An audit's declaration of its reports, by name."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,11 +13,11 @@ from clipaudit.reports.specification import Gallery, ReportFigure, ReportTable
 
 @dataclass(frozen=True)
 class SampleNumbers:
-    """What an audit knows of each sample of some corpora, for tables of other audits.
+    """An audit's values for each sample of some corpora, for tables of other audits.
 
-    `inputs` are pointers by the name of the view that has them; `quantities` the numbers that are
-    found there, each as its name, its test set ("" for none) and its title; `parameters` are those
-    of SQL that reads the views. An audit that is off has the views, too, with no pointer.
+    `inputs` are pointers by view name. `quantities` are the numbers in these views, each with its
+    name, its test set ("" for none) and its title. `parameters` are those of SQL that reads the
+    views. An audit that is off has the same views, without pointers.
     """
 
     inputs: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -27,11 +27,11 @@ class SampleNumbers:
 
 @dataclass(frozen=True)
 class Look:
-    """A question that somebody answers by looking at pictures of a corpus, yes or no of each.
+    """A yes-or-no question that a person answers for images of a corpus.
 
-    The pictures are drawn at random from those of the catalog's `view`; `shapes` of a sample's fate
-    are drawn over each. The report saves a file with the column `answer`, for the setting `setting`
-    to name.
+    The images are a random sample of the catalog's `view`; the `shapes` of a sample's fate are
+    drawn over each. The report saves a file with the column `answer`, for use in the setting
+    `setting`.
     """
 
     corpus: str
@@ -44,7 +44,7 @@ class Look:
 
 @dataclass(frozen=True)
 class VectorMap:
-    """A corpus whose vectors by an encoder the report can map, and test sets beside it."""
+    """An encoder and a corpus whose vectors the report can map, and test sets to add."""
 
     encoder: str
     corpus: str
@@ -52,19 +52,19 @@ class VectorMap:
 
     @property
     def name(self) -> str:
-        """Return what settings call it."""
+        """Return its name in the settings."""
         return f"{self.encoder}/{self.corpus}"
 
 
 @dataclass(frozen=True)
 class Contents:
-    """The tables, figures and galleries that settings ask for; each function gives some by name.
+    """The tables, figures and galleries that settings ask for; each function returns some by name.
 
-    Names begin with the audit's. SQL, published numbers and layouts stand in the audit's folder
-    `reports`. `answer` reads the audit's answer off its tables; what these lack is left out.
-    `unread` are pointers that no table reads and the catalog shall have. `looks` are questions that
-    the report asks those who read it. `maps` are those of vectors that the audit embeds anyway.
-    `front` is what the report's first page shows beside the answer.
+    Names begin with the audit's. SQL, published numbers and layouts are in the audit's folder
+    `reports`. `answer` derives the audit's answer from its tables, as far as they allow. `unread`
+    are pointers for the catalog that no table reads. `looks` are questions to the report's readers.
+    `maps` are maps of vectors that the audit embeds anyway. `front` is the content of the report's
+    first page beside the answer.
     """
 
     tables: Sequence[Callable[[Settings], Mapping[str, ReportTable]]]
@@ -79,7 +79,7 @@ class Contents:
 
 
 def contents(audit: Audit[Any]) -> Contents:
-    """Return what an audit reports."""
+    """Return an audit's declaration of its reports."""
     found: Contents = said_by(audit, "reports.contents", "CONTENTS")
     return found
 
@@ -96,7 +96,7 @@ def declared_figures(run: Settings) -> dict[str, ReportFigure | Gallery]:
 
 
 def sample_numbers(run: Settings, corpora: Sequence[str]) -> SampleNumbers:
-    """Return what all audits know of each sample of some corpora."""
+    """Return all audits' values for each sample of some corpora."""
     found = [contents(audit).sample_numbers(run, corpora) for audit in run.known_audits()]
     return SampleNumbers(
         {view: named for each in found for view, named in each.inputs.items()},

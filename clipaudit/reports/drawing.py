@@ -1,9 +1,9 @@
-"""How every figure looks: colours, sizes in print, fonts, and bytes that repeat.
+"""The style of every figure: colours, sizes in print, fonts, and reproducible bytes.
 
 Colours are those of Okabe and Ito (https://jfly.uni-koeln.de/color/), which people with any
-colour vision tell apart. One meaning has one colour in all figures. Widths are those of a column
-and of a page in print, and no text is set smaller than what is legible there. matplotlib's global
-state is left as it was.
+colour vision can distinguish. One meaning has one colour in all figures. Widths are those of a
+column and a page in print, and all text is large enough to be legible there. matplotlib's global
+state stays unchanged.
 """
 
 import io
@@ -22,12 +22,12 @@ Width = Literal["single", "double"]
 WIDTHS: Mapping[Width, float] = {"single": 3.3, "double": 6.9}  # inches: a column, a page
 SMALLEST_POINTS = 7.0  # of any text in print
 PRINT_DPI = 300  # of the PNG
-SVG_PICTURE_DPI = 150  # of pictures within the SVG, all else being lines
+SVG_PICTURE_DPI = 150  # of images within the SVG; everything else is vector graphics
 
 _BLACK, _ORANGE, _SKY, _GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 _BLUE, _VERMILLION, _PURPLE, _GREY = "#0072B2", "#D55E00", "#CC79A7", "#6E6E6E"
 
-# A colour is never the only sign: what shares one differs by line style, as in the paper.
+# A colour is never the only sign: series of one colour differ by line style, as in the paper.
 PALETTE: Mapping[str, str] = {
     "large": _VERMILLION,  # the paper: red
     "small": _BLUE,  # the paper: blue
@@ -44,8 +44,8 @@ PALETTE: Mapping[str, str] = {
     "faint": "#DDDDDD",  # grids, frames
 }
 
-# For series without a meaning of their own, such as the six test sets: the n-th colour goes with
-# the n-th marker. No yellow: on white it is not seen.
+# For series without a fixed meaning, such as the six test sets: the n-th colour goes with the n-th
+# marker. Yellow is excluded, since it is hardly visible on white.
 SERIES_COLOURS = (_BLUE, _VERMILLION, _GREEN, _PURPLE, _ORANGE, _SKY, _BLACK, _GREY)
 SERIES_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
@@ -83,21 +83,21 @@ _STYLE: Mapping[Any, object] = {
     "errorbar.capsize": 1.5,
     "patch.linewidth": 0.6,
     "hatch.linewidth": 0.5,
-    "image.composite_image": False,  # pictures stay apart, for who takes the SVG to pieces
+    "image.composite_image": False,  # keep images separate, so that the SVG can be edited
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
-    "savefig.bbox": None,  # not "tight": the size in print is the one asked for
+    "savefig.bbox": None,  # not "tight", to keep the requested size in print
     "svg.fonttype": "path",  # the same on machines that lack the font
-    "svg.hashsalt": "clipaudit",  # ids within the SVG would be random otherwise
+    "svg.hashsalt": "clipaudit",  # otherwise ids within the SVG would be random
 }
 
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the style of the report, whatever the user's matplotlibrc says.
+    """Draw in the style of the report, ignoring the user's matplotlibrc.
 
-    Decorate every function that draws with `@style()`: much of a style is read when a line or a
-    text is made.
+    Decorate every drawing function with `@style()`: matplotlib reads much of a style when it
+    creates a line or a text.
     """
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
@@ -117,8 +117,8 @@ def new_figure(
 ) -> tuple[Figure, np.ndarray]:
     """Return a figure and its axes, always an array of rows x columns, spaced to fit their labels.
 
-    `height` is in inches; without it a panel is four fifths as high as it is wide. To be called
-    within `style()`.
+    `height` is in inches; by default a panel is four fifths as high as it is wide. Call it within
+    `style()`.
     """
     inches = WIDTHS[width]
     figure = bare_figure(inches, height or 0.8 * inches / columns * rows)
@@ -128,7 +128,7 @@ def new_figure(
 
 
 def bare_figure(width: float, height: float) -> Figure:
-    """Return a figure without axes, of a size in inches. To be called within `style()`."""
+    """Return a figure without axes, of a size in inches. Call it within `style()`."""
     assert matplotlib.rcParams["svg.hashsalt"] == _STYLE["svg.hashsalt"], "drawn outside style()"
     return Figure(figsize=(width, height), dpi=100)
 
@@ -136,7 +136,7 @@ def bare_figure(width: float, height: float) -> Figure:
 def figure_bytes(figure: Figure) -> tuple[bytes, bytes]:
     """Return the figure as SVG and as PNG; equal figures give equal bytes, in any process.
 
-    No date and no versions are written. Refuses text below SMALLEST_POINTS: a bug of ours.
+    No date or version is written. Asserts that no text is below SMALLEST_POINTS.
     """
     for points, text in text_sizes(figure):
         assert points >= SMALLEST_POINTS, f"{text!r} is set in {points:g} points"
@@ -151,7 +151,7 @@ def figure_bytes(figure: Figure) -> tuple[bytes, bytes]:
 def text_sizes(figure: Figure) -> list[tuple[float, str]]:
     """Return the size in points of every visible text of the figure, with the text."""
     with style():
-        figure.draw_without_rendering()  # tick labels are written when drawn
+        figure.draw_without_rendering()  # drawing creates the tick labels
         texts = figure.findobj(Text)
     return [
         (float(text.get_fontsize()), text.get_text())

@@ -1,4 +1,4 @@
-"""The drawings that are made from a table alone, by the names of their forms, and their files."""
+"""Draw figures from a table alone, by the name of the form, and return their files."""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -12,10 +12,9 @@ from clipaudit.reports.rendering import to_csv
 
 
 def draw_figure(form: str, table: pa.Table, options: Mapping[str, str]) -> Figure:
-    """Return the drawing of a figure's table: of its rows and `options`, and nothing else.
+    """Return the drawing of a figure's table, from only its rows and `options`.
 
-    The form is imported by its name, so that a figure is drawn again where its own form is edited,
-    not where another one is.
+    The form is imported by name, so that editing a form redraws only its own figures.
     """
     drawn = getattr(import_module(f"clipaudit.reports.forms.{form}"), f"draw_{form}")
     return cast(Figure, drawn(table, options))
@@ -24,7 +23,7 @@ def draw_figure(form: str, table: pa.Table, options: Mapping[str, str]) -> Figur
 def figure_files(
     table: pa.Table, figure: Figure, *, name: str, caption: str
 ) -> Iterator[tuple[str, bytes, str]]:
-    """Yield the forms of a figure that people read: the output's name, content and extension."""
+    """Yield the readable files of a figure: the output's name, content and extension."""
     svg, png = figure_bytes(figure)
     yield "csv", to_csv(table).encode(), ".csv"
     yield "svg", svg, ".svg"

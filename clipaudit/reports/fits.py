@@ -1,9 +1,9 @@
-"""Lines and correlations of the report, in NumPy and as DuckDB functions.
+"""Fits and correlations of the report, in NumPy and as DuckDB functions.
 
-A logistic curve says how the chance of a right answer grows with similarity, a straight line what
-accuracy to expect, Spearman's coefficient how alike two rankings are. Fits do not depend on the
-order of their points: they are sorted first. Coefficients are rounded to digits that no build of
-NumPy disputes.
+A logistic curve models how the chance of a right answer grows with similarity, a straight line the
+expected accuracy; Spearman's coefficient compares two rankings. Fits sort their points first, so
+they do not depend on the order. Coefficients are rounded to digits on which all builds of NumPy
+agree.
 """
 
 from collections.abc import Callable
@@ -15,15 +15,15 @@ from jaxtyping import Bool, Float64
 
 from clipaudit.reports.intervals import register_structs, structs
 
-DIGITS = 9  # significant ones of a coefficient: more than any figure shows
-STEPS = 100  # of Newton's method; some ten are needed, more only close to separation
+DIGITS = 9  # significant digits of a coefficient: more than any figure shows
+STEPS = 100  # of Newton's method; about ten are needed, more only close to separation
 TOLERANCE = 1e-11  # of the last step, relative to the coefficients
-NOISE = 1e-10  # relative, of a sum of losses: it is no reason to halve a step
+NOISE = 1e-10  # relative rounding noise of a sum of losses, too small to halve a step
 
 _LINE = ("intercept", "slope")
 
-# Ranks are doubled, so that the mean rank of tied values is an integer, too; sums are hugeint, so
-# one rounding decides: that of the final fraction. Null where either side does not vary.
+# Ranks are doubled, so that the mean rank of tied values is an integer too; sums are hugeint, so
+# only the final fraction is rounded. Null if either side does not vary.
 _MACROS = """
 create macro doubled_rank(value, part) as (
     2 * rank() over (partition by part order by value)
@@ -47,8 +47,8 @@ def logistic_fit(
 ) -> tuple[float, float]:
     """Return (intercept, slope) of the most likely P(correct) = 1 / (1 + exp(-(i + s * x))).
 
-    It exists where neither answer begins only where the other ends: NaN twice without samples,
-    with one kind of answer, with equal similarities, or where some similarity separates the
+    It exists only if the ranges of right and wrong answers overlap. Returns NaN twice without
+    samples, with one kind of answer, with equal similarities, or if some similarity separates the
     answers. Similarities are finite. The order of the samples does not matter.
 
     >>> logistic_fit(np.array([0.1, 0.4, 0.5, 0.9]), np.array([False, True, False, True]))
@@ -73,9 +73,9 @@ def _overlap(right: Float64[np.ndarray, " n"], wrong: Float64[np.ndarray, " m"])
 def _most_likely(
     x: Float64[np.ndarray, " n"], correct: Float64[np.ndarray, " n"]
 ) -> tuple[float, float]:
-    """Return the maximum of the likelihood, which is concave, by Newton's method.
+    """Return the maximum of the concave likelihood by Newton's method.
 
-    Sums are NumPy's own: those of a linear algebra library depend on its threads.
+    Sums are NumPy's: those of a linear algebra library depend on its threads.
     """
     intercept, slope = 0.0, 0.0
     loss = _loss(x, correct, intercept, slope)
@@ -99,13 +99,14 @@ def _newton_step(
 ) -> tuple[float, float]:
     """Return the line of weighted least squares through errors / weights, over x.
 
-    No step where the weights vanish: answers that overlap by rounding alone, on a slope past use.
+    Returns no step if the weights vanish: the answers then overlap only by rounding, and the slope
+    is useless.
     """
     total = weights.sum()
     if total == 0:
         return 0.0, 0.0
     centre = (weights * x).sum() / total
-    aside = x - centre  # apart from it: the plain normal equations would cancel digits
+    aside = x - centre  # centred, since the plain normal equations would cancel digits
     curvature = (weights * aside * aside).sum()
     if curvature == 0:
         return 0.0, 0.0
@@ -145,17 +146,17 @@ def _rounded(value: float) -> float:
 
 
 def register_fits(connection: duckdb.DuckDBPyConnection) -> None:
-    """Give SQL `logistic_fit`, `line_fit`, `doubled_rank` and `rank_correlation`.
+    """Register the SQL functions `logistic_fit`, `line_fit`, `doubled_rank`, `rank_correlation`.
 
     `logistic_fit(list(x), list(correct))` and `line_fit(list(x), list(y))` are structs
-    (intercept, slope), null where there is no fit; pairs with a null are left out.
+    (intercept, slope), null if there is no fit; pairs with a null are left out.
 
     `doubled_rank(value, part)` is twice a row's mean rank among the rows of equal `part`, an
-    integer also for ties; `rank_correlation(a, b)` aggregates two such columns to Spearman's
-    coefficient. Several columns make a part as (first, second).
+    integer even for ties; `rank_correlation(a, b)` aggregates two such columns to Spearman's
+    coefficient. Pass several columns as a part by (first, second).
     """
 
-    # DuckDB reads the number of arguments off the signature.
+    # DuckDB takes the number of arguments from the signature.
     def logistic(similarity: pa.ChunkedArray, correct: pa.ChunkedArray) -> pa.Array:
         return _fitted(logistic_fit, similarity, correct, np.bool_)
 

@@ -1,4 +1,4 @@
-"""Words of several colours set in lines of a given width, as text beside pictures is.
+"""Set words of several colours in lines of a given width, as text beside images.
 
 Widths come from the outlines of the font, so lines break at the same places in every output.
 Measures are in inches in print.
@@ -15,9 +15,9 @@ from matplotlib.textpath import TextToPath
 from clipaudit.reports.drawing import PALETTE, SMALLEST_POINTS
 
 LINE = 0.13  # from one line of the smallest text to the next
-HINTED = 1.04  # PNGs move letters to whole pixels, so a word may come out a little wider
-UNKNOWN = "\N{REPLACEMENT CHARACTER}"  # for what the font lacks
-LETTERS = 1000  # of a text that are looked at: more never fit
+HINTED = 1.04  # PNGs move letters to whole pixels, so a word may be a little wider
+UNKNOWN = "\N{REPLACEMENT CHARACTER}"  # for characters that the font lacks
+LETTERS = 1000  # letters of a text that are considered: more never fit
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ Placed = tuple[float, Word]  # where a word begins, from the left end of its lin
 
 
 def words_of(text: str, colour: str = PALETTE["text"]) -> list[Word]:
-    """Return a text cut at white space; what the font lacks becomes a replacement character.
+    """Return a text split at white space; characters the font lacks are replaced.
 
     >>> [word.text for word in words_of("a red\\n cat")]
     ['a', 'red', 'cat']
@@ -42,7 +42,7 @@ def words_of(text: str, colour: str = PALETTE["text"]) -> list[Word]:
 
 
 def printable(text: str) -> str:
-    """Return the beginning of a text as the font can show it, on one line."""
+    """Return the beginning of a text on one line, in characters that the font has."""
     known = _characters()
     shown = " ".join(text[:LETTERS].split())
     return "".join(letter if ord(letter) in known else UNKNOWN for letter in shown)
@@ -51,13 +51,13 @@ def printable(text: str) -> str:
 def set_in_lines(
     words: Sequence[Word], width: float, *, lines: int, more: Callable[[int], Word]
 ) -> list[list[Placed]]:
-    """Return words in up to `lines` lines; `more` says of how many words there was no room for.
+    """Return words in up to `lines` lines; `more` gives the word for the number left over.
 
-    A word wider than a line is cut. No words give no lines.
+    A word wider than a line is cut. Without words there are no lines.
     """
     words = [_cut(word, width) for word in words]
     found = _broken(words, width)
-    left = sum(map(len, found[:lines]))  # with more than these there would be too many lines
+    left = sum(map(len, found[:lines]))  # more words would need too many lines
     while len(found) > lines:
         found = _broken([*words[:left], _cut(more(len(words) - left), width)], width)
         left -= 1
@@ -72,7 +72,7 @@ def width_of(words: Iterable[Word]) -> float:
 def shortened(text: str, width: float, measured: Callable[[str], float]) -> str:
     """Return a text, or as many of its letters as fit a width, and an ellipsis.
 
-    One letter stays as it is, and an ellipsis that does not fit stays, too.
+    A single letter stays, and so does an ellipsis that does not fit.
 
     >>> shortened("mmmm", 3, len), shortened("mm", 0, len)
     ('mm…', '…')
@@ -97,7 +97,7 @@ def _broken(words: Iterable[Word], width: float) -> list[list[Placed]]:
 
 
 def _cut(word: Word, width: float) -> Word:
-    """Return a word that fits: with as many of its letters as do."""
+    """Return a word shortened to the letters that fit."""
     text = shortened(word.text, width, lambda text: _width(text, word.bold))
     return Word(text, word.colour, word.bold)
 

@@ -1,4 +1,4 @@
-"""What the report's first page shows of an audit beside its answer, by names of figures."""
+"""The report's first page beside an audit's answer, by names of figures and galleries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ class Worst:
 
 @dataclass(frozen=True)
 class NextStep:
-    """What to do next: in words, and the command to type in the run's folder."""
+    """A suggested next step: in words, and as a command for the run's folder."""
 
     words: str
     command: str
@@ -22,9 +22,9 @@ class NextStep:
 
 @dataclass(frozen=True)
 class Front:
-    """An audit's part of the first page. Of figures and galleries the first that is there counts.
+    """An audit's part of the first page, with the first figure and gallery that the run has.
 
-    The first of `figures` decides the question; the others stand for it where the run lacks it.
+    The first of `figures` decides the question; the others replace it if the run lacks it.
     """
 
     figures: Sequence[str] = ()

@@ -1,4 +1,4 @@
-"""Galleries: test pictures, and beside each the pictures nearest to it, on `paper`."""
+"""Draw galleries on `paper`: test images, and beside each its nearest images."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -15,21 +15,21 @@ from clipaudit.reports.gallery_options import NeighborOptions
 from clipaudit.reports.paper import Paper, decoded, shown_text
 from clipaudit.reports.shown_pictures import Pictures
 
-THUMBNAIL = 112  # pixels of the longer side: what a picture of three quarters of an inch shows
+THUMBNAIL = 112  # pixels of the longer side: enough for an image of three quarters of an inch
 MARGIN, GAP = 0.04, 0.06
 LINE = 0.125  # a line of the smallest text
-TITLE, TITLE_LETTERS, TITLE_LINES = 0.88, 13, 4  # of the strip that says which set a row shows
-QUERY = 0.8  # width of the strip of test pictures: their name in TITLE_LETTERS needs it
-LARGEST, SMALLEST = 1.0, 0.42  # of a picture's side; below the smallest, numbers would collide
+TITLE, TITLE_LETTERS, TITLE_LINES = 0.88, 13, 4  # of the strip that names a row's set
+QUERY = 0.8  # width of the strip of test images, for a name of TITLE_LETTERS
+LARGEST, SMALLEST = 1.0, 0.42  # limits of an image's side; below, numbers would overlap
 PAGE_HEIGHT = 9.2
-JOIN = 0.36  # between a test picture of the ladder and its neighbour
+JOIN = 0.36  # between a test image of the ladder and its neighbour
 
 
 def draw_gallery(table: pa.Table, pictures: Pictures, options: NeighborOptions) -> Figure:
     """Return the drawing of a GALLERY.
 
-    `pictures` holds the image file of every picture of the table, or its uid, which is then shown
-    instead; an image that cannot be decoded becomes a crossed box. Without rows the figure says so.
+    `pictures` holds each image file of the table, or a uid to show instead. An image that cannot be
+    decoded becomes a crossed box. Without rows the figure says so.
     """
     with style():
         rows = _rows(table)
@@ -40,7 +40,7 @@ def draw_gallery(table: pa.Table, pictures: Pictures, options: NeighborOptions) 
 
 
 def decimals(values: Sequence[Sequence[float]]) -> int:
-    """Return with how many decimals, 2 to 4, neighbouring unequal values are printed apart.
+    """Return the number of decimals, 2 to 4, that distinguishes neighbouring unequal values.
 
     >>> decimals([[0.91, 0.9, 0.9]]), decimals([[0.912, 0.911]]), decimals([[0.91234, 0.91233]])
     (2, 3, 4)
@@ -53,7 +53,7 @@ def decimals(values: Sequence[Sequence[float]]) -> int:
 
 
 def _rows(table: pa.Table) -> list[dict[str, Any]]:
-    """Return the rows of GALLERY with the keys of their pictures."""
+    """Return the rows of GALLERY with the keys of their images."""
     own = sample_addresses(table, "test_shard", "test_row").tolist()
     near = sample_addresses(table).tolist()
     return [
@@ -70,11 +70,11 @@ def _blocks(rows: Sequence[Row], pictures: Pictures, options: NeighborOptions) -
     sets, columns = options.sets, options.columns
     blocks = [list(block) for _, block in groupby(rows, key=lambda row: row["block"])]
     side = _side(len(blocks), len(sets), columns)
-    across, down = side + GAP, side + LINE + GAP  # from one picture to the next
+    across, down = side + GAP, side + LINE + GAP  # from one image to the next
     strip = max(QUERY, side)
     title = MARGIN + strip + 2 * GAP
     first = title + TITLE
-    # a block: its rows, or its test picture above two lines
+    # a block has the height of its rows, or of its test image above two lines
     block_height = max(len(sets) * down, side + 2 * LINE)
     tops = [MARGIN + number * (block_height + 2 * GAP) for number in range(len(blocks) + 1)]
     width, height = first + columns * across - GAP + MARGIN, tops[-1] - 2 * GAP + MARGIN
@@ -97,7 +97,7 @@ def _blocks(rows: Sequence[Row], pictures: Pictures, options: NeighborOptions) -
 
 
 def _side(blocks: int, sets: int, columns: int) -> float:
-    """Return the side of a picture: what fits the page, both ways, within its bounds."""
+    """Return the side of an image that fits the page's width and height, within its limits."""
     wide = WIDTHS["double"] - 2 * MARGIN - QUERY - TITLE - (columns + 1) * GAP
     high = (PAGE_HEIGHT - 2 * MARGIN) / blocks - 2 * GAP
     fitting = min(wide / columns, high / sets - LINE - GAP)
@@ -125,29 +125,29 @@ def _ladder(rows: Sequence[Row], pictures: Pictures, options: NeighborOptions) -
 
 
 def _empty(options: NeighborOptions) -> Figure:
-    """Say that no test picture qualifies: a figure that is asked for is there."""
+    """Draw a note that no test image qualifies, since every requested figure must exist."""
     titles = ", ".join(each.title for each in options.testsets)
     what = "has a neighbor"
     if options.nearer is not None:
         near, far = (options.sets[position].title for position in options.nearer)
         what = f"is more similar to {near} than to {far}"
-    lines = textwrap.wrap(shown_text(f"No picture of {titles} {what}."), 100)
+    lines = textwrap.wrap(shown_text(f"No image of {titles} {what}."), 100)
     paper = Paper(WIDTHS["double"], 2 * MARGIN + LINE * (len(lines) + 1))
     paper.block(MARGIN, MARGIN, "\n".join(lines), "left")
     return paper.figure
 
 
 def _values(block: Sequence[Row]) -> Iterator[list[float]]:
-    """Yield the similarities of each row of pictures."""
+    """Yield the similarities of each row of images."""
     for _, shown in groupby(block, key=lambda row: row["set_position"]):
         yield [row["similarity"] for row in shown]
 
 
-# --- what is put on paper ------------------------------------------------------------------------
+# --- the sheet -----------------------------------------------------------------------------------
 
 
 class _Sheet:
-    """Paper with pictures of one size on it, and words beside and below them."""
+    """Paper with images of one size, and words beside and below them."""
 
     def __init__(self, width: float, height: float, pictures: Pictures, side: float) -> None:
         self.paper = Paper(width, height)
@@ -155,19 +155,19 @@ class _Sheet:
         self._side = side
 
     def picture(self, key: tuple[str, int], x: float, y: float) -> None:
-        """Put a picture in the middle of the square whose upper left corner is (x, y)."""
+        """Put an image in the middle of the square whose upper left corner is (x, y)."""
         self.paper.picture(decoded(self._pictures[key]), x, y, self._side, pixels=THUMBNAIL)
 
     def below(self, x: float, y: float, words: str) -> None:
-        """Write under the picture at (x, y): a value, or a name in up to two lines."""
+        """Write a value, or a name in up to two lines, under the image at (x, y)."""
         self.paper.block(x + self._side / 2, y + self._side + 0.02, _wrapped(words, 2))
 
     def title(self, x: float, y: float, words: str) -> None:
-        """Write beside a row of pictures at height y what they are of."""
+        """Write the title of a row of images beside it, at height y."""
         self.paper.block(x, y + self._side / 2, _wrapped(words, TITLE_LINES), "left", "center")
 
     def join(self, x: float, top: float, bottom: float, words: str) -> None:
-        """Join the picture above `top` to the one below `bottom`, with words in the middle."""
+        """Join the image above `top` to the one below `bottom`, with words in the middle."""
         middle = x + self._side / 2
         height = (top + bottom) / 2
         for ends in ((top + 0.03, height - 0.07), (height + 0.07, bottom - 0.03)):
@@ -176,7 +176,7 @@ class _Sheet:
 
 
 def _wrapped(words: str, lines: int) -> str:
-    """Return words in lines that fit beside or below a picture.
+    """Return words in lines that fit beside or below an image.
 
     >>> _wrapped("glyph web without copies", 2)
     'glyph web\\nwithout …'

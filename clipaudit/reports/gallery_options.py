@@ -1,4 +1,4 @@
-"""What galleries are told besides their inputs: plain values, which enter their jobs' keys."""
+"""The options of galleries: plain values that enter their jobs' keys."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,7 +6,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class CorpusTars:
-    """How many of a gallery's tars are a corpus's."""
+    """The number of a gallery's tars that belong to a corpus."""
 
     corpus: str
     shards: int
@@ -14,9 +14,9 @@ class CorpusTars:
 
 @dataclass(frozen=True)
 class Sources:
-    """Where a gallery's pictures come from: whose its tars are, in their order.
+    """The sources of a gallery's images: the corpora of its tars, in their order.
 
-    Of any other corpus the uids are shown; of all corpora where `pictures` may not be.
+    Samples of other corpora are shown by uid; all samples are, if `pictures` is false.
     """
 
     pictures: bool
@@ -25,7 +25,7 @@ class Sources:
 
 @dataclass(frozen=True)
 class ShownSet:
-    """A corpus, such as a test set, or a set of some of its samples, and what it is called."""
+    """A corpus, such as a test set, or a set of some of its samples, and its title."""
 
     title: str
     corpus: str
@@ -33,11 +33,11 @@ class ShownSet:
 
 @dataclass(frozen=True)
 class NeighborOptions:
-    """What a gallery of test pictures shows: up to `count` of each test set, and their neighbours.
+    """The options of a gallery of up to `count` images of each test set, and their neighbours.
 
-    The form is `rows` (a block for each test picture, in it a row for each set) or `ladder` (test
-    pictures above their nearest neighbours, from the lowest similarity to the highest). `nearer`
-    are the positions of two sets: only test pictures nearer to the first one are taken.
+    The form is `rows` (a block for each test image, with a row for each set) or `ladder` (test
+    images above their nearest neighbours, from the lowest similarity to the highest). `nearer` has
+    the positions of two sets: only test images nearer to the first one are taken.
     """
 
     form: Literal["rows", "ladder"]

@@ -1,9 +1,9 @@
-"""Intervals of 95 % beside the rates of the report tables, in NumPy and as DuckDB functions.
+"""95 % confidence intervals of the rates in report tables, in NumPy and as DuckDB functions.
 
-An accuracy is a count out of a count: its interval is the exact one of Clopper and Pearson (1934).
-A relative change compares two models on the same images, so images are resampled as pairs
-(Efron's percentile bootstrap); of a pair only its kind matters - which of the two models was
-right - so resampling the images is a multinomial draw of the four counts. So it is with the
+An accuracy is a count out of a count, so its interval is the exact one of Clopper and Pearson
+(1934). A relative change compares two models on the same images, so images are resampled as pairs
+(Efron's percentile bootstrap). Only the kind of a pair matters - which of the two models was
+right - so resampling the images is a multinomial draw of the four counts. The same holds for the
 agreement of two decisions about the same things.
 """
 
@@ -17,7 +17,7 @@ from jaxtyping import Float64, Int64
 
 from clipaudit.evaluation.student import CONFIDENCE, DECIMALS
 
-DRAWS = 10_000  # a 2.5 % quantile then rests on 250 draws: steady to the digits that are printed
+DRAWS = 10_000  # a 2.5 % quantile then rests on 250 draws: stable in the printed digits
 SEED = 2310_09562  # any number does; this is the similarity paper's
 _BOUNDS = ("low", "high")
 
@@ -28,7 +28,7 @@ def exact_interval(
     """Return the Clopper-Pearson bounds (low, high) of each `successes` out of `trials`.
 
     `successes` may be sums of shares between 0 and 1, as in `beta_bounds`. Bounds are rounded to 12
-    decimals. No trials give NaN: nothing is known.
+    decimals. Without trials they are NaN.
 
     >>> exact_interval(np.array([0, 8]), np.array([10, 10])).round(4).tolist()
     [[0.0, 0.3085], [0.4439, 0.9748]]
@@ -41,19 +41,19 @@ def exact_interval(
 def beta_bounds(
     successes: Int64[np.ndarray, " n"] | Float64[np.ndarray, " n"], trials: Int64[np.ndarray, " n"]
 ) -> Float64[np.ndarray, "n 2"]:
-    """Return what `exact_interval` does, of at least one trial each, also for parts of successes.
+    """Return the bounds of `exact_interval` for at least one trial each; successes may be partial.
 
-    Where each trial gives a share between 0 and 1, the sum of these shares varies less than a count
-    of the same mean, so the bounds hold for it, too.
+    If each trial gives a share between 0 and 1, the sum of these shares varies less than a count
+    of the same mean, so the bounds hold for it too.
 
     >>> beta_bounds(np.array([7.5]), np.array([10])).round(4).tolist()
     [[0.3942, 0.9559]]
     """
-    from scipy.special import betaincinv  # here: most tables and figures need no scipy
+    from scipy.special import betaincinv  # imported here, since most tables need no scipy
 
     tail = (1 - CONFIDENCE) / 2
     failures = trials - successes
-    # The beta quantile has no value where a count is 0; there the bound is the end of the scale.
+    # The beta quantile is undefined for a count of 0; the bound is then the end of the scale.
     some, lacks = np.where(successes == 0, 1, successes), np.where(failures == 0, 1, failures)
     low = np.where(successes == 0, 0.0, betaincinv(some, failures + 1, tail))
     high = np.where(failures == 0, 1.0, betaincinv(successes + 1, lacks, 1 - tail))
@@ -68,12 +68,12 @@ def relative_change_interval(
 ) -> Float64[np.ndarray, "n 2"]:
     """Return the bootstrap bounds (low, high) of each relative change of accuracy.
 
-    The four counts sort the images by which model was right: both (`kept`), the baseline alone
-    (`lost`), the other alone (`gained`), none. The change is (gained - lost) / (kept + lost).
-    Bounds are values that were drawn, so equal counts give equal bits. They are NaN where some
-    draw held no right answer of the baseline: below about ten, a relative change has no interval
-    worth printing. Where both models agree on every image the interval is [0, 0]: resampling
-    cannot invent what was not seen.
+    The four counts sort the images by which model was right: both (`kept`), only the baseline
+    (`lost`), only the other (`gained`), neither. The change is (gained - lost) / (kept + lost).
+    Bounds are drawn values, so equal counts give equal bits. They are NaN if some draw has no
+    right answer of the baseline: below about ten, a relative change has no interval worth
+    printing. If both models agree on every image, the interval is [0, 0], since resampling cannot
+    produce unseen kinds.
 
     >>> counts = [np.array([count]) for count in (40, 10, 5, 45)]
     >>> relative_change_interval(*counts).round(2).tolist()
@@ -92,8 +92,8 @@ def change_bounds(
 ) -> Float64[np.ndarray, " 2"]:
     """Return the bootstrap bounds of one relative change over images; `relative_change_interval`.
 
-    Of a kind there are `counts` images, each of which was right so many times: `right` times by the
-    model, `was_right` times by the baseline. The order of the kinds enters the draws.
+    A kind has `counts` images. The model was right `right` times on each of them, the baseline
+    `was_right` times. The order of the kinds affects the draws.
     """
     total = counts.sum()
     if total == 0:
@@ -113,10 +113,10 @@ def kappa_interval(
 ) -> Float64[np.ndarray, "n 2"]:
     """Return the bootstrap bounds (low, high) of Cohen's kappa of each pair of yes-or-no decisions.
 
-    The four counts sort things by who says yes to them: both, the first alone, the second alone,
-    neither. Things are resampled, as a multinomial draw of the four counts; what the decisions rest
-    on, such as test images, stays as it is. Bounds are values that were drawn, and NaN where in
-    some draw one answer is all that both give: kappa is not defined there.
+    The four counts sort things by the decisions that say yes: both, only the first, only the
+    second, neither. Things are resampled by a multinomial draw of the four counts; the basis of the
+    decisions, such as test images, stays fixed. Bounds are drawn values, and NaN if in some draw
+    both give only one answer, for which kappa is undefined.
 
     >>> counts = [np.array([count]) for count in (40, 10, 5, 45)]
     >>> kappa_interval(*counts).round(2).tolist()
@@ -140,29 +140,29 @@ def _kappa_bounds(counts: Int64[np.ndarray, " 4"]) -> Float64[np.ndarray, " 2"]:
 
 def _resampled(counts: Int64[np.ndarray, " kinds"]) -> Int64[np.ndarray, "draws kinds"]:
     """Return the counts of each kind in DRAWS draws of as many things, at least one."""
-    generator = np.random.default_rng(SEED)  # afresh: a bound depends on its own counts alone
+    generator = np.random.default_rng(SEED)  # new each time: a bound depends only on its own counts
     total = counts.sum()
     return generator.multinomial(total, counts / total, size=DRAWS)
 
 
 def _middle(drawn: Float64[np.ndarray, " draws"]) -> Float64[np.ndarray, " 2"]:
-    """Return the bounds of the middle 95 % of values that were drawn."""
+    """Return the bounds of the middle 95 % of drawn values."""
     tails = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
     bounds: Float64[np.ndarray, " 2"] = np.quantile(drawn, tails, method="inverted_cdf")
     return bounds.round(DECIMALS)
 
 
 def register_intervals(connection: duckdb.DuckDBPyConnection) -> None:
-    """Give SQL `exact_interval`, `relative_change_interval`, `kappa_interval`, `share_interval`.
+    """Register `exact_interval`, `relative_change_interval`, `kappa_interval`, `share_interval`.
 
-    They give structs (low, high) or null.
+    These SQL functions return structs (low, high) or null.
 
-    They take bigint counts, in the order of the functions of those names here. `share_interval` is
-    `exact_interval` of a sum of shares, a double, out of a count. A null count and an interval that
-    does not exist give null.
+    They take bigint counts, in the order of the Python functions with these names.
+    `share_interval` is `exact_interval` of a sum of shares, a double, out of a count. A null count
+    and an interval that does not exist give null.
     """
 
-    # DuckDB reads the number of arguments off the signature, hence not one wrapper for both.
+    # DuckDB takes the number of arguments from the signature, so one wrapper cannot serve all.
     def exact(successes: pa.ChunkedArray, trials: pa.ChunkedArray) -> pa.Array:
         return structs(exact_interval(*_counts(successes, trials)), _BOUNDS)
 
@@ -202,23 +202,23 @@ def register_structs(
     parameters: Sequence[str],
     fields: Sequence[str],
 ) -> None:
-    """Give SQL a function of Arrow columns, which returns `structs` of these fields."""
+    """Register an SQL function of Arrow columns that returns `structs` of these fields."""
     kind = f"struct({', '.join(f'{field} double' for field in fields)})"
-    # nulls SPECIAL: else DuckDB forbids them in the answer
+    # without SPECIAL, DuckDB forbids nulls in the answer
     connection.create_function(
         name, function, [*parameters], kind, type=ARROW, null_handling=SPECIAL
     )
 
 
 def structs(values: Float64[np.ndarray, "n fields"], fields: Sequence[str]) -> pa.Array:
-    """Return rows of numbers as structs, null where one of them is NaN."""
+    """Return rows of numbers as structs; null if one of them is NaN."""
     unknown = pa.array(np.isnan(values).any(axis=1))
     columns = [pa.array(column) for column in values.T]
     return pa.StructArray.from_arrays(columns, names=list(fields), mask=unknown)
 
 
 def _counts(*columns: pa.ChunkedArray) -> Int64[np.ndarray, "columns n"]:
-    """Return columns of counts, all 0 where one is null: no trials, so no interval either."""
+    """Return columns of counts, all 0 if one is null: no trials, so no interval."""
     known = np.logical_and.reduce([np.asarray(column.is_valid()) for column in columns])  # (n,)
     counts = np.stack([np.asarray(column.fill_null(0), dtype=np.int64) for column in columns])
     counts[:, ~known] = 0

@@ -1,8 +1,8 @@
-"""What a printed table is made of: its rows, its columns, and how numbers read.
+"""The layout of a printed table: its rows, its columns, and the format of numbers.
 
-A report table is long, one row per cell of the printed one: a `Layout` says which of its columns
-name the printed rows and columns, and what each printed line of a row says. Where one row of the
-report table is one printed row, a `Listing` names its fields.
+A report table is long, with one row per cell of the printed table. A `Layout` says which of its
+columns name the printed rows and columns, and what each printed line of a row shows. If one row of
+the report table is one printed row, a `Listing` names its fields.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,18 +15,18 @@ Cell = Callable[[Row], str]
 MINUS = "\N{MINUS SIGN}"
 THIN = "\N{NARROW NO-BREAK SPACE}"
 MISSING = "\N{EN DASH}"
-NOT_TRAINED = ", not trained"  # behind the name of a model with other numbers alone
+NOT_TRAINED = ", not trained"  # after the name of an untrained model that has other numbers
 DASH = "\N{EN DASH} "  # before an indented row, as in the papers
 
 
 @dataclass(frozen=True)
 class Line:
-    """One printed line of a row. A named line is left out where it has nothing to say."""
+    """One printed line of a row. A named line is left out if it is empty."""
 
-    name: str  # "": the line that bears the row's own name
+    name: str  # "": the line with the row's own name
     body: Cell  # under each heading, from the row of that cell
     lead: Cell = lambda row: ""  # in the lead column, from the first of the row's cells
-    lead_sort: str = ""  # column that sorts the lead column where it prints another one
+    lead_sort: str = ""  # column that sorts the lead column, if it prints another one
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class Layout:
     caption: str
     corner: str  # the heading over the rows' names
     row: str  # column that names a printed row
-    column: str  # column that tells printed columns apart; `<column>_title` heads them
+    column: str  # column whose values are the printed columns; `<column>_title` heads them
     lines: tuple[Line, ...]
     lead: str = ""  # heading of the column between names and cells; "" for none
-    row_note: Cell = lambda row: ""  # behind a row's name, from the first of its cells
-    head_note: Cell = lambda row: ""  # behind a column's title, from any of its cells
+    row_note: Cell = lambda row: ""  # after a row's name, from the first of its cells
+    head_note: Cell = lambda row: ""  # after a column's title, from any of its cells
     title: str = ""  # what the table shows, without a full stop
-    untrained: str = ""  # column that names a model that is not trained, if not `row`
+    untrained: str = ""  # column that names an untrained model, if not `row`
 
 
 @dataclass(frozen=True)
@@ -53,21 +53,21 @@ class Listing:
     corner: str  # the heading over the rows' names
     name: Cell
     fields: Mapping[str, Cell]
-    title: str = ""  # as a layout's
+    title: str = ""  # as in a layout
 
 
 def is_untrained(row: Row, cells: Iterable[str]) -> bool:
-    """Return whether a row is of a model that is not trained, and its cells say nothing else."""
+    """Return whether a row is of an untrained model and has no other number."""
     return row.get("in_grid") is False and not any(set(cells) - {"", MISSING})
 
 
 def cell(form: Callable[..., str], *columns: str, missing: str = "", **options: object) -> Cell:
-    """Return what prints columns of a row in a form, and `missing` where that says nothing."""
+    """Return a function that prints columns of a row in a form, or `missing` if that is empty."""
     return lambda row: form(*(row[column] for column in columns), **options) or missing
 
 
 def count(value: int | None) -> str:
-    """Return a count in groups of three, or nothing for None.
+    """Format a count in groups of three digits; "" for None.
 
     >>> count(8342783), count(-5), count(None)
     ('8\\u202f342\\u202f783', '\\u22125', '')
@@ -76,7 +76,7 @@ def count(value: int | None) -> str:
 
 
 def short_count(value: int) -> str:
-    """Return a count in few characters: three digits of thousands or millions from 9 995 on.
+    """Format a count briefly: from 9 995 on, three digits of thousands or millions.
 
     >>> short_count(600), short_count(9999), short_count(10_000_000), short_count(1_234_567)
     ('600', '10k', '10M', '1.23M')
@@ -89,7 +89,7 @@ def short_count(value: int) -> str:
 
 
 def percent(value: float | None, *, digits: int = 2, sign: bool = False) -> str:
-    """Return a fraction in percent, or nothing for None.
+    """Format a fraction in percent; "" for None.
 
     >>> percent(0.5021), percent(-0.1081, digits=1, sign=True), percent(-0.0, sign=True)
     ('50.21', '\\u221210.8', '0.00')
@@ -98,7 +98,7 @@ def percent(value: float | None, *, digits: int = 2, sign: bool = False) -> str:
 
 
 def number(value: float | None, *, digits: int = 2, sign: bool = False) -> str:
-    """Return a number as it is, or nothing for None; what rounds to zero has no sign.
+    """Format a number; "" for None. A number that rounds to zero has no sign.
 
     >>> number(0.934), number(-0.934), number(0.0123, digits=3, sign=True), number(-0.001)
     ('0.93', '\\u22120.93', '+0.012', '0.00')
@@ -118,7 +118,7 @@ def interval(
     digits: int = 1,
     sign: bool = False,
 ) -> str:
-    """Return bounds, of fractions in percent, or nothing where there are none.
+    """Format bounds, by default of fractions in percent; "" if there are none.
 
     >>> interval(0.4166, 0.479), interval(0.4166, 0.479, form=number, digits=2)
     ('[41.7, 47.9]', '[0.42, 0.48]')
@@ -130,9 +130,9 @@ def interval(
 
 
 def measured(row: Row, column: str, *, digits: int = 1, sign: bool = False, unit: str = "") -> str:
-    """Return a fraction in percent, and the interval of `<column>_low` to `<column>_high`.
+    """Format a fraction in percent, with the interval of `<column>_low` to `<column>_high`.
 
-    Nothing for None; without bounds the fraction alone.
+    Returns "" for None; without bounds only the fraction.
     """
     value = percent(row[column], digits=digits, sign=sign)
     bounds = interval(row[f"{column}_low"], row[f"{column}_high"], digits=digits, sign=sign)

@@ -1,4 +1,4 @@
-"""What a report table was made without, since the data are too small for it."""
+"""Results that a report table lacks because the data are too small."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,20 +16,20 @@ _UNTRAINED = 12  # models in a sentence
 
 
 def noted(table: pa.Table, left_out: LeftOut) -> pa.Table:
-    """Return the table with what it was made without; as it is where that is nothing."""
+    """Return the table with a note of the results it lacks; unchanged if there are none."""
     if not left_out:
         return table
     return table.replace_schema_metadata({_KEY: json.dumps(joined([left_out]), sort_keys=True)})
 
 
 def left_out_of(schema: pa.Schema) -> LeftOut:
-    """Return what a stored table was made without."""
+    """Return the results that a stored table lacks."""
     found: LeftOut = json.loads((schema.metadata or {}).get(_KEY, b"{}"))
     return found
 
 
 def left_out_whole(store: Store, pointers: Iterable[Path]) -> dict[str, LeftOut]:
-    """Return the tables and figures that are left out themselves, by name, and why."""
+    """Return the tables and figures that are left out, by name, and why."""
     found: dict[str, LeftOut] = {}
     for path in pointers:
         pointer = Pointer.read(path)
@@ -39,7 +39,7 @@ def left_out_whole(store: Store, pointers: Iterable[Path]) -> dict[str, LeftOut]
 
 
 def joined(several: Iterable[LeftOut]) -> LeftOut:
-    """Return all that is left out, the results of one reason together, each once and sorted."""
+    """Return everything left out by reason, with each result once and sorted."""
     found: dict[str, set[str]] = {}
     for each in several:
         for reason, names in each.items():
@@ -62,7 +62,7 @@ def _sentence(reason: str, names: Sequence[str]) -> str:
 
 
 def untrained(names: Iterable[str]) -> str:
-    """Return the sentence that names what is not trained, each once; nothing for no names.
+    """Return the sentence that names untrained models, each once; "" for no names.
 
     >>> untrained(["epochs 10", "epochs 20", "epochs 10"])
     'Not trained in this run: epochs 10; epochs 20.'

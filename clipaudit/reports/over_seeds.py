@@ -1,14 +1,14 @@
-"""Intervals of 95 % over both the seeds of a training and the test images.
+"""95 % confidence intervals over both the training seeds and the test images.
 
 Another run would draw other seeds, and other images could be the test set, so both are noise. The
-images' part is the interval that `intervals` gives for the mean over seeds: it is there however
-well the seeds agree. The seeds' part is the variance of what was measured by seed; `margin` adds
-both, and covers 94 % or more. Resampling two to five seeds beside the images, a hierarchical
-bootstrap, gives intervals that are too narrow: it covers 60, 75 and 85 % of two, three and five
-seeds where seeds are all that varies. Where single images go one way under one seed and another
-way under the next, that noise is in both parts, so intervals are then rather too wide.
+images' part is the interval that `intervals` gives for the mean over seeds, even if all seeds
+agree. The seeds' part is the variance of the values by seed; `margin` adds both, and covers 94 % or
+more. Resampling two to five seeds together with the images, a hierarchical bootstrap, gives
+intervals that are too narrow: if only seeds vary, it covers 60, 75 and 85 % for two, three and five
+seeds. If single images change between seeds, that noise is in both parts, so intervals are then
+too wide.
 
-With one seed nothing is known of the seeds' part, and the intervals are those of `intervals`.
+With one seed the seeds' part is unknown, and the intervals are those of `intervals`.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ def accuracy_over_seeds(
     """Return the bounds (low, high) of the mean accuracy over seeds, within 0 and 1.
 
     `correct` counts the right answers under each seed, on the same images; their order does not
-    matter. At least one seed and one image.
+    matter. There is at least one seed and one image.
 
     >>> accuracy_over_seeds(np.array([80, 80]), 100).round(4).tolist()
     [0.7082, 0.8733]
@@ -51,10 +51,10 @@ def change_over_seeds(
     """Return the bounds (low, high) of the relative change of the mean accuracy over seeds.
 
     `right` and `was_right` count the right answers of the model and of its baseline under each
-    seed, on the same images. `kinds` say the same by image: under how many seeds the model is
-    right, under how many the baseline, and how many images are so; each pair of numbers at most
-    once, in any order. NaN where a draw of images holds no right answer of the baseline, as for one
-    seed.
+    seed, on the same images. `kinds` groups the images: the number of seeds under which the model
+    is right, the number under which the baseline is, and the number of such images; each pair at
+    most once, in any order. Bounds are NaN if a draw of images has no right answer of the baseline,
+    as with one seed.
 
     >>> kinds = np.array([[1, 1, 40], [0, 1, 10], [1, 0, 5], [0, 0, 45]])
     >>> change_over_seeds(np.array([45]), np.array([50]), kinds).round(2).tolist()
@@ -68,7 +68,7 @@ def change_over_seeds(
     if np.isnan(bounds).any():
         return bounds
     ratio = right.sum() / was_right.sum()
-    # how far each seed's model is off what the ratio makes of its baseline: the delta method
+    # the delta method: the deviation of each seed's model from the ratio times its baseline
     off = np.sort(right - ratio * was_right) / was_right.mean()
     return _widened(float(ratio) - 1, bounds, off, least=-1.0)
 
@@ -78,8 +78,8 @@ def difference_over_seeds(
 ) -> Float64[np.ndarray, " 2"]:
     """Return the bounds (low, high) of the mean difference of two accuracies over seeds.
 
-    `variance` is that of the mean over the images, which are at least so many: that of what single
-    images add to the mean over seeds, divided by their number. At least one seed.
+    `variance` is that of the mean over at least `images` images: the variance of single images'
+    contributions to the mean over seeds, divided by their number. There is at least one seed.
 
     >>> difference_over_seeds(np.array([0.1, 0.1]), 0.0004, 300).round(4).tolist()
     [0.0608, 0.1392]
@@ -93,10 +93,10 @@ def difference_over_seeds(
 def mean_over_seeds(
     by_seed: Float64[np.ndarray, " seeds"], variance: float, things: int
 ) -> Float64[np.ndarray, " 2"]:
-    """Return the bounds (low, high) of a mean over seeds of what is measured on several things.
+    """Return the bounds (low, high) of a mean over seeds of values measured on several things.
 
-    As `difference_over_seeds`, of values on any scale, such as cosines: the part of the things is
-    Student's interval, so there is no least width. NaN for one thing: nothing is known of others.
+    As `difference_over_seeds`, for values on any scale, such as cosines: the part of the things is
+    Student's interval, so there is no least width. NaN for one thing, whose variance is unknown.
 
     >>> mean_over_seeds(np.array([0.1]), 0.0004, 30).round(4).tolist()
     [0.0591, 0.1409]
@@ -117,7 +117,7 @@ def _widened(
     least: float,
     most: float = np.inf,
 ) -> Float64[np.ndarray, " 2"]:
-    """Return bounds over images, widened by how much what was measured by seed varies."""
+    """Return bounds over images, widened by the variance of the values by seed."""
     seeds = len(by_seed)
     if seeds == 1:
         return bounds
@@ -130,7 +130,7 @@ def _widened(
 
 
 def register_over_seeds(connection: duckdb.DuckDBPyConnection) -> None:
-    """Give SQL the functions of this module: structs (low, high) or null.
+    """Register this module's SQL functions, which return structs (low, high) or null.
 
     accuracy_over_seeds(correct by seed, images); change_over_seeds(right by seed, right by seed of
     the baseline, and three lists of one length: right and baseline's right by kind, images of it);
@@ -180,7 +180,7 @@ def _bounded(
     interval: Callable[[Float64[np.ndarray, " seeds"], float, int], Float64[np.ndarray, " 2"]],
     *columns: pa.ChunkedArray,
 ) -> pa.Array:
-    """Return the bounds of each row, null where one of its columns is."""
+    """Return the bounds of each row; null if one of its columns is null."""
     rows = zip(*(column.to_pylist() for column in columns), strict=True)
     return _structs(
         [

@@ -1,5 +1,4 @@
-"""Panels of a figure: how many beside each other, their axis titles, their legend, and what an
-empty one says."""
+"""Panels of a figure: their arrangement, axis titles, legend, and the note of an empty one."""
 
 import math
 import textwrap
@@ -14,11 +13,11 @@ from clipaudit.plaindata import Rows
 from clipaudit.reports.drawing import PALETTE, WIDTHS, new_figure
 from clipaudit.reports.flowing import printable
 
-COLUMNS = 3  # panels beside each other at most; four stand two by two
+COLUMNS = 3  # panels beside each other at most; four are two by two
 BELOW = 0.6  # inches, for axis titles and a legend of two lines
 X_CHARACTERS = 33  # of an axis title in one line, below one of three panels
-Y_CHARACTERS = 24  # beside a panel
-TITLED = 30  # groups side by side: with more, their titles would run into each other
+Y_CHARACTERS = 24  # of an axis title beside a panel
+TITLED = 30  # groups side by side: with more, their titles would overlap
 _TITLES = 6.3  # inches, of a page's width, for titles side by side
 _CHARACTER = 0.058  # inches, of a text of 7 points
 _LEGEND_LINE = 0.15  # inches
@@ -34,9 +33,8 @@ def by(rows: Rows, column: str) -> dict[Any, Rows]:
 def new_panels(n: int, *, height: float) -> tuple[Figure, list[Axes]]:
     """Return a figure with n panels, row by row; one is as wide as a column of text, more a page.
 
-    `height` is that of a panel, in inches; axis titles and legend come on top. Panels share their
-    horizontal axis, whose numbers stand below the lowest panel of each column. To be called within
-    `style()`.
+    `height` is that of a panel, in inches; axis titles and legend add to it. Panels share their
+    horizontal axis, with numbers below the lowest panel of each column. Call it within `style()`.
     """
     assert n > 0, "a figure has a panel"
     columns = 2 if n == 4 else min(n, COLUMNS)
@@ -70,10 +68,7 @@ def label_axes(axes: Sequence[Axes], x_label: str, y_label: str) -> None:
 
 
 def write_note(axes: Axes, text: str) -> None:
-    """Say what an empty panel does not show. Its vertical axis has no numbers.
-
-    matplotlib's would be made up.
-    """
+    """Write what an empty panel lacks, and hide the meaningless numbers of its vertical axis."""
     axes.tick_params(left=False, labelleft=False)
     where: dict[str, Any] = {"x": 0.5, "y": 0.5, "ha": "center", "va": "center"}
     axes.text(s=text, transform=axes.transAxes, color=PALETTE["quiet"], **where)
@@ -86,10 +81,10 @@ def write_above(axes: Axes, text: str, **look: object) -> None:
 
 
 def title_groups(axes: Axes, titles: Sequence[str]) -> None:
-    """Write titles below groups side by side, where they are few: else they would collide.
+    """Write titles below groups side by side, unless so many that they would overlap.
 
-    In lines of their words where these fit between the neighbours, else on end. Letters that the
-    font lacks become replacement characters.
+    Titles take one line per word if these fit between the neighbours, else they are vertical.
+    Letters that the font lacks become replacement characters.
     """
     shown = [printable(title) for title in titles] if len(titles) <= TITLED else []
     characters = int(_TITLES / _CHARACTER / max(1, len(shown)))
@@ -102,7 +97,7 @@ def title_groups(axes: Axes, titles: Sequence[str]) -> None:
 
 
 def hide_x_numbers(axes: Sequence[Axes]) -> None:
-    """Leave the horizontal axis, which panels share, without numbers: there is nothing on it."""
+    """Hide the numbers of the panels' shared horizontal axis, which is empty."""
     for each in axes:
         each.tick_params(bottom=False, labelbottom=False)
 
@@ -115,7 +110,7 @@ def finish(
     *,
     bare: bool,
 ) -> None:
-    """Write the titles of both axes, and the legend; `bare`: nothing is on the horizontal one."""
+    """Write the titles of both axes, and the legend; `bare`: the horizontal axis is empty."""
     if bare:
         hide_x_numbers(axes)
     label_axes(axes, *titles)
@@ -123,10 +118,10 @@ def finish(
 
 
 def write_legend(figure: Figure, handles: Sequence[Any]) -> None:
-    """Explain the handles, each labelled, below all panels; no handles, no legend.
+    """Write a legend of labelled handles below all panels; none without handles.
 
-    In two columns below a single panel, in four below several, or in as many as fit. The figure
-    grows by the lines beyond two.
+    It has up to two columns below a single panel, up to four below several, or as many as fit. The
+    figure grows by the lines beyond two.
     """
     most = 2 if figure.get_figwidth() == WIDTHS["single"] else 4
     for columns in range(min(len(handles), most), 0, -1):

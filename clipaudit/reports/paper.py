@@ -1,8 +1,8 @@
-"""A page for galleries: pictures in squares, lines, and words, at places in inches.
+"""A page for galleries: images in squares, lines and words, at positions in inches.
 
-Measures are in inches in print, y grows downwards. Pictures are shrunk, never cut or stretched.
-What is no picture is a sign in its square: crossed where an image file cannot be decoded, with the
-sample's uid where no picture may be shown.
+Measures are in inches in print, y grows downwards. Images are scaled down, never cropped or
+stretched. A square without an image is crossed if the image file cannot be decoded, or shows the
+sample's uid if the image may not be shown.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,16 +32,17 @@ Lines = Sequence[Sequence[Placed]]
 Point = tuple[float, float]
 Picture = Image.Image | str | None  # a uid: it may not be shown; None: it cannot be decoded
 
-PIXELS = 150  # of a picture, by an inch of its side
+PIXELS = 150  # of an image, per inch of its side
 BASELINE = 0.1  # of a line, below its upper end
-UID_DIGITS, UID_BEGINNING, UID_BEGINNING_DIGITS = 8, 8, 4  # a line; of a uid without room; a line
+# digits per line; digits shown of a uid that does not fit; digits per line of these
+UID_DIGITS, UID_BEGINNING, UID_BEGINNING_DIGITS = 8, 8, 4
 DIGIT = 0.602 * SMALLEST_POINTS / 72  # width of every letter of DejaVu Sans Mono
 UID_LINE, UID_MARGIN = 0.11, 0.02
 
 
 @dataclass(frozen=True)
 class Spot:
-    """Where a picture lies on paper: its upper left corner, and its size."""
+    """The position of an image on paper: its upper left corner and size."""
 
     left: float
     top: float
@@ -50,12 +51,12 @@ class Spot:
     inch: float  # of a pixel of the image file
 
     def on_paper(self, points: np.ndarray) -> np.ndarray:
-        """Return where points (x, y), in pixels of the image file, lie on paper."""
+        """Return the positions on paper of points (x, y), given in pixels of the image file."""
         return points * self.inch + (self.left, self.top)
 
 
 class Paper:
-    """A figure with one pair of axes in inches. To be made within `style()`."""
+    """A figure with one pair of axes in inches. Create it within `style()`."""
 
     def __init__(self, width: float, height: float) -> None:
         """Open a blank page."""
@@ -71,10 +72,10 @@ class Paper:
     def picture(
         self, picture: Picture, x: float, y: float, side: float, *, pixels: int | None = None
     ) -> Spot | None:
-        """Put a picture into the middle of a square, (x, y) its upper left, and say where it lies.
+        """Put an image into the middle of a square with upper left (x, y); returns its position.
 
-        Its longer side is shrunk to `pixels`, or to PIXELS an inch. A uid is written in the square,
-        outlined; of None the square is crossed: of these nothing is returned.
+        Its longer side is scaled down to `pixels`, or to PIXELS per inch. A uid is written in the
+        outlined square; for None the square is crossed. Both return None.
         """
         if isinstance(picture, Image.Image):
             return self._image(picture, x, y, side, pixels or round(PIXELS * side))
@@ -85,7 +86,7 @@ class Paper:
         return None
 
     def frame(self, spot: Spot) -> Patch:
-        """Draw a faint line around a picture, and return what else can be kept within it."""
+        """Draw a faint line around an image, and return it as a clipping frame."""
         right, bottom = spot.left + spot.width, spot.top + spot.height
         corners = [(spot.left, spot.top), (right, spot.top), (right, bottom), (spot.left, bottom)]
         return self._polygon(np.array(corners), PALETTE["faint"], 0.5)
@@ -98,10 +99,10 @@ class Paper:
         lines: tuple[float, float],
         within: Patch | None = None,
     ) -> None:
-        """Draw a polygon's outline on a broader white one: it is seen on any picture.
+        """Draw a polygon's outline on a broader white one, visible on any image.
 
-        `corners` lie on paper; `lines` are the widths of both in points, the white first. Only
-        what is `within` a frame is drawn.
+        `corners` are on paper; `lines` are the widths of both in points, the white first. Parts
+        outside the frame `within` are not drawn.
         """
         for line_colour, line in zip(("white", colour), lines, strict=True):
             patch = self._polygon(corners, line_colour, line)
@@ -115,7 +116,7 @@ class Paper:
         shown = image.copy()
         shown.thumbnail((pixels, pixels))
         extent = (spot.left, spot.left + width, spot.top + height, spot.top)
-        # nearest: of the tiny pictures of a demo one sees the pixels, as the model does
+        # nearest: tiny images of a demo show their pixels, as the model sees them
         self._axes.imshow(np.asarray(shown), extent=extent, aspect="auto", interpolation="nearest")
         self._axes.set(xlim=self._limits[0], ylim=self._limits[1])  # imshow moves them
         return spot
@@ -159,7 +160,7 @@ class Paper:
         self._axes.plot(across, down, color=PALETTE[colour], linewidth=0.6, label=label)
 
     def rule(self, y: float, margin: float) -> None:
-        """Draw a faint line across the paper, but for a margin on each side."""
+        """Draw a faint line across the paper, except for a margin on each side."""
         self.line([(margin, y), (self.width - margin, y)], colour="faint")
 
     def block(
@@ -170,7 +171,7 @@ class Paper:
         horizontal: Literal["left", "center"] = "center",
         vertical: Literal["top", "center"] = "top",
     ) -> None:
-        """Write a text of one or more lines, which stays as it is, on one side or around (x, y)."""
+        """Write a text of one or more lines, unchanged, beside or around (x, y)."""
         self._axes.text(
             x,
             y,
@@ -183,14 +184,14 @@ class Paper:
         )
 
     def lines(self, x: float, y: float, lines: Lines) -> float:
-        """Write lines, the first below y, and return where the last ends."""
+        """Write lines, the first below y, and return the lower end of the last."""
         for number, line in enumerate(lines):
             for at, word in line:
                 self._word(x + at, y + number * LINE, word)
         return y + len(lines) * LINE
 
     def centred(self, x: float, y: float, side: float, words: Sequence[Word]) -> None:
-        """Write words on one line, in the middle below a picture."""
+        """Write words on one line, centred below an image."""
         at = x + (side - width_of(words)) / 2
         self.lines(at, y, in_lines(words, 2 * self.width, 1))
 
@@ -208,7 +209,7 @@ class Paper:
 
 
 def decoded(picture: bytes | str) -> Picture:
-    """Return an image file's picture, None if it cannot be decoded; a uid stays as it is."""
+    """Return the decoded image of a file, None if it cannot be decoded; a uid stays unchanged."""
     if isinstance(picture, str):
         return picture
     try:
@@ -218,7 +219,7 @@ def decoded(picture: bytes | str) -> Picture:
 
 
 def uid_lines(uid: str, side: float) -> list[str]:
-    """Return a uid in lines that fit a square; its beginning and dots if there is no room for it.
+    """Return a uid in lines that fit a square, or its beginning and dots if it does not fit.
 
     >>> uid_lines("0123456789abcdef" * 2, 0.6)
     ['01234567', '89abcdef', '01234567', '89abcdef']
@@ -234,14 +235,14 @@ def uid_lines(uid: str, side: float) -> list[str]:
 
 
 def in_lines(words: Iterable[Word], width: float, lines: int) -> Lines:
-    """Return words in up to so many lines; dots stand for those without room."""
+    """Return words in up to `lines` lines; dots replace those that do not fit."""
     return set_in_lines(list(words), width, lines=lines, more=lambda left: Word("…"))
 
 
 def shown_text(text: str) -> str:
-    r"""Return a text that comes from data as the font can show it, on one line.
+    r"""Return a text from the data on one line, in characters that the font has.
 
-    Control characters are spelt out, what the font lacks becomes a replacement character.
+    Control characters are spelt out; characters that the font lacks are replaced.
 
     >>> shown_text("red\x1b[31m \n star \u202eevil")
     'red\\x1b[31m star \\u202eevil'

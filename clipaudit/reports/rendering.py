@@ -1,7 +1,7 @@
-"""Report tables as CSV, Markdown and LaTeX text.
+"""Render report tables as CSV, Markdown and LaTeX text.
 
-CSV is the table itself, long and unrounded. Markdown and LaTeX have the papers' form, as
-the audits' layouts declare it.
+CSV is the stored table, long and unrounded. Markdown and LaTeX have the papers' form, as the
+audits' layouts declare it.
 """
 
 import csv
@@ -43,7 +43,7 @@ _LATEX = str.maketrans(
 
 @dataclass(frozen=True)
 class PrintedLine:
-    """A line of a printed table. `is_first` tells a row's own line from those below it."""
+    """A line of a printed table; `is_first` marks a row's own line."""
 
     name: str
     cells: Sequence[str]
@@ -52,7 +52,7 @@ class PrintedLine:
 
 @cache
 def layouts(table: str) -> Mapping[str, Layout | Listing]:
-    """Return the layouts of the audit that a table's name begins with; none if there is no such.
+    """Return the layouts of the audit that a table's name begins with.
 
     >>> layouts("similarity_table1")["similarity_table1"].corner
     'Dataset'
@@ -65,8 +65,8 @@ def layouts(table: str) -> Mapping[str, Layout | Listing]:
 def to_csv(table: pa.Table) -> str:
     r"""Return `table` as CSV (RFC 4180, with a header): numbers unrounded, nulls empty.
 
-    Text that a spreadsheet would run as a formula gets an apostrophe before it; numbers stay
-    numbers, negative ones too.
+    Text that a spreadsheet would run as a formula gets a leading apostrophe; numbers, including
+    negative ones, stay numbers.
 
     >>> to_csv(pa.table({"dataset": ["=1+1", "a, b"], "change": [-0.5, None]})).split("\r\n")
     ['dataset,change', "'=1+1,-0.5", '"a, b",', '']
@@ -82,8 +82,8 @@ def to_csv(table: pa.Table) -> str:
 def to_markdown(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
     """Return the report table `name` as a Markdown table, aligned as text.
 
-    It stands under its title and caption, of which `notes` are the last sentences. Models that are
-    not trained, and of which the table has no other number, are named there, and have no row.
+    Its title and caption come first, with `notes` as the caption's last sentences. The caption
+    names untrained models without any other number, which have no row.
     """
     layout, rows = layouts(name)[name], table.to_pylist()
     heads, lines = _printed(rows, layout)
@@ -100,8 +100,8 @@ def to_markdown(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
 def to_latex(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
     """Return the report table `name` as a LaTeX table, for the packages booktabs and graphicx.
 
-    Its title stands before its caption, of which `notes` are the last sentences. Its rows are those
-    of `to_markdown`.
+    Its title comes before its caption, which ends with `notes`. Its rows are those of
+    `to_markdown`.
     """
     layout, rows = layouts(name)[name], table.to_pylist()
     heads, lines = _printed(rows, layout)
@@ -135,7 +135,7 @@ def to_latex(name: str, table: pa.Table, notes: Sequence[str] = ()) -> str:
 
 
 def untrained_of(rows: Sequence[Row], layout: Layout | Listing) -> list[str]:
-    """Return a sentence that names the models without a row in print; none where all have one."""
+    """Return a sentence that names the models without a printed row; none if all have one."""
     said = untrained(
         layout.name(row).removesuffix(NOT_TRAINED)
         if isinstance(layout, Listing)
@@ -153,7 +153,7 @@ def _caption(name: str, rows: Sequence[Row], notes: Sequence[str]) -> str:
 
 
 def _printed(rows: Sequence[Row], layout: Layout | Listing) -> tuple[list[str], list[PrintedLine]]:
-    """Return the headings and lines of a report table, both in the order that it has them."""
+    """Return the headings and lines of a report table, both in its order."""
     lines = [
         line for row, own in _groups(rows, layout) if not _is_untrained(row, own) for line in own
     ]
@@ -170,7 +170,7 @@ def _is_untrained(row: Row, lines: Sequence[PrintedLine]) -> bool:
 def _groups(
     rows: Sequence[Row], layout: Layout | Listing
 ) -> Iterator[tuple[Row, list[PrintedLine]]]:
-    """Yield the lines of each printed row, and the first of the rows that it prints."""
+    """Yield the lines of each printed row, and the first table row that it prints."""
     if isinstance(layout, Listing):
         for row in rows:
             fields = [cell(row) for cell in layout.fields.values()]
@@ -208,7 +208,7 @@ def _lines(
 
 
 def _csv_cell(value: object) -> object:
-    """Return what the CSV writer shall write: its text for true and false, no formula."""
+    """Return a value for the CSV writer: true and false as text, and no formula."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return plaintext.cell(value) if isinstance(value, str) else value
@@ -222,7 +222,7 @@ def _markdown_row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _markdown_text(text: str) -> str:
-    r"""Return `text` so that Markdown shows it as it is, on one line.
+    r"""Return `text` escaped so that Markdown shows it unchanged, on one line.
 
     >>> print(_markdown_text("a|b *c* <i> snake_case _d_"))
     a\|b \*c\* \<i> snake_case \_d\_
@@ -233,12 +233,12 @@ def _markdown_text(text: str) -> str:
 
 
 def _latex_text(text: str) -> str:
-    """Return `text` so that LaTeX prints it as it is, on one line."""
+    """Return `text` escaped so that LaTeX prints it unchanged, on one line."""
     return re.sub(r"[\x00-\x20\x7f]+", " ", text).translate(_LATEX)
 
 
 def _latex_head(head: str) -> str:
-    r"""Return a heading, broken after hyphens and at spaces: columns are narrow, names are not.
+    r"""Return a heading broken after hyphens and at spaces, for narrow columns.
 
     >>> print(_latex_head("ImageNet-Sketch"))
     \shortstack{ImageNet-\\Sketch}
@@ -249,7 +249,7 @@ def _latex_head(head: str) -> str:
 
 
 def _latex_row(line: PrintedLine) -> str:
-    r"""Return a row. Cells stand in braces: a `[` after `\\` would be read as an option of it."""
+    r"""Return a row with cells in braces, since LaTeX reads a `[` after `\\` as its option."""
     size = "" if line.is_first else r"\scriptsize "
     indent = "" if line.is_first else r"\quad "
     cells = [f"{{{size}{_latex_text(cell)}}}" if cell else "" for cell in line.cells]

@@ -1,4 +1,4 @@
-"""What galleries show of samples: their pictures, or their uids where none may be shown."""
+"""Look up the images of samples in galleries, or their uids if images may not be shown."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -21,10 +21,10 @@ def shown_pictures(
     tars: Sequence[Path],
     samples: Sequence[LabelledFile],
 ) -> Pictures:
-    """Return what is shown of samples, given by corpus and address.
+    """Return the image file or uid of each sample, given by corpus and address.
 
-    The image files of the corpora that `sources` name are read from `tars`; of any other corpus the
-    uids are read from the tables of `samples`.
+    The image files of the corpora in `sources` come from `tars`; for other corpora the uids come
+    from the tables of `samples`.
     """
     paths = paths_by_corpus(tars, ((each.corpus, each.shards) for each in sources.tars))
     found: dict[tuple[str, int], bytes | str] = {}
@@ -39,7 +39,7 @@ def shown_pictures(
 
 
 def _uids(corpus: str, wanted: set[int], samples: Sequence[LabelledFile]) -> dict[int, str]:
-    """Return uids by address; InputError for a sample that the tables do not hold."""
+    """Return uids by address; raises InputError for a sample missing from the tables."""
     paths = [file.path for file in samples if file.labels["corpus"] == corpus]
     found: dict[int, str] = {}
     for table in rows_of_shards(paths, {shard_row(address)[0] for address in wanted}):

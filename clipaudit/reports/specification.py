@@ -1,4 +1,4 @@
-"""What a table or a figure of the report is made from, and the relations that many of them share.
+"""Declarations of the report's tables and figures, and the relations that many of them share.
 
 Paths are pointers relative to results/; the SQL of a table sees its inputs as views.
 """
@@ -16,18 +16,18 @@ from clipaudit.steps import paths
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-NOT_SHOWN = (
-    "Pictures are not shown: in their places stand the uids of their samples, or the first digits."
-)
+NOT_SHOWN = "Images are not shown; the uids of their samples, or the first digits, replace them."
 
 Relation = Sequence[Mapping[str, object]]
-RelationRow = dict[str, object]  # of a relation that is being made
+RelationRow = dict[str, object]  # of a relation under construction
 
 
 @dataclass(frozen=True)
 class ReportTable:
-    """A table: its SQL, its inputs by view name, small relations that come from the settings, and
-    its parameters. `notes` are sentences that stand below its caption."""
+    """A table: its SQL, its inputs by view name, small relations from the settings, parameters.
+
+    `notes` are the last sentences of its caption.
+    """
 
     sql: str  # <sql>.sql in the folder sql/ of the audit that its name begins with
     inputs: Mapping[str, Sequence[str]]
@@ -38,10 +38,10 @@ class ReportTable:
 
 @dataclass(frozen=True)
 class ReportFigure:
-    """A figure: its table, and the form that it is drawn in, a module of `reports/forms/`.
+    """A figure: its table, and the form that draws it, a module of `reports/forms/`.
 
-    `options` go to the drawing; the caption says what is seen, for who prints the figure. The title
-    says what the figure shows, without a full stop.
+    `options` go to the drawing; the caption explains the figure in print. The title says what the
+    figure shows, without a full stop.
     """
 
     table: ReportTable
@@ -53,20 +53,20 @@ class ReportFigure:
 
 @dataclass(frozen=True)
 class Gallery:
-    """A figure of pictures, which are looked up in the shards.
+    """A figure of images, which are looked up in the shards.
 
-    `options`, a dataclass of plain values, and `sources` are all that picking and drawing need to
-    know beside the inputs: the pointers by name, relative to results/, and the tars of the corpora
-    that are `shown`. To be made by `gallery_of`.
+    Picking and drawing need only `options`, a dataclass of plain values, `sources`, and the inputs:
+    pointers by name, relative to results/, and the tars of the corpora in `shown`. Create it with
+    `gallery_of`.
     """
 
     options: "DataclassInstance"
     sources: Sources
     inputs: Mapping[str, Sequence[str]]
     caption: str
-    shown: Sequence[str]  # the corpora whose pictures it shows
+    shown: Sequence[str]  # the corpora whose images it shows
     title: str = ""  # what it shows, without a full stop
-    says: tuple[str, ...] = ()  # columns of its table whose values stand below each sample shown
+    says: tuple[str, ...] = ()  # columns of its table whose values appear below each sample
 
 
 def gallery_of(
@@ -81,8 +81,8 @@ def gallery_of(
 ) -> Gallery:
     """Return a gallery of samples of some corpora.
 
-    It reads their tars or, of corpora of which no picture is there or may be shown, their `samples`
-    for the uids, and no tar.
+    It reads their tars. For corpora whose images are missing or may not be shown, it reads uids
+    from their `samples` instead.
     """
     allowed = run.report.pictures
     shown = [name for name in corpora if allowed and has_pictures(run, name)]
@@ -98,13 +98,13 @@ def gallery_of(
 def _no_pictures(titles: Sequence[str]) -> str:
     have = "has" if len(titles) == 1 else "have"
     return (
-        f"{', '.join(titles)} {have} no pictures: in their places stand the uids of samples, or "
-        "the first digits."
+        f"{', '.join(titles)} {have} no images; the uids of samples, or the first digits, "
+        "replace them."
     )
 
 
 def numbered(rows: Iterable[Mapping[str, object]]) -> list[RelationRow]:
-    """Return the rows of a relation, each behind its `position`, from 0."""
+    """Return the rows of a relation, each with its `position`, from 0."""
     return [{"position": position, **row} for position, row in enumerate(rows)]
 
 
@@ -113,7 +113,7 @@ def in_run(
 ) -> tuple[list[RelationRow], str]:
     """Return the rows whose models are trained, and the end of a caption that names the others.
 
-    It is empty where all are trained, and names no model that some row has.
+    The end is "" if all are trained, and names no model that has a row.
     """
     rows = list(rows)
     found = [row for row in rows if row["in_grid"]]
@@ -133,12 +133,12 @@ def corpus_rows(run: Settings, column: str, names: Iterable[str]) -> list[Relati
 
 
 def encoder_title(run: Settings, name: str) -> str:
-    """Return what tables and figures call an encoder."""
+    """Return an encoder's title in tables and figures."""
     return run.encoders[name].title or name
 
 
 def members(run: Settings, manifest: str) -> list[dict[str, object]]:
-    """Return the relation `members` of one manifest: which pruning of which corpus it holds."""
+    """Return the relation `members` of one manifest: its corpora and their prunings."""
     return [
         {"manifest": manifest, "corpus": corpus, "pruning": pruning}
         for corpus, pruning in run.manifests()[manifest].items()
@@ -180,7 +180,7 @@ def prediction_files(models: Iterable[tuple[str, str]], test_sets: Sequence[str]
 
 
 def once(named: Iterable[str]) -> list[str]:
-    """Return names without repetition, in the order in which they first come.
+    """Return names without repetition, in the order of their first occurrence.
 
     >>> once(["b", "a", "b"])
     ['b', 'a']

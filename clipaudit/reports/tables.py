@@ -1,9 +1,9 @@
-"""Report tables: one SQL file each, over named views of stored tables.
+"""Compute report tables: one SQL file each, over named views of stored tables.
 
-The files stand in an audit's `reports/sql/`, named as the table is, or as the first of those that
-share a form; their first comment gives the grain and the views and parameters that they read. The
-numbers that the papers print, typed by hand, stand in `reports/published/` under the tables' names.
-The columns of views that may have no file stand in `<audit>_empty_views.sql`.
+The files are in an audit's `reports/sql/`, named after the table, or after the first of several
+that share a form. Their first comment gives the grain, and the views and parameters that they read.
+The papers' numbers, typed by hand, are in `reports/published/` under the tables' names. The columns
+of views that may have no file are in `<audit>_empty_views.sql`.
 """
 
 import csv
@@ -24,16 +24,16 @@ from clipaudit.reports.words import register_words
 from clipaudit.steps.reportfiles import report_file
 from clipaudit.store.actions import LabelledFile
 
-# One thread: a table's bytes must not depend on how work was split. Nothing but the views can be
-# read: no file, no extension, no Python variable that happens to bear a view's name.
+# One thread: a table's bytes must not depend on how work is split. SQL can read only the views: no
+# file, no extension, no Python variable that happens to have a view's name.
 _DUCKDB: dict[str, str | bool | int | float | list[str]] = {
     "threads": 1,
     "enable_external_access": False,
     "python_enable_replacements": False,
 }
 
-# DuckDB does not know how long the views are and would guess. Joins run as they are written: the
-# left side streams, the right side is held in memory.
+# DuckDB does not know the views' lengths and would guess. Joins run as written: the left side
+# streams, the right side is held in memory.
 _JOINS_AS_WRITTEN = "set disabled_optimizers = 'join_order,build_side_probe_side'"
 
 # The papers call one data set by several names: published rows are found by either.
@@ -60,17 +60,17 @@ def report_table(
     """Return the table that `sql/<sql>.sql` gives over `views`, with its `$parameters`.
 
     A view given as files is the union, by column name, of their rows, each with its file's labels
-    as further string columns, null where it has no such label. Equal content gives an equal table,
-    row order included, whatever the order of the files. The SQL reads nothing but its views. Joins
-    run as written, the right side held in memory. Parameters that it does not name are left out,
+    as further string columns, null if it has no such label. Equal content gives an equal table,
+    including the row order, for any order of the files. The SQL reads only its views. Joins run as
+    written, with the right side held in memory. Parameters that the SQL does not name are ignored,
     so that related tables can share theirs.
 
     Besides DuckDB's own functions the SQL has those of `intervals`, `over_seeds`, `fits` and
     `words`, and `paper_name`.
 
-    Raises StepError where a view is given wrongly: a label that is a column already, or no file,
-    unless it is a view that may be empty, such as `predictions` where no model is trained.
-    Raises StoreError where a file cannot be read or does not have what the SQL asks for.
+    Raises StepError for an invalid view: one with a label that is already a column, or without
+    files, unless it may be empty, such as `predictions` when no model is trained. Raises StoreError
+    if a file cannot be read or lacks what the SQL asks for.
     """
     query = report_file("sql", f"{sql}.sql").read_text("utf-8")
     with duckdb.connect(config=_DUCKDB) as connection:
@@ -102,7 +102,7 @@ def report_table(
 
 
 def published_values(table: str) -> pa.Table:
-    """Return the paper's own numbers of a table, PUBLISHED_SCHEMA; no rows if none exist.
+    """Return the paper's numbers for a table, PUBLISHED_SCHEMA; no rows if none exist.
 
     Numbers are as printed: an accuracy of 62.94 % has the measure `accuracy_percent` and the
     value 62.94.
@@ -113,7 +113,7 @@ def published_values(table: str) -> pa.Table:
     path = report_file("published", f"{table}.csv")
     if not path.is_file():
         return PUBLISHED_SCHEMA.empty_table()
-    # Not a data-frame reader: those take words such as NA for missing values.
+    # not a data-frame reader, which takes words such as NA for missing values
     lines = csv.DictReader(path.read_text("utf-8").splitlines())
     rows = [{**line, "value": float(line["value"])} for line in lines]
     return pa.Table.from_pylist(rows, schema=PUBLISHED_SCHEMA)
@@ -126,8 +126,8 @@ def _register(
 ) -> None:
     """Make `source` readable as `name`.
 
-    Paths and labels reach DuckDB as Arrow objects, never as SQL text, so that no character in
-    them means anything. A filter on a label leaves whole files unread.
+    Paths and labels reach DuckDB as Arrow objects, never as SQL text, so no character in them needs
+    escaping. A filter on a label skips whole files.
     """
     if isinstance(source, pa.Table) and source.num_columns:
         connection.register(name, source)
@@ -144,7 +144,7 @@ def _register(
 
 
 def _labelled_dataset(name: str, files: Sequence[LabelledFile]) -> ds.Dataset:
-    """Return the rows of all files, with their labels as columns that say where a file belongs."""
+    """Return the rows of all files, with the files' labels as columns."""
     schemas = [_file_schema(name, file) for file in files]
     labels = sorted({label for file in files for label in file.labels})
     try:
@@ -170,7 +170,7 @@ def _labelled_dataset(name: str, files: Sequence[LabelledFile]) -> ds.Dataset:
 
 
 def _where(labels: Mapping[str, str]) -> ds.Expression:
-    """Return the condition that all rows of a file meet: its labels."""
+    """Return the condition that all rows of a file satisfy: its labels."""
     condition = ds.scalar(True)
     for label, value in labels.items():
         condition = condition & (ds.field(label) == value)
@@ -178,7 +178,7 @@ def _where(labels: Mapping[str, str]) -> ds.Expression:
 
 
 def _file_schema(name: str, file: LabelledFile) -> pa.Schema:
-    """Return the columns of a file; refuse one that a label would shadow."""
+    """Return the columns of a file; refuse a column that a label would shadow."""
     try:
         schema = pq.read_schema(file.path)
     except (OSError, pa.ArrowInvalid) as error:
@@ -188,7 +188,7 @@ def _file_schema(name: str, file: LabelledFile) -> pa.Schema:
         ) from error
     if taken := sorted(set(file.labels) & set(schema.names)):
         raise StepError(
-            f"{file.path}: has the column {taken[0]!r} already, so it cannot be a label "
+            f"{file.path}: already has the column {taken[0]!r}, so it cannot be a label "
             f"({file.labels[taken[0]]!r}) of the view `{name}`. "
             "Choose another name for the label."
         )

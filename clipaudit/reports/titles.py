@@ -1,4 +1,4 @@
-"""What people call a table or a figure: what it shows, and its number in the paper."""
+"""The title of a table or a figure, and its number in the paper."""
 
 import re
 
@@ -7,7 +7,7 @@ _KINDS = {"table": "Table", "fig": "Figure"}
 
 
 def paper_number(name: str) -> str:
-    """Return the number of a table or a figure in its paper; "" where the paper has none.
+    """Return the number of a table or a figure in its paper; "" if it has none there.
 
     >>> paper_number("similarity_table1"), paper_number("parrot_fuzzy")
     ('Table 1', '')
@@ -19,7 +19,7 @@ def paper_number(name: str) -> str:
 
 
 def title_of(name: str, declared: str) -> str:
-    """Return what a table or a figure shows, as its declaration says; its name where that is none.
+    """Return the declared title of a table or a figure, or a title from its name.
 
     >>> title_of("similarity_table1", "Accuracy"), title_of("parrot_truth", "")
     ('Accuracy', 'Truth')
@@ -28,7 +28,7 @@ def title_of(name: str, declared: str) -> str:
 
 
 def headed(name: str, declared: str, caption: str) -> str:
-    """Return a caption that stands alone, in a file: behind its title and the paper's number.
+    """Return a self-contained caption for a file: title, number in the paper, caption.
 
     >>> headed("similarity_table1", "Accuracy of models", "Top-1, %.")
     "Accuracy of models (the paper's Table 1). Top-1, %."

@@ -1,4 +1,4 @@
-"""Which files and settings belong to the jobs that make tables, figures and the report."""
+"""The files and settings of the jobs that make tables, figures and the report."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -15,7 +15,7 @@ from clipaudit.steps.workflow import code
 from clipaudit.wiring.corpora import CorpusFiles
 from clipaudit.wiring.wildcards import Paths, Wildcards
 
-MAPPED_PARTS = 8  # whose embeddings a map is drawn from: of billions of samples a job reads few
+MAPPED_PARTS = 8  # parts whose embeddings a map is drawn from, so that a job reads few samples
 
 
 class ReportFiles:
@@ -37,7 +37,7 @@ class ReportFiles:
             self._galleries |= reported.galleries(self.run)
             unread += reported.unread(self.run)
 
-        # pointers of all that the enabled audits have, and the forms of it that people read
+        # pointers of everything that the enabled audits have, and of its readable files
         self.table_pointers = self._results(map(paths.table, self.tables))
         names = [*self.figures, *self._galleries]
         self.figure_pointers = self._results(map(paths.figure, names))
@@ -45,7 +45,7 @@ class ReportFiles:
         self.drawn_figures = self._results(map(paths.drawn_figure, self.figures))
         self.maps = {(each.encoder, each.corpus): each for each in vector_maps(self.run)}
         self.map_pointers = self._results(paths.vector_map(*names) for names in self.maps)
-        # what no table reads, but the catalog shall have
+        # pointers for the catalog that no table reads
         self.unread_pointers = [*self._results(unread), *self.map_pointers]
 
         # code that the catalog and the report import by name, and its data
@@ -64,7 +64,7 @@ class ReportFiles:
         return self.pointers(self._computed(wildcards).inputs)
 
     def computed_files(self, wildcards: Wildcards) -> Paths:
-        """Return the files that make a table, or a figure's table: see `table_files`."""
+        """Return the files behind a table, or a figure's table: see `table_files`."""
         return table_files(self._computed(wildcards).sql, wildcards.table)
 
     def computed_code(self, wildcards: Wildcards) -> str:
@@ -72,7 +72,7 @@ class ReportFiles:
         return code("report_table", *self.computed_files(wildcards))
 
     def computed(self, name: str) -> Callable[[Wildcards], object]:
-        """Return what gives a field of `ReportTable`, of a table or of a figure's table."""
+        """Return a function that gives a field of a table's, or a figure's, `ReportTable`."""
         return lambda wildcards: getattr(self._computed(wildcards), name)
 
     def _computed(self, wildcards: Wildcards) -> ReportTable:
@@ -80,7 +80,7 @@ class ReportFiles:
         return figure.table if figure else self.tables[wildcards.table]
 
     def layout(self, wildcards: Wildcards) -> Paths:
-        """Return the code that says how a table looks: its entry of its audit's layouts."""
+        """Return the code of a table's layout: its entry in its audit's layouts."""
         return [f"{_reports(wildcards.table)}/layouts.py::{wildcards.table}"]
 
     def layout_code(self, wildcards: Wildcards) -> str:
@@ -96,11 +96,11 @@ class ReportFiles:
         return code("draw_figure", *self.form_files(wildcards))
 
     def drawn(self, name: str) -> Callable[[Wildcards], object]:
-        """Return what gives a field of `ReportFigure`."""
+        """Return a function that gives a field of `ReportFigure`."""
         return lambda wildcards: getattr(self.figures[wildcards.figure], name)
 
     def caption(self, wildcards: Wildcards) -> str:
-        """Return the caption of a figure or a gallery behind its title, as its files have it."""
+        """Return the caption of a figure or a gallery after its title, as in its files."""
         name = wildcards.figure
         made = self.figures.get(name) or self._galleries[name]
         return headed(name, made.title, made.caption)
@@ -108,14 +108,14 @@ class ReportFiles:
     # --- galleries --------------------------------------------------------------------------------
 
     def gallery_inputs(self, wildcards: Wildcards) -> dict[str, Paths]:
-        """Return the pointers that a gallery is made from, and the tars if it shows pictures."""
+        """Return a gallery's input pointers, and the tars if it shows images."""
         gallery = self._galleries[wildcards.figure]
         pointers = self.pointers(gallery.inputs)
         tars = self.corpora.tars(gallery.shown)
         return {**pointers, "tars": tars} if tars else pointers
 
     def gallery(self, name: str) -> Callable[[Wildcards], object]:
-        """Return what gives a field of `Gallery`, as plain data."""
+        """Return a function that gives a field of `Gallery`, as plain data."""
         return lambda wildcards: asdict(self._galleries[wildcards.figure])[name]
 
     # --- maps of vectors --------------------------------------------------------------------------
@@ -149,7 +149,7 @@ class ReportFiles:
 
 
 def _spread(pointers: Paths) -> Paths:
-    """Return all of some parts, or MAPPED_PARTS of them at equal distances from the first."""
+    """Return all parts, or MAPPED_PARTS of them at equal distances from the first."""
     count = min(len(pointers), MAPPED_PARTS)
     return [pointers[len(pointers) * number // count] for number in range(count)]
 
@@ -160,7 +160,7 @@ def catalog_files(of: Iterable[Audit[Any]]) -> Paths:
 
 
 def site_files(of: Iterable[Audit[Any]]) -> Paths:
-    """Return those that the report does, the catalog's among them."""
+    """Return the files of some audits' reports that the report reads, including the catalog's."""
     of = list(of)
     return [*catalog_files(of), *_audit_files(of, "contents.py", "layouts.py")]
 
@@ -175,10 +175,10 @@ def _audit_files(of: Iterable[Audit[Any]], *names: str) -> Paths:
 
 
 def table_files(sql: str, table: str) -> Paths:
-    """Return what makes a table beside code that is imported, each as `clipaudit/...`.
+    """Return the files behind a table besides imported code, each as `clipaudit/...`.
 
-    Its SQL, the columns of views that may be empty, and its published values where its paper has
-    some; of a plug-in's table each begins with the plug-in's package.
+    They are its SQL, the columns of views that may be empty, and its published values, if any. For
+    a plug-in's table each path begins with the plug-in's package.
     """
     named: list[tuple[Literal["sql", "published"], str]] = [
         ("sql", f"{sql}.sql"),

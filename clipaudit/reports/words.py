@@ -1,11 +1,11 @@
-"""Words that stand for a group of captions, as a DuckDB function."""
+"""Typical words of a group of captions, as a DuckDB function."""
 
 import duckdb
 
 SHOWN, LONGEST = 2, 12  # words of a name, and letters of a word
 
-# The chi-squared statistic orders the words: the square of the images beyond what the corpus leads
-# to expect, by those expected. `query_table` takes a view or a common table by its name.
+# The chi-squared statistic orders the words: the squared excess over the number of images expected
+# from the corpus, divided by that number. `query_table` takes a view or a common table by name.
 _MACRO = rf"""
 create macro typical_words(grouped, captions) as table (
     with words as (
@@ -62,10 +62,10 @@ create macro typical_words(grouped, captions) as table (
 
 
 def register_words(connection: duckdb.DuckDBPyConnection) -> None:
-    """Add `typical_words(grouped, captions)`, which takes two relations by their names.
+    """Register `typical_words(grouped, captions)`, which takes two relations by their names.
 
     `grouped` has shard, row and group, `captions` shard, row and caption. A row is a group and its
-    `name`: the two words by which its captions differ most from all, the most typical first, equals
-    in the order of letters. A group whose captions have no such word is absent.
+    `name`: the two words most typical of its captions against all, the most typical first, ties in
+    alphabetical order. A group whose captions have no such word is absent.
     """
     connection.execute(_MACRO)

@@ -1,1 +1,1 @@
-"""The report that people open: results/report, a folder of pages that needs no server."""
+"""The HTML report: results/report, a folder of pages that needs no server."""

@@ -1,4 +1,4 @@
-"""Each audit's answer in plain sentences, every number read off a report table."""
+"""Each audit's answer in plain sentences; every number comes from a report table."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,12 +14,12 @@ from clipaudit.reports.leftout import LeftOut, joined, notes_of
 # as `reports.layouts.interval` writes one; a title may hold brackets, too
 _INTERVAL = re.compile(rf"\[[+{MINUS}]?[\d.]+, [+{MINUS}]?[\d.]+\]")
 
-_DID_NOT_RUN = Answer("Did not run: this run's settings do not ask for it.")
+_DID_NOT_RUN = Answer("Did not run: this run's settings do not enable it.")
 
 
 @dataclass(frozen=True)
 class Answered:
-    """A question and what was said to it."""
+    """A question and its answer."""
 
     audit: str
     question: str
@@ -38,10 +38,9 @@ class Answered:
 def answers(
     tables: Tables, enabled: Sequence[str], left_out: Mapping[str, LeftOut]
 ) -> list[Answered]:
-    """Return the answers of all audits in order, those of ours not enabled too.
+    """Return the answers of all audits in order, including built-in audits that are off.
 
-    `left_out` is what tables and figures were made without, by their names: an answer's last
-    sentences.
+    `left_out` maps a table's or figure's name to what it lacks; an answer's last sentences list it.
     """
     return [
         Answered(audit.name, audit.question, True, _answer(audit, tables, left_out))
@@ -52,7 +51,7 @@ def answers(
 
 
 def _answer(audit: Audit[Any], tables: Tables, left_out: Mapping[str, LeftOut]) -> Answer:
-    """Return an audit's answer, which ends with what is left out."""
+    """Return an audit's answer, ending with what is left out."""
     found = contents(audit).answer(tables)
     own = {name: each for name, each in left_out.items() if name.startswith(f"{audit.name}_")}
     sentences = [

@@ -1,4 +1,4 @@
-"""The files of the report beside its pages, and the folder that holds both."""
+"""Write the report's files other than its pages, and put its folder in place."""
 
 import json
 import os
@@ -18,7 +18,7 @@ READS = ("static/icon.svg", "static/map.js", "static/report.css", "static/report
 
 TABLE_FILES = ("csv", "md", "tex")
 FIGURE_FILES = ("csv", "svg", "png", "md")
-DATA_FILES = ("csv",)  # of a gallery whose pictures are not to be shown
+DATA_FILES = ("csv",)  # of a gallery whose images must not be shown
 
 
 def write_static(folder: Path) -> None:
@@ -39,12 +39,12 @@ def write_lineage(folder: Path, graph: Json) -> None:
 
 
 def write_search(folder: Path, script: str) -> None:
-    """Write what the search among samples reads: a script that sets one constant."""
+    """Write the index for the sample search: a script that sets one constant."""
     (folder / "data" / "samples.js").write_text(script, "utf-8")
 
 
 def copy_files(folder: Path, store: Store, pointer: Path, extensions: Iterable[str]) -> list[str]:
-    """Copy the forms of a table or a figure; returns their paths, relative to the report."""
+    """Copy the files of a table or a figure; returns their paths, relative to the report."""
     target = folder / "files"
     target.mkdir(parents=True, exist_ok=True)
     copied = []
@@ -59,7 +59,7 @@ def copy_files(folder: Path, store: Store, pointer: Path, extensions: Iterable[s
 def write_pictures(
     folder: Path, pages: Sequence[SamplePage], found: Mapping[Address, bytes | str]
 ) -> list[SamplePage]:
-    """Write the pictures of samples beside their pages; returns the pages that show them."""
+    """Write the images of samples beside their pages; returns the pages that show them."""
     (folder / "samples").mkdir(parents=True, exist_ok=True)
     names = {page.address: page.page.removesuffix(".html") for page in pages}
     written = {}
@@ -79,7 +79,7 @@ def write_pictures(
 def write_looked_at(
     folder: Path, found: Mapping[Address, bytes | str]
 ) -> dict[Address, ShownPicture]:
-    """Write the pictures that somebody is asked to look at."""
+    """Write the images to be checked by hand."""
     (folder / "look").mkdir(parents=True, exist_ok=True)
     return {
         each: _written(folder, f"look/{each.corpus}-{each.shard}-{each.row}.jpg", picture)
@@ -96,7 +96,7 @@ def _written(folder: Path, path: str, picture: bytes | str) -> ShownPicture:
 
 
 def put_in_place(written: Path, target: Path) -> None:
-    """Make a folder that is written whole the one at `target`, whatever lay there before."""
+    """Move a complete folder to `target`, replacing any folder there."""
     old = target.with_name(f".{target.name}.{os.getpid()}.old")
     if target.exists():
         os.replace(target, old)

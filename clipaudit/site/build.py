@@ -1,4 +1,4 @@
-"""`results/report`: gathered, rendered, and put in place whole."""
+"""Gather and render `results/report`, and replace it as a whole."""
 
 import importlib.metadata
 import os
@@ -32,9 +32,9 @@ def write_report(
 ) -> None:
     """Write the report of a run into the folder `target`, whole or not at all.
 
-    `tables` and `figures` are pointers below the run's results, where its catalog lies too. What
-    lay at `target` before is replaced. Raises StoreError for a pointer, a record or an object
-    that is missing or altered.
+    `tables` and `figures` are pointers below the run's results, which also hold its catalog. An
+    existing `target` is replaced. Raises StoreError for a pointer, a record or an object that is
+    missing or altered.
     """
     written = target.with_name(f".{target.name}.{os.getpid()}")
     shutil.rmtree(written, ignore_errors=True)
@@ -79,7 +79,7 @@ def _gathered(
     figures: Sequence[Path],
     left_out: Mapping[str, LeftOut],
 ) -> Site:
-    """Return what the pages show, after writing the files that they show it with."""
+    """Return the pages' contents, after writing the files that they refer to."""
     results = Path(run.results)
     read = [read_table(results, store, pointer, graph) for pointer in tables]
     declared = declared_figures(run)
@@ -132,7 +132,7 @@ def _gathered(
 
 
 def _looks(folder: Path, run: Settings) -> list[LookPage]:
-    """Return the pages on which somebody is asked to look, after writing their pictures."""
+    """Return the pages of images to check by hand, after writing these images."""
     found = []
     for page in look_pages(Path(run.results) / CATALOG, run):
         read = pictures((each.address for each in page.pictures), run)
@@ -148,7 +148,7 @@ def _maps(folder: Path, run: Settings, samples: Sequence[SamplePage]) -> list[Ma
 
 
 def settings_text(run: Settings) -> dict[str, str]:
-    """Return all settings of a run as YAML, by section; sections that are off are left out."""
+    """Return all settings of a run as YAML, by section, without sections that are off."""
     dumped = run.model_dump(mode="json")
     sections = {name: value for name, value in dumped.items() if isinstance(value, dict) and value}
     single = {name: value for name, value in dumped.items() if isinstance(value, str)}

@@ -1,7 +1,7 @@
-"""Printed tables whose cells know what they print: the row and the columns of the report table.
+"""Printed tables whose cells record the row and columns of the report table that they print.
 
-The text of a cell is the one of the Markdown form. What a cell reads is watched while its layout
-prints it, so that a page can sort by true values and say where a number comes from.
+A cell has the text of the Markdown form. The columns that a layout reads are recorded while it
+prints a cell, so that a page can sort by true values and say where a number comes from.
 """
 
 from collections import UserDict
@@ -23,12 +23,12 @@ from clipaudit.reports.layouts import (
 )
 
 Value = float | int | str | None
-DIGITS = 6  # significant ones of a number that no layout prints
+DIGITS = 6  # significant digits of a number that no layout prints
 
 
 @dataclass(frozen=True)
 class PrintedCell:
-    """A cell: its text, the number of the row it is of, the columns it reads, what sorts it."""
+    """A cell: its text, its row number, the columns it reads, its sort value."""
 
     text: str
     row: int | None  # None where the table has no such row
@@ -38,7 +38,7 @@ class PrintedCell:
 
 @dataclass(frozen=True)
 class PrintedLine:
-    """A line of a printed row: its own one, or one below it with an interval, the paper's ..."""
+    """A line of a printed row: the main one, or one below it, such as an interval."""
 
     name: str
     cells: tuple[PrintedCell, ...]
@@ -47,14 +47,14 @@ class PrintedLine:
 
 @dataclass(frozen=True)
 class Grid:
-    """A printed table: headings, and rows of one or more lines, each line a cell a heading."""
+    """A printed table: headings, and rows of one or more lines with a cell per heading."""
 
-    heads: tuple[str, ...]  # the first is that over the names
+    heads: tuple[str, ...]  # the first is above the names
     rows: tuple[tuple[PrintedLine, ...], ...]
 
 
 class _Watched(UserDict[str, Any]):
-    """A row of a report table that remembers which of its columns were read, in order."""
+    """A row of a report table that records which columns are read, in order."""
 
     def __init__(self, row: Row) -> None:
         super().__init__(row)
@@ -68,7 +68,7 @@ class _Watched(UserDict[str, Any]):
 def printed_grid(rows: Sequence[Row], layout: Layout | Listing) -> Grid:
     """Return a report table as its layout prints it, rows in their order.
 
-    Models that are not trained, and of which the table has no other number, have no row.
+    Untrained models without any other number have no row.
     """
     if isinstance(layout, Listing):
         listed = [
@@ -107,7 +107,7 @@ def _is_shown(row: Row, lines: Sequence[PrintedLine]) -> bool:
 def _lines(
     layout: Layout, cells: Mapping[str, tuple[int, Row]], columns: Sequence[str]
 ) -> Iterator[PrintedLine]:
-    """Yield the lines of a printed row; a named one only where it has something to say."""
+    """Yield the lines of a printed row, without named lines that are empty."""
     number, first = next(iter(cells.values()))
     for line in layout.lines:
         body = [_lead(line, first, number)] if layout.lead else []
@@ -135,7 +135,7 @@ def _cell(print_cell: Cell, row: Row, number: int) -> PrintedCell:
     others = [name for name in watched.read if name not in numbers and name in row]
     value = row[numbers[0]] if numbers else text or None
     if text.startswith(MINUS) and isinstance(value, int | float) and value > 0:
-        value = -value  # printed as what it takes away
+        value = -value  # printed with a minus sign
     return PrintedCell(text, number, tuple(numbers + others), value)
 
 
@@ -149,7 +149,7 @@ def _is_published(cells: Sequence[PrintedCell]) -> bool:
 
 
 def plain_grid(columns: Sequence[str], rows: Sequence[Row]) -> Grid:
-    """Return a table as it is stored, a row for a row; names are the rows' numbers, from 1.
+    """Return a table as it is stored, one printed row per row, named by its number from 1.
 
     >>> grid = plain_grid(["share"], [{"share": 1 / 3}, {"share": None}])
     >>> [line.cells[0].text == text for (line,), text in zip(grid.rows, ["0.333333", MISSING])]

@@ -1,4 +1,4 @@
-"""What the report shows, gathered as plain data from pointers, lineage records and the catalog."""
+"""Gather the report's contents as plain data from pointers, lineage records and the catalog."""
 
 import json
 import math
@@ -34,7 +34,7 @@ _POINTS = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
 
 @dataclass(frozen=True)
 class TableContent:
-    """A report table, or the table of a figure: as printed, and as stored."""
+    """A report table, or the table of a figure, both as printed and as stored."""
 
     name: str
     audit: str
@@ -51,14 +51,11 @@ class TableContent:
 
     @property
     def label(self) -> str:
-        """Return its audit and its number in the paper, if it has one: it stands beside the title.
-
-        Such as `Similarity, Table 1`.
-        """
+        """Return its audit and, if any, its number in the paper: `Similarity, Table 1`."""
         return ", ".join(filter(None, [self.audit.capitalize(), paper_number(self.name)]))
 
     def data(self) -> dict[str, Any]:
-        """Return what the script of a page reads: the stored rows in full precision."""
+        """Return the data for the page's script: the stored rows in full precision."""
         return {
             "title": self.title,
             "pointer": self.pointer,
@@ -71,19 +68,19 @@ class TableContent:
 
 @dataclass(frozen=True)
 class FigureContent:
-    """A figure: its table, and what is known of its picture. Sizes are CSS pixels."""
+    """A figure: its table, and its size in CSS pixels."""
 
     table: TableContent
     is_gallery: bool
     width: int
     height: int
-    says: tuple[str, ...] = ()  # columns whose values a gallery tells of each sample
+    says: tuple[str, ...] = ()  # columns whose values a gallery states for each sample
 
 
 def read_table(results: Path, store: Store, pointer: Path, graph: Json) -> TableContent:
-    """Return a report table by its pointer; raises StoreError where its object is damaged.
+    """Return a report table by its pointer; raises StoreError if its object is damaged.
 
-    Its action is in `graph`, which clipaudit.lineage.graph gives.
+    `graph`, from clipaudit.lineage.graph, has its action.
     """
     content = _content(results, store, pointer, graph)
     layout = layouts(content.name).get(content.name)
@@ -105,7 +102,7 @@ def read_table(results: Path, store: Store, pointer: Path, graph: Json) -> Table
 def read_figure(
     results: Path, store: Store, pointer: Path, graph: Json, declared: Declared = None
 ) -> FigureContent:
-    """Return a figure by its pointer, as `read_table`; `declared` is what the settings say."""
+    """Return a figure by its pointer, as `read_table`; `declared` is its declaration."""
     content = _content(results, store, pointer, graph)
     drawn = str(_drawing(results, store, pointer).get("caption", ""))
     title = declared.title if declared else ""
@@ -150,7 +147,7 @@ def _content(results: Path, store: Store, pointer: Path, graph: Json) -> TableCo
 
 
 def _meanings(name: str, settings: Json, columns: Sequence[str]) -> dict[str, str]:
-    """Return what columns mean: what their SQL says, else what the catalog does."""
+    """Return the meanings of columns: from their SQL, else from the catalog."""
     stated = column_comments(str(settings.get("sql", name)))
     found = {column: stated.get(column) or meaning(name, column) for column in columns}
     return {column: text for column, text in found.items() if text}
@@ -168,7 +165,7 @@ def _text(store: Store, pointer: Path, extension: str) -> str:
 
 
 def json_value(value: object) -> Any:  # noqa: ANN401
-    """Return a stored value as one that JSON and JavaScript have, without loss, else as text.
+    """Return a stored value as a lossless JSON value, or as text if JavaScript cannot hold it.
 
     >>> json_value(0.1), json_value(2**60), json_value(float("inf")), json_value(b"ab")
     (0.1, '1152921504606846976', 'inf', '2 bytes')
@@ -183,7 +180,7 @@ def json_value(value: object) -> Any:  # noqa: ANN401
 
 
 def svg_size(svg: str) -> tuple[int, int]:
-    """Return the size of a drawn figure in CSS pixels, rounded; 640 by 480 where it says none.
+    """Return the size of a drawn figure in rounded CSS pixels; 640 by 480 if it has none.
 
     >>> svg_size('<svg width="237.6pt" height="180pt" viewBox="0 0 237.6 180">')
     (317, 240)
@@ -195,7 +192,7 @@ def svg_size(svg: str) -> tuple[int, int]:
 
 
 def audit_of(name: str) -> str:
-    """Return the audit that a table or a figure is of.
+    """Return the audit that a table or a figure belongs to.
 
     >>> audit_of("similarity_fig15_val")
     'similarity'

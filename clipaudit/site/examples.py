@@ -1,4 +1,4 @@
-"""The samples of a gallery as its rows show them: one, or a pair side by side."""
+"""The samples in each row of a gallery: one, or a pair side by side."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ Pages = Mapping[Address, SamplePage]
 
 @dataclass(frozen=True)
 class Example:
-    """One sample, or a pair that a gallery shows together, and what the gallery says of it."""
+    """One sample, or a pair shown together, and the gallery's words about it."""
 
     pages: tuple[SamplePage, ...]
     words: str
 
 
 def examples(gallery: FigureContent, pages: Pages, *, by: str = "") -> Iterator[Example]:
-    """Yield what the rows of a gallery show, in their order or with the highest `by` first.
+    """Yield the examples of a gallery's rows, in their order or with the highest `by` first.
 
-    What several rows show comes once. Samples without a page are left out, and rows of such alone.
+    Repeated examples appear once. Samples without a page are left out; so are rows with no others.
     """
     rows = gallery.table.rows
     met: set[tuple[Address, ...]] = set()
@@ -36,7 +36,7 @@ def examples(gallery: FigureContent, pages: Pages, *, by: str = "") -> Iterator[
 
 
 def _words(row: Row, says: Iterable[str]) -> str:
-    """Return what a row says in words; texts speak for themselves."""
+    """Return a row's values in words; a text appears without its column's name."""
     found = ((name, row.get(name)) for name in says)
     return ", ".join(
         plain(value) if isinstance(value, str) else f"{name.replace('_', ' ')} {shown(value)}"

@@ -1,4 +1,4 @@
-"""What the report says of the run itself: its data, its models, its losses and what it cost."""
+"""What the report says about the run itself: data, models, dropped samples and cost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from clipaudit.reports.layouts import count
 Graph = Json  # of clipaudit.lineage.graph
 Line = tuple[object, ...]  # a line of a plain table
 
-EXAMPLES = 20  # samples listed of each reason to drop
+EXAMPLES = 20  # samples listed for each drop reason
 SLOWEST = 20  # jobs listed
 _TRAINING_STEPS = {"train": "CLIP", "train_supervised": "classifier"}
 
@@ -38,11 +38,11 @@ class Drop:
 
 
 def run_facts(run: Settings, connection: duckdb.DuckDBPyConnection, graph: Graph) -> dict[str, Any]:
-    """Return what a run is about: a summary by name, lines of corpora and models, versions.
+    """Return facts about a run: a summary by name, lines of corpora and models, versions.
 
-    `left_out` are sentences: what the audits do not say, and why. Samples are those that could be
-    indexed. A split has a line and is not counted: its samples are those of another corpus. A
-    corpus that nothing has read has no number.
+    `left_out` has sentences that say what the audits omit, and why. Sample counts cover indexed
+    samples. A split has a line but is not counted, since another corpus holds its samples. A
+    corpus that no step has read has no count.
     """
     actions = graph["actions"].values()
     samples = samples_of(connection)
@@ -81,7 +81,7 @@ def _split_of(run: Settings, name: str) -> str:
 
 
 def enabled(run: Settings) -> list[str]:
-    """Return the names of the audits that a run asks for."""
+    """Return the names of the audits that a run enables."""
     return [audit.name for audit, _ in run.audits()]
 
 
@@ -100,7 +100,7 @@ def _model(action: Json) -> tuple[str, str, str, float]:
 
 
 def _versions(graph: Graph) -> dict[str, str]:
-    """Return the versions of the libraries that were loaded, all of them where they differ."""
+    """Return the versions of the loaded libraries; several if jobs differ."""
     found: dict[str, set[str]] = {}
     for action in graph["actions"].values():
         for name, version in action["versions"].items():
@@ -144,9 +144,9 @@ def _example(sample: Row) -> Line:
 
 
 def run_cost(graph: Graph, connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    """Return what the jobs took when they were computed: totals by name, and lines of tables.
+    """Return the cost of the jobs when they ran: totals by name, and lines of tables.
 
-    Lines of steps, the dearest first, of the slowest jobs, and of trainings by their epochs.
+    The lines list steps, costliest first, the slowest jobs, and training runs by epochs.
     """
     actions = list(graph["actions"].values())
     steps: dict[str, list[Json]] = {}
@@ -186,7 +186,7 @@ def _job(action: Json) -> Line:
 
 
 def _hours(seconds: float) -> str:
-    """Return a time as people say it.
+    """Return a time in seconds, minutes or hours.
 
     >>> _hours(42.34), _hours(800), _hours(7200)
     ('42.3 s', '13.3 min', '2.0 h')

@@ -1,4 +1,4 @@
-"""What the first page shows beside each answer: a figure, the worst examples, commands."""
+"""The first page's content beside each answer: a figure, the worst examples, commands."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ EXAMPLES = 4
 
 @dataclass(frozen=True)
 class ShownFront:
-    """An audit's part of the first page; what the run has not is not there."""
+    """An audit's part of the first page, limited to what the run has."""
 
     figure: FigureContent | None
     gallery: str  # whose examples these are
@@ -27,7 +27,7 @@ class ShownFront:
 def shown_fronts(
     run: Settings, figures: Sequence[FigureContent], pages: Sequence[SamplePage]
 ) -> dict[str, ShownFront]:
-    """Return what the first page shows of the audits that are on, by name."""
+    """Return the first page's parts of the enabled audits, by name."""
     known = {figure.table.name: figure for figure in figures}
     of = {page.address: page for page in pages}
     return {audit.name: _shown(contents(audit).front(run), known, of) for audit, _ in run.audits()}

@@ -1,7 +1,7 @@
-"""Pages on which somebody looks at pictures of a corpus and answers a question of each.
+"""Pages for checking images of a corpus by hand, with one question for each.
 
-The pictures are a uniform sample: so rates among them, with exact intervals, are those of the
-corpus. What was answered leaves the page as a file alone, which the settings then name.
+The images are a uniform sample, so their rates, with exact intervals, estimate those of the corpus.
+The answers leave the page only as a saved file, which the settings then name.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ SEED = 0
 
 @dataclass(frozen=True)
 class LookedAt:
-    """A picture of a page; `shapes` are SVG in pixels of the stored picture."""
+    """An image of a page; `shapes` are SVG in pixels of the stored image."""
 
     address: Address
     uid: str
@@ -48,17 +48,17 @@ class LookPage:
 
     @property
     def path(self) -> str:
-        """Return where the page lies."""
+        """Return the path of the page, relative to the report."""
         return f"look/{self.look.setting}.html"
 
     @property
     def saved(self) -> str:
-        """Return what the file of answers is called."""
+        """Return the name of the file of answers."""
         return f"{self.look.setting}.csv"
 
 
 def look_pages(catalog: Path, run: Settings) -> list[LookPage]:
-    """Return the pages that the audits of a run ask for, without their pictures."""
+    """Return the pages that the audits of a run ask for, without their images."""
     found = []
     for audit, _ in run.audits():
         for look in contents(audit).looks(run):
@@ -71,13 +71,13 @@ def look_pages(catalog: Path, run: Settings) -> list[LookPage]:
 
 
 def with_pictures(page: LookPage, written: Mapping[Address, ShownPicture]) -> LookPage:
-    """Return a page with its pictures; those that cannot be shown are left out."""
+    """Return a page with its images, without those that cannot be shown."""
     shown = (replace(each, picture=written[each.address]) for each in page.pictures)
     return replace(page, pictures=tuple(each for each in shown if each.picture.path))
 
 
 def _drawn(catalog: Path, look: Look) -> list[Address]:
-    """Return the samples whose digest of seed and address is lowest: the same in any order."""
+    """Return the samples with the lowest digest of seed and address, whatever the row order."""
     with duckdb.connect(str(catalog), read_only=True) as connection:
         if not {"corpus", "shard", "row"} <= set(view_columns(connection).get(look.view, ())):
             return []
@@ -90,7 +90,7 @@ def _drawn(catalog: Path, look: Look) -> list[Address]:
 
 
 def _looked_at(catalog: Path, look: Look, addresses: Iterable[Address]) -> Iterable[LookedAt]:
-    """Yield the pictures of a page; of samples with one uid, which are equal, the first."""
+    """Yield the images of a page, once for each uid, since samples with one uid are equal."""
     met: set[str] = set()
     with excerpt(catalog, addresses) as connection:
         known = Excerpt(connection)
@@ -98,7 +98,7 @@ def _looked_at(catalog: Path, look: Look, addresses: Iterable[Address]) -> Itera
             try:
                 fate = fate_at(known, known.find(each.corpus, f"{each.shard}:{each.row}"))
             except InputError:
-                continue  # of a corpus whose samples no table reads, so that the catalog has none
+                continue  # no table reads this corpus, so the catalog lacks its samples
             sample = fate["sample"]
             uid = str(sample["uid"])
             if uid not in met:

@@ -1,4 +1,4 @@
-"""Maps of vectors: where samples lie on a plane, what is known of them, and the files of that."""
+"""Maps of vectors: the samples' positions on a plane, their known values, and the files of both."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -25,16 +25,16 @@ from clipaudit.reports.specification import encoder_title
 from clipaudit.site.content import json_value
 from clipaudit.site.samples import excerpt
 
-CAPTION = 200  # characters of one that the page shows; the table has all
+CAPTION = 200  # characters of a caption that the page shows; the table has all
 KEPT = "kept"
-_DUPLICATES = Colour("duplicate_cluster", "Cluster in which duplicates were looked for")
+_DUPLICATES = Colour("duplicate_cluster", "Cluster searched for duplicates")
 
 
 @dataclass(frozen=True)
 class ColourColumn:
-    """What colours a map: a value of each point, null where nothing is known.
+    """A colouring of a map: a value for each point, null if unknown.
 
-    `group` is the heading of a choice among many; the points of the value `quiet` stand back.
+    `group` is its heading in the list of colourings; points with the value `quiet` are drawn grey.
     """
 
     name: str  # of the table's column
@@ -46,7 +46,7 @@ class ColourColumn:
     quiet: str = ""
 
     def data(self) -> dict[str, Any]:
-        """Return what the script of the page reads; names come by how many points have them."""
+        """Return the data for the page's script, with the most frequent names first."""
         told = {"title": self.title, "group": self.group, "meaning": self.meaning}
         if self.is_number:
             return {**told, "values": [json_value(value) for value in self.values]}
@@ -63,7 +63,7 @@ class ColourColumn:
 
 @dataclass(frozen=True)
 class MapPage:
-    """One map: its points, what is known of each, and how pages call it."""
+    """One map: its points, their known values, and its title on pages."""
 
     asked: VectorMap
     title: str
@@ -87,7 +87,7 @@ class MapPage:
 
     @property
     def summary(self) -> str:
-        """Return how many images it has, in a sentence."""
+        """Return a sentence that says how many images it has."""
         own = sum(point["corpus"] == self.asked.corpus for point in self.points)
         tests = len(self.points) - own
         beside = f", {many(tests, 'test image')} beside them" if tests else ""
@@ -95,9 +95,9 @@ class MapPage:
 
 
 def map_pages(catalog: Path, run: Settings) -> list[MapPage]:
-    """Return the maps that the settings ask for and the catalog has points of, in their order.
+    """Return the maps that the settings ask for, in order, if the catalog has their points.
 
-    Each sample has its row of the view `audit`, over those samples alone.
+    Each sample has its row of the view `audit`, computed over only these samples.
     """
     with duckdb.connect(str(catalog), read_only=True) as connection:
         known = SampleCatalog(connection)
@@ -157,7 +157,7 @@ def _known(catalog: Path, run: Settings, addresses: Set[Address]) -> dict[Addres
 
 
 def _colours(run: Settings, samples: Sequence[Row]) -> Iterator[ColourColumn]:
-    """Yield what the audits say of each sample, and the cluster of its duplicates."""
+    """Yield the audits' values of each sample, and the cluster of its duplicates."""
     parts = audit_parts([audit.name for audit, _ in run.audits()])
     for colour in [each for part in parts for each in part.colours] + [_DUPLICATES]:
         values = [sample.get(colour.column) for sample in samples]
@@ -168,7 +168,7 @@ def _colours(run: Settings, samples: Sequence[Row]) -> Iterator[ColourColumn]:
 
 
 def _fates(samples: Sequence[Row], taken: set[str]) -> Iterator[ColourColumn]:
-    """Yield for each manifest which of the samples it keeps, and why it does not keep others."""
+    """Yield which samples each manifest keeps, and why it removes the others."""
     fates: dict[str, dict[int, str]] = {}
     for place, sample in enumerate(samples):
         for name in sample.get("kept_by") or ():
@@ -187,7 +187,7 @@ def _fates(samples: Sequence[Row], taken: set[str]) -> Iterator[ColourColumn]:
 
 
 def _tells(colour: ColourColumn) -> bool:
-    """Return whether a colour tells any samples apart; the sets are always shown."""
+    """Return whether a colour distinguishes any samples; the sets are always shown."""
     known = {value for value in colour.values if value is not None}
     return colour.name == "set" or len(known) > 1 or (len(known) == 1 and None in colour.values)
 
@@ -200,7 +200,7 @@ def write_maps(
 ) -> None:
     """Write each map's table, and the script that gives its points to the page.
 
-    `pages` are those of samples, by corpus, shard and row, relative to the report.
+    `pages` maps corpus, shard and row to the sample's page, relative to the report.
     """
     for each in maps:
         for path in (each.table, each.script):
@@ -220,7 +220,7 @@ def _table(page: MapPage) -> pa.Table:
 
 
 def _data(page: MapPage, pages: Mapping[tuple[str, int, int], str]) -> dict[str, Any]:
-    """Return what the script reads; places are shares of the longer axis, 0 to 1."""
+    """Return the data for the script; places are fractions of the longer axis, 0 to 1."""
     places = np.array([[point["x"], point["y"]] for point in page.points], np.float64)
     places -= places.min(axis=0)
     places /= max(places.max(), np.finfo(np.float32).tiny)

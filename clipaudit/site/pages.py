@@ -1,4 +1,4 @@
-"""The pages of the report, from plain data to HTML: every text escaped, no request to anywhere."""
+"""Render the report's pages from plain data: all text is escaped, and no page makes a request."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,13 +53,13 @@ PARTS = (
     ("cost", "Cost"),
 )
 
-_ENLARGED = 1.8  # times the size in print, on its own page: its type is as large as the page's
-_HIDDEN = "This run's settings keep pictures out of the report: uids stand in their place."
+_ENLARGED = 1.8  # times the printed size, on its own page: its type then matches the page's
+_HIDDEN = "This run's settings exclude images from the report; uids replace them."
 
 
 @dataclass(frozen=True)
 class Site:
-    """All that the report shows."""
+    """The contents of the report."""
 
     title: str
     version: str
@@ -81,39 +81,39 @@ class Site:
 
     @property
     def parts(self) -> list[tuple[str, str]]:
-        """The entries of the menu, without pages that would show nothing."""
+        """The entries of the menu, without empty pages."""
         there = {"map": self.maps, "published": self.published}
         return [part for part in PARTS if there.get(part[0], True)]
 
     @cached_property
     def published(self) -> Sequence[Mapping[str, Any]]:
-        """Numbers of ours beside a paper's."""
+        """Our numbers that have a published counterpart."""
         return published_pairs(self.tables)
 
 
 @dataclass(frozen=True)
 class GridView:
-    """What a template asks of a printed table beside its text."""
+    """The data that a template needs about a printed table, in addition to its text."""
 
-    kinds: Sequence[bool]  # whether each column, that of the names first, is of numbers
-    meanings: Sequence[str]  # of the column that each heading's values come from
+    kinds: Sequence[bool]  # whether each column is numeric; the column of names comes first
+    meanings: Sequence[str]  # of the column that gives each heading its values
     links: Sequence[str | None]  # the page of the sample that each printed row is about
     places: Mapping[str, int]
 
     def address(self, cell: PrintedCell) -> Markup:
-        """Return the attributes by which the script finds what a cell prints."""
+        """Return the attributes that lead the script to a cell's stored values."""
         if cell.row is None or not cell.columns:
             return Markup("")
         columns = " ".join(str(self.places[name]) for name in cell.columns)
         value = f' data-v="{cell.value!r}"' if isinstance(cell.value, int | float) else ""
-        # nothing but numbers: nothing to escape
+        # only numbers: nothing to escape
         return Markup(f' data-r="{cell.row}" data-c="{columns}"{value}')
 
 
 def rendered(site: Site) -> Iterator[tuple[str, str]]:
     """Yield the path of each page, relative to the report, and its HTML.
 
-    Where no number of ours has a paper's beside it, there is no page of published numbers.
+    The page of published numbers exists only if a number of ours has a published counterpart.
     """
     render = _Renderer(site)
     has_intervals = any(each.has_intervals for each in site.answers)
@@ -175,7 +175,7 @@ class _Renderer:
         path: str | None = None,
         **values: Any,  # noqa: ANN401
     ) -> tuple[str, str]:
-        """Return the path and the HTML of a page; `part` is the entry of the menu it is under."""
+        """Return the path and the HTML of a page; `part` is its entry in the menu."""
         path = path or f"{part}.html"
         page = self.environment.get_template(f"{template or part}.html.j2").render(
             site=self.site, part=part, root="../" * path.count("/"), titles=self.titles, **values
@@ -225,7 +225,7 @@ def _cards(site: Site, *, galleries: bool) -> list[dict[str, Any]]:
 
 
 def grid_view(content: TableContent, pages: Mapping[tuple[str, int, int], str]) -> GridView:
-    """Return what a page needs to know of a printed table: kinds, meanings, links, places."""
+    """Return a page's data about a printed table: kinds, meanings, links, places."""
     width = len(content.grid.heads)
     numbers, words, meanings = [False] * width, [False] * width, [""] * width
     for lines in content.grid.rows:

@@ -1,4 +1,4 @@
-"""The papers' numbers: those that stand beside ours, and all that they print."""
+"""The papers' numbers: those with a counterpart of ours, and all that they print."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -9,10 +9,10 @@ from clipaudit.site.values import shown
 
 
 def published_pairs(tables: Sequence[TableContent]) -> list[dict[str, Any]]:
-    """Return the numbers of ours that have one of a paper beside them, in the tables' order.
+    """Return our numbers that have a published counterpart, in the tables' order.
 
-    Each stands under the heading where the table prints it, once: a size is stored beside every
-    test set's accuracy, and printed for the row. What is printed nowhere is left out.
+    Each appears once, under the heading where the table prints it: a size is stored beside every
+    test set's accuracy, but printed once per row. Numbers that are not printed are left out.
     """
     return [pair for table in tables for pair in _pairs(table)]
 

@@ -1,4 +1,4 @@
-"""The samples that galleries show: which ones, what became of each, and their pictures."""
+"""The samples in galleries: which ones, the audits' findings for each, and their images."""
 
 import io
 from collections import defaultdict
@@ -30,11 +30,10 @@ from clipaudit.plaindata import Json, Row
 from clipaudit.plaintext import plain
 from clipaudit.site.content import FigureContent, json_value
 
-SIDE = 512  # pixels of a picture's longer side, at most
+SIDE = 512  # pixels of an image's longer side, at most
 QUALITY = 90  # of its JPEG
 
-# corpus, shard and row of the samples that a gallery's table shows; a kind of gallery has one or
-# more of them
+# columns with corpus, shard and row of a gallery's samples; each gallery has one or more of these
 _ADDRESS_COLUMNS = (
     ("testset", "test_shard", "test_row"),
     ("corpus", "shard", "row"),
@@ -42,24 +41,24 @@ _ADDRESS_COLUMNS = (
     ("other", "other_shard", "other_row"),
 )
 
-# what names a sample in a view of the catalog
+# columns that identify a sample in a view of the catalog
 _PAIRS = (
     ("shard", "row"),
     ("test_shard", "test_row"),
     ("other_shard", "other_row"),
     ("duplicate_shard", "duplicate_row"),
 )
-_GROUP = ("first_shard", "first_row")  # what names a group of samples in a view
-_LEFT_OUT = {"audit"}  # made of the others
-_WHOLE = {"shard_files", "vocabulary"}  # of no sample, but what is said of one needs them
+_GROUP = ("first_shard", "first_row")  # columns that identify a group of samples in a view
+_LEFT_OUT = {"audit"}  # derived from the other views
+_WHOLE = {"shard_files", "vocabulary"}  # not about samples, but a sample's page needs them
 _DRAWN = {"polygon", "box", "words_polygons"}
 
-_ASKED = "corpus that is asked for"  # a column beside those of the view
+_ASKED = "corpus that is asked for"  # a column added to those of the view
 
 
 @dataclass(frozen=True)
 class ShownPicture:
-    """A picture's file, relative to the report, and its size in pixels; or why there is none."""
+    """An image's file, relative to the report, and its size in pixels; or why there is none."""
 
     path: str | None = None
     width: int = 0
@@ -69,7 +68,7 @@ class ShownPicture:
 
 @dataclass(frozen=True)
 class ShownBeside:
-    """Another sample that a page shows beside its own, in words, and its picture."""
+    """Another sample shown on a page: its description and its image."""
 
     address: Address
     words: str
@@ -97,17 +96,20 @@ class SamplePage:
 
     @property
     def address(self) -> Address:
-        """Return where the sample is."""
+        """Return the address of the sample."""
         return Address(self.corpus, self.shard, self.row)
 
     @property
     def addresses(self) -> list[Address]:
-        """Return the samples whose pictures the page shows."""
+        """Return the samples whose images the page shows."""
         return [self.address, *(other.address for other in self.beside)]
 
 
 def shown_addresses(figures: Sequence[FigureContent]) -> dict[Address, tuple[str, ...]]:
-    """Return the samples that galleries show, and where; in turns, so that each has its first."""
+    """Return the samples in galleries, and which galleries show them.
+
+    Galleries take turns, so that the first sample of each comes early.
+    """
     found: dict[Address, list[str]] = {}
     lists = [list(_addresses(figure)) for figure in figures if figure.is_gallery]
     names = [figure.table.name for figure in figures if figure.is_gallery]
@@ -134,7 +136,7 @@ def row_addresses(row: Row) -> Iterator[Address]:
 def sample_pages(
     shown: Mapping[Address, Sequence[str]], catalog: Path, run: Settings, limit: int
 ) -> list[SamplePage]:
-    """Return the first `limit` samples, of those that the catalog knows, without their pictures."""
+    """Return the pages of the first `limit` samples that the catalog knows, without images."""
     chosen = [address for address in shown if address.corpus in run.corpora][:limit]
     with excerpt(catalog, chosen) as connection:
         known = Excerpt(connection)
@@ -149,10 +151,10 @@ def _page(
     try:
         fate = fate_at(catalog, catalog.find(corpus, f"{shard}:{row}"))
     except InputError:
-        return None  # of a corpus that no table reads, so that the catalog does not have it
+        return None  # no table reads this corpus, so the catalog lacks it
     sample = fate["sample"]
     if (sample["shard"], sample["row"]) != (shard, row):
-        return None  # another sample's key reads like an address
+        return None  # another sample's key looks like an address
     shapes = (shape for part in audit_parts(fate) for shape in part.shapes(fate))
     uid = str(sample.get("uid") or f"{shard}-{row}")
     return SamplePage(
@@ -173,15 +175,15 @@ def _page(
 
 
 class Excerpt(SampleCatalog):
-    """A catalog of few samples that reads each view once; memory grows with the rows of all."""
+    """A catalog of a few samples that reads each view once; memory grows with their rows."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Read nothing yet."""
+        """Connect without reading anything yet."""
         super().__init__(connection)
         self._once = cache(self._read)
 
     def about(self, address: Address, view: str, *order: str) -> list[Row]:
-        """Return the rows of a view about one sample, in the order of those columns it has."""
+        """Return the rows of a view about one sample, ordered by the given columns it has."""
         has_samples = self.has(view, "shard", "row")
         return self._once(view, order).get(address, []) if has_samples else []
 
@@ -197,9 +199,9 @@ class Excerpt(SampleCatalog):
 
 @contextmanager
 def excerpt(catalog: Path, addresses: Iterable[Address]) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a catalog in memory that holds what is about some samples, and those they repeat.
+    """Open a catalog in memory with the rows about some samples and the samples they duplicate.
 
-    Each view is read once; asked one by one, hundreds of samples would take minutes.
+    Each view is read once; reading hundreds of samples one by one would take minutes.
     """
     with duckdb.connect() as connection:
         connection.execute("attach $catalog as whole (read_only)", {"catalog": str(catalog)})
@@ -217,7 +219,7 @@ def excerpt(catalog: Path, addresses: Iterable[Address]) -> Iterator[duckdb.Duck
             if sql := _excerpt_sql(view, columns[view]):
                 connection.execute(sql)
         connection.execute("detach whole")
-        # thousands of queries of a few rows: handing them over and improving them costs more
+        # thousands of small queries: threads and the optimizer would cost more than they save
         connection.execute("set threads = 1")
         connection.execute("pragma disable_optimizer")
         yield connection
@@ -241,14 +243,14 @@ def _excerpt_sql(view: str, columns: Sequence[str]) -> str | None:
 
 
 def pictures(addresses: Iterable[Address], run: Settings) -> dict[Address, bytes | str]:
-    """Return the pictures of samples as JPEG files; a text says why there is none."""
+    """Return the images of samples as JPEG files; a text says why there is none."""
     found: dict[Address, bytes | str] = {}
     by_corpus: dict[str, dict[int, Address]] = {}
     for each in addresses:
         by_corpus.setdefault(each.corpus, {})[sample_address(each.shard, each.row)] = each
     for corpus, wanted in by_corpus.items():
         if not has_pictures(run, corpus):
-            why = f"{plain(run.title(corpus))} has no pictures"
+            why = f"{plain(run.title(corpus))} has no images"
             found |= dict.fromkeys(wanted.values(), why)
             continue
         paths = {number: Path(path) for number, path in enumerate(run.shards(corpus))}
@@ -262,7 +264,7 @@ def pictures(addresses: Iterable[Address], run: Settings) -> dict[Address, bytes
 
 
 def _jpeg(data: bytes) -> bytes | str:
-    """Return a picture as a JPEG of our own making: none of a corpus's bytes reach the browser."""
+    """Return an image re-encoded as JPEG, so that no bytes of a corpus reach the browser."""
     try:
         image = open_picture(data).rgb
     except Unusable as unusable:
@@ -274,10 +276,10 @@ def _jpeg(data: bytes) -> bytes | str:
 
 
 def told_fate(fate: Json) -> dict[str, Any]:
-    r"""Return what a page tells of a sample: what says nothing left out, every text harmless.
+    r"""Return a sample's data for its page, without empty parts and with harmless texts.
 
-    Parts without content go; so do columns of a list that are null in all of its rows, and
-    polygons, which only a drawing can show.
+    Columns of a list that are null in all rows are removed; so are polygons, which only a drawing
+    can show.
 
     >>> told_fate({"drops": [], "scores": [{"raw": 0.5, "co": None}], "text": {"words": "a\x1b"}})
     {'scores': [{'raw': 0.5}], 'text': {'words': 'a\\x1b'}}
@@ -301,7 +303,7 @@ def _told(part: Any) -> Any:  # noqa: ANN401
 
 
 def _flat(row: Row) -> Iterator[tuple[str, Any]]:
-    """Yield the cells of a line of a table: what is nested in it by its full name, or as text."""
+    """Yield the cells of a table's line; nested values get their full name, or become text."""
     for name, value in row.items():
         if isinstance(value, dict):
             yield from ((f"{name}: {inner}", held) for inner, held in value.items())

@@ -1,7 +1,7 @@
-"""What the search among samples reads: their captions, facets and numbers, as a script.
+"""The index of the sample search: captions, facets and numbers, as a script.
 
-A page opened from disk may not fetch, so that the index is a script that sets one constant. It has
-columns, not rows, and texts that repeat stand in it once.
+A page opened from disk may not fetch, so the index is a script that sets one constant. It stores
+columns, not rows, and repeated texts once.
 """
 
 import json
@@ -33,7 +33,7 @@ _GENERAL = {
 
 @dataclass(frozen=True)
 class Facet:
-    """A question by which samples are chosen: its answers, with how many samples have each."""
+    """A question that selects samples: its answers, and how many samples have each."""
 
     title: str
     answers: tuple[tuple[str, int], ...]
@@ -46,7 +46,7 @@ class Facet:
 
 @dataclass(frozen=True)
 class SearchIndex:
-    """The search among samples: what the page offers, and the script that it reads."""
+    """The sample search: the page's choices, and the script that it reads."""
 
     facets: tuple[Facet, ...]
     orders: tuple[str, ...]
@@ -72,8 +72,8 @@ def search_index(
 ) -> SearchIndex:
     """Return the index of a catalog's samples: those with a page first, in the order of `pages`.
 
-    Then those of which audits say most, by corpus and address; `most` at most. A facet or an order
-    that says nothing of any of them is left out.
+    The samples covered by most audits follow, by corpus and address, up to `most` in all. Facets
+    and orders without any value are left out.
     """
     if "corpus" not in view_columns(connection).get("audit", ()):
         return _index([], [], [], 0, pages)
@@ -104,7 +104,7 @@ def _on(run: Settings) -> list[str]:
 
 
 def _speaking(parts: dict[str, AuditPart]) -> str:
-    """Return SQL of the audits that say something of a sample."""
+    """Return SQL that lists the audits with a value for a sample."""
     said = (
         f"if(coalesce({', '.join(f'({sql})::varchar' for sql in columns)}) is null, null, '{name}')"
         for name, part in parts.items()
@@ -163,7 +163,7 @@ def _index(
 
 
 def _facet(title: str, answers: Iterable[Sequence[str | None] | None]) -> dict[str, Any]:
-    """Return a facet: its answers, sets of them, and which set each sample has."""
+    """Return a facet: its answers, the sets of answers, and each sample's set."""
     sets = [tuple(plain(each) for each in of or () if each is not None) for of in answers]
     counts = Counter(answer for of in sets for answer in of)
     values = sorted(counts)

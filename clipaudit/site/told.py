@@ -1,4 +1,4 @@
-"""What a run found, for a terminal or a program: the report's first page without the report."""
+"""The report's first page as text or JSON, without the report."""
 
 import textwrap
 from collections.abc import Iterator
@@ -22,12 +22,12 @@ WIDTH = 100  # of a line
 
 
 def read_told(run: Settings) -> dict[str, Any]:
-    """Return what a finished run of the current folder found, as JSON can hold it.
+    """Return the findings of a finished run in the current folder, as JSON values.
 
-    `corpora` are the images and shards of each; `audits` of each audit that ran its headline and
-    sentences, each with the table that its numbers stand in; `tables` the rows of these tables;
-    `manifests` the prunings that were made; `drops` the samples that could not be used, by corpus,
-    stage and reason.
+    `corpora` counts images and shards. `audits` has the headline and sentences of each audit that
+    ran; each sentence names the table of its numbers. `tables` has the rows of these tables,
+    `manifests` the prunings made, and `drops` the samples that could not be used, by corpus, stage
+    and reason.
     """
     results = Path(run.results)
     stored = {
@@ -75,7 +75,7 @@ def read_told(run: Settings) -> dict[str, Any]:
 
 
 def told_lines(told: Json) -> Iterator[str]:
-    """Yield what `read_told` returns as text: each audit's headline, and labelled sentences."""
+    """Yield the findings of `read_told` as text: each audit's headline, and labelled sentences."""
     yield ", ".join(
         f"{name}: {count(each['images'])} images in {count(each['shards'])} "
         f"shard{'' if each['shards'] == 1 else 's'}"
@@ -92,7 +92,7 @@ def told_lines(told: Json) -> Iterator[str]:
 
 
 def _under(head: str, text: str) -> list[str]:
-    """Return a text beside its head, later lines indented."""
+    """Return the wrapped lines of a text beside its label."""
     return textwrap.wrap(text, WIDTH, initial_indent=f"{head:<12}", subsequent_indent=" " * 12)
 
 

@@ -1,4 +1,4 @@
-"""Values of a table as readers see them."""
+"""Format a table's values for readers."""
 
 from clipaudit.reports.layouts import MINUS, MISSING, THIN
 
@@ -6,7 +6,7 @@ _WHOLE = 1e15  # above it the next float is not always the next whole number
 
 
 def shown(value: object) -> str:
-    """Return a value as readers see it: counts in groups, six digits, words for true and false.
+    """Format a value for readers: digit groups, six digits, yes or no.
 
     >>> shown(0.123456789), shown(True), shown(None) == MISSING, shown(9e6) == shown(9_000_000)
     ('0.123457', 'yes', True, True)

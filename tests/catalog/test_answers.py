@@ -44,7 +44,7 @@ def test_only_queries_can_be_asked(connection, tmp_path, query):
     """DuckDB itself would let a query write where objects may be read."""
     objects = tmp_path / "store" / "objects"
 
-    with pytest.raises(InputError, match="only queries can be asked"):
+    with pytest.raises(InputError, match="only queries are allowed"):
         write_answers(connection, query.format(objects=objects), "table")
 
     assert not list(objects.glob("new*"))
@@ -54,7 +54,7 @@ def test_only_queries_can_be_asked(connection, tmp_path, query):
     "query",
     ["show tables", "describe samples", "explain select 1", "pivot samples on row using count(*)"],
 )
-def test_what_reads_is_a_query(connection, capsys, query):
+def test_reading_statements_are_queries(connection, capsys, query):
     write_answers(connection, query, "jsonl")
 
     assert capsys.readouterr().out
@@ -65,7 +65,7 @@ def test_an_unknown_column_is_looked_for_in_the_views_that_the_query_names(conne
         write_answers(connection, "select captio from samples", "table")
 
 
-def test_a_column_that_a_view_lacks_is_told_alike(connection):
+def test_a_missing_column_is_reported_likewise(connection):
     with pytest.raises(InputError, match=r"no column captio\. Did you mean caption\?"):
         write_answers(connection, "select s.captio from samples as s", "table")
 
@@ -146,10 +146,10 @@ def test_a_table_too_wide_for_a_terminal_is_told_value_by_value():
     assert lines[:3] == ["c0", "c1   x", "c2   xx"]
 
 
-def test_a_terminal_is_told_that_there_are_more_rows():
+def test_a_terminal_shows_that_there_are_more_rows():
     lines = told(as_table(["a"], [(1,)] * 61, terminal=True))
 
-    assert lines[-1].startswith("... and more rows than 60")
+    assert lines[-1].startswith("... more than 60 rows")
 
 
 def test_no_rows_give_the_heads_alone():

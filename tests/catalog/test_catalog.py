@@ -78,7 +78,7 @@ def test_an_unknown_table_is_answered_by_the_nearest(tmp_path):
         connection.execute("from sample")
 
 
-def test_no_catalog_is_told_with_the_command_that_makes_one(tmp_path):
+def test_a_missing_catalog_is_reported_with_the_command_that_makes_one(tmp_path):
     with (
         pytest.raises(StoreError, match=r"audit.duckdb: no such catalog. Run `clipaudit run"),
         open_catalog(tmp_path),

@@ -9,7 +9,7 @@ from clipaudit.catalog.views import CatalogFile, write_catalog
 def test_comments_are_those_of_the_last_select_alone():
     comments = column_comments("parrot_curated")
 
-    assert comments["samples"] == "that the set has"
+    assert comments["samples"] == "of the set"
     assert "curated" not in comments
 
 

@@ -50,7 +50,7 @@ def test_a_picture_that_is_not_wanted_is_not_looked_for(run):
     answer = run("large", "1:0", "--format", "html", "--no-picture")
 
     assert answer.output.startswith("<!doctype html>")
-    assert "picture not shown" in answer.output
+    assert "image not shown" in answer.output
 
 
 @pytest.mark.parametrize(

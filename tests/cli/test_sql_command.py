@@ -65,7 +65,7 @@ def test_wrong_usage_exits_with_2(run, arguments, message):
         ("from samplse", "Error: no table samplse. Did you mean samples"),
         ("select captoin from samples", "Error: no column captoin. Did you mean caption"),
         ("selec 1", "Error: Parser Error: syntax error"),
-        ("drop view samples", "Error: drop view samples ...: only queries can be asked"),
+        ("drop view samples", "Error: drop view samples ...: only queries are allowed"),
         ("select * from read_text('/etc/passwd')", "disabled by configuration"),
     ],
 )

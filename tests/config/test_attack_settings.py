@@ -28,7 +28,7 @@ def test_test_sets_that_bear_names_come_after_those_that_are_printed_on():
         ({"test_sets": ["vla"]}, r"parrot\.attack\.test_sets.*vla.*val"),
         ({"stated": {"vla": "word"}}, r"parrot\.attack\.stated.*vla.*val"),
         ({"test_sets": ["album"]}, r"corpora\.album\.labels: a test set needs labels"),
-        ({"test_sets": ["val"], "stated": {"val": "word"}}, "val is among test_sets, too"),
+        ({"test_sets": ["val"], "stated": {"val": "word"}}, "val is also among test_sets"),
         ({"test_sets": ["val"], "type_size": [0.3, 0.2]}, "smallest, 0.3, is above the largest"),
         ({"test_sets": ["val"], "type_size": [0, 0.2]}, "greater than 0"),
         ({"test_sets": ["val"], "encoders": ["brief.random-9"]}, r"attack\.encoders.*random-8"),

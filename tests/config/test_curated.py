@@ -130,7 +130,10 @@ def test_sets_of_a_size_can_have_recipes_of_their_own(micro):
     [
         ({"recipes_of_size": {9: ["brief"]}}, r"recipes_of_size: 9 is not among sizes \(8, 10\)"),
         ({"recipes_of_size": {10: ["breif"]}}, "breif"),
-        ({"filters": ["stated"]}, "filters: stated takes a score .* 0 are named.* filter_field"),
+        (
+            {"filters": ["stated"]},
+            "filters: stated needs one source of scores, but 0 are named.* filter_field",
+        ),
         (
             {"filters": ["stated"], "filter_field": "dfn", "filter_scores": {"files": "s.parquet"}},
             "2 are named",
@@ -221,7 +224,7 @@ def test_controls_are_repacked_whatever_the_size(micro):
         ({"encoder": "foreign"}, "parrot.encoder: 'foreign' is not among encoders"),
         ({"test_sets": ["album"]}, "corpora.album.labels: a test set needs labels"),
         ({"retrieval": ["val"]}, "parrot.retrieval: corpora.val.captions is none"),
-        ({"corpora": ["notices"]}, "what is not profiled cannot be curated"),
+        ({"corpora": ["notices"]}, "only a profiled corpus can be curated"),
         ({"clusters": {"clusters": 2, "groups": 3}}, "groups: 3 of 2 clusters"),
     ],
 )
@@ -238,7 +241,7 @@ def test_settings_that_do_not_fit_are_refused(micro, change, message):
         ({"grid": ["brief/random-9"]}, "'brief/random-9' is not among the models"),
         ({"recipes": ["long"]}, "parrot.curations.recipes: 'long' is not among recipes"),
         ({"published_models": {"x": "RN50"}}, r"published_models: x is not among recipes \(brief"),
-        ({"debiased": None}, "deduplication: it is of the debiased subset"),
+        ({"debiased": None}, "deduplication: it belongs to the debiased subset"),
         ({"sizes": [9]}, "is not among the models"),
     ],
 )

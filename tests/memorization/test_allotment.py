@@ -178,13 +178,13 @@ def test_no_tables_are_a_pool_without_groups():
         ({}, "name one or more of the sets a, b, public, holdout"),
         ({"a": 1, "c": 1}, r"sizes \{a: 1, c: 1\}: name one or more"),
         ({"a": 1, "b": 0.5}, r"sizes \{a: 1, b: 0.5\} mix counts and fractions"),
-        ({"a": 1, "b": 0}, "0 of b is no size. Give counts of 1 or more"),
-        ({"a": 0.5, "b": 1.5}, "1.5 of b is no size"),
-        ({"a": float("nan")}, "nan of a is no size"),
+        ({"a": 1, "b": 0}, "0 of b is invalid. Give counts of 1 or more"),
+        ({"a": 0.5, "b": 1.5}, "1.5 of b is invalid"),
+        ({"a": float("nan")}, "nan of a is invalid"),
         ({"a": 0.7, "b": 0.4}, r"sizes \{a: 0.7, b: 0.4\} sum to more than 1"),
     ],
 )
-def test_sizes_that_are_none_are_refused(sizes, message):
+def test_invalid_sizes_are_refused(sizes, message):
     with pytest.raises(ConfigError, match=message):
         allot([spread(9)], sizes, place="pool")
 
@@ -217,11 +217,11 @@ def test_a_smaller_fraction_is_the_set_of_that_fraction(values, size):
 @pytest.mark.parametrize(
     ("size", "sizes", "message"),
     [
-        (11, {"a": 10}, "set a: a smaller size of 11, and the set's own is 10"),
-        (0.5, {"a": 10}, "a smaller size of 0.5, and the set's own is 10; give both"),
-        (0, {"a": 10}, "0 of a is no size"),
+        (11, {"a": 10}, "set a: a smaller size of 11, but the set's own is 10"),
+        (0.5, {"a": 10}, "a smaller size of 0.5, but the set's own is 10; give both"),
+        (0, {"a": 10}, "0 of a is invalid"),
     ],
 )
-def test_smaller_sizes_that_are_none_are_refused(size, sizes, message):
+def test_invalid_smaller_sizes_are_refused(size, sizes, message):
     with pytest.raises(ConfigError, match=message):
         within_size(ALLOTMENT.empty_table(), set="a", size=size, sizes=sizes)

@@ -243,7 +243,7 @@ def test_pictures_without_objects_are_rows_and_are_counted(shards, detector, cap
 
     assert table["labels"].to_pylist() == [[]] * 10
     assert len(drops) == 0
-    assert "10 of 10 pictures show no object above 1" in caplog.text
+    assert "10 of 10 images show no object above 1" in caplog.text
 
 
 def test_only_rows_of_the_samples_are_annotated(shards, detector):

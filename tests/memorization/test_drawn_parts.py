@@ -74,7 +74,7 @@ def test_without_embeddings_pictures_are_not_compared():
     ]
 
 
-def test_nothing_is_left_when_those_have_left(parts):
+def test_no_overlap_remains_after_removal(parts):
     kept = []
     for each, rows in zip(parts, (WEB, COCO), strict=True):
         overlaps = overlaps_of_part(each, parts, distance=0.01, start=NUMPY)

@@ -218,7 +218,7 @@ def test_boxes_of_the_own_picture_are_listed():
     assert [rows[0][edge] for edge in ("left", "top", "width", "height")] == [1, 2, 3, 4]
 
 
-def test_joined_sources_are_told_apart_again():
+def test_joined_sources_can_be_separated_again():
     of_source = {"web": {(1, 0): [0, 1]}, "coco": {(0, 0): [0, 1, 2]}}
     truths = [in_one_corpus([(name, objects(rows))], SHARDS) for name, rows in of_source.items()]
     every = pa.concat_tables(truths)

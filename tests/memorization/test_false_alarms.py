@@ -18,7 +18,7 @@ def test_where_nothing_is_memorized_each_claim_is_made_in_one_run_of_twenty_at_m
         assert share <= MOST or "not reported" in claim, claim
 
 
-def test_one_direction_as_it_stands_would_take_a_better_model_for_memorization():
+def test_one_direction_alone_would_mistake_a_better_model_for_memorization():
     found = made_claims(World(ahead=0.1), 20)
 
     assert found["one pair: A against B as it stands (not reported)"] > 0.5

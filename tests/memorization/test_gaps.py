@@ -211,7 +211,7 @@ def test_without_a_holdout_a_direction_is_net_of_nothing():
     assert table["net"].null_count == table["net_low"].null_count == len(table)
 
 
-def test_what_one_model_finds_more_of_everything_is_no_memorization():
+def test_a_general_advantage_of_one_model_is_not_memorization():
     """A's model wins on nine of ten records, of A, of B and of neither."""
     ahead, behind = paired(differing(180, 20, 0)), paired(differing(20, 180, 0))
 

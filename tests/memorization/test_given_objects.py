@@ -107,7 +107,7 @@ def test_samples_without_a_row_show_no_objects_and_are_counted(samples, parquet,
     caplog.set_level(logging.INFO, "clipaudit")
 
     assert labels(samples, parquet(key=["c"], labels=[[4]])) == [[], [], [4]]
-    assert "2 of 3 pictures have no row in the given files" in caplog.text
+    assert "2 of 3 images have no row in the given files" in caplog.text
 
 
 def test_rows_that_say_the_same_twice_are_one(samples, parquet):
@@ -122,7 +122,7 @@ def test_rows_that_say_the_same_twice_are_one(samples, parquet):
         ({"key": ["q"], "labels": [[1]]}, "key has the key of 0 of 3 samples, first 'a'. Name"),
         (
             {"key": ["a", "a"], "labels": [[1], [1, 2]]},
-            "'a' gives 2 objects, and one in .* gives 1 that are not the same. Remove",
+            "'a' gives 2 objects, but one in .* gives 1 different ones. Remove",
         ),
         ({"key": ["a"], "labels": [[1]], "scores": [[]]}, "'a' has 1 labels, 0 scores. Give"),
         ({"key": ["a"], "labels": [["kite"]]}, "labels is list<.*>, not lists of whole numbers"),

@@ -126,7 +126,7 @@ def test_the_order_of_overlaps_and_of_the_allotment_never_shows():
     assert found == manifest("b")
 
 
-def test_what_is_beyond_the_size_leaves():
+def test_samples_beyond_the_size_are_removed():
     within = np.array([row != 2 for row, *_ in ALLOTTED])
 
     found = manifest("b", within=within)
@@ -170,7 +170,7 @@ def test_members_stand_for_their_group_and_overlap_nothing():
     assert found["uid"].to_pylist() == [f"{row:032x}" for row in (0, 2, 7)]
 
 
-def test_of_no_samples_none_are_members():
+def test_without_samples_there_are_no_members():
     assert members(samples(0), allotment(*ALLOTTED), overlaps()) == MEMBERS.empty_table()
 
 
@@ -249,7 +249,7 @@ def test_records_are_all_that_is_not_public():
     assert of_kind(drawn, "records")["set"].to_pylist() == ["a", "b", "holdout"]
 
 
-def test_what_leaves_is_dropped_with_its_reason_once():
+def test_a_removed_sample_is_dropped_once_with_its_reason():
     keys = {"shard": pa.array([0, 0], pa.int32()), "row": pa.array([3, 4], pa.int32())}
     samples = pa.table({**keys, "key": ["three", "four"]})
 

@@ -104,7 +104,7 @@ def test_order_and_cut_of_the_others_never_show(world, random):
 
 @settings(max_examples=50)
 @given(worlds)
-def test_nothing_overlaps_once_the_offenders_left(world):
+def test_nothing_overlaps_after_removal(world):
     tables = corpora(world)
     left = {}
     for corpus, own in tables.items():
@@ -126,7 +126,7 @@ def test_of_two_records_that_repeat_each_other_both_leave_whatever_their_sets():
     assert pairs == [(0, "uid", 2), (0, "caption", 1), (1, "caption", 0), (2, "uid", 0)]
 
 
-def test_a_public_sample_leaves_that_repeats_a_record_and_may_repeat_another_public_one():
+def test_a_public_sample_is_removed_if_it_duplicates_a_record_but_not_another_public_one():
     own = keys(
         [(0, 0, "public", "x", None), (0, 1, "public", "x", None), (0, 2, "b", "y", "a cat")]
     )

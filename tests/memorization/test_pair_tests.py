@@ -130,7 +130,7 @@ def test_a_rate_that_the_holdout_is_too_small_for_is_null():
     assert found(table, "target", "tpr_01")["holdout_records"] == 979
 
 
-def test_a_model_that_knows_every_pair_has_an_interval_all_the_same():
+def test_a_model_that_knows_every_pair_still_has_an_interval():
     values = np.r_[np.ones(50), np.zeros(200)]
 
     table = pair_test(

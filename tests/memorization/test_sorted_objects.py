@@ -92,7 +92,7 @@ def test_rows_of_more_samples_than_are_held_at_once_are_the_same(given, monkeypa
 def test_rows_that_differ_name_both_files(given):
     files = given("one", a=[1], b=[2]), given("other", b=[3])
 
-    with pytest.raises(InputError, match=r"other.*'b' gives 1 .*one\.parquet gives 1 that are not"):
+    with pytest.raises(InputError, match=r"other.*'b' gives 1 .*one\.parquet gives 1 different"):
         objects_of([part(0, ["a", "b"])], *files)
 
 

@@ -55,10 +55,10 @@ def test_what_was_not_answered_is_not_checked(checked):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["uid,has_text", "x,no"], "1 of 1 values of uid are those of no picture .* first 'x'"),
+        (["uid,has_text", "x,no"], "1 of 1 values of uid match no image .* first 'x'"),
         (["key,has_text", "b,maybe"], "key 'b': has_text is 'maybe'; write yes or no"),
         (["key,has_text", "b,yes", "b,no"], "key 'b' is answered yes and no"),
-        (["key,has_text", "a,yes"], r"key 'a' is that of pictures .* \(0, 0\) and \(4, 0\)"),
+        (["key,has_text", "a,yes"], r"images at .* \(0, 0\) and \(4, 0\) share the key 'a'"),
         (["name,has_text", "a,yes"], "row 1 has name, has_text, but uid or key"),
         (["key,text", "a,yes"], "row 1 has key, text, but uid or key, and has_text"),
     ],
@@ -73,7 +73,7 @@ def test_what_is_no_list_of_objects_is_one_message(tmp_path, content):
     path = tmp_path / "seen.json"
     path.write_bytes(content)
 
-    with pytest.raises(InputError, match=r"seen\.json: (cannot be read|is no list of objects)"):
+    with pytest.raises(InputError, match=r"seen\.json: (cannot be read|is not a list of objects)"):
         checked_text(PARTS, path)
 
 

@@ -316,7 +316,7 @@ def test_smaller_sets_lie_in_larger_ones():
         (KINDS[2], {"kept": False}, "copy"),
     ],
 )
-def test_a_sample_that_leaves_says_why(curation, known, reason):
+def test_a_removed_sample_has_a_reason(curation, known, reason):
     part = part_of({(0, 4): fact(**known)})
     last = 2**64 - 1
     cuts = [

@@ -33,7 +33,7 @@ def test_scores_find_their_samples_in_any_file_and_order(tmp_path):
     assert found == [(0, 0, None), (0, 1, 0.5), (1, 0, 3.0)]
 
 
-def test_what_is_no_finite_number_is_no_score(tmp_path):
+def test_a_value_that_is_not_finite_is_not_a_score(tmp_path):
     files = {"id": ["a", "b", "c"], "dfn": [math.nan, math.inf, 1.0]}
 
     found = sorted_scores(tmp_path, [samples("a", "b", "c")], files)

@@ -45,7 +45,7 @@ def test_of_equally_frequent_grams_the_first_in_the_file_are_kept(grams):
         (b"a\t1\t2\n", r"line 1: the frequency is '1"),
         (b"a b\n", r"1 gram, none of 1 word\. Name another file"),
         (b"", r"0 grams, none of 1 word"),
-        (b"\xff\n", r"words\.txt: cannot be read: .*UTF-8, a gram a line"),
+        (b"\xff\n", r"words\.txt: cannot be read: .*UTF-8 text file, one gram per line"),
     ],
 )
 def test_a_file_of_another_form_is_refused_with_its_line(grams, content, message):

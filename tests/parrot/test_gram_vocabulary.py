@@ -93,7 +93,7 @@ def test_co_embedded_grams_equal_those_of_the_plain_definition(drawn, n):
     assert dict(pairs(counted)) == plain
 
 
-def test_the_order_of_rows_is_of_no_account():
+def test_the_order_of_rows_does_not_matter():
     samples, matches, spans = part(("a b", ["a b"]), ("c a", ["c a", "a"]), ("d", []))
     order = pa.array([2, 0, 1])
     tables = samples, matches, spans
@@ -107,7 +107,7 @@ def test_the_order_of_rows_is_of_no_account():
 def test_matches_of_other_pictures_are_refused():
     samples, matches, spans = part(("a", ["a"]), ("b", ["b"]))
 
-    with pytest.raises(StoreError, match=r"matches of 1 pictures and spans of 2"):
+    with pytest.raises(StoreError, match=r"matches of 1 images and spans of 2"):
         count_grams(
             samples, matches.slice(1), spans, source="co-embedded", n=1, tokenization="words"
         )
@@ -168,7 +168,7 @@ def test_tables_may_come_in_chunks_with_metadata_and_further_columns():
     assert merge_grams([labelled], most=9).equals(table)
 
 
-def test_more_grams_than_memory_are_merged_alike(monkeypatch):
+def test_more_grams_than_memory_give_the_same_merge(monkeypatch):
     parts = [grams({f"gram {row} of some length": 1 for row in range(50_000)})] * 2
     parts += [grams({f"another {row} of some length": 1 for row in range(250_000)})]
     whole = merge_grams(parts, most=1000)

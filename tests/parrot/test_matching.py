@@ -144,14 +144,14 @@ def test_the_paper_prints_21_examples():
 
 
 @given(pictures, st.randoms(use_true_random=False))
-def test_the_order_of_spans_is_of_no_account(picture, dice):
+def test_the_order_of_spans_does_not_matter(picture, dice):
     caption, texts = picture
     shuffled = dice.sample(texts, len(texts))
 
     assert matched(caption, *shuffled) == matched(caption, *texts)
 
 
-def test_the_order_and_chunks_of_the_tables_are_of_no_account():
+def test_the_order_and_chunks_of_the_tables_do_not_matter():
     samples = captioned([f"word{row} nan" for row in range(6)])
     spans = spotted([[f"word{row}"] * (row % 3) for row in range(6)])
     order = pa.array([4, 1, 5, 0, 3, 2])

@@ -139,7 +139,7 @@ def test_a_score_without_a_match_is_refused():
     scored = scores((0, 1, None, None), (1, 1, None, None))
     lacking = ScoredPart("web", scored, matches_of(scored.slice(0, 1)))
 
-    with pytest.raises(StoreError, match=r"web: \(shard, row\) \(0, 1\) is scored"):
+    with pytest.raises(StoreError, match=r"web: \(shard, row\) \(0, 1\) has a score"):
         picked([lacking], listed("highest", 1))
 
 

@@ -59,7 +59,7 @@ def test_numbers_that_are_not_asked_for_follow_the_data(shards):
 
 
 def test_more_groups_than_the_data_makes_clusters_are_refused(shards):
-    with pytest.raises(TooSmall, match="6 groups of the 5 clusters that 200 pictures make"):
+    with pytest.raises(TooSmall, match="6 groups of the 5 clusters that 200 images make"):
         fit(*shards, clusters=None, groups=6)
 
 

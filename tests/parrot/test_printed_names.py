@@ -80,7 +80,7 @@ def test_classes_of_one_name_are_refused():
 
 
 def test_class_names_without_another_word_of_their_letters_are_refused():
-    with pytest.raises(InputError, match=r"val: no word of as many letters as '\d' was found"):
+    with pytest.raises(InputError, match=r"val: found no word with as many letters as '\d' that"):
         drawn(classes=["1", "2"])
 
 

@@ -103,9 +103,13 @@ def test_a_picture_that_the_truth_does_not_know_is_refused():
     pictures = [("star", "a star"), ("moon", "a moon")]
     spans, matches = read_tables(pictures, [["star"], ["moon"]])
 
-    with pytest.raises(StepError, match="truth: row 1 of shard 3 is not among its 1 rows"):
+    with pytest.raises(
+        StepError, match="truth: row 1 of shard 3 was spotted but is not among its 1 rows"
+    ):
         compare(truth_table(pictures[:1]), spans, matches)
-    with pytest.raises(StepError, match="matches: row 0 of shard 3 is not among its 1 rows"):
+    with pytest.raises(
+        StepError, match="matches: row 0 of shard 3 was spotted but is not among its 1 rows"
+    ):
         compare(truth_table(pictures), spans, matches.slice(1))
 
 

@@ -245,7 +245,7 @@ def test_a_picture_on_which_the_engine_fails_is_unusable(spotter, monkeypatch):
 def test_an_engine_that_fails_on_any_picture_ends_the_step(spotter, monkeypatch):
     monkeypatch.setattr(spotter._engine, "detect_and_crop", fail)
 
-    with pytest.raises(StepError, match=r"fails on any picture \(out of patience\)"):
+    with pytest.raises(StepError, match=r"fails on every image \(out of patience\)"):
         spotter.spot(drawn("zebra")[0])
 
 

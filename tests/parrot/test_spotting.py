@@ -209,7 +209,7 @@ def test_the_log_tells_rate_and_shares(shards, memory, caplog):
 
     assert "spotting text: 10 of 10 pictures" in caplog.text
     assert "9 known before" in caplog.text
-    assert "0 of 10 pictures show no text, 9 were known" in caplog.text
+    assert "0 of 10 images show no text, 9 were known" in caplog.text
 
 
 def test_no_samples_give_no_tables(shards, memory):

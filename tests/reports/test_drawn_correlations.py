@@ -110,7 +110,7 @@ def test_the_papers_points_are_hollow_and_named_in_the_legend():
     assert legend(figure)[-1] == "in the paper"
 
 
-def test_the_papers_points_alone_are_no_figure():
+def test_only_points_of_the_paper_make_no_figure():
     figure = draw(of_paper(0, 0.38, 0.35), empty="no images")
 
     (axes,) = figure.axes

@@ -153,7 +153,7 @@ def test_relative_changes_are_drawn_around_zero():
     assert axes.get_ylim()[0] < -60
 
 
-def test_series_are_told_apart_without_colour():
+def test_series_differ_even_without_colour():
     rows = [
         curve(pruning, [(100, 0.3)], series=3 * group + n, group=group)
         for group in (0, 1)

@@ -53,7 +53,7 @@ def test_panels_share_their_horizontal_axis_and_each_is_as_high_as_its_bars():
 def test_a_panel_without_pictures_says_so():
     first, second = draw(panel(0, (0.0, 1.0)), panel(1)).axes
 
-    assert [text.get_text() for text in second.texts] == ["no pictures"]
+    assert [text.get_text() for text in second.texts] == ["no images"]
     assert first.patches
     assert not second.patches
 

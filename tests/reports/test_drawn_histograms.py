@@ -62,7 +62,7 @@ def test_the_legend_names_both_series_even_if_one_is_empty_here():
     assert notes == [[], ["no images"]]
 
 
-def test_series_are_told_apart_without_colour():
+def test_series_differ_even_without_colour():
     first, second = draw(histogram(0, 0, [1.0]), histogram(0, 1, [1.0])).axes[0].patches
 
     assert (first.get_hatch(), second.get_hatch()) == (None, "////")

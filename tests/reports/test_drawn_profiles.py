@@ -103,7 +103,7 @@ def test_the_legend_names_what_is_drawn():
 def test_no_means_at_all_are_said():
     (axes,) = draw(group(0, raw=None)).axes
 
-    assert [text.get_text() for text in axes.texts] == ["no pictures"]
+    assert [text.get_text() for text in axes.texts] == ["no images"]
 
 
 def test_no_groups_at_all_are_said():
@@ -111,7 +111,7 @@ def test_no_groups_at_all_are_said():
 
     (axes,) = draw_profiles(empty, BESIDE).axes
 
-    assert [text.get_text() for text in axes.texts] == ["no pictures"]
+    assert [text.get_text() for text in axes.texts] == ["no images"]
 
 
 def test_bytes_repeat():

@@ -89,7 +89,7 @@ def test_the_legend_names_kinds_in_the_order_of_a_bar():
 def test_a_panel_without_pictures_says_so(options):
     (axes,) = draw(bar(0, None, None, None), **options).axes
 
-    assert texts(axes) == ["no pictures"]
+    assert texts(axes) == ["no images"]
     assert not axes.patches
 
 
@@ -98,7 +98,7 @@ def test_no_groups_at_all_are_a_panel_that_says_so():
 
     (axes,) = draw_stacks(empty, STANDING).axes
 
-    assert texts(axes) == ["no pictures"]
+    assert texts(axes) == ["no images"]
 
 
 def test_bytes_repeat():

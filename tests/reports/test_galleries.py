@@ -141,7 +141,7 @@ def test_a_ladder_joins_each_query_to_its_neighbour():
 def test_a_gallery_of_nothing_says_so():
     found = words(draw_gallery(gallery(), {}, options()))
 
-    assert found == ["No picture of Glyph-Sketch has a neighbor."]
+    assert found == ["No image of Glyph-Sketch has a neighbor."]
 
 
 @pytest.mark.parametrize("columns", [1, 3, 6])

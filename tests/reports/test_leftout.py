@@ -21,7 +21,7 @@ def test_a_stored_table_knows_what_it_was_made_without(tmp_path):
     ]
 
 
-def test_a_table_that_lacks_nothing_is_as_it_was():
+def test_a_complete_table_stays_unchanged():
     table = pa.table({"n": [1]})
 
     assert noted(table, {}) is table

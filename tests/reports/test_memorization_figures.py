@@ -247,7 +247,7 @@ def test_records_that_stand_first_are_compared_with_the_hold_out_where_there_is_
     )
 
     assert "a line across a bar is the gap of the hold-out" in caption
-    assert "without a hold-out nothing tells how much" in without
+    assert "without a hold-out its size is unknown" in without
 
 
 def test_a_figure_of_one_direction_names_the_hold_out_and_where_the_mean_is(demo):
@@ -256,7 +256,7 @@ def test_a_figure_of_one_direction_names_the_hold_out_and_where_the_mean_is(demo
         figures["memorization_fig3_scenes"].caption for figures in (demo(), demo(sources=sources))
     )
 
-    assert "less that of the hold-out" in caption
+    assert "minus that of the hold-out" in caption
     assert "hold-out" not in without
     assert all("mean of both directions" in each for each in (caption, without))
 

@@ -47,7 +47,7 @@ def test_captions_say_what_the_share_of_the_hold_out_means_where_there_is_one():
     def caption(run):
         return memorization_galleries(run)["memorization_fig1_scenes"].caption
 
-    assert "of the hold-out, which no model was trained on" in caption(demo())
+    assert "in the hold-out, which no model was trained on" in caption(demo())
     assert "without a hold-out luck may explain it" in caption(parse_settings(settings))
 
 

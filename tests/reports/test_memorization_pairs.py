@@ -66,7 +66,7 @@ def test_four_rows_by_hand(pairs):
     assert told == [
         ("web, model m: cosine", "auc", 0.9),
         ("web, model m: cosine", "tpr_01", None),
-        ("cosine less the reference's", "auc", 1.0),
+        ("cosine minus the reference's", "auc", 1.0),
         ("control: the reference's cosine", "auc", 0.52),
     ]
     assert table["position"].to_pylist() == [0, 0, 1, 2]

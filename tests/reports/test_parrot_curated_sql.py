@@ -76,7 +76,7 @@ def test_of_the_suite_the_main_metric_counts(task_results):
     assert (row["metric"], row["value"]) == ("acc1", 0.5)
 
 
-def test_tasks_of_one_name_are_told_apart_and_an_empty_one_stays(task_results):
+def test_tasks_of_one_name_are_distinguished_and_an_empty_one_stays(task_results):
     listed = [
         (0, "objectnet", "Ours", "shifts", "zero-shot"),
         (1, "empty", "Empty", "shifts", "zero-shot"),

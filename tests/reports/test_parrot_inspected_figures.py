@@ -145,7 +145,7 @@ def test_recipes_are_named_where_there_are_several(figures):
     assert titles(figure, "models") == ["own", "random, 8, brief-1"]
 
 
-def test_no_two_models_bear_one_name(figures):
+def test_model_names_are_unique(figures):
     found = titles(
         figures({"recipes": ["brief", "brief-1"], "grid": None})["parrot_fig7"], "models"
     )

@@ -310,7 +310,7 @@ def test_words_that_sql_cannot_find_in_the_caption_come_last(table14):
     assert row["co_words"] == "z a strasse"
 
 
-def test_the_audits_tokenization_decides_who_parrots(table14):
+def test_the_audits_tokenization_decides_which_captions_parrot(table14):
     assert len(table14(WEB, CAPTIONS, [0.5] * 5, tokenization="plain")) == 0
     assert len(table14(WEB, CAPTIONS, [0.5] * 5, tokenization="words")) == 2
 

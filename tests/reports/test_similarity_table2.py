@@ -95,7 +95,7 @@ def counted(table, *columns):
         (("sketch", 0.96, False), "random pairs are as near"),
     ],
 )
-def test_an_encoder_that_tells_nothing_apart_counts_no_near_duplicates(table2, check, note):
+def test_a_collapsed_encoder_counts_no_near_duplicates(table2, check, note):
     neighbors = of_large(0.99, 0.99) + of_large(0.99, testset="val")
 
     table = table2(neighbors, checks=[check, ("val", 0.5, False)])

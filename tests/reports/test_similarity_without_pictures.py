@@ -98,5 +98,5 @@ def test_a_gallery_reads_the_tars_that_there_are_and_uids_of_the_rest(micro):
     assert [named.corpus for named in gallery.sources.tars] == ["val", "small"]
     assert gallery.inputs["samples"] == ["samples/large/00000.json", "samples/large/00001.json"]
     assert gallery.caption.endswith(
-        "large has no pictures: in their places stand the uids of samples, or the first digits."
+        "large has no images; the uids of samples, or the first digits, replace them."
     )

@@ -126,7 +126,7 @@ def test_scores_before_and_after_are_said():
 
     assert "S(·) 0.300" in text
     assert "S(\N{MULTIPLICATION SIGN}) \N{MINUS SIGN}0.100" in text
-    assert "No picture of posters has a higher score without its text." in text
+    assert "No image of posters has a higher score without its text." in text
 
 
 def test_pictures_of_table_14_are_numbered_from_1():
@@ -155,7 +155,7 @@ def test_without_a_donor_the_terms_say_so():
     figure = draw("parrot_fig2", [lone])
 
     assert len(images(figure)) == len(TERMS) - 1
-    assert "no other picture of the shard has text" in words(figure)
+    assert "no other image of the shard has text" in words(figure)
 
 
 @pytest.mark.parametrize("largest", [40, 256])
@@ -206,7 +206,7 @@ def test_without_pictures_and_a_donor_the_terms_say_so():
     text = words(draw("parrot_fig2", [lone], {("posters", 0): "0123456789abcdef" * 2}))
 
     assert text.count("01234567 89abcdef 01234567 89abcdef") == len(TERMS) - 1
-    assert "no other picture of the shard has text" in text
+    assert "no other image of the shard has text" in text
 
 
 @pytest.mark.parametrize("name", FORMS)

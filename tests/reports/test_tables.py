@@ -187,7 +187,7 @@ def test_a_data_set_is_found_by_either_of_its_names_in_the_papers(query):
 def test_a_label_never_shadows_a_column(tmp_path, query):
     path = write(tmp_path / "a.parquet", testset=["a"])
 
-    with pytest.raises(StepError, match=r"a\.parquet: has the column 'testset'.*'val'"):
+    with pytest.raises(StepError, match=r"a\.parquet: already has the column 'testset'.*'val'"):
         query("from v", {"v": [LabelledFile(path, {"testset": "val"})]})
     other = write(tmp_path / "b.parquet", row=[1])
     with pytest.raises(StepError, match=r"'testset' is a label of some files .* column of others"):

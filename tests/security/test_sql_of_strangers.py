@@ -59,7 +59,7 @@ def test_a_query_of_the_catalog_reaches_no_file_and_no_network(tmp_path, secret,
 def test_a_refused_file_is_told_with_the_way_to_read_it(tmp_path, secret):
     results = make_catalog(tmp_path, ("samples", {"corpus": "large"}, [sample(0, 0)]))
 
-    with pytest.raises(InputError, match=r"other files open the catalog in DuckDB itself: duckdb"):
+    with pytest.raises(InputError, match=r"other files, open the catalog in DuckDB: duckdb"):
         with open_catalog(results) as connection:
             connection.execute(f"from read_text('{secret}')")
 

@@ -56,7 +56,7 @@ def test_a_cell_of_a_listing_is_named_by_its_row_and_heading(table):
 def test_a_name_that_several_rows_have_is_refused(table):
     twice = table(row(0, "Images", "web", 1.0), row(1, "Images", "web", 2.0), row(2, "x", "b", 1.0))
 
-    with pytest.raises(InputError, match=r"2 rows are called 'Images'\. Name one by --where"):
+    with pytest.raises(InputError, match=r"2 rows are called 'Images'\. Select one with --where"):
         asked_cell(twice, LAYOUT, "Images", "Web")
 
 
@@ -65,7 +65,7 @@ def test_a_name_that_several_rows_have_is_refused(table):
     [
         ("CoTR", "Web", r"no row is called 'CoTR'\. Did you mean CoTR, %\?"),
         ("CoTR, %", "Wbe", r"no column is called 'Wbe'\. Did you mean Web"),
-        ("Images", "It'S", r"'Images' prints nothing under \"It'S\"\."),
+        ("Images", "It'S", r"cell of row 'Images' and column \"It'S\" is empty\."),
     ],
 )
 def test_what_is_not_printed_is_answered_with_what_is(rates, name, column, message):

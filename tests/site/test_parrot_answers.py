@@ -161,15 +161,16 @@ def test_the_accuracy_against_a_control_stands_beside_the_reading():
     assert sentence.text.endswith(" Accuracy differs by \u22125.0 points [\u22128.0, \u22122.0].")
 
 
-def test_what_erasing_costs_stands_beside_as_much_elsewhere():
+def test_the_cost_of_erasing_is_given_with_that_of_random_removal():
     values = {"raw": 0.3, "rsa": 0.223, "random_rsa": 0.161, "rsc": 0.1, "random_rsc": None}
     rows = [{"model": "web, own", "measure": name, "value": each} for name, each in values.items()]
 
     (sentence,) = answer("parrot", parrot_table9=rows).sentences
 
     assert sentence.text == (
-        "web, own: the mean score is 0.300; erasing all text from an image costs it 0.223 (as much "
-        "elsewhere: 0.161); erasing the repeated words from an image costs it 0.100."
+        "web, own: the mean score is 0.300; erasing all text from an image costs it 0.223 (the "
+        "area of another image's text: 0.161); erasing the repeated words from an image "
+        "costs it 0.100."
     )
 
 

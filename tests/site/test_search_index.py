@@ -66,7 +66,7 @@ def test_facets_say_which_samples_have_an_answer(found):
     assert left == [1]
 
 
-def test_numbers_that_nothing_has_are_no_order(found):
+def test_numbers_without_values_give_no_order(found):
     index, content = found()
 
     assert index.orders == ("Similarity to the nearest test image", "Excess over the gap")

@@ -82,7 +82,7 @@ def test_a_missing_cell_comes_from_no_row():
     assert (cell.text, cell.row, cell.columns) == ("\N{EN DASH}", None, ())
 
 
-def test_the_papers_line_is_told_from_ours():
+def test_the_papers_line_is_marked():
     lines = printed_grid([row(published_share=0.3)], LAYOUT).rows[0]
 
     assert [(line.name, line.is_published) for line in lines] == [

@@ -68,7 +68,7 @@ def first_cells(page):
     return [text.strip() for text in page.locator("tbody tr td:nth-child(3)").all_inner_texts()]
 
 
-def test_every_page_opens_without_a_word_on_the_console_or_a_request_that_leaves_it(reader):
+def test_every_page_opens_without_console_output_or_outside_requests(reader):
     for path in every_page(reader):
         assert reader.open(path).locator("h1").count() == 1, path
 
@@ -256,12 +256,12 @@ def test_a_rectangle_on_the_map_lists_its_images_with_their_pages(map_reader):
 
     drag(page, left=0.01, right=0.5)
 
-    expect(page.locator("#map-said")).to_have_text("Images chosen: 1")
+    expect(page.locator("#map-said")).to_have_text("Images selected: 1")
     page.locator("#map-list a").click()
     assert page.url.endswith(f"samples/web-{UIDS[0]}.html")
 
 
-def test_the_map_can_be_asked_by_keys_alone(map_reader):
+def test_the_map_works_by_keyboard(map_reader):
     page = map_reader.open("map.html")
     expect(page.locator("#map-legend li")).to_have_count(1)
     page.locator("#map").focus()
@@ -271,19 +271,19 @@ def test_the_map_can_be_asked_by_keys_alone(map_reader):
     for _ in range(24):
         page.keyboard.press("ArrowUp")
 
-    expect(page.locator("#map-said")).to_have_text("Images chosen: 1")
+    expect(page.locator("#map-said")).to_have_text("Images selected: 1")
     page.keyboard.press("Escape")
-    expect(page.locator("#map-said")).to_have_text("No image chosen")
+    expect(page.locator("#map-said")).to_have_text("No image selected")
 
 
-def test_a_colour_of_the_map_shows_its_images_alone(map_reader):
+def test_a_colour_of_the_map_shows_only_its_images(map_reader):
     page = map_reader.open("map.html")
     expect(page.locator("#map-legend li")).to_have_count(1)
     page.locator("#map-colour").select_option(label="pruned")
 
     page.locator("#map-legend button", has_text="kept (1)").click()
 
-    expect(page.locator("#map-said")).to_have_text("Images chosen: 1")
+    expect(page.locator("#map-said")).to_have_text("Images selected: 1")
     expect(page.locator("#map-list")).to_contain_text("web, shard 0, row 1 \u00b7 pruned: kept")
 
 

@@ -50,7 +50,7 @@ def test_samples_lead_to_their_pages_and_control_characters_are_spelt_out(site):
     assert "<script>" in told[0][4], "text, which the page never takes as markup"
 
 
-def test_a_manifest_says_who_is_kept_and_why_others_are_not(site):
+def test_a_manifest_says_which_samples_are_kept_and_why_others_are_removed(site):
     (fate,) = [each for each in points(site.write())["colours"] if each["title"] == "pruned"]
 
     assert fate["names"][0] == "kept"

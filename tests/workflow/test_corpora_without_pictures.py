@@ -167,9 +167,9 @@ def test_galleries_show_uids(unseen):
 
     caption = (project.results / "figures/similarity_fig15_val.md").read_text()
 
-    assert "val, large, small have no pictures: in their places stand the uids" in caption
+    assert "val, large, small have no images; the uids of samples" in caption
     page = next(project.results.glob("report/samples/large-*.html")).read_text()
-    assert "large has no pictures" in page
+    assert "large has no images" in page
 
 
 @pytest.mark.parametrize("target", ["models/brief/large.json", "sealed/large.json"])
@@ -191,7 +191,7 @@ def test_the_page_of_a_sample_has_a_placeholder(unseen):
     )
 
     assert "given/large/metadata/metadata_0.parquet" in told
-    assert "No picture: large has no pictures" in page
+    assert "No picture: large has no images" in page
     assert "picture not found" in page
 
 

@@ -62,7 +62,7 @@ def test_a_picture_that_was_spotted_in_another_corpus_is_not_read_again(project)
     posters = read(project, "spans/posters/*").query("shard == 0")
     assert again.to_json() == posters.to_json()
     log = (project.folder / "logs/spot/again/00000.log").read_text()
-    assert f" of {len(again)} pictures show no text, {len(again)} were known" in log
+    assert f" of {len(again)} images show no text, {len(again)} were known" in log
 
 
 def test_what_was_spotted_outlives_results_and_actions(project):
@@ -74,7 +74,7 @@ def test_what_was_spotted_outlives_results_and_actions(project):
 
     assert project.digests()["spans/posters/00000.json"] == before
     log = (project.folder / "logs/spot/posters/00000.log").read_text()
-    assert " of 80 pictures show no text, 80 were known" in log
+    assert " of 80 images show no text, 80 were known" in log
 
 
 def test_a_changed_fuzzy_threshold_reads_and_trains_nothing(project):

@@ -189,7 +189,7 @@ def test_its_gallery_shows_uids_where_images_may_not_be_shown(audit):
     audit.run(config=COLOURS, target="results_micro/figures/colours_lightest.json")
 
     assert "<image" not in (audit.results / "figures/colours_lightest.svg").read_text()
-    assert "Pictures are not shown" in (audit.results / "figures/colours_lightest.md").read_text()
+    assert "Images are not shown" in (audit.results / "figures/colours_lightest.md").read_text()
 
 
 def test_its_answer_is_on_the_first_page_and_in_the_terminal(audited):

@@ -1,4 +1,4 @@
-"""A catalog asked about one sample: which one a name means, and the rows of any view about it."""
+"""Query a catalog about one sample: find it by a name, and read the rows of any view about it."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -16,15 +16,15 @@ from clipaudit.suggestions import did_you_mean
 if TYPE_CHECKING:
     import duckdb
 
-LISTED = 12  # samples that a message or a list of duplicates names
-_PREFIX_DIGITS = 6  # of a uid; fewer would be mere chance
+LISTED = 12  # samples listed in a message or a list of duplicates
+_PREFIX_DIGITS = 6  # digits of a uid; shorter prefixes would match by chance
 _UID_DIGITS = 32
 _PLACE = r"(\d{1,9}):(\d{1,9})"  # SHARD:ROW
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a sample is: its corpus, and (shard, row) in that."""
+    """The address of a sample: its corpus, shard and row."""
 
     corpus: str
     shard: int
@@ -32,10 +32,10 @@ class Address:
 
 
 class SampleCatalog:
-    """The views of a catalog, of which any may be missing."""
+    """The views of a catalog, any of which may be missing."""
 
     def __init__(self, connection: "duckdb.DuckDBPyConnection") -> None:
-        """Look up which views there are."""
+        """Look up the existing views."""
         self.connection = connection
         self.columns = view_columns(connection)
 
@@ -46,19 +46,19 @@ class SampleCatalog:
         return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
 
     def has(self, view: str, *columns: str) -> bool:
-        """Tell whether there is a view with these columns."""
+        """Return whether there is a view with these columns."""
         return view in self.columns and set(columns) <= set(self.columns[view])
 
     def corpus(self, view: str) -> str:
-        """Return SQL for the corpus of a view's rows; that of `scenes.drawn` is `scenes`."""
+        """Return SQL for the corpus of a view's rows; for `scenes.drawn` it is `scenes`."""
         return corpus_of(self.columns[view])
 
     def rows_of(self, address: Address) -> Callable[..., list[Row]]:
-        """Return `about` of one sample."""
+        """Return `about`, bound to one sample."""
         return partial(self.about, address)
 
     def about(self, address: Address, view: str, *order: str) -> list[Row]:
-        """Return the rows of a view about one sample, in the order of those columns it has."""
+        """Return the rows of a view about one sample, ordered by the given columns it has."""
         if not self.has(view, "shard", "row"):
             return []
         return self.ask(
@@ -68,18 +68,18 @@ class SampleCatalog:
         )
 
     def shown(self, view: str) -> str:
-        """Return SQL for the columns of a view that say something to people."""
+        """Return SQL for the readable columns of a view."""
         return "* exclude (embedding)" if self.has(view, "embedding") else "*"
 
     def ordered(self, view: str, order: Sequence[str]) -> str:
-        """Return SQL that sorts by those of some columns that a view has."""
+        """Return SQL that sorts by the given columns that a view has."""
         known = [identifier(name) for name in order if name in self.columns[view]]
         return f" order by {', '.join(known)}" if known else ""
 
     # --- which sample ----------------------------------------------------------------------------
 
     def find(self, corpus: str, name: str) -> Address:
-        """Return the address of the one sample of this name."""
+        """Return the address of the only sample with this name."""
         self._require_corpus(corpus)
         for found in (self._named(corpus, name), self._dropped(corpus, name)):
             if len(found) == 1:
@@ -92,7 +92,7 @@ class SampleCatalog:
     def _require_corpus(self, corpus: str) -> None:
         if not self.has("samples", "corpus"):
             raise InputError(
-                "the catalog has no samples: run `clipaudit run SETTINGS all_tables` first."
+                "The catalog has no samples. Run `clipaudit run SETTINGS all_tables` first."
             )
         views = [view for view in ("samples", "drops_index") if self.has(view, "corpus")]
         union = " union ".join(f"select corpus from {view}" for view in views)
@@ -101,7 +101,7 @@ class SampleCatalog:
             raise InputError(f"no corpus {corpus!r} in the catalog.{did_you_mean(corpus, names)}")
 
     def _named(self, corpus: str, name: str) -> list[Row]:
-        """Return the samples that a name is of: the first way of naming that fits any counts."""
+        """Return the samples with a name, by the first kind of name that matches any."""
         lower = name.lower()
         ways: list[tuple[str, list[object]]] = [("uid = ?", [lower]), ("key = ?", [name])]
         if re.fullmatch(f"[0-9a-f]{{{_PREFIX_DIGITS},{_UID_DIGITS - 1}}}", lower):
@@ -129,7 +129,7 @@ class SampleCatalog:
         )
 
     def _outside(self, corpus: str, name: str) -> str:
-        """Return the range that SHARD:ROW must be in; "" for another kind of name."""
+        """Return a sentence with the valid range of SHARD:ROW; "" for another kind of name."""
         place = re.fullmatch(_PLACE, name)
         if not place:
             return ""
@@ -143,7 +143,7 @@ class SampleCatalog:
         return f" Rows of its shard {int(place[1])} are 0 to {shard['last']}."
 
     def _near(self, corpus: str, name: str) -> list[str]:
-        """Return keys and uids that are near to a name; Python would look at all too slowly."""
+        """Return keys and uids close to a name, computed in SQL because Python is too slow."""
         found = self.ask(
             "select key as name, levenshtein(key, ?) as distance from samples where corpus = ? "
             "union select uid, levenshtein(left(uid, ?), ?) from samples where corpus = ? "
@@ -152,10 +152,10 @@ class SampleCatalog:
         )
         return [row["name"] for row in found]
 
-    # --- what is known of it ---------------------------------------------------------------------
+    # --- one sample ------------------------------------------------------------------------------
 
     def sample(self, address: Address) -> Row:
-        """Return the row of the index, and where its tar lies."""
+        """Return the row of the index, and the path of its tar."""
         place = [address.corpus, address.shard, address.row]
         wanted = (
             "corpus, shard, row, key, uid, caption, label, width, height, image_format, "
@@ -178,7 +178,7 @@ class SampleCatalog:
         return {**found[0], **(tar[0] if tar else {"shard_path": None, "shard_sha256": None})}
 
     def named(self, address: Address) -> Row | None:
-        """Return shard, row, key, uid and caption of a sample; None where there is none."""
+        """Return shard, row, key, uid and caption of a sample; None if there is none."""
         found = self.ask(
             "select shard, row, key, uid, caption from samples "
             "where corpus = ? and shard = ? and row = ?",
@@ -194,6 +194,6 @@ def _several(corpus: str, name: str, found: Sequence[Row]) -> str:
     )
     more = "\n  ... and more" if len(found) > LISTED else ""
     return (
-        f"{corpus}: several samples are called {name!r}; name one by uid, or by SHARD:ROW:\n"
+        f"{corpus}: several samples are called {name!r}. Choose one by uid or SHARD:ROW:\n"
         f"{shown}{more}"
     )

@@ -1,6 +1,6 @@
-"""One sample's fate in all audits, as a catalog knows it.
+"""Read one sample's fate in all audits from a catalog.
 
-Every part is read from the view of its stage; a stage that this run does not have gives nothing.
+Every part comes from the view of its stage; a stage missing from this run gives nothing.
 """
 
 from collections.abc import Sequence
@@ -15,38 +15,38 @@ from clipaudit.plaindata import Row
 
 
 def sample_fate(connection: duckdb.DuckDBPyConnection, corpus: str, name: str) -> dict[str, Any]:
-    """Return what each audit of a catalog says of one sample, as JSON can hold it.
+    """Return the values of each audit of a catalog for one sample, as JSON values.
 
-    `name` is a uid, a prefix of one of six digits or more, a key, or SHARD:ROW. The parts are
+    `name` is a uid, a uid's prefix of six digits or more, a key, or SHARD:ROW. The parts are
 
     - `sample`: corpus, shard, row, key, uid, caption, label, width, height, image_format,
-      image_bytes, image_sha256, and of its tar shard_path (as the run named it) and shard_sha256;
-      of a sample that the index dropped the first four alone
+      image_bytes, image_sha256, and its tar's shard_path (as the run named it) and shard_sha256;
+      only the first four for a sample that the index dropped
     - `drops`: stage, reason and detail of each stage that could not use it
-    - `duplicates`: by encoder its cluster, removal similarity, the sample that it repeats, those
-      that repeat it (12 at most; `repeats` counts all)
+    - `duplicates`: by encoder its cluster, removal similarity, the sample that it duplicates, those
+      that duplicate it (12 at most; `repeats` counts all)
     - `nearest_tests`: by encoder and test set the most similar test sample, its similarity, and
-      where a gap is crossed `crossed` with that test sample, similarity, gap and excess
-    - `nearest_train`, `predictions`: of a test sample, by encoder and corpus the most similar train
-      samples, and what models say it is
-    - `manifests`: by name whether each keeps it (`kept`), and if not why; among them sets and
-      curations
+      if a gap is crossed `crossed` with that test sample, similarity, gap and excess
+    - `nearest_train`, `predictions`: for a test sample, by encoder and corpus the most similar
+      train samples, and the models' predictions
+    - `manifests`: by name whether each keeps it (`kept`), and if not why; sets and curations are
+      included
     - `memorization`: set (a, b, public, holdout or null), `excluded` from sets as an overlap and
-      why, objects of its picture, and recalls by recipe, public set and k of the models of A and B
+      why, objects of its image, and recalls by recipe, public set and k of the models of A and B
     - `text`: spans with polygons, and words and rates by tokenization; null: it was not read
     - `scores`: by encoder the caption's score, raw and with text erased, rsa, rsc
     - `clusters`: by encoder its cluster and that cluster's group
-    - what plug-ins that are audits know of it, under names that begin with theirs
+    - the values of audits that are plug-ins, under names that begin with theirs
 
-    Lists are sorted; what is unknown is null or an empty list. Raises InputError for a corpus or a
-    name that is not there, with the nearest, and for one that several samples have, with these.
+    Lists are sorted; unknown values are null or an empty list. Raises InputError for an unknown
+    corpus or name, with the nearest, and for an ambiguous name, with its samples.
     """
     catalog = SampleCatalog(connection)
     return fate_at(catalog, catalog.find(corpus, name))
 
 
 def fate_at(catalog: SampleCatalog, address: Address) -> dict[str, Any]:
-    """Return what `sample_fate` does of the sample at an address that the catalog has."""
+    """Return the fate, as `sample_fate`, of the sample at an address that the catalog has."""
     of = catalog.rows_of(address)
     found = {
         "sample": catalog.sample(address),
@@ -67,7 +67,7 @@ def _drops(catalog: SampleCatalog, address: Address) -> list[Row]:
 
 
 def _duplicates(catalog: SampleCatalog, address: Address, row: Row) -> Row:
-    """Say what a sample repeats, and which samples repeat it."""
+    """Return the sample that this one duplicates, and the samples that duplicate it."""
     first = None
     if row["duplicate_shard"] is not None:
         first = Address(address.corpus, row["duplicate_shard"], row["duplicate_row"])
@@ -88,7 +88,7 @@ def _duplicates(catalog: SampleCatalog, address: Address, row: Row) -> Row:
 
 
 def _manifests(rows: Sequence[Row]) -> list[Row]:
-    """Say of each manifest whether it keeps the sample; its name is its folder's."""
+    """Return whether each manifest keeps the sample, by the name of its folder."""
     why = (
         "kept", "reason", "testset", "test_shard", "test_row", "similarity", "gap",
         "duplicate_shard", "duplicate_row",

@@ -1,4 +1,4 @@
-"""What the parts of a sample's fate are made with: rows, and sections of them."""
+"""Building blocks of a sample's fate: rows, and sections of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Fate = Json  # as `sample_fate` returns it
 
 @dataclass(frozen=True)
 class Beside:
-    """Another sample that is shown beside one, and what it is to that in words."""
+    """Another sample shown beside one, and its relation to that one in words."""
 
     address: Address
     words: str
@@ -21,7 +21,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a sample's fate: what it is about, and its rows."""
+    """A part of a sample's fate: its title and rows."""
 
     title: str
     columns: tuple[str, ...]
@@ -35,23 +35,23 @@ def section(title: str, rows: Sequence[Row], *columns: str) -> Section:
 
 
 def picked(rows: Sequence[Row], *names: str) -> list[Row]:
-    """Return some columns of rows, null where a row has no such column."""
+    """Return some columns of rows, with null for a missing column."""
     return [{name: row.get(name) for name in names} for row in rows]
 
 
 def place(row: Row) -> str:
-    """Return the address of a sample as people write it."""
+    """Return the address of a sample as SHARD:ROW."""
     return f"{row['shard']}:{row['row']}"
 
 
 def counted(number: int, thing: str) -> str:
-    """Return a number of things in words."""
+    """Return a number with its noun, in the plural unless it is 1."""
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
-STROKE = 'vector-effect="non-scaling-stroke" stroke-width="2"'  # of shapes over a picture
+STROKE = 'vector-effect="non-scaling-stroke" stroke-width="2"'  # of shapes over an image
 
 
 def escaped(value: object) -> str:
-    """Return a value as text of a page: escaped, its control characters spelt out."""
+    """Return a value as HTML text: escaped, with control characters spelt out."""
     return escape(plain(value))

@@ -1,4 +1,4 @@
-"""One sample's fate as a page: HTML in one file, with its picture, from which nothing is loaded."""
+"""Render one sample's fate as a page: HTML in one file, with its image, that loads nothing."""
 
 import base64
 import hashlib
@@ -19,8 +19,8 @@ from clipaudit.steps.filedigests import FileDigests
 from clipaudit.store.store import Store
 
 _EMBEDDED = {"jpeg": "image/jpeg", "png": "image/png", "webp": "image/webp"}
-_MOST_BYTES = 1 << 20  # of a picture that is embedded as it is; larger ones are made smaller
-_LONGEST_SIDE = 1024  # pixels, of those
+_MOST_BYTES = 1 << 20  # of an image embedded unchanged; larger ones are scaled down
+_LONGEST_SIDE = 1024  # pixels of an image that is scaled down
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --text: #c33; --object: #27c; }
 body { font: 1rem/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 70rem; padding: 1rem; }
@@ -44,15 +44,15 @@ _POLICY = f"default-src 'none'; img-src data:; style-src 'sha256-{_STYLE_DIGEST}
 
 
 def read_picture(sample: Row, store: Store | None) -> bytes:
-    """Return the image file of a sample (`sample_fate(...)["sample"]`), as its shard holds it.
+    """Return the image file of a sample (`sample_fate(...)["sample"]`) from its shard.
 
-    The shard is looked for where the run had it, then where the store saw its bytes. InputError
-    where it is gone, or holds another picture now, and for a corpus without pictures.
+    The shard is looked for at the run's path, then where the store saw its bytes. Raises InputError
+    if it is gone or now holds another image, and for a corpus without images.
     """
     if sample.get("image_sha256", "") is None:  # a dropped row has no such column
         raise InputError(
-            f"{sample['corpus']} has no pictures: its samples are listed without. "
-            "Ask without the picture."
+            f"{sample['corpus']} has no images: its samples are listed without them. "
+            "Ask without the image."
         )
     path = _shard(sample, store)
     address = sample_address(sample["shard"], sample["row"])
@@ -60,7 +60,7 @@ def read_picture(sample: Row, store: Store | None) -> bytes:
     found = hashlib.sha256(image).hexdigest()
     if found != sample["image_sha256"]:
         raise InputError(
-            f"{path}: row {sample['row']} holds a picture of SHA-256 {found[:12]}..., indexed was "
+            f"{path}: the image of row {sample['row']} has SHA-256 {found[:12]}..., the index has "
             f"{sample['image_sha256'][:12]}.... Restore the shard, or run the workflow again."
         )
     return image
@@ -74,12 +74,12 @@ def _shard(sample: Row, store: Store | None) -> Path:
         return FileDigests(store.root / "files").locate(sample["shard_sha256"])
     raise InputError(
         f"{named or 'shard ' + str(sample['shard'])}: no such file. "
-        "Run the command where the workflow ran, or name the store by --store."
+        "Run the command where the workflow ran, or name the store with --store."
     )
 
 
 def picture_uri(image: bytes) -> str:
-    """Return a picture as a data URI that browsers show; large ones are made smaller."""
+    """Return an image as a data URI that browsers show; large ones are scaled down."""
     picture = open_picture(image)
     kind = _EMBEDDED.get(picture.format)
     if kind is None or len(image) > _MOST_BYTES:
@@ -94,15 +94,15 @@ def picture_uri(image: bytes) -> str:
 def sample_page(
     fate: Fate,
     picture: str | None,
-    hidden: str = "picture not shown",
+    hidden: str = "image not shown",
     beside: Sequence[tuple[str, str | None]] = (),
 ) -> str:
-    """Return the page of a fate; `picture` is a data URI, `hidden` what stands in its place.
+    """Return the page of a fate; `picture` is a data URI, `hidden` its replacement text.
 
-    `beside` are other samples that are shown with it: in words, and a data URI or None each.
+    `beside` lists other samples shown with it, each as words and a data URI or None.
 
-    All text of the data is escaped, and control characters in it spelt out. The page loads nothing
-    and runs nothing, which its policy makes the browser hold to.
+    All text from the data is escaped, and its control characters are spelt out. The page's policy
+    makes the browser load and run nothing.
     """
     sample = fate["sample"]
     title = escaped(f"{sample['corpus']} {sample.get('uid') or sample['key']}")
@@ -129,7 +129,7 @@ def sample_page(
 
 
 def _figure(fate: Fate, picture: str | None, hidden: str) -> Iterator[str]:
-    """Yield the picture with what was found in it drawn over, or a placeholder."""
+    """Yield the image with its detections drawn over it, or a placeholder."""
     sample = fate["sample"]
     if picture is None:
         name = sample.get("uid") or sample["key"]
@@ -146,7 +146,7 @@ def _figure(fate: Fate, picture: str | None, hidden: str) -> Iterator[str]:
 
 
 def _small_figure(words: str, picture: str | None, hidden: str) -> str:
-    """Return the picture of another sample, or a placeholder, with what it is."""
+    """Return the image of another sample, or a placeholder, with its description."""
     shown = f'<img src="{escape(picture)}" alt="">' if picture else escaped(hidden)
     kind = "small" if picture else "small hidden"
     return f'<figure class="{kind}">{shown}<figcaption>{escaped(words)}</figcaption></figure>'

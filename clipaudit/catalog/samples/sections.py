@@ -1,4 +1,4 @@
-"""One sample's fate in words: sentences that sum it up, and a table for each audit's part."""
+"""Describe one sample's fate: summary sentences, and a table for each audit's part."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ SHOWN_BESIDE = 6
 
 
 def fate_lines(fate: Fate) -> Iterator[str]:
-    """Yield a fate as text for a terminal: one line each, control characters spelt out."""
+    """Yield the lines of a fate for a terminal, with control characters spelt out."""
     for name, value in facts(fate):
         yield f"{name:<8}  {plain(value)}"
     yield ""
@@ -27,7 +27,7 @@ def fate_lines(fate: Fate) -> Iterator[str]:
 
 
 def facts(fate: Fate) -> list[tuple[str, str]]:
-    """Return what the index says of a sample, by name."""
+    """Return the index's facts about a sample, by name."""
     sample = fate["sample"]
     size = f"{sample['width']} x {sample['height']} pixels" if sample.get("width") else None
     if size:
@@ -45,18 +45,18 @@ def facts(fate: Fate) -> list[tuple[str, str]]:
 
 
 def sentences(fate: Fate) -> list[str]:
-    """Return what became of a sample, a sentence for each audit that looked at it."""
+    """Return a sample's fate in sentences, from each audit that looked at it."""
     found = [f"Dropped by {drop['stage']}: {drop['reason']}." for drop in fate["drops"]]
     if fate["manifests"]:
         kept = sum(row["kept"] for row in fate["manifests"])
         found.append(f"Kept by {kept} of {len(fate['manifests'])} manifests.")
     for part in audit_parts(fate):
         found += part.sentences(fate)
-    return found or ["No audit looked at it."]
+    return found or ["No audit looked at this sample."]
 
 
 def shown_beside(fate: Fate) -> list[Beside]:
-    """Return the samples whose pictures are shown beside a sample's: the first six, each once."""
+    """Return the samples whose images are shown beside a sample's: the first six, each once."""
     found: dict[Address, list[str]] = {}
     for part in audit_parts(fate):
         for each in part.beside(fate):
@@ -66,12 +66,12 @@ def shown_beside(fate: Fate) -> list[Beside]:
 
 
 def sections(fate: Fate) -> list[Section]:
-    """Return the parts of a fate of which something is known."""
+    """Return the non-empty parts of a fate."""
     made = [
         section("Drops", fate["drops"], "stage", "encoder", "reason", "detail"),
         Section(
             "Duplicates",
-            ("encoder", "cluster", "removal similarity", "then leaves for", "would leave for it"),
+            ("encoder", "cluster", "removal similarity", "duplicate of", "duplicated by"),
             [_duplicate(row) for row in fate["duplicates"]],
         ),
         Section(
@@ -86,7 +86,7 @@ def sections(fate: Fate) -> list[Section]:
 
 
 def why_not(row: Row) -> str:
-    """Return why a manifest does not keep a sample, with what it was compared with."""
+    """Return why a manifest removes a sample, with the compared sample or image."""
     if row["kept"]:
         return ""
     if row["testset"] is not None:

@@ -1,4 +1,4 @@
-"""Does the model remember objects? The answer, from the gaps between models."""
+"""Answer whether the model remembers objects, from the gaps between models."""
 
 from collections.abc import Sequence
 
@@ -9,15 +9,15 @@ from clipaudit.plaintext import plain
 from clipaudit.reports.answers import Answer, Sentence, Tables, cannot
 from clipaudit.reports.layouts import MINUS, MISSING, count
 
-_METRICS = ("prg", "ppg", "aucg")  # the paper's; the histogram's is its code's reading of the last
+_METRICS = ("prg", "ppg", "aucg")  # the paper's; its code computes the last from a histogram
 _DECIDES = "prg"  # in the first public set, with the fewest images looked up
 
 
 def memorization_answer(tables: Tables) -> Answer:
-    """Return the answer of the memorization audit; what its tables lack is left out.
+    """Return the answer of the memorization audit, as far as its tables allow.
 
-    With several seeds it is that over seeds, else that of one pair of models. Without gaps it is
-    what the pair tests of targets tell.
+    It uses the means over seeds if there are several, else one pair of models. Without gaps it uses
+    the pair tests of targets.
     """
     pairs = tables.get(PAIRS, ())
     if pairs and not tables.get("memorization_gaps"):
@@ -49,16 +49,16 @@ def memorization_answer(tables: Tables) -> Answer:
         tuple(sentences),
         ("Public set, images looked up", *(metric.upper() for metric in _METRICS)),
         tuple(_attack_line(group) for group in [*_attacks(whole), *_attacks(unseen)]),
-        "PRG and PPG: the share of records on which the model that was trained on them has the "
-        "higher recall, or precision, of their objects, less the share on which the other model "
-        "has. AUCG: the area between both models' survival curves of recall. 0: no difference. "
-        "Each is the mean over the records of both models, so what one model finds more of every "
-        "picture cancels. PRG in the first public set, with the fewest images, answers alone.",
+        "PRG and PPG: the share of records whose objects the model trained on them finds with the "
+        "higher recall, or precision, minus the share on which the other model does. "
+        "AUCG: the area between both models' survival curves of recall. 0: no difference. "
+        "Each is the mean over the records of both models, so a model's general advantage "
+        "cancels. Only PRG in the first public set, with the fewest images, gives the answer.",
     )
 
 
 def _attacks(rows: Sequence[Row]) -> list[list[Row]]:
-    """Return the rows of each attack: those of one public set, number k and target."""
+    """Return the rows of each attack, given by public set, number k and target."""
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["public_title"], row["k"], row["target"]), []).append(row)
@@ -66,39 +66,39 @@ def _attacks(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def _headline(gaps: Sequence[Row]) -> str:
-    """Answer by one gap alone: each further one could be a false alarm, one time in twenty."""
+    """Return the answer by one gap, since each further gap adds a false alarm in 1 of 20 runs."""
     row = next((row for row in gaps if row["measure"] == _DECIDES), None)
     if row is None or row["value_low"] is None:
-        return cannot("no pair of models with an interval for its gap was asked for")
+        return cannot("the settings ask for no pair of models with an interval for its gap")
     seeds = row.get("seeds")
     where = f"over {seeds} seeds" if seeds else "in this pair of models"
     gap = f"{row['measure_title']} {_signed(row)}"
     if row["value_low"] > 0:
         found = (
-            f"Yes, {where}: a model that was trained on a record recovers more of its objects than "
+            f"Yes, {where}: a model trained on a record recovers more of its objects than "
             f"one that was not, {gap}."
         )
     else:
         found = f"Not that this run shows {where}: {gap}."
     if seeds:
         return found
-    return f"{found} What other trainings would show is not known: memorization.seeds trains more."
+    return f"{found} Other training runs may differ: memorization.seeds trains more."
 
 
 def _attack(group: Sequence[Row], gaps: Sequence[Row], unseen: Sequence[Row]) -> str:
     first = group[0]
     where = first["public_title"], first["k"]
     same = [row for row in unseen if (row["public_title"], row["k"]) == where]
-    control = f" On records that neither model saw the two differ by {_gaps(same)}." if same else ""
+    control = f" On records that neither model saw, they differ by {_gaps(same)}." if same else ""
     of_source = [row for row in gaps if row["source"] and (row["public_title"], row["k"]) == where]
     by_source = "".join(
-        f" Of {plain(rows[0]['source_title'])} alone: {_gaps(rows)}, over "
+        f" {plain(rows[0]['source_title'])} alone: {_gaps(rows)}, over "
         f"{count(rows[0]['evaluated'])} records."
         for rows in _by(of_source, "source")
     )
     return (
-        f"With {plain(first['public_title'])} to look things up in, and the {first['k']} nearest "
-        f"images: {_gaps(group)}, over {count(first['evaluated'])} records.{by_source}{control}"
+        f"With the {first['k']} nearest images of {plain(first['public_title'])}: "
+        f"{_gaps(group)}, over {count(first['evaluated'])} records.{by_source}{control}"
     )
 
 

@@ -1,4 +1,4 @@
-"""What the memorization audit reports."""
+"""Declare the reports of the memorization audit."""
 
 from clipaudit.memorization.reports.answer import memorization_answer
 from clipaudit.memorization.reports.figures import memorization_figures

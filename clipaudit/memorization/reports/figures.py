@@ -1,15 +1,15 @@
-"""What the figures of the memorization audit are made from: their tables, and how to draw them.
+"""The figures of the memorization audit: their tables, and their drawings.
 
-One `ReportFigure` a figure of the paper (Jayaraman et al., NeurIPS 2024), for each public set where
-a figure shows one: the paper's Figures 4 and 5 show its first public set, 8 and 9 the second; all
-further sets bear these numbers too. All are at the first number of neighbours. Captions name the
-models that are not trained. `memorization_trade_off` is ours: it shows the gaps of all points
-against their utility.
+One `ReportFigure` for each figure of the paper (Jayaraman et al., NeurIPS 2024), and for each
+public set if a figure shows one. The paper's Figures 4 and 5 show its first public set, 8 and 9 the
+second; further sets use these numbers too. All use the first number of neighbours. Captions name
+the models that are not trained. `memorization_trade_off` is not in the paper: it shows the gaps of
+all points against their utility.
 
-Differences: bars of gaps show the mean of the attacks on A and on B, the paper those on A alone;
-bars of accuracies the mean of both models. Figures 3 and 4 are, as there, of the attack on A, with
-the hold-out beside.
-Figure 6, two example images with their labels, measures nothing and is left out.
+Differences from the paper: bars of gaps show the mean of the attacks on A and on B, in the paper
+only those on A; bars of accuracies show the mean of both models. Figures 3 and 4 show the attack on
+A, as in the paper, with the hold-out beside it. Figure 6, two example images with their labels,
+measures nothing and is left out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,10 +42,10 @@ _MEASURES = {"ppg": "PPG", "prg": "PRG", "aucg": "AUCG"}
 _SORTS = {
     "similarity": "(a) by similarity to the nearest public image",
     "correct": "(b) by the number of correct predictions",
-    "gap": "(c) by how many more than the reference model",
+    "gap": "(c) by the number more than the reference model",
 }
 _SAMPLE_MEASURES = {"precision": "precision", "recall": "recall", "f_of_means": "F-score"}
-_COLUMNS = 4  # panels beside each other, of Figures 5 and 9
+_COLUMNS = 4  # panels beside each other in Figures 5 and 9
 _OF_RECALL = ("survival", "gaps")
 # the lower panels of Figure 7, two in a row
 _SELECTING: tuple[Family, ...] = ("temperature", "weight_decay", "token_masking", "logit_scale")
@@ -74,7 +74,7 @@ def memorization_figures(run: Settings) -> dict[str, ReportFigure]:
         found[f"fig8_{public}"] = _exposed(run, audit, public)
         if mitigated := _mitigations(run, audit, public):
             found[f"fig9_{public}"] = mitigated
-    if audit.utility and len(asked_points(run, audit)) > 1:  # one point trades nothing off
+    if audit.utility and len(asked_points(run, audit)) > 1:  # one point shows no trade-off
         found["trade_off"] = trade_off(run, audit)
     return {f"memorization_{name}": figure for name, figure in found.items()}
 
@@ -83,7 +83,7 @@ def memorization_figures(run: Settings) -> dict[str, ReportFigure]:
 
 
 def _sizes(run: Settings, audit: Memorization) -> ReportFigure:
-    """Figure 2: gaps and utility by the size of the train sets, for each public set."""
+    """Return Figure 2: gaps and utility by the size of the training sets, for each public set."""
     groups = [
         {
             "panel_row": 0,
@@ -99,8 +99,8 @@ def _sizes(run: Settings, audit: Memorization) -> ReportFigure:
         run,
         audit,
         groups,
-        f"Memorization and utility by the number of training samples. {_GAPS}; captions are "
-        f"looked up in each public set, {audit.neighbors[0]} images nearest to each."
+        f"Memorization and utility by the number of training samples. {_GAPS}; the "
+        f"{audit.neighbors[0]} images of each public set nearest to each caption."
         f"{_of_utility(run, audit)} {_STAR}",
         {"group": "size", "x_label": "training samples"},
         "Memorization by the number of training samples",
@@ -108,10 +108,10 @@ def _sizes(run: Settings, audit: Memorization) -> ReportFigure:
 
 
 def _mitigations(run: Settings, audit: Memorization, public: str) -> ReportFigure | None:
-    """Figures 5 and 9: gaps and utility by one setting of the training, a panel for each.
+    """Return Figure 5 or 9: gaps and utility by training setting, with a panel for each.
 
-    More than four panels stand in two rows. A setting of which one value is trained has no panel;
-    without any there is no figure.
+    More than four panels take two rows. A setting with only one trained value has no panel; without
+    any panel there is no figure.
     """
     families = families_shown(run, audit)
     found = _varied_first(run, audit, families)
@@ -146,9 +146,9 @@ def _mitigations(run: Settings, audit: Memorization, public: str) -> ReportFigur
 def _varied_first(
     run: Settings, audit: Memorization, families: Iterable[Family]
 ) -> list[tuple[Family, list[RelationRow]]]:
-    """Return the groups of bars of each family; last of those that only the default is trained of.
+    """Return the groups of bars of each family; families with only the default trained come last.
 
-    These lack the default: it alone shows nothing.
+    These lack the default, which shows nothing by itself.
     """
     found = []
     for family in families:
@@ -166,7 +166,7 @@ def _bars(
     options: dict[str, str],
     title: str,
 ) -> ReportFigure:
-    """Return bars of gaps, and below them bars of the utility where the audit has test sets."""
+    """Return bars of gaps, and below them bars of the utility if the audit has test sets."""
     measures: list[dict[str, object]] = [
         {
             "panel_row": 0,
@@ -201,12 +201,12 @@ def _point(row: RelationRow) -> str:
 
 
 def _of_utility(run: Settings, audit: Memorization) -> str:
-    """Return what captions say of the utility, if there is a test set."""
+    """Return the caption's sentence on utility; "" without a test set."""
     if not audit.utility:
         return ""
     return (
         f" Below: zero-shot accuracy on {run.title(audit.utility[0])}, the mean of the models of A "
-        "and of B; whiskers reach over the exact 95 % intervals of both."
+        "and of B; whiskers span the exact 95 % intervals of both."
     )
 
 
@@ -214,7 +214,7 @@ def _of_utility(run: Settings, audit: Memorization) -> str:
 
 
 def _recalls(run: Settings, audit: Memorization, public: str) -> ReportFigure:
-    """Figure 3: how recall is distributed under both models, by the size of the train sets."""
+    """Return Figure 3: the distribution of recall under both models, by size of training sets."""
     panels: list[RelationRow] = [
         {
             "panel_position": position,
@@ -235,9 +235,9 @@ def _recalls(run: Settings, audit: Memorization, public: str) -> ReportFigure:
         table,
         "steps",
         "Share of the records of A with at least so large a share of their objects recovered, by "
-        "the target model, trained on A, and by the reference model, trained on B, by the number "
+        "the target model, trained on A, and the reference model, trained on B, and by the number "
         f"of training samples. {_looked_up(run, audit, public)} AUCG is the area between the "
-        f"curves, of this one direction. {_of_one_direction(audit)} {_STAR}{missing}",
+        f"curves, for this one direction. {_of_one_direction(audit)} {_STAR}{missing}",
         {"x_label": "object recall, at least", "y_label": "records (%)"},
         "Objects recovered by the model trained on a record and by the other, in "
         f"{run.title(public)}",
@@ -245,7 +245,7 @@ def _recalls(run: Settings, audit: Memorization, public: str) -> ReportFigure:
 
 
 def _exposed(run: Settings, audit: Memorization, public: str) -> ReportFigure:
-    """Figures 4 and 8: gaps over the records that stand first, in two orders."""
+    """Return Figure 4 or 8: gaps over the first records, in several orders."""
     panels = [
         {
             "panel_row": 0,
@@ -263,9 +263,9 @@ def _exposed(run: Settings, audit: Memorization, public: str) -> ReportFigure:
     measures.append({"series_position": None, "series": "mean_f", "title": "mean F-score"})
     luck = (
         ": a line across a bar is the gap of the hold-out, which no model was trained on, sorted "
-        "in the same way, and only what a bar has beyond its line speaks for memorization"
+        "in the same way; only the part of a bar beyond its line is evidence of memorization"
         if audit.held_out
-        else ", and without a hold-out nothing tells how much"
+        else ", and without a hold-out its size is unknown"
     )
     table = ReportTable(
         sql="memorization_fig4",
@@ -279,9 +279,9 @@ def _exposed(run: Settings, audit: Memorization, public: str) -> ReportFigure:
         f"Gaps of the mean precision and recall of the {audit.top} objects that the most "
         "neighbours show, and of the F-score of these means, between the target model, trained "
         "on A, and the reference model, trained on B, over the first L records of A, sorted (a) by "
-        "the target model's similarity of the caption and its nearest public image, (b) by how "
-        "many of these objects the target model predicts correctly, (c) by how many objects more "
-        f"than the reference model it does. To sort by (b) or (c) selects luck as well{luck}. "
+        "the target model's similarity of the caption and its nearest public image, (b) by the "
+        "number of these objects that the target model predicts correctly, (c) by how many more "
+        f"it predicts than the reference model. Sorting by (b) or (c) also selects luck{luck}. "
         f"{_looked_up(run, audit, public)}",
         {
             "group": "records",
@@ -294,14 +294,14 @@ def _exposed(run: Settings, audit: Memorization, public: str) -> ReportFigure:
 
 
 def _of_one_direction(audit: Memorization) -> str:
-    """Return what a caption says of a number of the attack on A alone."""
-    mean = "The mean of both directions, from which this cancels, is in Figure 2."
+    """Return the caption's sentences on a number of only the attack on A."""
+    mean = "It cancels from the mean of both directions in Figure 2."
     if not audit.held_out:
-        return f"A part of it may be a difference of the two trainings. {mean}"
+        return f"Part of it may be a difference between the two training runs. {mean}"
     return (
-        "A part of it may be a difference of the two trainings, which the hold-out shows; "
-        "\N{LEFT DOUBLE QUOTATION MARK}net\N{RIGHT DOUBLE QUOTATION MARK} is the area less that of "
-        f"the hold-out. {mean}"
+        "Part of it may be a difference between the two training runs, which the hold-out shows; "
+        "\N{LEFT DOUBLE QUOTATION MARK}net\N{RIGHT DOUBLE QUOTATION MARK} is the area minus that "
+        f"of the hold-out. {mean}"
     )
 
 
@@ -316,7 +316,7 @@ def _looked_up(run: Settings, audit: Memorization, public: str) -> str:
 
 
 def _selections(run: Settings, audit: Memorization) -> ReportFigure:
-    """Figure 7: how often models choose the right one of several captions."""
+    """Return Figure 7: how often models choose the right one of several captions."""
     baselines = list(dict.fromkeys(audit.baselines))
     groups, missing = in_run(_selection_groups(run, audit, baselines), _point)
     asked = {point.name: point for point in asked_points(run, audit)}
@@ -346,10 +346,10 @@ def _selections(run: Settings, audit: Memorization) -> ReportFigure:
     return ReportFigure(
         table,
         "bars",
-        "How often the right one of a picture's captions is the most similar to it (ARO): of "
-        "baselines, and of our models, each the mean of the model of A and of that of B. Where a "
-        "set has kinds of captions, the mean over the kinds; else whiskers reach over the exact "
-        "95 % intervals of the models. A line across a bar is what chance gives. "
+        "How often the right one of an image's captions is the most similar to it (ARO), for "
+        "baselines and for our models, each the mean of the models of A and of B. If a "
+        "set has kinds of captions, the mean is over the kinds; otherwise whiskers span the exact "
+        "95 % intervals of the models. A line across a bar marks chance. "
         f"{_STAR}{missing}",
         {"group": "title"},
         "How often the right caption is chosen",

@@ -1,4 +1,4 @@
-"""What the report's first page shows of the memorization audit."""
+"""The memorization audit's part of the report's first page."""
 
 from clipaudit.config.settings import Settings
 from clipaudit.memorization.settings import Memorization
@@ -6,13 +6,13 @@ from clipaudit.reports.front import Front, NextStep, Worst
 
 
 def memorization_front(run: Settings) -> Front:
-    """Return what stands beside the answer; nothing if the audit is off."""
+    """Return the figure, examples and next step beside the answer; none if the audit is off."""
     audit = run.section(Memorization)
     if audit is None:
         return Front()
     query = "from audit where recall_gap > 0 order by recall_gap desc"
     step = NextStep(
-        "List the records of which the model recovers more objects than the other, most first.",
+        "List the records whose objects one model recovers more than the other, most first.",
         f'clipaudit sql "{query}" --output remembered.csv',
     )
     first = audit.publics[:1]

@@ -1,8 +1,8 @@
-"""The galleries of the memorization audit: its most memorized samples, a picture each public set.
+"""The galleries of the memorization audit: its most memorized samples, one for each public set.
 
 The paper's Figure 1 for the first public set, `memorization_fig1_<public>`, and its Figures 11 and
-12 for the others, all as `memorization_fig11_<public>`. At the default point, of the attack on A,
-with the first number of neighbours.
+12 for the others, all as `memorization_fig11_<public>`. They show the attack on A at the default
+point, with the first number of neighbours.
 """
 
 from clipaudit.config.settings import Settings
@@ -23,14 +23,14 @@ def memorization_galleries(run: Settings) -> dict[str, Gallery]:
 
 
 def _chosen_by_success(audit: Memorization) -> str:
-    """Return what a caption says of records that were chosen since the target did well on them."""
+    """Return the caption's warning about records chosen by the target's success."""
     if not audit.held_out:
         return "They are chosen by this difference, and without a hold-out luck may explain it."
     return (
-        "\N{LEFT DOUBLE QUOTATION MARK}So much more\N{RIGHT DOUBLE QUOTATION MARK} says how many "
-        "records have at least so large a difference of recalls, of A and of the hold-out, which "
-        "no model was trained on. Where the two shares are close, an example shows luck as well "
-        "as memorization."
+        "\N{LEFT DOUBLE QUOTATION MARK}So much more\N{RIGHT DOUBLE QUOTATION MARK} gives the share "
+        "of records with at least so large a difference of recalls, in A and in the hold-out, "
+        "which no model was trained on. If the two shares are close, an example may show luck as "
+        "well as memorization."
     )
 
 
@@ -41,13 +41,13 @@ def _gallery(run: Settings, audit: Memorization, public: str) -> Gallery:
         run,
         corpora,
         options=ShownSet(run.title(public), public),
-        title=f"The most memorized records, their objects looked up in {run.title(public)}",
+        title=f"The most memorized records, with objects looked up in {run.title(public)}",
         inputs={name: [f"{folder}/{public}.json"] for name, folder in kinds.items()},
         caption=(
-            f"The {audit.examples} most memorized records of A: those of which the model trained "
-            "on A finds the most objects more than the one trained on B, by nothing but the "
+            f"The {audit.examples} most memorized records of A. For these, the model trained "
+            "on A finds the most additional objects over the one trained on B, using only the "
             f"caption, among the objects of the {audit.neighbors[0]} images of "
-            f"{run.title(public)} nearest to it. Objects of the record's own picture are marked "
+            f"{run.title(public)} nearest to it. Objects of the record's own image are marked "
             "as true, others as false; the table of this name counts the images that show each. "
             f"{_chosen_by_success(audit)}"
         ),

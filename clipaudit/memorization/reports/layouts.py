@@ -1,4 +1,4 @@
-"""How the tables of the memorization audit look in print: headings, captions, lines."""
+"""The printed form of the memorization audit's tables: headings, captions, lines."""
 
 from collections.abc import Mapping
 
@@ -15,14 +15,14 @@ from clipaudit.reports.layouts import (
     number,
 )
 
-FALSE_DISCOVERIES = 0.05  # the share of listed records that are none
-LISTED = 20  # records of each k that are printed; the audit's tables hold them all
+FALSE_DISCOVERIES = 0.05  # the share of listed records that are not memorized
+LISTED = 20  # records printed for each k; the audit's tables hold them all
 DIGITS = 3  # of a gap
-_LEAST_P = 1e-4  # smaller ones are printed as below it
+_LEAST_P = 1e-4  # smaller p values are printed as below it
 
 
 def gap(value: float | None) -> str:
-    """Return a gap with its sign, or nothing for None.
+    """Format a gap with its sign; "" for None.
 
     >>> gap(0.0123), gap(-0.5), gap(0.0)
     ('+0.012', '\\u22120.500', '0.000')
@@ -31,7 +31,7 @@ def gap(value: float | None) -> str:
 
 
 def chance(p_value: float | None) -> str:
-    """Return a p value, or nothing for None.
+    """Format a p value; "" for None.
 
     >>> chance(0.0421), chance(1e-30)
     ('0.0421', '< 0.0001')
@@ -73,14 +73,14 @@ def _net(row: Row) -> str:
 
 
 def _record(row: Row) -> str:
-    """Return the name of a listed record, or of all together."""
+    """Return the name of a listed record, or of the summary row."""
     if not row["uid"]:
         return str(row["record"])
     return f"{row['record']} ({row['source_title']}, {row['shard']}, {row['row']})"
 
 
 def _as_large(row: Row) -> str:
-    """Say how many records have so large a gap, of those trained on and of those not."""
+    """Return the shares of members and of the hold-out that have at least so large a gap."""
     if row["quantity"] != "recall_gap":
         return ""
     members, unseen = (
@@ -91,26 +91,26 @@ def _as_large(row: Row) -> str:
 
 
 def _quantity(row: Row) -> str:
-    """Return a value of the table, gaps with their signs."""
+    """Format a value of the table, gaps with their signs."""
     is_gap = row["quantity"].endswith("_gap")
     return number(row["value"], digits=DIGITS, sign=is_gap) or MISSING
 
 
 def _left_after_removal(row: Row) -> str:
-    """Say how many samples still repeat a record, or that nobody searched again."""
+    """Return the number of samples that still duplicate a record, or "not searched again"."""
     if row["checked"] and row["remaining"] is None:
         return "not searched again"
     return count(row["remaining"])
 
 
 def _unknown(row: Row) -> str:
-    """Say how many records of the group have no value, where only some have one."""
+    """Return the number of records without a value; "" if all or none have one."""
     missing = row["records"] - row["known"]
     return count(missing) if row["known"] and missing else ""
 
 
 def _rate(row: Row) -> str:
-    """Return a rate of a pair test, or what it needs."""
+    """Return a rate of a pair test, or the number of records it needs."""
     if row["value"] is None:
         return f"needs {count(row['needed'])} hold-out records"
     return number(row["value"], digits=DIGITS)
@@ -122,28 +122,28 @@ def _rate_bounds(row: Row) -> str:
 
 _METRICS = (
     "PPG and PRG are the shares of records on which the target model has the higher precision, or "
-    "recall, less those on which the reference model has; AUCG is the area between the survival "
+    "recall, minus those on which the reference model does; AUCG is the area between the survival "
     "curves of recall"
 )
 _TARGETS = (
     " \N{LEFT SINGLE QUOTATION MARK}A against B\N{RIGHT SINGLE QUOTATION MARK}: records of A, the "
-    "target model trained on A, the reference model on B. The hold-out is in neither set: what the "
-    "model of A finds more of it is a difference of two trainings, and no memorization. It cancels "
+    "target model trained on A, the reference model on B. The hold-out is in neither set: a gap of "
+    "the model of A on it is a difference between training runs, not memorization. It cancels "
     "from the mean of both directions; a single direction is stated net of it."
 )
 _LOSSES = (
     " Final losses are means over the last epoch, target first: a reference that is trained less "
-    "fakes a gap."
+    "causes a false gap."
 )
 
 LAYOUTS: Mapping[str, Layout | Listing] = {
     "memorization_ensemble": Listing(
-        title="Records that models memorize whatever their seed and cut",
-        caption="Records that the models memorize, whatever their seed and cut. Under each seed "
-        "lot decides whether a record is in A, in B or in the hold-out. Memorization is the mean "
-        "recall of the models that were trained on the record, less that of the others; p compares "
-        "it with all draws of the record's sets; listed are records at a false-discovery rate of "
-        f"{FALSE_DISCOVERIES:.0%}, the {LISTED} most memorized of each k.",
+        title="Records that models memorize under every seed and split",
+        caption="Records that the models memorize under every seed and split. Each seed draws "
+        "whether a record is in A, in B or in the hold-out. Memorization is the mean "
+        "recall of the models trained on the record, minus that of the others. p compares "
+        "it with all draws of the record's sets. The table lists records at a false-discovery rate "
+        f"of {FALSE_DISCOVERIES:.0%}, the {LISTED} most memorized of each k.",
         corner="Caption (source, shard, row)",
         name=_record,
         fields={
@@ -159,9 +159,9 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     ),
     "memorization_evidence": Layout(
         title="Objects recovered beyond the reference model, over seeds",
-        caption=f"Memorization over seeds. {_METRICS}. Each seed has a cut of its own into A, B "
-        "and hold-out. Means over seeds with 95 % intervals over seeds and records; below, the "
-        "single seeds, and how a setting differs from the default one, seed by seed."
+        caption=f"Memorization over seeds. {_METRICS}. Each seed has its own split into A, B "
+        "and hold-out. Means over seeds have 95 % intervals over seeds and records; below are the "
+        "single seeds, and the difference of a setting from the default, seed by seed."
         + _TARGETS
         + _LOSSES,
         corner="Attack",
@@ -172,16 +172,16 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
             Line("", cell(gap, "value", missing=MISSING), cell(count, "evaluated")),
             Line("95 % interval", lambda row: _bounds(row, "value")),
             Line("by seed", lambda row: ", ".join(map(gap, row["by_seed"]))),
-            Line("less the default's, 95 %", _change),
+            Line("minus the default's, 95 %", _change),
             Line("final losses", lambda row: "", _losses),
         ),
     ),
     "memorization_gaps": Layout(
         title="Objects recovered beyond the reference model",
-        caption=f"Memorization of the training pictures' objects. {_METRICS}: the exact ones, and "
-        "those of the published code's 100-bin histogram. Records are those whose picture shows an "
-        "object; intervals are a 95 % bootstrap over them, draws the paper's 100 of 10 % with "
-        "replacement. p is that of membership changing nothing, by drawing it by lot again."
+        caption=f"Memorization of the training images' objects. {_METRICS}: both the exact area "
+        "and that of the published code's 100-bin histogram. Records are those whose image shows "
+        "an object; intervals are a 95 % bootstrap over them, draws the paper's 100 of 10 % with "
+        "replacement. p tests that membership changes nothing, by redrawing it by lot."
         + _TARGETS
         + _LOSSES,
         corner="Attack",
@@ -202,11 +202,11 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     ),
     "memorization_joined": Layout(
         title="Whether remembered records are near test images",
-        caption="Are remembered records near to test images, and is their caption in the picture? "
-        "Mean recall gap (target less reference) of the records of A and B, mean similarity of "
-        "their pictures to the nearest image of each test set, and mean rate of caption words that "
-        "are written in the picture; Spearman's rank correlation of each with the recall gap. "
-        "Without a number: the audit that knows it did not run.",
+        caption="Are remembered records near test images, and is their caption in the image? "
+        "Mean recall gap (target minus reference) of the records of A and B, mean similarity of "
+        "their images to the nearest image of each test set, and mean rate of caption words "
+        "written in the image; Spearman's rank correlation of each with the recall gap. "
+        "A number is missing if the audit that computes it did not run.",
         corner="Records",
         lead="Number",
         row="records_of",
@@ -219,19 +219,19 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     ),
     "memorization_one_model": Layout(
         title="What one model recovers beyond its captions",
-        caption="Does one model remember more than captions tell? The references predict the "
-        "objects of a picture from its caption and the public set: by the words of public captions "
-        "(naive Bayes, with as many labels as the target names), by the pictures of the k public "
+        caption="Does one model remember more than captions reveal? The references predict the "
+        "objects of an image from its caption and the public set: by the words of public captions "
+        "(naive Bayes, with as many labels as the target names), by the images of the k public "
         "captions nearest to it, or by a second model that did not train on the records. PRG is "
-        "the share of records on which the target has the higher recall less that on which the "
-        "reference has, AUCG the mean difference of recalls. A model may know pictures better than "
-        "words do: the hold-out measures that, and net of it is what training on a record adds. "
-        "Less two models' is that net gap less the one against a second model, which is 0 where "
-        "one model tells as much as two. Agreement is Spearman's correlation, over records, with "
-        "the gap between two models. Both share the target's recall, so they agree without memory "
-        "too: that of the hold-out says how far. Intervals are of 95 %. Means over seeds are of "
-        "the default model of A under each seed, which has a cut of its own into A, B and "
-        "hold-out, and their intervals also over seeds.",
+        "the share of records on which the target has the higher recall minus that on which the "
+        "reference does; AUCG is the mean difference of recalls. A model may predict objects "
+        "better than words do: the hold-out measures that, and the gap net of it is what training "
+        "on a record adds. Less two models' is that net gap minus the one against a second model; "
+        "0 means that one model reveals as much as two. Agreement is Spearman's correlation, over "
+        "records, with the gap between two models. Both gaps share the target's recall, so they "
+        "agree even without memory; the agreement on the hold-out measures this. Intervals are "
+        "95 %. Means over seeds are of the default model of A under each seed, with its own split "
+        "into A, B and hold-out; their intervals are also over seeds.",
         corner="Target and reference",
         row="attack",
         column="part",
@@ -242,12 +242,12 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         ),
     ),
     "memorization_overlaps": Layout(
-        title="Samples that repeat a record of another set",
-        caption="Samples that repeat a record of A, B or the hold-out. Of two records that repeat "
-        "each other both were removed, whatever their sets; of a public sample and a record the "
-        "public sample. Below: what was left, if all pairs were searched again "
-        "(`memorization.verify_overlaps`). A sample that repeats several counts with one of them, "
-        "for each way of looking.",
+        title="Samples that duplicate a record of another set",
+        caption="Samples that duplicate a record of A, B or the hold-out. Two records that "
+        "duplicate each other were both removed, in any sets; for a public sample and a record, "
+        "only the public sample. Below: the duplicates left, if all pairs were searched again "
+        "(`memorization.verify_overlaps`). A sample that duplicates several records counts once "
+        "for each matching method.",
         corner="Sets",
         lead="Samples compared",
         row="sets",
@@ -267,14 +267,14 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     ),
     "memorization_pairs": Layout(
         title="Whether a model knows the pairs it was trained on",
-        caption="Does a model know the pairs that it trained on? The score of a pair is the cosine "
-        "of its caption and picture. AUC is the chance that a training pair scores higher than one "
+        caption="Does a model know its training pairs? The score of a pair is the cosine "
+        "of its caption and image. AUC is the chance that a training pair scores higher than one "
         "of the hold-out: 0.5 is a coin toss, 1 means that the model knows every pair. TPR at 1 %"
         " FPR is the share of training pairs above the score that 1 % of the hold-out exceeds. "
-        "Intervals are of 95 %, over training pairs and hold-out. Means over seeds are of both "
-        "default models under each seed, and their intervals also over seeds. The reference model"
-        " saw neither set: where its AUC excludes 0.5, the sets differ for another reason than "
-        "training, and the other rows are no evidence. A high AUC of the cosine beside one near "
+        "Intervals are 95 %, over training pairs and hold-out. Means over seeds are of both "
+        "default models under each seed; their intervals are also over seeds. The reference model"
+        " saw neither set: if its AUC excludes 0.5, the sets differ for another reason than "
+        "training, and the other rows are no evidence. A high AUC of the cosine with an AUC near "
         "0.5 of the recall gap means that the model knows its training pairs, but their captions "
         "find few objects that they do not name.",
         corner="Test",
@@ -294,11 +294,11 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "memorization_records": Layout(
         title="The most memorized records",
         caption=f"The {LISTED} records of A and B with the largest recall gaps, for each number k "
-        "of public images that predict. Objects: those of the picture that the target and the "
-        "reference model recall, of all that it shows. Gaps are target less reference; similarity "
-        "is to the nearest image of a test set, the rate that of caption words written in the "
-        "picture. Some records of the hold-out, which no model was trained on, have as large a "
-        "gap: the more of them, the less a listed record says by itself. Captions are cut after "
+        "of public images that predict. Objects: those of the image that the target and the "
+        "reference model recall, out of all it shows. Gaps are target minus reference; similarity "
+        "is to the nearest image of a test set; the rate is that of caption words written in the "
+        "image. Some records of the hold-out, which no model was trained on, have as large a "
+        "gap: the more of them, the less a listed record shows by itself. Captions are cut after "
         "100 letters.",
         corner="Caption (set; source, shard, row)",
         lead="Objects",
@@ -321,8 +321,8 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "memorization_sets": Listing(
         title="The sets that models are trained and tested on",
         caption="The sets: samples asked for (a share of all, if below or equal to 1.0), drawn, "
-        "removed because they repeat a record, and in the set; and the objects that "
-        "their pictures show, each label counted once a picture.",
+        "removed because they duplicate a record, and in the set; and the objects in "
+        "their images, each label counted once per image.",
         corner="Source",
         name=lambda row: f"{row['source_title']}, {row['set_title']}",
         fields={
@@ -332,7 +332,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
             "In the set": cell(count, "samples"),
             "Not annotated": cell(count, "not_annotated"),
             "Without objects": cell(count, "without_objects"),
-            "Objects a picture": cell(number, "objects_per_picture", missing=MISSING),
+            "Objects per image": cell(number, "objects_per_picture", missing=MISSING),
             "Labels": cell(count, "labels"),
         },
     ),

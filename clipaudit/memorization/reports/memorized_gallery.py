@@ -1,7 +1,7 @@
-"""The most memorized samples as a picture: what each model finds by the caption of a picture.
+"""Draw the most memorized samples: the objects that each model finds by the caption of an image.
 
-Jayaraman et al., NeurIPS 2024, Figures 1, 11 and 12. As there, labels that the sample's own
-picture holds are orange and others blue; a sign before each says the same without colour.
+Jayaraman et al., NeurIPS 2024, Figures 1, 11 and 12. As in the paper, labels in the sample's own
+image are orange and others blue; a sign before each says the same without colour.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,10 +27,10 @@ FALSE_COLOUR, TRUE_COLOUR = SERIES_COLOURS[:2]  # blue and a reddish orange
 TRUE, FALSE, MISSED = "✓", "✗", "·"
 MARGIN, GAP = 0.05, 0.06
 DECIMALS = 3  # of every similarity
-COLUMNS = 5  # public pictures of each model
+COLUMNS = 5  # public images of each model
 CAPTION_LINES, OBJECT_LINES, LEGEND_LINES = 3, 2, 3
-LARGEST, SMALLEST = 0.62, 0.46  # of a public picture's side; below, similarities would collide
-OWN = 1.45  # of the side of a sample's own picture, at most
+LARGEST, SMALLEST = 0.62, 0.46  # limits of a public image's side; similarities would overlap below
+OWN = 1.45  # limit of the side of a sample's own image
 PAGE_HEIGHT = 9.2
 TITLES = {"target": "Trained on it", "reference": "Not trained on it"}
 
@@ -42,12 +42,12 @@ def draw_memorized(
     pictures: Pictures,
     public: ShownSet,
 ) -> Figure:
-    """Return the drawing of EXAMPLES, EXAMPLE_NEIGHBORS and EXAMPLE_BOXES, a block an example.
+    """Return the drawing of EXAMPLES, EXAMPLE_NEIGHBORS and EXAMPLE_BOXES, one block per example.
 
-    `public` is the set of the public pictures. `pictures` holds the image file of every picture of
-    `shown_addresses`, or its uid, which is then shown instead; an image that cannot be decoded
-    becomes a crossed box. Labels that the target model alone found are bold, and boxed in the
-    sample's own picture where it is shown and boxes are given. Without examples the figure says so.
+    `public` is the set of the public images. `pictures` holds each image file of `shown_addresses`,
+    or a uid to show instead; an image that cannot be decoded becomes a crossed box. Labels that
+    only the target model found are bold, and boxed in the sample's own image if it is shown and
+    boxes are given. Without examples the figure says so.
     """
     with style():
         blocks = _blocks(labels, neighbors, boxes)
@@ -57,7 +57,7 @@ def draw_memorized(
 
 
 def shown_addresses(labels: pa.Table, neighbors: pa.Table, public: ShownSet) -> dict[str, set[int]]:
-    """Return, by corpus, the addresses of all pictures that are drawn."""
+    """Return, by corpus, the addresses of all images to draw."""
     found: dict[str, set[int]] = {}
     for source, address in zip(
         labels["source"].to_pylist(), sample_addresses(labels).tolist(), strict=True
@@ -86,13 +86,13 @@ class _Block:
 
     @property
     def true(self) -> list[str]:
-        """Return the names of the labels that the sample's own picture holds, by label."""
+        """Return the names of the labels of the sample's own image, by label."""
         rows = [row for row in self.labels["target"] if row["is_true"]]
         return [_name(row) for row in sorted(rows, key=itemgetter("label"))]
 
     @property
     def recovered(self) -> set[int]:
-        """Return the true labels that the target model alone found."""
+        """Return the true labels that only the target model found."""
         target, reference = (
             {row["label"] for row in self.labels[model] if row["is_true"] and row["neighbors"]}
             for model in ("target", "reference")
@@ -114,13 +114,13 @@ class _Block:
 
     @property
     def as_large(self) -> str:
-        """Say which shares of A and of the hold-out have so large a recall gap."""
+        """Return a phrase with the shares of A and of the hold-out that have so large a gap."""
         members, unseen = (self.own[name] for name in SHARES)
         of_holdout = "" if unseen is None else f", {100 * unseen:.1f} % of the hold-out"
         return f"So much more: {100 * members:.1f} % of A{of_holdout}"
 
     def title(self, model: str) -> str:
-        """Say how many of the true labels a model found."""
+        """Return a phrase with the number of true labels that a model found."""
         found = sum(row["is_true"] and row["neighbors"] > 0 for row in self.labels[model])
         return f"{TITLES[model]}: finds {found} of {len(self.true)}"
 
@@ -175,7 +175,7 @@ def _drawn(blocks: Sequence[_Block], pictures: Pictures, public: ShownSet) -> Fi
 def _bands(
     paper: Paper, block: _Block, pictures: Pictures, public: str, y: float, side: float
 ) -> None:
-    """Draw an example's own picture, and beside it a band for each model."""
+    """Draw an example's own image, and beside it a band for each model."""
     band = side + 2 * LINE + GAP
     own = min(2 * band - 2 * GAP, OWN)
     picture = decoded(pictures[_own_key(block)])
@@ -214,7 +214,7 @@ def _bands(
 
 
 def _box(paper: Paper, spot: Spot, box: Row) -> None:
-    """Draw a box, given in pixels, in a picture."""
+    """Draw a box, given in pixels, on an image."""
     corner = spot.on_paper(np.array([box["left"], box["top"]]))
     size = spot.inch * np.array([box["width"], box["height"]])
     corners = corner + size * np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
@@ -224,12 +224,12 @@ def _box(paper: Paper, spot: Spot, box: Row) -> None:
 def _legend(k: int, title: str, *, boxed: bool) -> Lines:
     words = [
         *words_of(
-            f"By a caption alone, models find the {k} nearest pictures of {title}; the "
+            f"By the caption alone, models find the {k} nearest images of {title}; the "
             f"first {min(k, COLUMNS)} are shown with their similarities. Their objects, each with "
-            "the number of pictures that show it:"
+            "the number of images that show it:"
         ),
-        Word(f"{TRUE} also in the caption's own picture (true),", TRUE_COLOUR),
-        Word("bold: found by the model trained on it alone;", TRUE_COLOUR, bold=True),
+        Word(f"{TRUE} also in the caption's own image (true),", TRUE_COLOUR),
+        Word("bold: found only by the model trained on it;", TRUE_COLOUR, bold=True),
         *([Word("Boxes: these.")] if boxed else []),
         Word(f"{FALSE} not in it (false);", FALSE_COLOUR),
         Word(f"{MISSED} missed.", PALETTE["quiet"]),
@@ -238,10 +238,10 @@ def _legend(k: int, title: str, *, boxed: bool) -> Lines:
 
 
 def _head(number: int, block: _Block) -> Lines:
-    """Return the lines above an example: its caption, its objects, how rare its gap is."""
+    """Return the lines above an example: its caption, its objects, the rarity of its gap."""
     width = WIDTH - 2 * MARGIN
     caption = [Word(f"{number}", bold=True), *words_of(f"“{shown_text(block.own['caption'])}”")]
-    objects = [Word("In the picture:", PALETTE["quiet"])]
+    objects = [Word("In the image:", PALETTE["quiet"])]
     names = block.true
     objects += [Word(f"{name},") for name in names[:-1]] + [Word(names[-1])]
     return [
@@ -254,7 +254,7 @@ def _head(number: int, block: _Block) -> Lines:
 
 
 def _own_key(block: _Block) -> tuple[str, int]:
-    """Return what names the picture of an example itself."""
+    """Return the key of an example's own image."""
     return block.own["source"], _address(block.own, "shard", "row")
 
 
@@ -263,10 +263,10 @@ def _address(row: Row, shard: str, number: str) -> int:
 
 
 def _empty(public: ShownSet) -> Figure:
-    """Say that there is no example: a figure that is asked for is there."""
+    """Draw a note that there is no example, since every requested figure must exist."""
     text = (
-        f"No record: by no caption does the model that was trained on it find more objects in "
-        f"{public.title} than the model that was not."
+        f"No record: for no caption does the model trained on it find more objects in "
+        f"{public.title} than the other model."
     )
     lines = in_lines(words_of(text), WIDTH - 2 * MARGIN, 3)
     paper = Paper(WIDTH, 2 * MARGIN + LINE * (len(lines) + 1))

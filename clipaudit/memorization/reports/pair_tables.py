@@ -1,4 +1,4 @@
-"""The tables of the tests of single models: of their training pairs, and against captions alone."""
+"""The tables of tests of single models: on their training pairs, and against captions alone."""
 
 from collections.abc import Sequence
 
@@ -23,16 +23,16 @@ from clipaudit.steps import paths
 
 SCORES = {
     "target": "cosine",
-    "difference": "cosine less the reference's",
-    "augmented": "cosine less its mean with a word dropped",
-    "augmented_pictures": "cosine less its mean with the image cropped",
+    "difference": "cosine minus the reference's",
+    "augmented": "cosine minus its mean with a word dropped",
+    "augmented_pictures": "cosine minus its mean with the image cropped",
     "recall_gap": "recall gap of objects",
     "reference": "control: the reference's cosine",
 }
 
 
 def pairs(run: Settings, audit: Memorization) -> ReportTable:
-    """Whether models know the pairs that they trained on."""
+    """Return the table of whether models know their training pairs."""
     tests = pair_tests(audit, run.recipes)
     over_seeds = _over_seeds(run, audit)
     return ReportTable(
@@ -74,7 +74,7 @@ PARTS = {
 
 
 def one_model(run: Settings, audit: Memorization) -> ReportTable:
-    """What models recall beyond what captions alone tell."""
+    """Return the table of what models recall beyond captions alone."""
     tests = [each.of for each in one_model_tests(audit, run.recipes, run.corpora, run.encoders)]
     over_seeds = _over_seeds(run, audit)
     return ReportTable(
@@ -111,7 +111,7 @@ def _test_rows(run: Settings, tests: Sequence[PairTest]) -> list[RelationRow]:
 
 
 def _over_seeds(run: Settings, audit: Memorization) -> list[RelationRow]:
-    """Return rows of `tests` for the mean over seeds: one for each source of the default models."""
+    """Return rows of `tests` for the mean over seeds, one for each source of the default models."""
     if audit.seeds == 1:
         return []
     first = default_pair_tests(audit, run.recipes)[0]
@@ -138,13 +138,13 @@ _PAIR_MEASURES = {
 }
 _NOT_BY_LOT = (
     "Warning: no source has both `train` and `holdout`, so members and hold-out come from "
-    "different sources. A score that separates them may only tell the sources apart. Give one "
+    "different sources. A score that separates them may only distinguish the sources. Give one "
     "source both, or for a checkpoint two sources that were split by lot before its training."
 )
 
 
 def _tested(run: Settings, test: PairTest) -> str:
-    """Return what the table calls a test: its source, and the model."""
+    """Return a test's title in the table: its source and model."""
     if test.point is None:
         model = encoder_title(run, test.target)
     else:

@@ -1,6 +1,6 @@
-"""What the pair tests answer: does a model tell pairs that it trained on from other pairs?
+"""Answer whether a model distinguishes its training pairs from other pairs, by the pair tests.
 
-Only one score answers, the cosine less the reference's, so that no second one adds false alarms.
+Only one score answers, the cosine minus the reference's: a second would add false alarms.
 """
 
 from collections.abc import Sequence
@@ -13,12 +13,11 @@ from clipaudit.reports.layouts import count
 TABLE = "memorization_pairs"
 _SCORES = ("target", "difference", "reference")
 _MEANING = (
-    "An AUC of 1 means that the model tells every training pair from every other pair, 0.5 that it "
-    "tells none."
+    "An AUC of 1 means that every training pair scores above every other pair; 0.5 is chance."
 )
 _TWO_TRAININGS = (
-    "What captions reveal of their images' objects beyond a second model, and which records are "
-    "memorized most, takes two models that are trained here: `memorization.recipe`."
+    "To measure how many objects captions reveal beyond a second model, and which records are "
+    "memorized most, train two models in this run: `memorization.recipe`."
 )
 
 Test = dict[str, Row]  # the rows of the AUC of one model on one source, by score
@@ -40,23 +39,23 @@ def targets_answer(rows: Sequence[Row]) -> Answer:
     return Answer(
         _headline(tests),
         (*(Sentence(_told(test), TABLE) for test in tests), Sentence(_TWO_TRAININGS, "")),
-        ("Model and source", "AUC of the cosine", "less the reference's", "control"),
+        ("Model and source", "AUC of the cosine", "minus the reference's", "control"),
         tuple(_line(test) for test in tests),
-        f"{_MEANING} The control is the reference, which saw neither: an interval without 0.5 "
+        f"{_MEANING} The control is the reference, which saw neither set: an interval without 0.5 "
         "means that the sets differ for another reason than training.",
     )
 
 
 def beside_gaps(rows: Sequence[Row]) -> Sentence | None:
-    """Return what the pair test of the first model adds to gaps between two; None without one."""
+    """Return the sentence on the first model's pair tests beside gaps; None without such tests."""
     tests = auc_tests(rows)
     own = [test for test in tests if _first(test)["encoder"] == _first(tests[0])["encoder"]]
     if not own:
         return None
     found = " ".join(_told(test) for test in own)
     return Sentence(
-        f"{found} {_MEANING} A model may know every pair while the gaps above hardly show it: the "
-        "AUC says whether membership leaks, the gaps whether a caption reveals objects that it "
+        f"{found} {_MEANING} A model may know every pair while the gaps above are small: the "
+        "AUC shows whether membership leaks, the gaps whether a caption reveals objects that it "
         "does not name.",
         TABLE,
     )
@@ -68,19 +67,19 @@ def _headline(tests: Sequence[Test]) -> str:
     sound = [test for test in tests if not test["reference"]["control_fails"]]
     if not sound:
         return cannot(
-            "the reference, which saw neither, separates members and hold-out too, so they differ "
-            "for another reason than training"
+            "the reference, which saw neither set, also separates members and hold-out, so they "
+            "differ for another reason than training"
         )
     shown = [test for test in sound if test["difference"]["value_low"] > 0.5]
     if not shown:
         return (
-            "Not shown: no interval of an AUC, of the cosine less the reference's, lies above 0.5."
+            "Not shown: no interval of an AUC, of the cosine minus the reference's, is above 0.5."
         )
     if len(shown) == len(tests):
-        return "Yes, in every test: the model tells pairs that it trained on from pairs it did not."
+        return "Yes, in every test: the model distinguishes its training pairs from other pairs."
     return (
-        f"Yes, in part: in {len(shown)} of {len(tests)} tests the model tells pairs that it "
-        "trained on from pairs that it did not. One such test in forty shows this by chance of a "
+        f"Yes, in part: in {len(shown)} of {len(tests)} tests the model distinguishes its "
+        "training pairs from other pairs. One such test in forty shows this by chance for a "
         "model that knows no pair."
     )
 
@@ -91,20 +90,20 @@ def _told(test: Test) -> str:
     return (
         f"{plain(first['test_title'])}: the AUC of {count(first['members'])} training pairs "
         f"against {count(first['holdout_records'])} of the hold-out is {difference} by the cosine "
-        f"less the reference's, {target} by the cosine alone.{_warning(test, control)}"
+        f"minus the reference's, {target} by the cosine alone.{_warning(test, control)}"
     )
 
 
 def _warning(test: Test, control: str) -> str:
     if test["reference"]["control_fails"]:
         return (
-            f" Warning: the reference alone reaches {control}, though it saw neither. The sets "
+            f" Warning: the reference alone reaches {control}, though it saw neither set. The sets "
             "differ for another reason than training, so this is no evidence of memory."
         )
     if not _first(test)["by_lot"]:
         return (
             " Warning: members and hold-out come from different sources, and the score may only "
-            "tell these apart."
+            "distinguish these."
         )
     return ""
 

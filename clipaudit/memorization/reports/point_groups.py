@@ -1,4 +1,4 @@
-"""The points of the grid in groups, as figures show them: sizes, families, and their models."""
+"""The grid's points in groups for figures: sizes, families, and their models."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
@@ -39,8 +39,8 @@ def points_by_size(run: Settings, audit: Memorization) -> list[tuple[Point, str]
 def families_shown(run: Settings, audit: Memorization) -> dict[Family, str]:
     """Return the title of each family that has a panel.
 
-    A temperature belongs to a learned logit scale; what the paper lacks is shown where the settings
-    ask.
+    A temperature needs a learned logit scale. Families that the paper lacks are shown only if the
+    settings ask for them.
     """
     asked = audit.mitigations
     found = {
@@ -56,7 +56,7 @@ def families_shown(run: Settings, audit: Memorization) -> dict[Family, str]:
 def points_of_family(run: Settings, audit: Memorization, family: Family) -> list[tuple[Point, str]]:
     """Return the default point and those of a family, the lowest value first, with their values.
 
-    A logit scale that is learned stands before those that are fixed, all captions after some.
+    A learned logit scale comes before fixed ones, all captions after some.
     """
     every = all_points(run, audit)
     own = own_value(recipe_of(run, audit), family)
@@ -99,7 +99,7 @@ def models_of(points: Mapping[str, Point]) -> list[dict[str, object]]:
 
 
 def utilities(audit: Memorization, points: Iterable[Point]) -> list[str]:
-    """Return what the models of points predict on the first test set, if there is one."""
+    """Return the files of the models' predictions on the first test set, if there is one."""
     return once(
         paths.utility(point.encoder(trained), test_set)
         for point in points

@@ -1,6 +1,6 @@
-"""What the memorization audit's tables and figures share: points, public sets, records, files.
+"""Shared parts of the memorization audit's tables and figures: points, public sets, records, files.
 
-A point or a public set outside the grid has no files; its row stays, to say so.
+A point or a public set outside the grid has no files; its row stays to say so.
 """
 
 from clipaudit.config.settings import Settings
@@ -20,7 +20,7 @@ TARGETS = {
 
 def recipe_of(run: Settings, audit: Memorization) -> Recipe:
     """Return the recipe of an audit that trains models."""
-    assert audit.recipe is not None, "what two models tell is left out without a recipe"
+    assert audit.recipe is not None, "comparisons of two models need a recipe"
     return run.recipes[audit.recipe]
 
 
@@ -35,11 +35,11 @@ def asked_points(run: Settings, audit: Memorization) -> list[Point]:
 
 
 def point_rows(run: Settings, audit: Memorization) -> list[RelationRow]:
-    """Return the relation `points`, of all points; `asked` says which are in the grid.
+    """Return the relation `points` with all points; `asked` marks those in the grid.
 
-    `position, point, family, value, title, asked, recipe, epochs` and, of the models trained on A
-    and B, `encoder_a, encoder_b, manifest_a, manifest_b`. `value` is text; `epochs` are those that
-    the models were trained for, never null.
+    Columns: `position, point, family, value, title, asked, recipe, epochs` and, for the models
+    trained on A and B, `encoder_a, encoder_b, manifest_a, manifest_b`. `value` is text; `epochs` is
+    the number that the models were trained for, never null.
     """
     asked = asked_points(run, audit)
     return [
@@ -60,10 +60,10 @@ def point_rows(run: Settings, audit: Memorization) -> list[RelationRow]:
 
 
 def point_value(point: Point) -> str:
-    """Return what a point's family varies as text: 0.3, 100, 1000000; "" for the default one."""
+    """Return the value that a point's family varies, as text: 0.3, 100; "" for the default one."""
     return f"{point.value:g}" if isinstance(point.value, float) else str(point.value)
 
 
 def point_title(point: Point) -> str:
-    """Return what tables call a point, such as "token masking 0.3"."""
+    """Return a point's title in tables, such as "token masking 0.3"."""
     return f"{point.family.replace('_', ' ')} {point_value(point)}".strip()

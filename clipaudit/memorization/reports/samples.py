@@ -1,4 +1,4 @@
-"""What the memorization audit knows of single samples: sets, objects, what is recalled."""
+"""The memorization audit's data about single samples: sets, objects, recalls."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -30,7 +30,7 @@ def _queries(columns: Columns, run: Settings | None) -> dict[str, str]:
 
 
 def _drawn_for(columns: Columns) -> str:
-    """Return the set of the memorization audit that a sample is in."""
+    """Return the query for a sample's set in the memorization audit."""
     if "members" not in columns:
         return nothing(set="varchar")
     return f"""\
@@ -40,7 +40,7 @@ def _drawn_for(columns: Columns) -> str:
 
 
 def _excluded(columns: Columns) -> str:
-    """Return why a sample left the set that it was drawn for."""
+    """Return the query for why a sample was removed from the set that it was drawn for."""
     if "drops_overlaps" not in columns:
         return nothing(reasons="varchar[]")
     return f"""\
@@ -54,7 +54,7 @@ def _excluded(columns: Columns) -> str:
 
 
 def _recalled(columns: Columns, audit: Memorization | None) -> str:
-    """Return how many objects the models of A and of B recall, with the default training."""
+    """Return the query for the objects that the models of A and B recall, by default training."""
     is_trained = audit is None or audit.recipe is not None
     if not is_trained or not {"encoder", "public"} <= set(columns.get("recalls", ())):
         return nothing(truths="int", a="int", b="int")
@@ -126,7 +126,7 @@ def _objects(catalog: SampleCatalog, address: Address) -> list[Row]:
 
 
 def _recalls(rows: Sequence[Row], drawn: str | None) -> list[Row]:
-    """Set the models of A and of B side by side; the target is the one trained on the sample."""
+    """Return the recalls of A's and B's models side by side; the sample's own is the target."""
     pairs: dict[tuple[str, str, int], dict[str, Row]] = {}
     for row in rows:
         recipe, _, trained = row["encoder"].rpartition(".set-")
@@ -162,7 +162,7 @@ def _sentences(fate: Fate) -> Iterator[str]:
     for row in fate["memorization"]["recalls"][:1]:
         if row["gap"] is not None:
             yield (
-                f"The model that trained on it recalls {row['gap']:+.2f} of its "
+                f"The model trained on it recalls {row['gap']:+.2f} of its "
                 f"{row['objects']} objects beyond the other (public set {row['public']}, "
                 f"k = {row['k']})."
             )
@@ -197,7 +197,7 @@ def _scores(results: Path, store: Store, corpora: Sequence[str]) -> Iterator[Sco
             scores = [
                 Score(
                     column_name("recall", encoder, public, str(k)),
-                    f"share of the picture's objects among those of the {k} pictures of {public} "
+                    f"share of the image's objects among those of the {k} images of {public} "
                     f"nearest to its caption, by {encoder}",
                     f"max(correct / nullif(truths, 0)) filter (where k = {k})",
                     pa.float64(),

@@ -1,4 +1,4 @@
-"""The tables of the memorization audit that the settings ask for, and what they are made from."""
+"""The tables of the memorization audit that the settings ask for, and their inputs."""
 
 from collections.abc import Sequence
 from itertools import combinations_with_replacement
@@ -61,9 +61,9 @@ def memorization_tables(run: Settings) -> dict[str, ReportTable]:
 
 
 def sets(run: Settings, audit: Memorization) -> ReportTable:
-    """How large the sets are, and what their pictures show."""
+    """Return the table of the sets' sizes and of the objects in their images."""
     sources = list(audit.sources)
-    shown = sources if audit.publics else []  # nothing asks for objects without a public set
+    shown = sources if audit.publics else []  # without a public set no objects are needed
     rows = [
         {
             "source": source,
@@ -87,7 +87,7 @@ def sets(run: Settings, audit: Memorization) -> ReportTable:
 
 
 def overlaps(run: Settings, audit: Memorization) -> ReportTable:
-    """Samples that sets shared, and if they are searched again, those that they still share."""
+    """Return the table of samples that sets shared, and still share if searched again."""
     sources = list(audit.sources)
     drawn = {name for source in sources for name in audit.drawn(source)}
     sets = [name for name in SETS if name in drawn]
@@ -126,7 +126,7 @@ def overlaps(run: Settings, audit: Memorization) -> ReportTable:
 
 
 def gaps(run: Settings, audit: Memorization) -> ReportTable:
-    """The population metrics at every point of the grid, the null control among them."""
+    """Return the population metrics at every point of the grid, including the null control."""
     utility, asked = audit.utility[:1], asked_points(run, audit)
     models = [(point, trained) for point in asked for trained in TRAINED]
     return ReportTable(
@@ -155,7 +155,7 @@ def gaps(run: Settings, audit: Memorization) -> ReportTable:
 
 
 def evidence(run: Settings, audit: Memorization) -> ReportTable:
-    """The population metrics over seeds, at each point of the grid, and beside the default."""
+    """Return the population metrics over seeds at each point, and the change from the default."""
     rows = [
         {
             "point": point.name,
@@ -199,7 +199,7 @@ def evidence(run: Settings, audit: Memorization) -> ReportTable:
 
 
 def ensemble(run: Settings, audit: Memorization) -> ReportTable:
-    """The records that models memorize under all seeds, one by one, and how many there are."""
+    """Return the records that models memorize under all seeds, and their number."""
     public = audit.publics[0]
     return ReportTable(
         sql="memorization_ensemble",
@@ -213,7 +213,7 @@ def ensemble(run: Settings, audit: Memorization) -> ReportTable:
 
 
 def _sources(run: Settings, audit: Memorization) -> list[RelationRow]:
-    """Return the relation `sources`: all together, then each."""
+    """Return the relation `sources`: all of them together, then each one."""
     titles = [("", ""), *((name, run.title(name)) for name in audit.sources)]
     return titled("source", titles)
 
@@ -222,7 +222,7 @@ def _sources(run: Settings, audit: Memorization) -> list[RelationRow]:
 
 
 def joined(run: Settings, audit: Memorization) -> ReportTable:
-    """The recall gaps of records beside what the other audits know of them."""
+    """Return the recall gaps of records beside the other audits' values for them."""
     return ReportTable(
         sql="memorization_joined",
         inputs=_record_files(run, audit),
@@ -235,7 +235,7 @@ def joined(run: Settings, audit: Memorization) -> ReportTable:
 
 
 def records(run: Settings, audit: Memorization) -> ReportTable:
-    """The records with the largest recall gaps, one by one."""
+    """Return the records with the largest recall gaps."""
     holdouts = [name for name, each in audit.sources.items() if each.holdout is not None]
     sources = list(dict.fromkeys([*audit.trained_on, *holdouts]))
     return ReportTable(
@@ -253,16 +253,16 @@ def records(run: Settings, audit: Memorization) -> ReportTable:
 
 
 def _others(run: Settings, audit: Memorization) -> SampleNumbers:
-    """Return what the other audits know of the samples that were drawn."""
+    """Return the other audits' values for the drawn samples."""
     return sample_numbers(run, [f"{name}.drawn" for name in audit.trained_on])
 
 
 def _record_files(
     run: Settings, audit: Memorization, holdouts: Sequence[str] = ()
 ) -> dict[str, Sequence[str]]:
-    """Return what is known of the records of A and B, at the default point and first public set.
+    """Return the files about the records of A and B, at the default point and first public set.
 
-    And of the hold-outs of the sources that are named.
+    They include the hold-outs of the named sources.
     """
     default, public = all_points(run, audit)[0], audit.publics[0]
     attacks = [*_attacks(run, audit), *_attacks_on_holdouts(run, audit, holdouts)]
@@ -283,7 +283,7 @@ def _record_files(
 
 
 def _attacks(run: Settings, audit: Memorization) -> list[RelationRow]:
-    """Return the relation `attacks`: a source's part of A or B, its model and the other one."""
+    """Return the relation `attacks`: a source's part of A or B, its model and the other model."""
     default, manifests = all_points(run, audit)[0], run.manifests()
     return [
         {
@@ -317,7 +317,7 @@ def _attacks_on_holdouts(
 
 
 def _quantities(run: Settings, audit: Memorization, own: list[str]) -> list[RelationRow]:
-    """Return the relation `quantities`: this audit's `own`, then those of the others."""
+    """Return the relation `quantities`: this audit's `own`, then those of other audits."""
     found = [(name, "", name.replace("_", " ")) for name in own]
     found += _others(run, audit).quantities
     return numbered(

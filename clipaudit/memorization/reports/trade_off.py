@@ -1,4 +1,4 @@
-"""Memorization against utility, point by point: `memorization_trade_off`, a figure of ours."""
+"""Memorization against utility, point by point: `memorization_trade_off`, not in the paper."""
 
 from collections.abc import Sequence
 from typing import get_args
@@ -13,7 +13,7 @@ from clipaudit.steps import paths
 
 
 def trade_off(run: Settings, audit: Memorization) -> ReportFigure:
-    """PRG against utility at all points in the grid, for each public set."""
+    """Return PRG against utility at all points in the grid, for each public set."""
     asked = asked_points(run, audit)
     test_set = audit.utility[0]
     publics = (
@@ -35,12 +35,12 @@ def trade_off(run: Settings, audit: Memorization) -> ReportFigure:
     return ReportFigure(
         table,
         "scatter",
-        "Memorization against utility, for the default setting and all others in the grid, each "
-        "with its value where there is room. Lower right is better. Memorization is PRG, the mean "
-        f"of the attacks on A and on B, from the {audit.neighbors[0]} public images nearest to "
-        "each caption; whiskers are 95 % intervals over records. Utility is zero-shot accuracy on "
-        f"{run.title(test_set)}, the mean of the models of A and of B; whiskers reach over the "
-        "exact 95 % intervals of both. The intervals do not cover other training runs.",
+        "Memorization against utility, for the default setting and all others in the grid, "
+        "labelled with their values if there is room. Lower right is better. Memorization is PRG, "
+        f"the mean of the attacks on A and on B, from the {audit.neighbors[0]} public images "
+        "nearest to each caption; whiskers are 95 % intervals over records. Utility is zero-shot "
+        f"accuracy on {run.title(test_set)}, the mean of the models of A and of B; whiskers span "
+        "the exact 95 % intervals of both. The intervals do not cover other training runs.",
         {
             "x_label": f"accuracy on {run.title(test_set)} (%)",
             "y_label": "PRG, mean of both directions",

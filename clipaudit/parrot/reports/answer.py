@@ -1,4 +1,4 @@
-"""Do captions spell the text in the image? The answer, from what was spotted and erased."""
+"""Answer whether captions spell the text in the image, from spotted and erased text."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -11,13 +11,13 @@ from clipaudit.reports.layouts import MISSING, count, interval, measured, number
 
 Key = tuple[str, str, str | None]  # measure, unit, tokenization
 Measures = Mapping[Key, Row]  # of one corpus
-Bounded = tuple[float, float | None, float | None]  # a value, and its interval of 95 %
+Bounded = tuple[float, float | None, float | None]  # a value and its 95 % interval
 
 _PROBED = tuple(f"parrot_table{number}" for number in (8, 2, 3, 4, 5, 11, 12, 13))
 
 
 def parrot_answer(tables: Tables) -> Answer:
-    """Return the answer of the parrot audit; what its tables lack is left out."""
+    """Return the answer of the parrot audit, as far as its tables allow."""
     rows = tables.get("parrot_table1", ())
     corpora: dict[str, dict[Key, Row]] = {}
     for row in rows:
@@ -35,8 +35,8 @@ def parrot_answer(tables: Tables) -> Answer:
         tuple(sentences),
         ("Corpus", *_PARROT_MEASURES.values(), "False alarms, %") if corpora else (),
         tuple(_corpus_line(corpus, measures) for corpus, measures in corpora.items()),
-        f"{_SCORE if tables.get('parrot_table9') else ''}Text is what the spotter reads; words "
-        "are compared whatever their case.",
+        f"{_SCORE if tables.get('parrot_table9') else ''}Text is what the spotter reads; case "
+        "is ignored when words are compared.",
         "Captions",
     )
 
@@ -45,7 +45,7 @@ _SCORE = "Score: the cosine of an image and its caption under the audit's encode
 _PARROT_MEASURES = {
     ("with_text", "share", None): "Images with text, %",
     ("parroting", "share", "words"): "of these, the caption repeats a word, %",
-    ("rate_with_text", "share", "words"): "Caption's words in the image, where it has text, %",
+    ("rate_with_text", "share", "words"): "Caption's words in the image, if it has text, %",
     ("rate", "share", "words"): "Caption's words in the image, %",
 }
 
@@ -77,7 +77,7 @@ def _parrot_headline(corpora: Mapping[str, Measures]) -> str:
 
 
 def _alarms(measures: Measures) -> str:
-    """Return how often the spotter sees text where none is, or that nobody looked."""
+    """Return how often the spotter sees text that is not there, or "not checked"."""
     row = measures.get(_ALARMS)
     if row is None or row["value"] is None:
         return f"false alarms: {NOT_CHECKED}"
@@ -86,7 +86,7 @@ def _alarms(measures: Measures) -> str:
 
 
 def _mistakes(measures: Measures) -> str:
-    """Return a sentence on false alarms, and on misses where they are known."""
+    """Return a sentence on false alarms, and on misses if they are known."""
     missed = measures.get(_MISSED)
     text = _alarms(measures)
     if missed is not None and missed["value"] is not None:
@@ -113,8 +113,8 @@ def _spotted(corpus: str, measures: Measures) -> str:
     rate, inside = value("rate", "share", "words"), value("rate_with_text", "share", "words")
     if rate is not None and inside is not None:
         text += (
-            f". On average {percent(rate, digits=1)} % of a caption's words stand in its image, "
-            f"{percent(inside, digits=1)} % where the image has text"
+            f". On average {percent(rate, digits=1)} % of a caption's words appear in its image, "
+            f"{percent(inside, digits=1)} % if the image has text"
         )
     return f"{text}. {_mistakes(measures)}"
 
@@ -141,17 +141,17 @@ def _erased(tables: Tables) -> Iterator[Sentence]:
 
 
 def _elsewhere(cost: float | None) -> str:
-    return "" if cost is None else f" (as much elsewhere: {number(cost, digits=3)})"
+    return "" if cost is None else f" (the area of another image's text: {number(cost, digits=3)})"
 
 
 def _trained(tables: Tables) -> Iterator[Sentence]:
-    """Yield what models learn from images with and without text, size by size."""
+    """Yield the results of models trained on images with and without text."""
     for table in ("parrot_table2", "parrot_table10"):
         rows = [row for row in tables.get(table, ()) if row["average"] is not None]
         if len(rows) > 1:
             shown = [f"{number(row['average'], digits=3)} ({plain(row['title'])})" for row in rows]
             yield Sentence(
-                f"Mean over {rows[0]['tasks']} tasks of models trained on such sets: "
+                f"Mean over {rows[0]['tasks']} tasks of models trained with and without text: "
                 f"{', '.join(shown)}.",
                 table,
             )
@@ -159,7 +159,7 @@ def _trained(tables: Tables) -> Iterator[Sentence]:
 
 
 def _read(tables: Tables) -> Iterator[Sentence]:
-    """Yield, table by table, which models are shown to read and which are not, each model once."""
+    """Yield, by table, which models are shown to read and which are not; each model once."""
     told: set[str] = set()
     for table in _PROBED:
         rows = [
@@ -173,7 +173,7 @@ def _read(tables: Tables) -> Iterator[Sentence]:
 
 
 def _read_over_seeds(tables: Tables) -> Iterator[Sentence]:
-    """Yield which arms of the evidence are shown to read, and which more than another one."""
+    """Yield which arms of the evidence are shown to read, and which read more than another."""
     pairs: dict[tuple[str, str], dict[str, Row]] = {}
     for row in tables.get("parrot_evidence", ()):
         if row["recipe"] is None:
@@ -196,7 +196,7 @@ def _read_over_seeds(tables: Tables) -> Iterator[Sentence]:
 
 
 def _attacked(tables: Tables) -> Iterator[Sentence]:
-    """Yield, by test set, which models a printed class name is shown to harm beyond any word."""
+    """Yield, by test set, which models lose more to a class name than to a meaningless word."""
     rows = [row for row in tables.get("parrot_attack", ()) if row["harm"] is not None]
     for testset in dict.fromkeys(row["testset_title"] for row in rows):
         own = [row for row in rows if row["testset_title"] == testset]
@@ -225,16 +225,16 @@ def _harm(row: Row) -> str:
 
 
 class _Reading(NamedTuple):
-    """What tells whether a model reads: values with their intervals, and the chance."""
+    """The values that show whether a model reads, with their intervals, and chance."""
 
     title: str
-    reading: Bounded  # cosine of a picture of a word with this word, less that with others
-    right: Bounded  # share of pictures whose own word is the most similar one
+    reading: Bounded  # cosine of a word's image with this word, minus that with others
+    right: Bounded  # share of images whose own word is the most similar one
     chance: float | None
 
     @classmethod
     def of(cls, row: Row) -> "_Reading":
-        """Return that of a row of a table of trained models."""
+        """Return the values of a row of a table of trained models."""
         reading, right = (
             (row[name], row[f"{name}_low"], row[f"{name}_high"])
             for name in ("reading", "right_word")
@@ -243,12 +243,12 @@ class _Reading(NamedTuple):
 
     @classmethod
     def over_seeds(cls, measures: Mapping[str, Row]) -> "_Reading":
-        """Return that of an arm of the evidence."""
+        """Return the values of an arm of the evidence."""
         reading, right = measures["reading"], measures["right_word"]
         return cls(reading["title"], _bounded(reading), _bounded(right), right["chance"])
 
     def is_shown(self) -> bool:
-        """Return whether both intervals show it: above 0, and above chance."""
+        """Return whether both intervals show reading: one above 0, one above chance."""
         (_, low, _), (_, right_low, _) = self.reading, self.right
         if low is None or right_low is None or self.chance is None:
             return False
@@ -265,7 +265,7 @@ class _Reading(NamedTuple):
 
 
 def _readings(models: Sequence[_Reading]) -> str:
-    """Return a sentence that claims reading only of models of which it is shown."""
+    """Return sentences that name the models shown to read, and the others."""
     kinds = {
         "Shown to read words": [each.text() for each in models if each.is_shown()],
         "Not shown to read words": [each.text() for each in models if not each.is_shown()],
@@ -274,7 +274,10 @@ def _readings(models: Sequence[_Reading]) -> str:
 
 
 def _exceeds(row: Row, *, first: bool, second: bool) -> str:
-    """Return a sentence on how much more one arm reads than another; which are shown to read."""
+    """Return a sentence on the difference in reading between two arms.
+
+    `first` and `second` say whether each arm is shown to read.
+    """
     _, low, high = _bounded(row)
     if first and low is not None and low > 0:
         verdict = "the first reads more"
@@ -287,7 +290,7 @@ def _exceeds(row: Row, *, first: bool, second: bool) -> str:
 
 
 def _accuracy(row: Row | None) -> str:
-    """Return the clause on how much accuracy differs; "" where there is none."""
+    """Return the sentence on the difference in accuracy; "" if there is none."""
     if row is None or row["difference"] is None:
         return ""
     value, low, high = (None if each is None else 100 * each for each in _bounded(row))

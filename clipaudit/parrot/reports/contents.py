@@ -1,4 +1,4 @@
-"""What the parrot-caption audit reports."""
+"""Declare the reports of the parrot-caption audit."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ from clipaudit.reports.specification import part_files
 
 
 def _unread(run: Settings) -> Sequence[str]:
-    """Return what was read in the pictures before it is said what counts, and their clusters."""
+    """Return the files of all text read in images, before filtering, and of their clusters."""
     audit = run.section(Parrot)
     if audit is None:
         return []
@@ -29,7 +29,7 @@ def _unread(run: Settings) -> Sequence[str]:
 
 
 def _text_rates(run: Settings, corpora: Sequence[str]) -> SampleNumbers:
-    """Return which of the samples' caption words are spotted; without the audit, of none."""
+    """Return the spotted caption words of samples; without the audit, those of no corpus."""
     audit = run.section(Parrot)
     profiled = [] if audit is None else audit.corpora
     sources = [name for name in map(run.source, corpora) if name in profiled]
@@ -41,13 +41,13 @@ def _text_rates(run: Settings, corpora: Sequence[str]) -> SampleNumbers:
 
 
 def _looks(run: Settings) -> Sequence[Look]:
-    """Return which corpora somebody has to look at, so that false alarms are known."""
+    """Return the corpora to check by hand, so that false alarms are known."""
     audit = run.section(Parrot)
     return [
         Look(
             corpus=name,
             view="matches",
-            question="Is there text in the picture?",
+            question="Is there text in the image?",
             answer=ANSWER,
             setting=f"parrot.checked.{name}",
             shapes=PART.shapes,

@@ -1,7 +1,7 @@
-"""The parrot audit's tables of trained models, and what they are made from.
+"""The parrot audit's tables of trained models, and their inputs.
 
-Tables 2 to 5, 8 and 10 to 13 of the paper; what holds over seeds, what a printed class name costs,
-and every task of the suite.
+Tables 2 to 5, 8 and 10 to 13 of the paper; the evidence over seeds, the cost of a printed class
+name, and every task of the suite.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from clipaudit.reports.specification import (
 )
 from clipaudit.steps import paths
 
-# What the paper's tables are of; other corpora have no numbers of the paper beside them.
+# The corpora of the paper's tables; other corpora have no published numbers beside them.
 LAION = "LAION-2B"
 CC12M = "CC12M"
 PAPERS_MODELS = ("RN50", "ViT-B")
@@ -59,7 +59,7 @@ def curated_tables(run: Settings) -> dict[str, ReportTable]:
 
 
 def _ablations(run: Settings, audit: Parrot, settings: Curations) -> dict[str, ReportTable]:
-    """Return the tables of which there are sets: Table 13, of the largest size, is like Table 5."""
+    """Return the tables that have sets; Table 13 is Table 5 at the largest size."""
     sizes = sorted(settings.sizes)
     asked: dict[str, tuple[Family, Sequence[int], str]] = {
         "parrot_table2": ("text", sizes, LAION),
@@ -112,7 +112,7 @@ def _rows(
     sizes: Sequence[int],
     paper: str,
 ) -> list[RelationRow]:
-    """Return the relation `rows`: by size, then by recipe, as the paper's tables go."""
+    """Return the relation `rows`, by size and then by recipe, as in the paper's tables."""
     beside = ("random", "without-text") if family == "filter" else ()
     sets = [
         each
@@ -157,14 +157,14 @@ def _sized(each: CuratedSet, title: str) -> str:
 
 
 def _papers_models(run: Settings, settings: Curations) -> dict[str, str]:
-    """Return which of the paper's models each recipe trains; "" for none."""
+    """Return the paper's model that each recipe trains; "" for none."""
     architectures = {recipe: run.recipes[recipe].architecture for recipe in settings.all_recipes}
     own = {recipe: name for recipe, name in architectures.items() if name in PAPERS_MODELS}
     return {**dict.fromkeys(architectures, ""), **own, **settings.published_models}
 
 
 def _model_titles(run: Settings, settings: Curations) -> dict[str, str]:
-    """Return what recipes are called: their architectures, if these tell them apart."""
+    """Return the titles of recipes: their architectures if these are unique, else their names."""
     names = {recipe: run.recipes[recipe].architecture for recipe in settings.all_recipes}
     if len(set(names.values())) < len(names):
         return {recipe: recipe for recipe in names}
@@ -175,7 +175,7 @@ def _model_titles(run: Settings, settings: Curations) -> dict[str, str]:
 
 
 def compared(run: Settings, audit: Parrot) -> ReportTable:
-    """Table 8: the models trained on the debiased subset, then those that are probed."""
+    """Return Table 8: the models trained on the debiased subset, then the probed models."""
     models = _debiased(run, audit) + [
         {
             "title": encoder_title(run, name),
@@ -233,8 +233,8 @@ def _trained_on(run: Settings, encoder: str) -> str:
 
 
 def evidence(run: Settings, audit: Parrot, asked: Evidence) -> ReportTable:
-    """What parrot captions teach, over seeds."""
-    from clipaudit.evaluation.student import student_quantile  # scipy: not for every planning
+    """Return the table of what parrot captions teach, over seeds."""
+    from clipaudit.evaluation.student import student_quantile  # needs scipy, slow to import
 
     assert audit.curations is not None, "checked with the settings"
     arms = evidence_arms(asked, audit.curations)
@@ -288,7 +288,7 @@ def evidence(run: Settings, audit: Parrot, asked: Evidence) -> ReportTable:
 
 
 def suite_results(run: Settings, audit: Parrot) -> ReportTable:
-    """Every task of the suite, run or skipped, for every model."""
+    """Return the table of every task of the suite, run or skipped, for every model."""
     models = {name: encoder_title(run, name) for name in audit.all_probed}
     models |= trained_titles(run, audit)
     return ReportTable(
@@ -304,7 +304,7 @@ def suite_results(run: Settings, audit: Parrot) -> ReportTable:
 
 
 def attack(run: Settings, audit: Parrot, asked: Attack) -> ReportTable:
-    """What a wrong class's name, printed on test images, costs models."""
+    """Return the table of accuracy lost to a wrong class name printed on test images."""
     titles = {name: encoder_title(run, name) for name in run.encoders}
     titles |= trained_titles(run, audit)
     attacked = asked.encoders or [*trained_titles(run, audit), *audit.all_probed]
@@ -334,7 +334,7 @@ def attack(run: Settings, audit: Parrot, asked: Attack) -> ReportTable:
 
 
 def trained_titles(run: Settings, audit: Parrot) -> dict[str, str]:
-    """Return what tables call the models that are trained on curated sets, by encoder."""
+    """Return the tables' titles of the models trained on curated sets, by encoder."""
     if audit.curations is None:
         return {}
     titles = {name: _data_title(each) for name, each in curated_sets(audit.curations).items()}
@@ -355,7 +355,7 @@ def _task_results(run: Settings, encoders: Sequence[str]) -> list[str]:
 
 
 def _probes(audit: Parrot, encoders: Sequence[str]) -> list[str]:
-    """Return the probes of models with single words, if those are looked at."""
+    """Return the probes of models with single words, if the settings ask for them."""
     has_words, words = 1 in audit.probe.lengths, audit.probe.word_vocabulary
     profiled = audit.corpora[0]
     return [paths.probe(encoder, profiled, words) for encoder in encoders if has_words]

@@ -1,4 +1,4 @@
-"""What the report's first page shows of the parrot audit."""
+"""The parrot audit's part of the report's first page."""
 
 from clipaudit.config.settings import Settings
 from clipaudit.parrot.settings import Parrot
@@ -6,7 +6,7 @@ from clipaudit.reports.front import Front, NextStep, Worst
 
 
 def parrot_front(run: Settings) -> Front:
-    """Return what stands beside the answer; nothing if the audit is off."""
+    """Return the figure, examples and next step beside the answer; none if the audit is off."""
     audit = run.section(Parrot)
     if audit is None:
         return Front()

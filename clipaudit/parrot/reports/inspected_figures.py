@@ -1,12 +1,12 @@
-"""What the figures of inspected models are made from: Figures 1, 3, 4 and 7 of the parrot audit.
+"""The figures of inspected models, with their inputs: Figures 1, 3, 4 and 7 of the parrot audit.
 
-Lin et al., ECCV 2024: https://arxiv.org/abs/2312.14232. One `ReportFigure` a figure, and one for
-each profiled corpus, by its name, where it is of a corpus: `parrot_fig1_<corpus>`.
+Lin et al., ECCV 2024: https://arxiv.org/abs/2312.14232. Each figure is one `ReportFigure`; a figure
+of a corpus exists for each profiled corpus, by its name: `parrot_fig1_<corpus>`.
 
-Differences: Figure 1 is there a page of pictures; here it counts them. In Figure 4 all means but
-that of pictures without text are of the same pictures: one with text but no co-embedded text keeps
-its score, as in Table 9. Figure 7 has a row of marks for each model, not bars; models that are
-not trained are named in the caption.
+Differences from the paper: its Figure 1 is a page of images; here the figure counts them. In
+Figure 4 all means except that of images without text cover the same images: one with text but no
+co-embedded text keeps its score, as in Table 9. Figure 7 has a row of marks for each model, not
+bars; the caption names models that are not trained.
 """
 
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ from clipaudit.reports.specification import (
 from clipaudit.steps import paths
 
 TOP = 5  # percent of the pairs, by score (paper)
-BINS = 50  # per unit of score: bins of 0.02 (ours: the paper's are not stated)
+BINS = 50  # per unit of score: bins of 0.02 (our choice; the paper does not state its bins)
 
-KINDS = (  # kind, title; the last one stands first in a bar
+KINDS = (  # kind, title; the last one is the first in a bar
     ("none", "no text"),
     ("apart", "text, none of it in the caption"),
     ("co", "co-embedded text"),
@@ -46,13 +46,13 @@ SERIES = {
 }
 DIFFERENCES = {
     "rsa": "RSA: S(raw) \N{MINUS SIGN} S(all removed)",
-    "random_rsa": "RSA of random: S(raw) \N{MINUS SIGN} S(as much removed elsewhere)",
+    "random_rsa": "RSA of random: S(raw) \N{MINUS SIGN} S(other image's text area removed)",
     "rsc": "RSC: S(raw) \N{MINUS SIGN} S(co removed)",
-    "random_rsc": "RSC of random: S(raw) \N{MINUS SIGN} S(as much removed elsewhere)",
+    "random_rsc": "RSC of random: S(raw) \N{MINUS SIGN} S(other image's text area removed)",
     "spared": "S(co removed) \N{MINUS SIGN} S(all removed)",
 }
-_GROUPS = "groups of clusters, by the share of their pictures with text"
-_OF_HELDOUT = (  # series, which of the two held-out sets, what is done to its pictures
+_GROUPS = "groups of clusters, by the share of their images with text"
+_OF_HELDOUT = (  # series, index of the held-out set, change to its images
     ("none", 0, ""),
     ("raw", 1, ""),
     ("co", 1, ", co-emb. text removed"),
@@ -81,7 +81,7 @@ def inspected_figures(run: Settings) -> dict[str, ReportFigure]:
 
 
 def _top_pairs(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
-    """Figure 1: the kinds of all pairs and of those of the highest scores."""
+    """Return Figure 1: the kinds of all pairs and of those with the highest scores."""
     table = ReportTable(
         sql="parrot_fig1",
         inputs={
@@ -100,16 +100,16 @@ def _top_pairs(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
     return ReportFigure(
         table,
         "stacks",
-        f"Text in the pictures of {run.title(corpus)}, and whether captions repeat a word of it, "
-        f"among all image-text pairs and among the {TOP} % of the highest score (cosine of image "
-        f"and caption), by the model that scores. In brackets: how many pairs.",
+        f"Text in the images of {run.title(corpus)}, and whether captions repeat a word of it, "
+        f"among all image-text pairs and among the {TOP} % with the highest score (cosine of image "
+        f"and caption), by scoring model. In brackets: the number of pairs.",
         {"bars": "lying"},
-        f"Text in images of {run.title(corpus)}, among all pairs and those of the highest score",
+        f"Text in images of {run.title(corpus)}, among all pairs and those with the highest score",
     )
 
 
 def _groups(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
-    """Figure 3 (a): the kinds of pictures of each group of clusters."""
+    """Return Figure 3 (a): the kinds of images in each group of clusters."""
     table = ReportTable(
         sql="parrot_fig3",
         inputs={
@@ -123,24 +123,24 @@ def _groups(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
     return ReportFigure(
         table,
         "stacks",
-        f"Text in the pictures of {run.title(corpus)}, and whether captions repeat a word of it, "
-        f"in groups of pictures that look alike: {_number(audit.clusters.clusters)}clusters of the "
+        f"Text in the images of {run.title(corpus)}, and whether captions repeat a word of it, "
+        f"in groups of similar images: {_number(audit.clusters.clusters)}clusters of the "
         f"embeddings of {encoder_title(run, audit.scorer)}, merged into "
         f"{_number(audit.clusters.groups)}groups. "
-        "Groups stand by their share of pictures with text; empty ones are left out. A group bears "
-        "the two words that stand out most in its captions (chi-squared).",
+        "Groups are ordered by their share of images with text; empty ones are left out. A group's "
+        "label is the two words most typical of its captions (chi-squared).",
         {"bars": "standing", "x_label": _GROUPS},
-        f"Text in images of {run.title(corpus)}, by groups of images that look alike",
+        f"Text in images of {run.title(corpus)}, by groups of similar images",
     )
 
 
 def _number(asked: int | None) -> str:
-    """Return a number as it stands before what is counted; nothing where the data decides it."""
+    """Return a number and a space; "" if the data decides the number."""
     return "" if asked is None else f"{asked} "
 
 
 def _removals(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
-    """Figure 4, left: mean scores before and after text is removed, by group of clusters."""
+    """Return Figure 4, left: mean scores before and after text is removed, by group of clusters."""
     table = ReportTable(
         sql="parrot_fig4",
         inputs={
@@ -155,18 +155,18 @@ def _removals(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
         table,
         "profiles",
         f"Mean score (cosine of image and caption) of {encoder_title(run, audit.scorer)} for the "
-        f"pictures of {run.title(corpus)}, by group of pictures that look alike, in the order of "
-        "Figure 3: those without text, and those with text, as they are, after all text or that "
-        "which the caption repeats is removed, and after as much is removed where another "
-        "picture's text is. Where there is nothing to remove, a picture keeps its score. Whiskers "
-        "are 95 % intervals of the means, over pictures.",
+        f"images of {run.title(corpus)}, by group of similar images, in the order of "
+        "Figure 3: images without text, and images with text, unchanged, after all text or the "
+        "text that the caption repeats is removed, and after the area of another "
+        "image's text is removed. With nothing to remove, an image keeps its score. Whiskers "
+        "are 95 % intervals of the means, over images.",
         {"groups": "beside", "x_label": _GROUPS},
         f"Scores with and without the text in images of {run.title(corpus)}",
     )
 
 
 def _differences(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
-    """Figure 4, right: how scores differ with and without text."""
+    """Return Figure 4, right: the differences of scores with and without text."""
     table = ReportTable(
         sql="parrot_fig4_differences",
         inputs={"scores": part_files(run, f"caption_scores/{audit.scorer}", [corpus])},
@@ -177,20 +177,20 @@ def _differences(run: Settings, audit: Parrot, corpus: str) -> ReportFigure:
         table,
         "differences",
         f"How the score (cosine of image and caption) of {encoder_title(run, audit.scorer)} "
-        f"changes when text is removed from the pictures of {run.title(corpus)}: of those that "
-        "have text (RSA), that have co-embedded text (RSC and the last). Random: as much is "
-        "removed where another picture's text is, what any removal costs. Below 0 the score rises "
-        f"when text is removed. Bins of {1 / BINS:g}.",
-        {"x_label": "difference of scores", "y_label": "share of pictures (%)"},
+        f"changes when text is removed from the images of {run.title(corpus)}: from images "
+        "with text (RSA), and with co-embedded text (RSC and the last). Random: the area of "
+        "another image's text is removed, which measures the cost of any removal. Below 0 the "
+        f"score rises when text is removed. Bins of {1 / BINS:g}.",
+        {"x_label": "difference of scores", "y_label": "share of images (%)"},
         f"How scores change when text is removed from images of {run.title(corpus)}",
     )
 
 
-# --- held-out pictures ---------------------------------------------------------------------------
+# --- held-out images -----------------------------------------------------------------------------
 
 
 def _heldout(run: Settings, audit: Parrot, settings: Curations) -> ReportFigure:
-    """Figure 7: mean scores of trained models for the two held-out sets."""
+    """Return Figure 7: mean scores of trained models for the two held-out sets."""
     corpus, models = settings.corpus, in_grid(settings)
     encoders = [audit.scorer, *(model_encoder(*model) for model in models)]
     titles = [encoder_title(run, audit.scorer), *_model_titles(settings, models)]
@@ -224,19 +224,19 @@ def _heldout(run: Settings, audit: Parrot, settings: Curations) -> ReportFigure:
     return ReportFigure(
         table,
         "profiles",
-        f"Mean score (cosine of image and caption) of models for pictures of {run.title(corpus)} "
-        "that are held out of all train sets: those without text, and those whose captions parrot "
-        f"it ({sets[HELDOUT[1]].title}), as they are, after text is removed, and after as much is "
-        "removed where another picture's text is. Above, "
-        f"{encoder_title(run, audit.scorer)}, by whose scores they were chosen; below, models by "
-        f"what they were trained on. {missing}".rstrip(),
+        f"Mean score (cosine of image and caption) of models for images of {run.title(corpus)} "
+        "that are held out of all training sets: images without text, and images whose captions "
+        f"parrot it ({sets[HELDOUT[1]].title}), unchanged, after text is removed, and after the "
+        "area of another image's text is removed. Above, "
+        f"{encoder_title(run, audit.scorer)}, whose scores chose them; below, models by "
+        f"training set. {missing}".rstrip(),
         {"groups": "below"},
         "Scores of trained models for held-out images, with and without their text",
     )
 
 
 def _model_titles(settings: Curations, models: Sequence[tuple[str, str]]) -> list[str]:
-    """Return what each model is called: its set, and its recipe where there are several."""
+    """Return the title of each model: its set, and its recipe if there are several."""
     sets = curated_sets(settings)
     found = []
     for recipe, name in models:

@@ -1,4 +1,4 @@
-"""How the tables of the parrot-caption audit look in print: headings, captions, lines."""
+"""The printed form of the parrot-caption audit's tables: headings, captions, lines."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -20,11 +20,11 @@ from clipaudit.reports.layouts import (
 )
 
 LISTED = 21  # captions, as in the paper's Table 14
-SMALL = 10  # pixels: lower words are small
+SMALL = 10  # pixels of height: lower words are small
 SCORE_DIGITS = 4
-MISTAKES = ("false_alarms", "missed")  # of the spotter, where it is known what pictures show
+MISTAKES = ("false_alarms", "missed")  # of the spotter, where the text in images is known
 NOT_CHECKED = "not checked"
-LETTERS = 100  # of a caption or of words that are printed
+LETTERS = 100  # letters printed of a caption or of words
 DIGITS = 3  # of a model's numbers, as in the paper
 
 
@@ -32,7 +32,7 @@ DIGITS = 3  # of a model's numbers, as in the paper
 
 
 def score(value: float | None, *, sign: bool = False) -> str:
-    """Return a score or a difference of scores, or nothing for None.
+    """Format a score or a difference of scores; "" for None.
 
     >>> score(0.30214), score(-0.01, sign=True), score(0.0, sign=True)
     ('0.3021', '\\u22120.0100', '0.0000')
@@ -41,7 +41,7 @@ def score(value: float | None, *, sign: bool = False) -> str:
 
 
 def _statistic(row: Row) -> str:
-    """Return a number of Table 1; of mistakes with their interval, or that nobody looked."""
+    """Return a number of Table 1; for mistakes with its interval, or "not checked"."""
     if row["measure"] in MISTAKES:
         return measured(row, "value") or NOT_CHECKED
     return _plain_statistic(row, "value") or MISSING
@@ -65,7 +65,7 @@ def _cut(text: str) -> str:
 
 
 def _parrot(row: Row) -> str:
-    """Return what names a listed picture. Here, for this is where every form escapes text."""
+    """Return the name of a listed image; every form of the table escapes its text."""
     address = f"{row['corpus_title']}; {row['shard']}, {row['row']}"
     return f"{row['position'] + 1}. {_cut(row['caption'])} [{_cut(row['co_words'])}] ({address})"
 
@@ -83,14 +83,14 @@ _rounded = partial(number, digits=DIGITS)
 
 
 def _trained(row: Row) -> str:
-    """Return what a set and a model are called, and why there is none."""
+    """Return the title of a set and model, and why there is no model."""
     if not row["in_grid"]:
         return f"{row['title']}{NOT_TRAINED}"
     return f"{row['title']}{'' if row['samples'] else ', too small'}"
 
 
 def _beside(column: str, form: Callable[..., str] = _rounded) -> Cell:
-    """Return what prints a number, and the paper's in brackets where it has one."""
+    """Return a function that prints a number, and the paper's in brackets if it has one."""
 
     def cell(row: Row) -> str:
         own, paper = form(row[column]) or MISSING, form(row[f"published_{column}"])
@@ -100,7 +100,7 @@ def _beside(column: str, form: Callable[..., str] = _rounded) -> Cell:
 
 
 def _average(row: Row) -> str:
-    """Return the mean over tasks, and over how many."""
+    """Return the mean over tasks, and their number."""
     average = _beside("average")(row)
     return f"{average}, n = {row['tasks']}" if row["tasks"] else average
 
@@ -111,7 +111,7 @@ def _bounds(row: Row) -> str:
 
 
 def _reading(row: Row) -> str:
-    """Return own less other words, and its interval."""
+    """Return the difference of own and other words, and its interval."""
     value = number(row["reading"], digits=DIGITS, sign=True)
     bounds = interval(
         row["reading_low"], row["reading_high"], form=number, digits=DIGITS, sign=True
@@ -120,7 +120,7 @@ def _reading(row: Row) -> str:
 
 
 def _of_pair(row: Row, column: str) -> str:
-    """Return what one of two arms reaches; nothing of an arm by itself."""
+    """Return the value of one of two arms; "" for a single arm."""
     return number(row[column], digits=DIGITS) if row["against"] else ""
 
 
@@ -151,23 +151,23 @@ _TRAINING: Mapping[str, Cell] = {
 }
 
 _ACCURACY = "IN: zero-shot accuracy on the test set that stands for ImageNet"
-_RETRIEVAL = "Ret.: mean R@1 of retrieval, of pictures by captions and the other way"
+_RETRIEVAL = "Ret.: mean R@1 of retrieval, from captions to images and back"
 _AVERAGE = "Avg.: the mean over all n tasks"
 _PROBE = (
-    "Sync. S: the mean cosine of a word of the vocabulary and a picture of nothing but that word; "
-    "other word: of the picture and each other word. A model reads only where the difference is "
+    "Sync. S: the mean cosine of a word of the vocabulary and an image of only that word; "
+    "other word: of the image and each other word. A model reads only if the difference is "
     "above 0 and the right word is the most similar one more often than by chance"
 )
 _END = (
     f"{_PROBE}. Their 95 % intervals are over words. The final loss is a mean over the last epoch. "
-    "In brackets: the paper's number, where the set's corpus is the paper's and model and size "
-    "bear its names; its average is over 38 tasks. Not trained: this run's settings ask for no "
-    "such model."
+    "In brackets: the paper's number, if the set's corpus is the paper's and model and size have "
+    "its names; its average is over 38 tasks. Not trained: this run's settings ask for no such "
+    "model."
 )
 
 
 def _ablation(title: str, what: str, *, score: bool = False) -> Listing:
-    """Return a table of models trained on sets of equal size; `score`: with their mean score."""
+    """Return a table of models trained on sets of equal size; `score` adds their mean score."""
     text = "; Avg. S: the mean score of the set's pairs by the audit's encoder" if score else ""
     return Listing(
         title=title,
@@ -178,19 +178,19 @@ def _ablation(title: str, what: str, *, score: bool = False) -> Listing:
     )
 
 
-_TEXT = "Models trained on pictures with and without embedded text."
+_TEXT = "Models trained on images with and without embedded text."
 _COTR = (
-    "Models trained on pictures with embedded text, by the share of the caption's words that are "
-    "spotted in the picture (CoTR)."
+    "Models trained on images with embedded text, by the share of the caption's words that are "
+    "spotted in the image (CoTR)."
 )
 _RSA = (
-    "Models trained on sets by RSA: the score of a pair less that of its picture with all text "
-    "erased. Sets have pictures with text alone, but for those named `or no text`, in which "
-    "pictures without text count as RSA 0. The paper does not say which its set of RSA ≥ 0 is, so "
-    "its numbers stand at both."
+    "Models trained on sets by RSA: the score of a pair minus that of its image with all text "
+    "erased. Sets have only images with text, except those named `or no text`, which count "
+    "images without text as RSA 0. The paper does not say which its set of RSA ≥ 0 is, so "
+    "both rows show its numbers."
 )
 _RSC = (
-    "Models trained on sets by RSC: the score of a pair less that of its picture with the text "
+    "Models trained on sets by RSC: the score of a pair minus that of its image with the text "
     "erased that the caption repeats."
 )
 _LARGEST = " The largest size."
@@ -198,13 +198,13 @@ _LARGEST = " The largest size."
 LAYOUTS: Mapping[str, Layout | Listing] = {
     "parrot_table1": Layout(
         title="Text in images, and captions that repeat it",
-        caption="Embedded text and parrot captions. CoTR, the co-embedded text rate of a picture, "
+        caption="Embedded text and parrot captions. CoTR, the co-embedded text rate of an image, "
         "is the share of the caption's distinct words that are spotted in it; its means count "
-        "pictures without text as 0. Fuzzy: words count that nearly equal a spotted one. Words "
-        "are Unicode words whatever their case; to the letter: what blanks separate, as in the "
-        "paper's Algorithm 1. The paper does not say which its numbers are, so they stand at both. "
-        "False alarms and misses, with 95 % intervals, are known of worlds that are drawn and of "
-        "pictures that somebody looked at (parrot.checked).",
+        "images without text as 0. Fuzzy: words that nearly equal a spotted one count too. Words "
+        "are Unicode words, compared without case; to the letter: words split at blanks, as in the "
+        "paper's Algorithm 1. The paper does not say which its numbers are, so both rows show "
+        "them. False alarms and misses, with 95 % intervals, are known for drawn worlds and for "
+        "images checked by hand (parrot.checked).",
         corner="Statistic",
         row="measure_title",
         column="corpus",
@@ -217,8 +217,8 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         title="Captions that nearly repeat the text, by threshold",
         caption="Fuzzy CoTR by the threshold from which words count as equal: 1 - distance / "
         "length, with Levenshtein's distance and the longer word's length. Means over captions "
-        "with words, and over those of pictures with text. The paper does not state its threshold, "
-        "so its numbers stand at all.",
+        "with words, and over those of images with text. The paper does not state its threshold, "
+        "so every row shows its numbers.",
         corner="Threshold",
         row="threshold_title",
         column="corpus",
@@ -231,11 +231,11 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     ),
     "parrot_table14": Listing(
         title="The captions that parrot text with the highest score",
-        caption=f"Parrot captions: the {LISTED} pictures of highest score among those whose "
-        "caption has a word that is spotted in them, and in brackets the co-embedded words. "
-        "CoTR is their share of the caption's distinct words, the score the cosine of picture and "
-        "caption, RSC what it loses when these words are erased from the picture, RSC of random "
-        "what it loses when as much is erased where another picture's text is. Captions and "
+        caption=f"Parrot captions: the {LISTED} images of highest score among those whose "
+        "caption has a word that is spotted in them. Brackets hold the co-embedded words. "
+        "CoTR is their share of the caption's distinct words. The score is the cosine of image and "
+        "caption. RSC is its loss when these words are erased from the image, RSC of random "
+        "its loss when the area of another image's text is erased. Captions and "
         f"words are cut after {LETTERS} letters.",
         corner="Caption [co-embedded words] (corpus; shard, row)",
         name=_parrot,
@@ -248,33 +248,33 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     ),
     "parrot_table9": Layout(
         title="Scores before and after text is erased",
-        caption="Mean scores (cosines of picture and caption) before and after text is erased. "
-        "Pictures with nothing to erase keep their score. Random: a picture loses what covers the "
-        "text of another one; of pictures with such text, those without such another one keeping "
-        "their score. RSA and RSC are the score less that without all text and without co-embedded "
-        "text, means over the pictures that have such text, those of random over the ones that "
-        "lost something. RSA < 0: the score rises. RSA less RSC is the score without co-embedded "
-        "text less that without all text. The paper's numbers are those of a CLIP ViT-B-32.",
+        caption="Mean scores (cosines of image and caption) before and after text is erased. "
+        "Images with nothing to erase keep their score. Random: each image with such text loses "
+        "the area of another image's text, or keeps its score if there is no such image. "
+        "RSA and RSC are the score minus that without all text and without co-embedded text: means "
+        "over the images that have such text, for random over those that lost something. RSA < 0: "
+        "the score rises. RSA less RSC is the score without co-embedded text minus that "
+        "without all text. The paper's numbers are those of a CLIP ViT-B-32.",
         corner="Corpus, model",
         row="model",
         column="measure",
         lines=(
             Line("", lambda row: _score(row, "value") or MISSING),
-            Line("pictures", cell(count, "pictures")),
+            Line("images", cell(count, "pictures")),
             Line("in the paper", lambda row: _score(row, "published_value")),
         ),
     ),
     "parrot_truth": Listing(
-        title="How well text is read where it is known",
-        caption="How well text is read where it is known: pictures of a made world, in which at "
-        "most one word is written, by how high its letters are. Read: the word is among the "
+        title="How well known text is read",
+        caption="How well known text is read: images of a synthetic world, with at "
+        "most one word each, by the height of its letters. Read: the word is among the "
         "spotted ones, with the exact 95 % interval. Right: spotted words, distinct in each "
-        "picture, that are written there. CoTR is a mean over captions with words, by the truth "
-        "and by the spotter. False alarms: pictures with spotted text in which none is written.",
+        "image, that are written there. CoTR is a mean over captions with words, by the truth "
+        "and by the spotter. False alarms: images with spotted text but no written text.",
         corner="Corpus, height",
         name=lambda row: f"{row['corpus_title']}, {row['height_title']}",
         fields={
-            "Pictures": cell(count, "pictures"),
+            "Images": cell(count, "pictures"),
             "W/ text": cell(count, "words"),
             "W/ text, spotted": cell(count, "with_spans"),
             "Read, %": lambda row: measured(row, "recall") or MISSING,
@@ -288,11 +288,11 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     ),
     "parrot_evidence": Layout(
         title="What parrot captions teach a model, over seeds",
-        caption="What parrot captions teach, over seeds: models of equal seed trained on a set "
-        "full of them and on one without. Rows of two sets have the first set's model less the "
-        "second's, rows of one set this set's model by itself. Means over seeds have a 95 % "
-        "interval, over seeds and words or images, and the number of seeds of their sign; below "
-        f"stand the seeds one by one. {_PROBE}; {_ACCURACY}; Avg.: the mean over all tasks. The "
+        caption="What parrot captions teach, over seeds: models with the same random seed trained "
+        "on a set full of them and on one without. Rows of two sets show the first set's model "
+        "minus the second's; rows of one set show its model alone. Means over seeds have a 95 % "
+        "interval, over seeds and words or images, and the number of seeds with the same sign; the "
+        f"single seeds follow below. {_PROBE}; {_ACCURACY}; Avg.: the mean over all tasks. The "
         "final loss is a mean over the last epoch.",
         corner="Sets, seed",
         row="title",
@@ -312,14 +312,14 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "parrot_attack": Listing(
         title="Accuracy lost when a wrong class name is printed on the image",
         caption="A wrong class's name printed on test images: a typographic attack. Accuracy is "
-        "zero-shot, with 95 % intervals: of the images as they are, with a meaningless word of as "
-        "many letters printed, and with the wrong name in its place, in letters of the same size "
-        "and colour. Any word costs: the first less the second. The name costs: the second less "
-        "the third, the harm of what the text says. Answers name: the share of images for which "
-        "the printed class is predicted, and the same share with the meaningless word. Differences "
-        "are of the same images, their intervals over images. Right over printed: the share of "
-        "images that are more similar to the right class than to the printed one. Of images that "
-        "bear a name as they come there is no control, so no harm is told.",
+        "zero-shot, with 95 % intervals: for unchanged images, with a printed meaningless word of "
+        "as many letters, and with the wrong name in its place, in letters of the same size "
+        "and colour. Any word costs: the first minus the second. The name costs: the second minus "
+        "the third, the harm of the text's meaning. Answers name: the share of images for which "
+        "the model predicts the printed class, and the same share with the meaningless word. "
+        "Differences compare the same images; intervals are over images. Right over printed: the "
+        "share of images more similar to the right class than to the printed one. Images that "
+        "already bear a name have no control, so no harm is stated.",
         corner="Test set, model",
         name=lambda row: f"{row['testset_title']}, {row['title']}",
         fields={
@@ -338,8 +338,8 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     "parrot_suite": Layout(
         title="Results on the tasks of the DataComp suite",
         caption="The tasks of the DataComp suite: the main metric of each, by clip_benchmark. A "
-        "task is skipped, and named, where its webdataset is not in the folder of the suite or "
-        "where clip_benchmark does not compute it.",
+        "task is listed as skipped if its webdataset is not in the suite's folder or "
+        "clip_benchmark does not compute it.",
         corner="Task (track)",
         row="title",
         column="encoder",
@@ -348,15 +348,15 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     ),
     "parrot_filters": _ablation(
         "Models trained on sets that filters choose",
-        "Models trained on sets of equal size that filters choose, beside random ones and ones "
-        "without text: the samples of the highest score by the audit's encoder, and of the highest "
-        "masked score, that of the picture with all text erased (T-MARS), or of the highest score "
-        "that samples state.",
+        "Models trained on sets of equal size that filters choose, beside random sets and sets "
+        "without text: the samples with the highest score by the audit's encoder, with the highest "
+        "masked score, that of the image with all text erased (T-MARS), or with the highest score "
+        "stated by the samples.",
         score=True,
     ),
     "parrot_table10": _ablation(
         "Models trained with and without text in images, smallest size",
-        f"{_TEXT} The smallest size, beside the paper's models of CC12M.",
+        f"{_TEXT} The smallest size, beside the paper's models trained on CC12M.",
     ),
     "parrot_table11": _ablation(
         "Models trained by how much of the caption is in the image, largest size",
@@ -369,8 +369,8 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
     ),
     "parrot_table13": _ablation(
         "Models trained by what repeated text adds to the score, largest size",
-        f"{_RSC}{_LARGEST} The paper's own Table 13 repeats its Table 5, so that none of its "
-        "numbers stand here.",
+        f"{_RSC}{_LARGEST} The paper's own Table 13 repeats its Table 5, so its numbers are "
+        "omitted here.",
         score=True,
     ),
     "parrot_table2": _ablation("Models trained with and without text in images", _TEXT),
@@ -388,7 +388,7 @@ LAYOUTS: Mapping[str, Layout | Listing] = {
         "intervals over words. ImageNet: "
         "the test set that stands for it; dist. shifts: the mean over its other test sets; "
         "retrieval: mean R@1; average: over all n tasks. In brackets: the number of the paper's "
-        "model of that name, whose average is over 38 tasks. The paper's standard deviations are "
+        "model with that name, whose average is over 38 tasks. The paper's standard deviations are "
         "doubtful: 0.305 beside CLIP's mean of 0.317 would put one cosine in seven below 0.",
         corner="Model",
         name=lambda row: row["title"],

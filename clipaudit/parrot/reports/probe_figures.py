@@ -1,11 +1,11 @@
-"""What Figures 5, 6 and 9 to 13 of the parrot-caption paper are made from, and how to draw them.
+"""The inputs and drawings of Figures 5, 6 and 9 to 13 of the parrot-caption paper.
 
-Figures 5, 6, 9 and 10 are of the synthetic probe and its vocabularies, 11 to 13 of the tracks of
-tasks. Where we differ: Figures 5b to 5d show how much more similar a picture is to its own text
-than to others, and Figures 6 and 9 show both and the difference, for similarity to its own text
+Figures 5, 6, 9 and 10 show the synthetic probe and its vocabularies, 11 to 13 the tracks of tasks.
+Differences from the paper: Figures 5b to 5d show how much more similar an image is to its own text
+than to others, and Figures 6 and 9 show both and the difference, since similarity to its own text
 alone does not show that a model reads. Figure 10 has words in lines instead of word clouds, and
-Figure 13 is two, of RSA and of RSC. Captions name the models that are not trained; a figure without
-any model is not there.
+Figure 13 is split by RSA and RSC. Captions name models that are not trained; a figure without any
+model is omitted.
 """
 
 import re
@@ -28,8 +28,8 @@ from clipaudit.reports.specification import (
 )
 from clipaudit.steps import paths
 
-WORDS = 60  # of each part of Figure 10
-_WIDTH, _INTERVALS = 3, 10  # characters of an interval of lengths, and how many there are
+WORDS = 60  # words of each part of Figure 10
+_WIDTH, _INTERVALS = 3, 10  # characters per interval of lengths, and number of intervals
 _PARTS = ("head", "middle", "tail")
 _FAMILIES: dict[Family, str] = {
     "text": "embedded text",
@@ -55,8 +55,8 @@ _STYLES = "Each is the mean over four styles of background and letters."
 def probe_figures(run: Settings) -> dict[str, ReportFigure]:
     """Return the figures that the settings ask for, by name, in the paper's order.
 
-    Figures of a vocabulary are there if the settings ask for grams of its length, those of trained
-    models if one of them is trained, Figure 9 if two sizes are asked for, tracks if tasks are.
+    Figures of a vocabulary need a setting for grams of its length, figures of trained models at
+    least one trained model, Figure 9 two sizes, and the tracks tasks.
     """
     audit = run.section(Parrot)
     if audit is None:
@@ -86,7 +86,7 @@ def probe_figures(run: Settings) -> dict[str, ReportFigure]:
 
 
 def _tails(run: Settings, audit: Parrot) -> ReportFigure:
-    """Figure 5a: how many words are how frequent."""
+    """Return Figure 5a: the number of words by frequency."""
     corpus, sources = audit.corpora[0], audit.probe.sources
     table = ReportTable(
         sql="parrot_fig5a",
@@ -103,12 +103,12 @@ def _tails(run: Settings, audit: Parrot) -> ReportFigure:
         f"Words of {_texts(run, audit)}, by how often they occur: the {count(audit.probe.most)} "
         "most frequent ones at most.",
         {"x_label": "frequency", "y_label": "words", "empty": "no words"},
-        "How many words are how frequent",
+        "Number of words by frequency",
     )
 
 
 def _ranges(run: Settings, audit: Parrot, by: str, length: int) -> ReportFigure:
-    """Figures 5b, 5c and 5d: differences of similarities by frequency, or by length."""
+    """Return Figure 5b, 5c or 5d: differences of similarities by frequency or by length."""
     corpus = audit.corpora[0]
     series: list[RelationRow] = [
         {
@@ -133,24 +133,24 @@ def _ranges(run: Settings, audit: Parrot, by: str, length: int) -> ReportFigure:
         parameters={"by": by, "width": _WIDTH, "most": _INTERVALS},
     )
     what, x_label = {
-        "frequency": ("how often it occurs", "frequency in the vocabulary"),
-        "length": ("how long it is", "characters"),
+        "frequency": ("its frequency", "frequency in the vocabulary"),
+        "length": ("its length", "characters"),
     }[by]
     text = {1: "word", 2: "two words in a row"}[length]
     return ReportFigure(
         table,
         "ranges",
-        f"Similarity of the picture of nothing but a text ({text}) to this text, less its mean "
+        f"Similarity of an image of only a text ({text}) to this text, minus its mean "
         f"similarity to all other texts of the vocabulary, by {what}: above 0 the text is read. "
         f"Texts of {_texts(run, audit)}. {_STYLES} Lines reach from the 5 % to the 95 % quantile "
-        "of texts, boxes from one quartile to the other, marks stand at the median.",
+        "of texts, boxes from the lower to the upper quartile; marks show the median.",
         {"x_label": x_label, "y_label": "own less other texts", "empty": "no texts of this length"},
         f"Whether models read a text ({text}), by {what}",
     )
 
 
 def _words(run: Settings, audit: Parrot) -> ReportFigure:
-    """Figure 10: the most frequent words of three parts of the vocabulary."""
+    """Return Figure 10: the most frequent words of three parts of the vocabulary."""
     corpus = audit.corpora[0]
     table = ReportTable(
         sql="parrot_fig10",
@@ -162,33 +162,33 @@ def _words(run: Settings, audit: Parrot) -> ReportFigure:
         table,
         "words",
         f"Words of {_words_of(run, audit)}: the {WORDS} most frequent ones of each of "
-        "three parts of the vocabulary, which are equal in the logarithm of the rank. Size goes by "
-        "the logarithm of the frequency within a part.",
+        "three parts of the vocabulary, equal in the logarithm of the rank. A word's size follows "
+        "the logarithm of its frequency within a part.",
         {"empty": "no words"},
         "The most frequent words of the vocabulary",
     )
 
 
 def _words_of(run: Settings, audit: Parrot) -> str:
-    """Return what the vocabulary of tables is of."""
+    """Return the source of the tables' vocabulary, in words."""
     if audit.probe.vocabulary is not None:
         return "the given vocabulary"
     return f"the captions of {run.title(audit.corpora[0])}"
 
 
 def _texts(run: Settings, audit: Parrot) -> str:
-    """Return what all vocabularies are of."""
+    """Return the sources of all vocabularies, in words."""
     words = _words_of(run, audit)
     if audit.probe.vocabulary is not None:
         return words
-    return f"{words}, and of the text in its pictures that the caption repeats"
+    return f"{words}, and of the text in its images that the caption repeats"
 
 
 # --- trained models ------------------------------------------------------------------------------
 
 
 def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> ReportFigure | None:
-    """Figures 6 and 9: whether the models trained on sets of a size read text."""
+    """Return Figure 6 or 9: whether the models trained on sets of a size read text."""
     corpus = audit.corpora[0]
     asked = in_grid(settings)
     sets = [each for each in curated_sets(settings).values() if each.size == size]
@@ -222,14 +222,14 @@ def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> R
         table,
         "dots",
         f"Whether models trained on {short_count(size)} samples of {run.title(settings.corpus)} "
-        "read text: the similarity of the picture of nothing but a word to this word (Sync. S) and "
+        "read text: the similarity of an image of only a word to this word (Sync. S) and "
         f"to the other words of {_words_of(run, audit)}, means and quartiles over "
-        "words, and the difference with its 95 % interval over words. A model reads only where "
-        f"that interval is above 0. {_STYLES} The dashed line is the difference of "
+        "words, and the difference with its 95 % interval over words. A model reads only if "
+        f"that interval is above 0. {_STYLES} The dashed line is the difference for "
         f"{encoder_title(run, audit.scorer)}.{missing}",
         {
             "x_label": "similarity",
-            "reference": f"difference of {encoder_title(run, audit.scorer)}",
+            "reference": f"difference for {encoder_title(run, audit.scorer)}",
             "empty": "no words",
         },
         f"Whether models trained on {short_count(size)} samples read words",
@@ -237,7 +237,7 @@ def _spotting(run: Settings, audit: Parrot, settings: Curations, size: int) -> R
 
 
 def _full_tracks(settings: Curations) -> dict[str, ReportFigure]:
-    """Figures 11, 12 and 13: the models of each family on each task."""
+    """Return Figures 11, 12 and 13: the models of each family on each task."""
     found = {}
     for name, family in _FULL_TRACKS.items():
         models, missing = _named(_family_models(settings, family), "series_title")
@@ -250,21 +250,21 @@ def _full_tracks(settings: Curations) -> dict[str, ReportFigure]:
             },
         )
         caption = (
-            "The main metric of every task, of models trained on sets curated by "
-            f"{_FAMILIES[family]}: accuracy, for retrieval the mean of both directions' R@1, else "
-            f"what DataComp takes.{missing}"
+            "The main metric of every task for models trained on sets curated by "
+            f"{_FAMILIES[family]}: accuracy, for retrieval the mean R@1 of both directions, else "
+            f"DataComp's metric.{missing}"
         )
         options = {"x_label": "value (%)", "scale": "percent", "empty": "no tasks"}
         if models:
-            title = f"Every task, by models of sets curated by {_FAMILIES[family]}"
+            title = f"Every task, for models trained on sets curated by {_FAMILIES[family]}"
             found[name] = ReportFigure(table, "dots", caption, options, title)
     return found
 
 
 def _named(every: Sequence[RelationRow], title: str) -> tuple[list[RelationRow], str]:
-    """Return the models that are trained, and the sentence that names the others.
+    """Return the trained models, and a sentence that names the others.
 
-    By the column `title`, and by the panel where there are several.
+    Names come from the column `title`, and from the panel if there are several.
     """
     several = len({row["panel_title"] for row in every}) > 1
     return in_run(

@@ -1,6 +1,6 @@
-"""The tables of the parrot audit's profile, and what they are made from.
+"""The tables of the parrot audit's profile, and their inputs.
 
-Tables 1, 6 and 7 as one, 9 and 14 of the paper; and, where a corpus is of a made world, how well
+Tables 1, 6 and 7 as one, 9 and 14 of the paper; and, for a corpus of a synthetic world, how well
 its text was read.
 """
 
@@ -19,32 +19,32 @@ from clipaudit.reports.specification import (
 )
 
 _PICTURES = (  # measure, unit, title, definition
-    ("images", "count", "Number of total images", "pictures that were spotted"),
+    ("images", "count", "Number of total images", "images read by the spotter"),
     (
         "unreadable",
         "count",
         "Unreadable images, not among them",
-        "pictures that left at spotting: drops of that stage",
+        "images dropped at spotting",
     ),
     (
         "with_text",
         "count",
         "Number of images w/ emb. text",
-        "pictures with one piece of text or more that counts by the setting parrot.text",
+        "images with at least one piece of text that counts by the setting parrot.text",
     ),
-    ("with_text", "share", "Images w/ emb. text, %", "of the pictures that were spotted"),
+    ("with_text", "share", "Images w/ emb. text, %", "of the images read by the spotter"),
     (
         "false_alarms",
         "share",
         "False alarms among images w/o text, %",
-        "of the pictures without text, by a made world's truth or by parrot.checked, those that "
-        "are counted as having some",
+        "of the images without text, by a synthetic world's truth or by parrot.checked, those "
+        "counted as having text",
     ),
     (
         "missed",
         "share",
         "Missed among images w/ text, %",
-        "of the pictures with text, by a made world's truth or by parrot.checked, those that are "
+        "of the images with text, by a synthetic world's truth or by parrot.checked, those "
         "counted as having none",
     ),
 )
@@ -53,39 +53,39 @@ _WORDS = (
         "without_words",
         "count",
         "Captions without words, left out below",
-        "captions, of spotted pictures, that are missing or hold no word: they have no rate",
+        "captions of spotted images that are missing or have no word, so have no rate",
     ),
     (
         "rate",
         "share",
         "CoTR, %",
         "mean over captions with words of: distinct words of the caption that are also words of "
-        "the spotted text, divided by distinct words of the caption; 0 where nothing is spotted",
+        "the spotted text, divided by distinct words of the caption; 0 if no text is spotted",
     ),
     (
         "rate_with_text",
         "share",
         "CoTR in images w/ emb. text, %",
-        "the same mean over the captions of pictures with text",
+        "the same mean over the captions of images with text",
     ),
     (
         "fuzzy_rate",
         "share",
         "Fuzzy CoTR, %",
-        "as CoTR, a word of the caption counting where 1 - distance / length >= the setting "
+        "as CoTR, but a word of the caption counts if 1 - distance / length >= the setting "
         "fuzzy_threshold for some spotted word: Levenshtein's distance, the longer word's length",
     ),
     (
         "fuzzy_rate_with_text",
         "share",
         "Fuzzy CoTR in images w/ emb. text, %",
-        "the same mean over the captions of pictures with text",
+        "the same mean over the captions of images with text",
     ),
     (
         "parroting",
         "share",
         "Captions that parrot a word, in images w/ emb. text, %",
-        "of the captions with words of pictures with text, those with a CoTR above 0",
+        "of the captions with words, for images with text, those with a CoTR above 0",
     ),
     (
         "parrots",
@@ -99,7 +99,7 @@ _COUNTED = (
     "with_text",
     "parroting",
     "parrots",
-)  # whose share is one of pictures, no mean
+)  # shares of counted images, not means
 _TOKENIZATIONS = {"words": "", "plain": " (to the letter)"}
 _SCORES = (
     ("raw", "score", "Whole data set"),
@@ -141,7 +141,7 @@ def profile_tables(run: Settings) -> dict[str, ReportTable]:
 
 
 def statistics(run: Settings, audit: Parrot) -> ReportTable:
-    """Tables 1, 6 and 7: how much text pictures show, and how much of it captions repeat."""
+    """Return Tables 1, 6 and 7: the text in images, and how much of it captions repeat."""
     made = (name for name in audit.corpora if run.corpora[name].world is not None)
     unchecked = [name for name in made if name not in audit.checked]
     return ReportTable(
@@ -160,7 +160,7 @@ def statistics(run: Settings, audit: Parrot) -> ReportTable:
 
 
 def fuzzy(run: Settings, audit: Parrot) -> ReportTable:
-    """The fuzzy rates of Table 1 at several thresholds."""
+    """Return the fuzzy rates of Table 1 at several thresholds."""
     return ReportTable(
         sql="parrot_fuzzy",
         inputs={"fuzzy_sweep": part_files(run, "fuzzy_sweep", audit.corpora)},
@@ -180,7 +180,7 @@ def fuzzy(run: Settings, audit: Parrot) -> ReportTable:
 
 
 def mean_scores(run: Settings, audit: Parrot) -> ReportTable:
-    """Table 9: mean scores of pictures before and after text is erased."""
+    """Return Table 9: mean scores of images before and after text is erased."""
     return ReportTable(
         sql="parrot_table9",
         inputs={"scores": encoder_files(run, "caption_scores", audit.inspected, audit.corpora)},
@@ -203,7 +203,7 @@ def mean_scores(run: Settings, audit: Parrot) -> ReportTable:
 
 
 def captions(run: Settings, audit: Parrot) -> ReportTable:
-    """Table 14: the parrot captions that the audit's encoder scores highest."""
+    """Return Table 14: the parrot captions that the audit's encoder scores highest."""
     return ReportTable(
         sql="parrot_table14",
         inputs={
@@ -218,7 +218,7 @@ def captions(run: Settings, audit: Parrot) -> ReportTable:
 
 
 def truth(run: Settings, corpora: list[str]) -> ReportTable:
-    """How well text is read in the pictures of made worlds."""
+    """Return the table of how well text is read in the images of synthetic worlds."""
     return ReportTable(
         sql="parrot_truth",
         inputs={"truths": part_files(run, "spotted_truth", corpora)},
@@ -240,7 +240,7 @@ def truth(run: Settings, corpora: list[str]) -> ReportTable:
 
 
 def statistic_rows() -> list[RelationRow]:
-    """Return the relation `measures` of Table 1: those of pictures, then those of words, twice."""
+    """Return the relation `measures` of Table 1: of images, then of words by each tokenization."""
     found = [(*each, "") for each in _PICTURES]
     found += [
         (measure, unit, title + note, definition, tokenization)

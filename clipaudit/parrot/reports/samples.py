@@ -1,4 +1,4 @@
-"""What the parrot audit knows of single samples: the text in them, caption scores, clusters."""
+"""The parrot audit's data about single samples: the text in them, caption scores, clusters."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -30,7 +30,7 @@ def _queries(columns: Columns, run: Settings | None) -> dict[str, str]:
 
 
 def _spotted(columns: Columns) -> str:
-    """Return how much text a picture shows, and how much of its caption."""
+    """Return the query for the text in an image, and the caption words in it."""
     if "matches" not in columns:
         return nothing(
             spans="int",
@@ -57,7 +57,7 @@ def _spotted(columns: Columns) -> str:
 
 
 def _scored(columns: Columns, named: str | None) -> str:
-    """Return the caption's scores."""
+    """Return the query for the caption's scores."""
     if "encoder" not in columns.get("caption_scores", ()):
         return nothing(raw="float", all="float", co="float")
     encoder = chosen(named, "caption_scores", "encoder")
@@ -68,7 +68,7 @@ def _scored(columns: Columns, named: str | None) -> str:
 
 
 def _grouped(columns: Columns, named: str | None) -> str:
-    """Return the picture's cluster."""
+    """Return the query for the image's cluster."""
     if "encoder" not in columns.get("placed", ()):
         return nothing(cluster="int", group="int")
     encoder = chosen(named, "placed", "encoder")
@@ -131,18 +131,18 @@ def _sentences(fate: Fate) -> Iterator[str]:
     if fate["text"] and fate["text"]["words"]:
         words = fate["text"]["words"]
         yield (
-            f"{len(words['co'])} of {words['caption']} caption words stand in the picture, "
+            f"{len(words['co'])} of {words['caption']} caption words appear in the image, "
             f"which shows {counted(len(fate['text']['spans']), 'piece')} of text."
         )
 
 
 def _sections(fate: Fate) -> Iterator[Section]:
     text = fate["text"] or {"spans": []}
-    yield section("Text in the picture", text["spans"], "text", "score")
+    yield section("Text in the image", text["spans"], "text", "score")
     yield section("Read, but not counted as text", text.get("not_counted", []), "text", "score")
     yield Section(
-        "Caption words in the picture",
-        ("cut by", "caption words", "in the picture", "rate", "fuzzy rate"),
+        "Caption words in the image",
+        ("split by", "caption words", "in the image", "rate", "fuzzy rate"),
         [
             (name, words["caption"], " ".join(words["co"]), words["rate"], words["fuzzy_rate"])
             for name in ("words", "plain")
@@ -165,13 +165,13 @@ def _shapes(fate: Fate) -> Iterator[str]:
 
 
 def _score_tables(results: Path, store: Store, corpora: Sequence[str]) -> Iterator[ScoreTable]:
-    """Yield the scores of matches, then of each encoder; held-out samples' if it has no others."""
-    of_words = "share of the caption's words that are spotted in the picture"
+    """Yield the scores of matches, then of each encoder, or of its held-out samples."""
+    of_words = "share of the caption's words that are spotted in the image"
     columns = [
-        ("text_spans", "pieces of text spotted in the picture", "spans", pa.int32()),
+        ("text_spans", "pieces of text spotted in the image", "spans", pa.int32()),
         ("cotr", f"CoTR: {of_words}", "words_rate", pa.float64()),
         ("cotr_plain", f"{of_words}, split at spaces only", "plain_rate", pa.float64()),
-        ("cotr_fuzzy", f"{of_words} or one much like it", "words_fuzzy_rate", pa.float64()),
+        ("cotr_fuzzy", f"{of_words} or a similar one", "words_fuzzy_rate", pa.float64()),
     ]
     scores = [Score(name, says, f"max({column})", kind) for name, says, column, kind in columns]
     yield ScoreTable(score_files(results / "matches", store, corpora), scores)
@@ -179,9 +179,13 @@ def _score_tables(results: Path, store: Store, corpora: Sequence[str]) -> Iterat
     for encoder in dict.fromkeys([*scored, *held_out]):
         stage = "caption_scores" if encoder in scored else "heldout_scores"
         numbers = [
-            ("score", "similarity of picture and caption", "raw::double"),
-            ("rsa", "RSA: score less that of all text erased", 'raw::double - "all"::double'),
-            ("rsc", "RSC: score less that of co-embedded text erased", "raw::double - co::double"),
+            ("score", "similarity of image and caption", "raw::double"),
+            ("rsa", "RSA: score minus that with all text erased", 'raw::double - "all"::double'),
+            (
+                "rsc",
+                "RSC: score minus that with co-embedded text erased",
+                "raw::double - co::double",
+            ),
         ]
         scores = [
             Score(

@@ -1,7 +1,7 @@
-"""Pictures with text: what was spotted in them, and what their captions and scores say.
+"""Draw images with their spotted text, captions and scores.
 
-Lin et al., ECCV 2024, Figures 1, 2, 8, 14 and 15: https://arxiv.org/abs/2312.14232. What the
-caption says too is orange, other spotted text blue; in captions the words are bold besides.
+Lin et al., ECCV 2024, Figures 1, 2, 8, 14 and 15: https://arxiv.org/abs/2312.14232. Text that the
+caption repeats is orange, other spotted text blue; in captions repeated words are also bold.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,10 +36,10 @@ from clipaudit.reports.shown_pictures import Pictures
 
 WIDTH = WIDTHS["double"]
 PAGE_HEIGHT = 9.2
-LARGEST, SMALLEST = 1.5, 0.42  # of a picture's side
-COLUMNS = 4  # pictures beside each other, with their captions
-NUMBERED_COLUMNS = 7  # without captions
-CLUSTER_WIDTH = 0.95  # of a column: what stands above needs no more
+LARGEST, SMALLEST = 1.5, 0.42  # limits of an image's side
+COLUMNS = 4  # images beside each other, with their captions
+NUMBERED_COLUMNS = 7  # images beside each other, without captions
+CLUSTER_WIDTH = 0.95  # of a column: enough for the text above it
 CAPTION_LINES = 5
 RAW, ERASED = "S(·)", "S(\N{MULTIPLICATION SIGN})"  # as in Figure 8
 DIGITS = 3  # of a score
@@ -54,9 +54,8 @@ def draw_spotted(
 ) -> Figure:
     """Return the drawing of SPOTTED_EXAMPLES, whose EXAMPLE_TEXTS are `texts`.
 
-    A list that is empty says so. `pictures` holds the image file of each picture, or its uid, which
-    is then shown instead of all that would be made of it; an image that cannot be decoded becomes a
-    crossed box.
+    An empty list shows its message. `pictures` holds each image file, or a uid, which then replaces
+    the image and everything derived from it. An image that cannot be decoded becomes a crossed box.
     """
     draw = {"captioned": _grid, "numbered": _grid, "clusters": _clusters, "terms": _terms}
     with style():
@@ -65,7 +64,7 @@ def draw_spotted(
 
 
 class _Shown:
-    """What is drawn: examples by list, and what is known of each."""
+    """The drawn examples by list, with the texts and image of each."""
 
     def __init__(
         self,
@@ -84,7 +83,7 @@ class _Shown:
         self._places = {key: place for place, key in enumerate(keys)}
 
     def lists(self) -> list[tuple[ExampleList, list[Row]]]:
-        """Return each list that is asked for, with its rows."""
+        """Return each list of the options, with its rows."""
         of = {what: list(rows) for what, rows in groupby(self.rows, key=lambda row: row["what"])}
         return [(each, of.get(each.what, [])) for each in self.options.lists]
 
@@ -92,7 +91,7 @@ class _Shown:
         return decoded(self._pictures[_key(row)])
 
     def put(self, paper: Paper, row: Row, x: float, y: float, side: float) -> None:
-        """Put the picture of a row on paper, with its text outlined or covered."""
+        """Put the image of a row on paper, with its text outlined or covered."""
         put_it = put_covered if self.options.filled else put_outlined
         put_it(paper, self.picture(row), x, y, side, self._outlines(row))
 
@@ -102,7 +101,7 @@ class _Shown:
         return [(polygons["all"], TEXT_COLOUR), (polygons["co"], CO_COLOUR)]
 
     def terms(self, row: Row) -> Mapping[str, Picture]:
-        """Return what explains a row, by TERMS: pictures, or uids; none if it cannot be decoded."""
+        """Return a row's images (or uids) by TERMS; none if its image cannot be decoded."""
         picture = self.picture(row)
         if picture is None:
             return {}
@@ -110,12 +109,12 @@ class _Shown:
             alone = row["donor_row"] is None
             return {term: picture for term in TERMS if not (alone and term == "random_all")}
         texts = self._texts.filter(pc.equal(self._texts["corpus"], row["corpus"]))
-        assert self.options.terms is not None, "of this form it says how text was erased"
+        assert self.options.terms is not None, "this form needs to know how text was erased"
         how, words = self.options.terms, self.options.tokenization
         return term_pictures(picture, row, texts, self.typeface, how, words)
 
     def caption(self, row: Row, width: float, lines: int) -> Lines:
-        """Return a caption in lines; a word counts whole if a part of it is co-embedded."""
+        """Return a caption in lines; a whole word is marked if a part of it is co-embedded."""
         caption, co_words = row["caption"][:LETTERS], set(row["co_words"].split())
         parts = [tokens(word, self.options.tokenization) for word in caption.split()]
         flags = [not co_words.isdisjoint(part) for part in parts]
@@ -131,26 +130,26 @@ def _key(row: Row) -> tuple[str, int]:
 
 @dataclass(frozen=True)
 class _Band:
-    """A row of pictures, each with the lines of its caption; none: a title alone."""
+    """A row of images, each with the lines of its caption; without images, a title alone."""
 
     head: Lines
     cells: Sequence[tuple[Row, Lines]]
 
     @property
     def below(self) -> float:
-        """Return the height of what stands below the pictures: scores, captions, and a gap."""
+        """Return the height below the images: scores, captions, and a gap."""
         if not self.cells:
             return 0.0
         return (1 + max(len(caption) for _, caption in self.cells)) * LINE + GAP
 
     @property
     def above(self) -> float:
-        """Return the height of the title, and of a gap on each side of it."""
+        """Return the height of the title and of a gap on each side of it."""
         return len(self.head) * LINE + 2 * GAP if self.head else 0.0
 
 
 def _grid(shown: _Shown) -> Paper:
-    """Pictures row by row, each list under its title."""
+    """Draw images row by row, each list under its title."""
     captioned = shown.options.form == "captioned"
     columns = COLUMNS if captioned else NUMBERED_COLUMNS
     cell = (WIDTH - 2 * MARGIN - (columns - 1) * GAP) / columns
@@ -183,7 +182,7 @@ def _bands(shown: _Shown, columns: int, cell: float, lines: int) -> list[_Band]:
 
 
 def _scores(row: Row, *, captioned: bool) -> list[Word]:
-    """Return the scores of a picture: those that its list is about."""
+    """Return the scores of an image that its list shows."""
     raw = _printed(row["raw"])
     if not captioned:
         return [Word(f"{row['position'] + 1}", bold=True), Word(raw)]
@@ -194,7 +193,7 @@ def _scores(row: Row, *, captioned: bool) -> list[Word]:
 
 
 def _clusters(shown: _Shown) -> Paper:
-    """A column of pictures for each cluster."""
+    """Draw a column of images for each cluster."""
     ((asked, rows),) = shown.lists()
     columns = [list(own) for _, own in groupby(rows, key=lambda row: row["cluster"])]
     head = _head(asked, rows)
@@ -223,7 +222,7 @@ def _clusters(shown: _Shown) -> Paper:
 
 
 def _terms(shown: _Shown) -> Paper:
-    """A row for each example: the picture and all that is made of it, its caption below."""
+    """Draw a row for each example: the image and those derived from it, its caption below."""
     ((asked, rows),) = shown.lists()
     side = (WIDTH - 2 * MARGIN - (len(TERMS) - 1) * GAP) / len(TERMS)
     x_of = {term: MARGIN + at * (side + GAP) for at, term in enumerate(TERMS)}
@@ -249,11 +248,11 @@ def _terms(shown: _Shown) -> Paper:
 def _term_row(
     paper: Paper, shown: _Shown, row: Row, x_of: Mapping[str, float], y: float, side: float
 ) -> None:
-    """Draw an example's pictures with their scores; say why there is no random removal."""
+    """Draw an example's images with their scores, or a note if there is no random removal."""
     made = shown.terms(row)
     for term, x in x_of.items():
         if term == "random_all" and made and term not in made:
-            note = words_of("no other picture of the shard has text", PALETTE["quiet"])
+            note = words_of("no other image of the shard has text", PALETTE["quiet"])
             paper.lines(x, y, in_lines(note, side, 5))
             continue
         put_outlined(paper, made.get(term), x, y, side)
@@ -262,7 +261,7 @@ def _term_row(
 
 
 def _printed(score: float) -> str:
-    """Return a score as it stands below pictures.
+    """Format a score for printing below an image.
 
     >>> _printed(-0.25)
     '\N{MINUS SIGN}0.250'
@@ -271,13 +270,13 @@ def _printed(score: float) -> str:
 
 
 def _side(cell: float, bands: int, fixed: float) -> float:
-    """Return the side of pictures, so that so many above each other fit the page."""
+    """Return the side of images at which this many rows fit the page."""
     fitting = (PAGE_HEIGHT - 2 * MARGIN - fixed) / max(bands, 1)
     return min(max(fitting, SMALLEST), LARGEST, cell)
 
 
 def _head(asked: ExampleList, rows: Sequence[Row]) -> Lines:
-    """Return the title of a list, or what an empty one says."""
+    """Return the title of a list, or its message if it is empty."""
     text = asked.title if rows else asked.empty
     words = [Word(word.text, bold=bool(rows)) for word in words_of(text)]
     return in_lines(words, WIDTH - 2 * MARGIN, 2)

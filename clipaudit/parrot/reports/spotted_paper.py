@@ -1,4 +1,4 @@
-"""Pictures with the text that was spotted in them outlined or covered, and captions in words."""
+"""Draw images with their spotted text outlined or covered, and captions word by word."""
 
 from collections.abc import Sequence
 
@@ -11,11 +11,11 @@ from clipaudit.reports.flowing import Word
 from clipaudit.reports.paper import Paper, Picture, shown_text
 
 MARGIN, GAP = 0.05, 0.08
-CO_COLOUR = SERIES_COLOURS[1]  # a reddish orange: what the caption says too
+CO_COLOUR = SERIES_COLOURS[1]  # a reddish orange: text that the caption repeats
 TEXT_COLOUR = SERIES_COLOURS[0]  # blue: other text
 
-FARTHEST = 1 << 20  # pixels: far outside of any picture, and what Pillow still draws
-COVER = 0.55  # opacity of what covers text
+FARTHEST = 1 << 20  # pixels: far outside any image, and still drawn by Pillow
+COVER = 0.55  # opacity of the colour that covers text
 
 Outlines = Sequence[tuple[Sequence[Polygon], str]]  # polygons in pixels, and their colour
 
@@ -23,9 +23,9 @@ Outlines = Sequence[tuple[Sequence[Polygon], str]]  # polygons in pixels, and th
 def put_outlined(
     paper: Paper, picture: Picture, x: float, y: float, side: float, outlines: Outlines = ()
 ) -> None:
-    """Put a picture in a frame into a square, and outline polygons; (x, y) is its upper left.
+    """Put a framed image into a square, and outline polygons; (x, y) is its upper left.
 
-    What lies outside of the picture is not shown, and nothing is outlined where no picture is.
+    Parts outside the image are not shown; without an image nothing is outlined.
     """
     spot = paper.picture(picture, x, y, side)
     if spot is None:
@@ -40,18 +40,18 @@ def put_outlined(
 def put_covered(
     paper: Paper, picture: Picture, x: float, y: float, side: float, outlines: Outlines
 ) -> None:
-    """Put a picture in a frame into a square, polygons covered with their colours.
+    """Put a framed image into a square, with polygons covered by their colours.
 
-    Where they overlap the last one's is seen. Nothing is covered where no picture is.
+    The last polygon covers earlier ones. Without an image nothing is covered.
     """
     covered = _covered(picture, outlines) if isinstance(picture, Image.Image) else picture
     put_outlined(paper, covered, x, y, side)
 
 
 def caption_words(caption: str, parroted: Sequence[bool]) -> list[Word]:
-    """Return the words between white space of a caption, those that are parroted bold and orange.
+    """Return a caption's words, split at white space, with parroted ones bold and orange.
 
-    `parroted` says which are, in their order.
+    `parroted` marks these words, in order.
     """
     return [
         Word(shown_text(word), CO_COLOUR if co else PALETTE["text"], bold=co)
@@ -60,7 +60,7 @@ def caption_words(caption: str, parroted: Sequence[bool]) -> list[Word]:
 
 
 def _covered(image: Image.Image, outlines: Outlines) -> Image.Image:
-    """Return a picture with polygons covered by their colours."""
+    """Return an image with polygons covered by their colours."""
     cover = image.copy()
     draw = ImageDraw.Draw(cover)
     for polygons, colour in outlines:

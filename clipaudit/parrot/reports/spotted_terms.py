@@ -1,7 +1,7 @@
-"""The pictures that explain what is erased: where text is, what is left, and the text alone.
+"""Make the images that explain erasing: masks of text, erased images, and the text alone.
 
-Lin et al., ECCV 2024, Fig. 2: https://arxiv.org/abs/2312.14232. Text is erased again by what erased
-it before the picture was scored, for such pictures are not stored.
+Lin et al., ECCV 2024, Fig. 2: https://arxiv.org/abs/2312.14232. Erased images are not stored, so
+the same method that erased text before scoring erases it again.
 """
 
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ from clipaudit.plaindata import Row
 
 STYLE: Style = "black-white"  # of synthetic text: stands out from a page
 TERMS = {  # in the figure's order
-    "raw": "Picture",
+    "raw": "Image",
     "all_mask": "All text",
     "co_mask": "Co-emb. text",
     "all": "All text removed",
     "co": "Co-emb. text removed",
-    "random_all": "Text of a donor removed",
+    "random_all": "Donor's text area removed",
     "synthetic": "Synthetic",
 }
 
@@ -39,12 +39,12 @@ def term_pictures(
     how: TermOptions,
     tokenization: Tokenization,
 ) -> dict[str, Image.Image]:
-    """Return by TERMS the pictures that explain an example, a row of SPOTTED_EXAMPLES.
+    """Return by TERMS the images that explain an example, a row of SPOTTED_EXAMPLES.
 
-    `image` is the stored picture, `texts` the EXAMPLE_TEXTS of its corpus. There is no random
-    removal where no other picture of the shard has text.
+    `image` is the stored image, `texts` the EXAMPLE_TEXTS of its corpus. Random removal is absent
+    if no other image of the shard has text.
     """
-    # within the function: it needs torch, which no other gallery does
+    # imported here because it needs torch, which no other gallery does
     from clipaudit.parrot.erased_pictures import Erasing, Reduced, kinds_of
 
     stored = np.asarray(Reduced(how.shorter_side)(image))
@@ -73,7 +73,7 @@ def text_polygons(
 
 
 def _erasable(example: Row, texts: pa.Table) -> pa.Table:
-    """Return what `Erasing` has to know of an example and of its donor, by (shard, row)."""
+    """Return the rows that `Erasing` needs for an example and its donor, by (shard, row)."""
     addresses = [_address(example)]
     if example["donor_row"] is not None:
         addresses.append(sample_address(example["shard"], example["donor_row"]))
@@ -92,7 +92,7 @@ def _erasable(example: Row, texts: pa.Table) -> pa.Table:
 def _mask(
     polygons: Sequence[Polygon], size: tuple[int, int], stored: np.ndarray, dilation: float
 ) -> np.ndarray:
-    """Return white where text is erased from a picture of this size, black elsewhere."""
+    """Return a mask: white where text is erased from an image of this size, black elsewhere."""
     height, width = stored.shape[:2]
     grown = scaled_length(dilation, height, width)
     mask = mask_of(scaled(polygons, size, (height, width)), height, width, dilation=grown)

@@ -1,4 +1,4 @@
-"""The zero-shot and retrieval tasks of the parrot audit, and what their numbers are made from."""
+"""The zero-shot and retrieval tasks of the parrot audit, and the inputs of their numbers."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -11,7 +11,7 @@ from clipaudit.parrot.settings import Parrot
 from clipaudit.reports.specification import RelationRow, ReportTable, numbered
 from clipaudit.steps import paths
 
-# The tracks of DataComp, by what the tables call them.
+# The tracks of DataComp, by their titles in tables.
 TRACKS = {
     "ImageNet": "imagenet",
     "ImageNet dist. shifts": "shifts",
@@ -22,17 +22,17 @@ TRACKS = {
 
 
 class SuiteFolder(NamedTuple):
-    """A task of the suite, by DataComp's name, and the folder of its webdataset."""
+    """DataComp's name of a task of the suite, and the folder of its webdataset."""
 
     task: str
     folder: str
 
 
 def suite_tasks(run: Settings) -> dict[str, SuiteFolder]:
-    """Return the tasks whose webdatasets are there, by names that files can have.
+    """Return the tasks whose webdatasets exist, by names that are valid for files.
 
-    In the order of DataComp; none where the settings ask for no suite. InputError where its folder
-    is missing or holds a task twice.
+    They are in DataComp's order; none if the settings ask for no suite. Raises InputError if its
+    folder is missing or holds a task twice.
     """
     return {
         task.name.replace("/", "-"): SuiteFolder(task.name, str(folder))
@@ -43,8 +43,8 @@ def suite_tasks(run: Settings) -> dict[str, SuiteFolder]:
 def suite_rows(run: Settings) -> list[RelationRow]:
     """Return the tasks of the suite, found or not: position, task, title, track, reason.
 
-    The reason is why a task is skipped, "" for one that is not. It names no path: where the
-    suite lies changes no table.
+    The reason says why a task is skipped; "" if it is not. It names no path, so that the suite's
+    location changes no table.
     """
     found = _found(run)
     return numbered(
@@ -59,7 +59,7 @@ def suite_rows(run: Settings) -> list[RelationRow]:
 
 
 def task_result_table(run: Settings, encoder: str) -> ReportTable:
-    """Return what the numbers of one model's tasks are made from: the rule `task_results`."""
+    """Return the inputs of one model's task results: the rule `task_results`."""
     listed = listed_tasks(run)
     names = {
         source: [str(row["task"]) for row in listed if row["source"] == source]
@@ -80,7 +80,7 @@ def listed_tasks(run: Settings) -> list[RelationRow]:
     """Return the relation `listed`: position, task, title, track, source.
 
     The first test set stands for ImageNet, others for its shifts; then come the retrieval corpora
-    and the suite. In a track of which the suite has tasks, these alone are listed, or ImageNet
+    and the suite. If the suite has tasks in a track, only these are listed; otherwise ImageNet
     would count twice in an average.
     """
     audit = run.section(Parrot)
@@ -98,13 +98,13 @@ def listed_tasks(run: Settings) -> list[RelationRow]:
 
 
 def _found(run: Settings) -> Mapping[SuiteTask, Path]:
-    """Return the folders of the suite's tasks that are run."""
+    """Return the folders of the suite's tasks to run."""
     audit = run.section(Parrot)
     return _look(audit.suite.folder) if audit is not None and audit.suite is not None else {}
 
 
 @cache
 def _look(folder: str) -> Mapping[SuiteTask, Path]:
-    """Look once: rules ask again for each model."""
+    """Return the suite's tasks; cached, since rules ask for each model."""
     found, _ = available_tasks(Path(folder))
     return found

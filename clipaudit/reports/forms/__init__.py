@@ -1,1 +1,1 @@
-"""The forms that figures are drawn in, a module each: `bars.py` has `draw_bars`."""
+"""The forms that draw figures, one per module: `bars.py` has `draw_bars`."""

@@ -1,4 +1,4 @@
-"""Groups of bars, in panels that stand in rows: gaps and accuracies of several models."""
+"""Draw groups of bars in rows of panels: gaps and accuracies of several models."""
 
 import textwrap
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from clipaudit.reports.panels import BELOW, by, write_legend, write_note
 
 
 class _Scale(NamedTuple):
-    """What the vertical axis of a row of panels shows."""
+    """The quantity on the vertical axis of a row of panels."""
 
     factor: float  # from the table's column to the numbers of the axis
     title: str
@@ -31,10 +31,10 @@ _SCALES = {
     "utility": _Scale(100, "accuracy (%)", 0.9),
     "selection": _Scale(100, "accuracy (%)", 1.35),
 }
-_HATCHES = ("", "/////", ".....", "")  # besides the colours, by series
-_FILLED = 0.8  # of a group's place, by its bars
-_BARS = 3  # a bar is no wider than that of a group with so many
-_GROUPS = 3  # and than that of a panel with so many, times the columns that it fills
+_HATCHES = ("", "/////", ".....", "")  # in addition to the colours, by series
+_FILLED = 0.8  # share of a group's place that its bars fill
+_BARS = 3  # a bar is at most as wide as in a group of this many bars
+_GROUPS = 3  # and as in a panel of this many groups, times the columns that it fills
 _CHARACTER = 0.066  # inches, of a text of 7 points
 _TITLE_CHARACTER = 0.075  # inches, of a text of 8 points
 _ROWS_APART = 0.3  # inches, for a title and tick labels
@@ -44,15 +44,15 @@ _ROWS_APART = 0.3  # inches, for a title and tick labels
 def draw_bars(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the bars of a table with one row per (panel, group, series).
 
-    A panel stands at `panel_row` and `panel_column`; one that is alone in its row is as wide as
-    all. Panels of a row share their vertical axis, whose meaning `scale` names. Bars are as high
-    as `value`, with a whisker from `low` to `high` where there are both, and a line across at
-    `chance` where the table has it. Series without a position are not drawn; groups without any
-    value neither. What `is_default` bears an asterisk.
+    A panel is at `panel_row` and `panel_column`; if it is alone in its row, it is as wide as the
+    figure. Panels of a row share their vertical axis, whose meaning `scale` names. Bars are as high
+    as `value`, with a whisker from `low` to `high` if both exist, and a line across at `chance` if
+    the table has it. Series without a position and groups without any value are not drawn. Rows
+    with `is_default` have an asterisk.
 
-    Options: `group`, what is written below a group: its `title`, its `size` (a number of training
-    samples, else its title) or its `records` (with their share); `x_label`; `empty`, what a panel
-    says without any group; `across`, what the line across a bar is, else chance.
+    Options: `group`, the label of a group: its `title`, its `size` (a number of training samples,
+    else its title) or its `records` (with their share); `x_label`; `empty`, the note of a panel
+    without groups; `across`, the name of the line across a bar, by default chance.
     """
     rows = table.to_pylist()
     drawn = [row for row in rows if row["value"] is not None and row["series_position"] is not None]
@@ -98,13 +98,13 @@ def _new_grid(
 
 
 def _columns(rows: Rows, place: tuple[int, int]) -> int:
-    """Return how many columns a panel fills."""
+    """Return the number of columns that a panel fills."""
     own = {row["panel_column"] for row in rows if row["panel_row"] == place[0]}
     return 1 + max(int(row["panel_column"]) for row in rows) if len(own) == 1 else 1
 
 
 def _draw_panel(axes: Axes, panel: Rows, group: str, columns: int) -> dict[int, Any]:
-    """Draw the bars of a panel and return what stands for each series in the legend."""
+    """Draw the bars of a panel and return each series' handle in the legend."""
     groups, all_series = by(panel, "group_position"), by(panel, "series_position")
     places = {group: place for place, group in enumerate(groups)}
     width = _FILLED / max(_BARS, len(all_series))
@@ -125,7 +125,7 @@ def _draw_panel(axes: Axes, panel: Rows, group: str, columns: int) -> dict[int, 
 
 
 def _draw_series(axes: Axes, members: Rows, x: np.ndarray, width: float) -> Any:  # noqa: ANN401
-    """Draw the bars of one series at x, with whiskers and lines of chance; return its sign."""
+    """Draw the bars of one series at x, with whiskers and lines of chance; return its handle."""
     factor = _SCALES[members[0]["scale"]].factor
     series = members[0]["series_position"]
     look: dict[str, Any] = {
@@ -154,7 +154,7 @@ def _draw_series(axes: Axes, members: Rows, x: np.ndarray, width: float) -> Any:
 
 
 def _group_label(row: Row, group: str, slot: float) -> str:
-    """Return what is written below a group of bars, in lines that fit into a slot of inches."""
+    """Return the label below a group of bars, in lines that fit into a slot of inches."""
     star = "*" if row["is_default"] else ""
     if group == "records":
         percent = np.format_float_positional(
@@ -174,7 +174,7 @@ def _label_panel(
     place: tuple[int, int],
     options: Mapping[str, str],
 ) -> None:
-    """Write the titles of a panel and of its axes: at the first of a row, below the last row."""
+    """Write the titles of a panel and its axes: beside the first of a row, below the last row."""
     panel = [row for row in rows if (row["panel_row"], row["panel_column"]) == place]
     columns = 1 + max(row["panel_column"] for row in rows)
     wide = WIDTHS["single" if columns == 1 else "double"] / columns * _columns(rows, place)

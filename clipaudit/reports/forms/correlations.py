@@ -1,4 +1,4 @@
-"""Accuracy by similarity: points with intervals, and a logistic curve, for each test set."""
+"""Draw accuracy by similarity: points with intervals and a logistic curve for each test set."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,11 +18,11 @@ _LINES: tuple[Any, ...] = (
     *("-", "--", ":", "-."),
     *((0, (6, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (2, 3)), (0, (1, 3))),
 )
-_SPREAD = 0.5  # of a bin: over so much of it the test sets' intervals stand beside each other
+_SPREAD = 0.5  # share of a bin over which the test sets' intervals are spread
 _CURVE_POINTS = 101
 _HEIGHT = 2.3  # inches, of the panel
 _COUNT = 0.17  # inches, of a line of counts
-_COUNTED = 10  # bins: with more, their counts would run into each other
+_COUNTED = 10  # bins: with more, their counts would overlap
 _HOLLOW: dict[str, Any] = {"linestyle": "none", "markerfacecolor": "white", "markersize": 6}
 
 
@@ -30,12 +30,11 @@ _HOLLOW: dict[str, Any] = {"linestyle": "none", "markerfacecolor": "white", "mar
 def draw_correlations(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the accuracies of a table of `similarity_correlation.sql`, all test sets in a panel.
 
-    A point stands near the middle of its bin, test sets beside each other in their order. A curve
-    is the logistic fit over the range of its test set's bins. Points of the paper are hollow, at
-    the similarity that it prints, and shown beside points of ours alone. Above the panel stands how
-    many images each bin has, a line for each test set, if there are few bins. Options: `x_label`,
-    and `empty`, what is said when there is nothing to show. Test sets differ in marker and line,
-    too, not in colour alone.
+    A point is near the middle of its bin, with test sets beside each other in order. A curve is the
+    logistic fit over the range of its test set's bins. Points of the paper are hollow, at the
+    published similarity, and appear only beside points of ours. With few bins, the number of images
+    in each is above the panel, with a line for each test set. Options: `x_label`, and `empty`, the
+    note if there is nothing to show. Test sets differ in marker and line as well as colour.
     """
     rows = table.to_pylist()
     figure, (axes,) = new_panels(1, height=_HEIGHT)
@@ -58,11 +57,11 @@ def draw_correlations(table: pa.Table, options: Mapping[str, str]) -> Figure:
 
 
 def _draw_set(axes: Axes, place: int, shift: float, bins: Rows) -> Line2D:
-    """Draw one test set and return what stands for it in the legend; `shift` in widths of a bin."""
+    """Draw one test set and return its legend handle; `shift` is in widths of a bin."""
     look: dict[str, Any] = {
         "color": _colour(place),
         "linewidth": 1,
-        "clip_on": False,  # markers at 0 and at 100 are whole
+        "clip_on": False,  # draw whole markers at 0 and 100
     }
     marker = SERIES_MARKERS[place % len(SERIES_MARKERS)]
     line = _LINES[place % len(_LINES)]
@@ -99,7 +98,7 @@ def _colour(place: int) -> str:
 
 
 def _write_counts(axes: Axes, line: int, bins: Rows, colour: str) -> None:
-    """Write how many images each bin has, above the panel, in a line from the lowest one up."""
+    """Write the number of images of each bin above the panel, one line per test set."""
     height = 1.03 + _COUNT / _HEIGHT * line
     filled = list(filter(_is_filled, bins))
     place: dict[str, Any] = {"color": colour, "fontsize": SMALLEST_POINTS, "va": "bottom"}

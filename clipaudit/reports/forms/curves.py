@@ -1,4 +1,4 @@
-"""Curves of accuracy over the size of the train set, a panel for each test set."""
+"""Draw curves of accuracy over the size of the training set, with a panel for each test set."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,21 +23,21 @@ _THOUSAND, _MILLION = 1_000, 1_000_000
 _HEIGHT = 1.7  # inches, of a panel
 _MARGIN = 0.06  # of the horizontal axis, beyond its first and last point
 
-# How prunings differ, besides in the colour of the palette: line and marker.
+# Line and marker of prunings, in addition to their colour.
 _PRUNINGS = {"near": ("-", "v"), "far": ("--", "^"), "rand": (":", "s")}
-# How groups differ: broad lines with full markers, thin ones with hollow markers.
+# Styles of groups: broad lines with full markers, thin ones with hollow markers.
 _GROUPS: tuple[Mapping[str, Any], ...] = (
     {"linewidth": 1.4},
     {"linewidth": 0.7, "markerfacecolor": "white"},
     {"linewidth": 1.4, "fillstyle": "left", "markerfacecoloralt": "white"},
     {"linewidth": 0.7, "fillstyle": "bottom", "markerfacecoloralt": "white"},
 )
-_APART = 1.6  # points in print from one series to the next: else intervals would hide each other
+_APART = 1.6  # points in print between series, so that intervals do not hide each other
 
 
 @dataclass(frozen=True)
 class _Point:
-    """What is drawn of a row, in the units of the axes; bounds are NaN where there are none."""
+    """The drawn values of a row, in the units of the axes; missing bounds are NaN."""
 
     row: Row
     x: float
@@ -52,10 +52,10 @@ def draw_curves(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the curves of a table of `similarity_curves.sql`.
 
     Options: `x`, one of the columns `size`, `removed` and `share`; `y`, `accuracy` or
-    `relative_change`. A series is a line through its points in the order of x, the unpruned model
-    among them, which has a star of its own. Models without a value have no point; a panel without
-    any says so. Series stand a little beside each other. Panels share their vertical axis, which
-    reaches to 0.
+    `relative_change`. A series is a line through its points in the order of x, including the
+    unpruned model, which is a star. Models without a value have no point; a panel without any says
+    so. Series are slightly offset from each other. Panels share their vertical axis, which includes
+    0.
     """
     rows = table.to_pylist()
     panels = by(rows, "panel_position")
@@ -164,15 +164,15 @@ def _draw_intervals(
 
 
 def _aside(axes: Axes, place: int, n: int) -> Any:  # noqa: ANN401
-    """Return the transform of data that stands at one of n places beside each other."""
+    """Return the transform that offsets data to one of n places beside each other."""
     inches = _APART * (place - (n - 1) / 2) / 72
     return axes.transData + ScaledTranslation(inches, 0, axes.figure.dpi_scale_trans)
 
 
 def _limit_y(axes: Sequence[Axes], points: Sequence[_Point]) -> None:
-    """Let the vertical axes reach alike, from or to 0, and hold all intervals.
+    """Give the vertical axes equal limits that include 0 and all intervals.
 
-    matplotlib overlooks what stands aside.
+    matplotlib ignores offset data.
     """
     heights = [0.0, *(y for point in points for y in (point.low, point.y, point.high))]
     low, high = np.nanmin(heights), np.nanmax(heights)
@@ -182,11 +182,11 @@ def _limit_y(axes: Sequence[Axes], points: Sequence[_Point]) -> None:
 
 
 def _limit_x(axes: Sequence[Axes], values: Sequence[float]) -> None:
-    """Let the horizontal axis, which panels share, reach from 0 to the last point."""
+    """Set the shared horizontal axis to reach from 0 to the last point."""
     last = max(values, default=0)
     axes[0].set_xlim(-_MARGIN * (last or 1), (1 + _MARGIN) * (last or 1))
     if values and not last:
-        axes[0].set_xticks([0])  # no number but that
+        axes[0].set_xticks([0])  # the only number
     if last >= _THOUSAND:
         axes[0].xaxis.set_major_formatter(FuncFormatter(lambda value, _: count(round(value))))
 

@@ -1,4 +1,4 @@
-"""Histograms of differences about zero: how much scores fall, and how many rise."""
+"""Draw histograms of differences of scores about zero, marking those that rise."""
 
 import textwrap
 from collections.abc import Mapping
@@ -15,16 +15,16 @@ from clipaudit.reports.panels import by, finish, new_panels, write_note
 _ABOVE, _BELOW = SERIES_COLOURS[0], SERIES_COLOURS[1]
 _HEIGHT = 1.5  # inches, of a panel
 _TITLE = 32  # characters, of a panel's title in one line
-_HEADROOM = 1.25  # times the highest bar, for what is written above all bars
+_HEADROOM = 1.25  # times the highest bar, for the text above all bars
 
 
 @style()
 def draw_differences(table: pa.Table, options: Mapping[str, str]) -> Figure:
-    """Return the histograms of a table of `parrot_fig4_differences.sql`, a panel a difference.
+    """Return the histograms of a table of `parrot_fig4_differences.sql`, one panel per difference.
 
     Bins that the table lacks are empty; those below 0 differ in colour and hatching, and the panel
-    says which share of the pictures is there. Panels share their horizontal axis. Options:
-    `x_label` and `y_label`. A panel without pictures says so.
+    gives the share of images in them. Panels share their horizontal axis. Options: `x_label` and
+    `y_label`. A panel without images says so.
     """
     rows = table.to_pylist()
     panels = by(rows, "panel_position")
@@ -37,7 +37,7 @@ def draw_differences(table: pa.Table, options: Mapping[str, str]) -> Figure:
         if bins:
             _draw_panel(axes, bins)
         else:
-            write_note(axes, "no pictures")
+            write_note(axes, "no images")
     finish(
         figure,
         all_axes,

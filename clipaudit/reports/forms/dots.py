@@ -1,4 +1,4 @@
-"""Values as marks on lines, in groups: what models reach on many tasks, or many models on one."""
+"""Draw values as marks on lines, in groups: models on many tasks, or many models on one."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -17,15 +17,15 @@ _COLUMNS = 4  # panels beside each other at most
 _LINE = 0.15  # inches, from a line to the next
 _APART = 0.4  # lines, between groups
 _HEAD = 0.4  # inches, for the titles of panels
-_FEWEST = 6  # lines that a panel has room for
-_SPREAD = 0.7  # of a line's height, by its marks
+_FEWEST = 6  # lines that a panel has room for at least
+_SPREAD = 0.7  # share of a line's height that its marks fill
 _CHARACTERS = 28  # of a line's title
 _TITLE_CHARACTERS = 84  # of the titles of all panels in a row
 _HIGHEST = 20  # lines up to which a mark is large
 
 
 class _Lines(NamedTuple):
-    """Where titles stand on the vertical axis, which goes down; its unit is a line."""
+    """The positions of titles on the vertical axis, which goes down; its unit is a line."""
 
     groups: Mapping[float, str]
     rows: Mapping[int, tuple[float, str]]  # by row_position
@@ -37,13 +37,12 @@ def draw_dots(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the marks of a table with one row per (panel, line, series).
 
     Lines are the values of `row_position`, below the titles of their groups; panels share them.
-    A mark stands at `value`, with a whisker from `low` to `high` where the table has them; those of
-    a line stand a little below each other, so that none hides another. A dashed line stands at
-    `reference` where the table has it. A model without lines has a null in `row_position`. A panel
-    without any mark says so.
+    A mark is at `value`, with a whisker from `low` to `high` if the table has them. The marks of a
+    line are slightly offset, so that none hides another. A dashed line is at `reference` if the
+    table has it. A model without lines has a null in `row_position`. A panel without marks says so.
 
-    Options: `x_label`; `scale`, `percent` where values are shares, else they are as they are;
-    `reference`, what the dashed line is; `empty`, what a panel without values says.
+    Options: `x_label`; `scale`, `percent` if values are shares, else they stay unchanged;
+    `reference`, the name of the dashed line; `empty`, the note of a panel without values.
     """
     rows = table.to_pylist()
     lines = _lines(rows)
@@ -65,7 +64,7 @@ def draw_dots(table: pa.Table, options: Mapping[str, str]) -> Figure:
 
 
 def _lines(rows: Rows) -> _Lines:
-    """Return the places of all lines, and of the titles of groups above them."""
+    """Return the positions of all lines, and of the titles of groups above them."""
     listed = sorted(
         {
             (row["group_position"], row["row_position"], row["group_title"], row["row_title"])
@@ -116,7 +115,7 @@ def _new_grid(panels: int, lines: _Lines) -> tuple[Figure, list[Axes]]:
 def _draw_panel(
     axes: Axes, panel: Rows, lines: _Lines, options: Mapping[str, str]
 ) -> dict[float, Any]:
-    """Draw the marks of a panel and return what stands for each series in the legend."""
+    """Draw the marks of a panel and return each series' handle in the legend."""
     drawn = [r for r in panel if r["row_position"] is not None and r["value"] is not None]
     if not drawn:
         write_note(axes, options["empty"])
@@ -146,7 +145,7 @@ def _draw_series(
     lines: _Lines,
     options: Mapping[str, str],
 ) -> Any:  # noqa: ANN401
-    """Draw the marks of one series and their whiskers; return its sign in the legend."""
+    """Draw the marks of one series and their whiskers; return its legend handle."""
     factor = _factor(options)
     series = members[0]["series_position"]
     colour = SERIES_COLOURS[series % len(SERIES_COLOURS)]

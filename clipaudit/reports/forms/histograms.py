@@ -1,4 +1,4 @@
-"""Histograms of two series over each other, a panel for each test set."""
+"""Draw histograms of two series over each other, with a panel for each test set."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,9 +29,9 @@ def draw_histograms(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the histograms of a table with one row per (test set, series, bin).
 
     The table is one of `similarity_histograms.sql` or `similarity_normalized.sql`; bins that it
-    lacks are empty. Options: `x_label`; `y`, the column that is drawn, `share` or `density`;
-    `edge`, what to call a line at 1. The first series is a filled shape, the second a hatched one
-    within dashes, so that they are told apart without colour, too.
+    lacks are empty. Options: `x_label`; `y`, the drawn column, `share` or `density`; `edge`, the
+    name of a line at 1. The first series is a filled shape, the second a hatched one within dashes,
+    so that they differ even without colour.
     """
     rows = table.to_pylist()
     factor, y_label = _Y[options["y"]]
@@ -58,7 +58,7 @@ def draw_histograms(table: pa.Table, options: Mapping[str, str]) -> Figure:
 
 
 def _look(series: int, name: str) -> dict[str, Any]:
-    """Return how a series is filled and outlined."""
+    """Return the fill and outline of a series."""
     colour = _COLOURS[name]
     if series == 0:
         return {"fill": True, "facecolor": (colour, 0.4), "edgecolor": colour, "linewidth": 0.8}

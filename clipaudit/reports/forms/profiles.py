@@ -1,4 +1,4 @@
-"""Profiles: mean scores of several kinds of pictures, by groups of them or by models."""
+"""Draw profiles: mean scores of several kinds of images, by groups of images or by models."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from clipaudit.reports.panels import BELOW, by, title_groups, write_legend, writ
 
 _BLUE, _VERMILLION, _GREEN = SERIES_COLOURS[:3]
 _HOLLOW = {"markerfacecolor": "white", "markeredgewidth": 0.8}
-# Text that is removed has the colour and the mark of random removal of as much, but full.
+# Removed text has the colour and mark of its random removal, but full.
 _LOOKS: Mapping[str, Mapping[str, Any]] = {
     "none": {"color": PALETTE["quiet"], "marker": "D"},
     "raw": {"color": _BLUE, "marker": "o"},
@@ -25,18 +25,18 @@ _LOOKS: Mapping[str, Mapping[str, Any]] = {
 _AXIS = "mean score"
 _HEIGHT = 2.4  # inches, of a panel of groups side by side
 _ROW = 0.3  # inches, of a group below others
-_SPREAD = 0.7  # of a group's place, by the marks of its series
+_SPREAD = 0.7  # share of a group's place that its marks fill
 
 
 @style()
 def draw_profiles(table: pa.Table, options: Mapping[str, str]) -> Figure:
-    """Return the marks of a table with one row per (group, series), of which `value` is drawn.
+    """Return the marks, at `value`, of a table with one row per (group, series).
 
     The table is one of `parrot_fig4.sql` or `parrot_fig7.sql`. Option `groups`: `beside`, along the
-    horizontal axis, groups with titles where there are few; or `below`, a row for each group with
-    its title. `x_label`, of groups beside each other. Marks of a group stand a little beside each
-    other, so that none hides another, with whiskers from `low` to `high` where the table has them.
-    A group without a value in a series has no mark of it.
+    horizontal axis, with titles if there are few groups; or `below`, a row for each group with its
+    title. `x_label`, for groups beside each other. Marks of a group are slightly offset, so that
+    none hides another, with whiskers from `low` to `high` if the table has them. A group without a
+    value in a series has no mark for it.
     """
     rows = table.to_pylist()
     groups = {row["group_position"]: row["group_title"] for row in rows}
@@ -52,13 +52,13 @@ def draw_profiles(table: pa.Table, options: Mapping[str, str]) -> Figure:
     else:
         _write_below(axes, titles)
     if not handles:
-        write_note(axes, "no pictures")
+        write_note(axes, "no images")
     write_legend(figure, [handles[series] for series in sorted(handles)])
     return figure
 
 
 def _draw_series(axes: Axes, rows: Rows, groups: Sequence[int], *, beside: bool) -> dict[int, Any]:
-    """Draw the marks of every series and return what stands for each in the legend."""
+    """Draw the marks of every series and return their legend handles."""
     handles = {}
     places = {group: place for place, group in enumerate(groups)}
     all_series = by([row for row in rows if row["value"] is not None], "series_position")

@@ -1,4 +1,4 @@
-"""How values are spread within intervals of another quantity: a box a series and interval."""
+"""Draw the spread of values within intervals of another quantity, as a box per series."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,26 +15,26 @@ from clipaudit.reports.layouts import count, short_count
 from clipaudit.reports.panels import by, write_note
 
 _HEIGHT = 2.7  # inches, of the figure
-_FILLED = 0.82  # of an interval's place, by its boxes
-_BOXES = 4  # a box is no wider than that of an interval with so many
-_BOX = 0.75  # of a series's place, by its box
-_INTERVALS = 4  # the panel has room for so many at least
+_FILLED = 0.82  # share of an interval's place that its boxes fill
+_BOXES = 4  # a box is at most as wide as in an interval of this many boxes
+_BOX = 0.75  # share of a series's place that its box fills
+_INTERVALS = 4  # intervals that the panel has room for at least
 _COLUMNS = 3  # of the legend at most
-_SHORTENED = 100_000  # from here on numbers are written short
+_SHORTENED = 100_000  # numbers from here on are abbreviated
 
 
 @style()
 def draw_ranges(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the boxes of a table of `parrot_fig5.sql`: intervals from left to right.
 
-    A line reaches from the 5 % to the 95 % quantile, a box from one quartile to the other, a mark
-    stands at the median. An encoder has a colour and a mark, a vocabulary a filling: the first is
+    A line reaches from the 5 % to the 95 % quantile, a box from one quartile to the other; a mark
+    shows the median. An encoder has a colour and a mark, a vocabulary a filling: the first is
     hollow, further ones are full. An interval without grams has no box. Options: `x_label`;
-    `y_label`; `empty`, what the figure says without any box.
+    `y_label`; `empty`, the note of a figure without boxes.
     """
     rows = table.to_pylist()
     figure, ((axes,),) = new_figure(1, 1, height=_HEIGHT)
-    axes.use_sticky_edges = False  # the foot of a box is no end of the axis
+    axes.use_sticky_edges = False  # the axis may extend beyond the foot of a box
     all_series = by(rows, "series_position")
     width = _FILLED / max(_BOXES, len(all_series))
     handles: dict[str, Any] = {}
@@ -67,7 +67,7 @@ def label_intervals(axes: Axes, rows: Rows, options: Mapping[str, str]) -> None:
 
 
 def interval_label(low: int, high: int | None) -> str:
-    """Return how an interval from low to high, both in it, is written; None: it is open.
+    """Format an interval from low to high, both inclusive; None: it is open.
 
     >>> interval_label(1, 1), interval_label(10, 99), interval_label(28, None)
     ('1', '10\\u201399', '\\u2265 28')
@@ -83,7 +83,7 @@ def interval_label(low: int, high: int | None) -> str:
 
 
 def _draw_series(axes: Axes, members: Rows, shift: float, width: float) -> dict[str, Any]:
-    """Draw the boxes of one series and return what stands for it in the legend, by its name."""
+    """Draw the boxes of one series and return its legend handle, by its name."""
     first = members[0]
     encoder = first["encoder_position"]
     colour = SERIES_COLOURS[encoder % len(SERIES_COLOURS)]

@@ -1,4 +1,4 @@
-"""One quantity against another: points with intervals on both axes, a panel for each set."""
+"""Draw one quantity against another: points with intervals on both axes, a panel per set."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,16 +23,16 @@ from clipaudit.reports.drawing import (
 from clipaudit.reports.panels import by, finish, new_panels, write_note
 
 _HEIGHT = 2.4  # inches, of a panel
-_NAMED = 12  # points of a panel: with more, names would say nothing of their points
+_NAMED = 12  # points of a panel: with more, names would not clearly belong to points
 _HALF_MARK = 3  # pixels, of a mark to each side
 _DEFAULT: dict[str, Any] = {
     "marker": "o",
     "color": PALETTE["text"],
     "markerfacecolor": "white",
     "markersize": 6,
-    "zorder": 3,  # before all others
+    "zorder": 3,  # in front of all others
 }
-# where a name may stand: from its point in points of print, and how it is aligned there
+# candidate places of a name: offset from its point in points of print, and alignment
 _PLACES = (
     *((5, 5, "left", "bottom"), (5, -5, "left", "top")),
     *((-5, 5, "right", "bottom"), (-5, -5, "right", "top")),
@@ -45,14 +45,14 @@ _PLACES = (
 def draw_scatter(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the points of a table with one row per (panel, point).
 
-    A point stands at `x` in percent and at `y`, with whiskers from `x_low` to `x_high` and from
-    `y_low` to `y_high` where both ends are known; axes reach as far as these do. `series_position`
-    gives the colour and mark; the point that `is_default` is hollow. `point_title` stands beside
-    its point where it covers no mark, line or other name. It is left out where it finds no such
-    place, and in a panel of more than 12 points. A dashed line stands at y = 0 where the axis holds
-    it. Points without both values are not drawn; a panel without any says so.
+    A point is at `x` in percent and at `y`, with whiskers from `x_low` to `x_high` and from `y_low`
+    to `y_high` if both ends are known; axes include the whiskers. `series_position` gives the
+    colour and mark; the point with `is_default` is hollow. `point_title` is written beside its
+    point where it covers no mark, line or other name. It is left out if there is no such place, and
+    in a panel of more than 12 points. A dashed line marks y = 0 if the axis includes it. Points
+    without both values are not drawn; a panel without any says so.
 
-    Options: `x_label`, `y_label`, and `empty`, what a panel without points says.
+    Options: `x_label`, `y_label`, and `empty`, the note of a panel without points.
     """
     rows = table.to_pylist()
     panels = by(rows, "panel_position")
@@ -67,7 +67,7 @@ def draw_scatter(table: pa.Table, options: Mapping[str, str]) -> Figure:
     every = [row for points in drawn.values() for row in points]
     titles = (options["x_label"], options["y_label"])
     finish(figure, all_axes, titles, _handles(every), bare=not every)
-    figure.draw_without_rendering()  # names stand where all else has found its place
+    figure.draw_without_rendering()  # place everything else before the names
     for axes, points in drawn.items():
         if len(points) <= _NAMED:
             _write_names(axes, points)
@@ -104,13 +104,13 @@ def _look(row: Row) -> dict[str, Any]:
 
 
 def _reach(row: Row, axis: str) -> Float64[np.ndarray, "2 1"]:
-    """Return how far whiskers reach from a point, down and up."""
+    """Return the lengths of a point's whiskers, down and up."""
     low, high = _ends(row, axis)
     return np.maximum([[row[axis] - low], [high - row[axis]]], 0.0)
 
 
 def _handles(rows: Rows) -> list[Line2D]:
-    """Return a sign for each series that is drawn."""
+    """Return a legend handle for each drawn series."""
     return [
         Line2D([], [], label=members[0]["series_title"], **_look(members[0]))
         for members in by(rows, "series_position").values()

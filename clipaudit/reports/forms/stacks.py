@@ -1,4 +1,4 @@
-"""Stacked bars: the shares of a few kinds in several selections of pictures."""
+"""Draw stacked bars: the shares of a few kinds in several selections of images."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,13 +12,13 @@ from clipaudit.reports.drawing import PALETTE, SERIES_COLOURS, new_figure, style
 from clipaudit.reports.layouts import short_count
 from clipaudit.reports.panels import BELOW, by, title_groups, write_legend, write_note
 
-# What is read in a picture, from the darkest to the lightest, so that grey print shows it, too.
+# Kinds of text in an image, from the darkest to the lightest, so that grey print shows them too.
 _COLOURS = {"co": SERIES_COLOURS[1], "apart": SERIES_COLOURS[5], "none": PALETTE["faint"]}
 _AXIS = "share (%)"
-_ROW = 0.32  # inches, of a lying bar and what is written beside it
-_THICKNESS = {True: 0.72, False: 0.9}  # of its place, by a bar, lying or not
+_ROW = 0.32  # inches, of a lying bar and the text beside it
+_THICKNESS = {True: 0.72, False: 0.9}  # share of its place that a bar fills, lying or not
 _COLUMN_HEIGHT = 1.7  # inches, of a panel of standing bars
-_NUMBERED = 9.0  # percent: a part of a lying bar has its number from here on
+_NUMBERED = 9.0  # percent: larger parts of a lying bar show their number
 _EDGED = 120  # standing bars: with more, white edges would hide much of them
 _TITLE = 0.25  # inches, of a panel's title
 
@@ -27,11 +27,10 @@ _TITLE = 0.25  # inches, of a panel's title
 def draw_stacks(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the stacked bars of a table with one row per (panel, bar, kind).
 
-    The table is one of `parrot_fig1.sql` or `parrot_fig3.sql`. A bar is 100 % long; the kind that
-    comes last stands first, at 0. Options: `bars`, `lying`, panels below each other, bars with
-    their titles, sizes and numbers, or `standing`, one panel of bars side by side, which have
-    titles where there are few; `x_label`, of standing bars. Where there are no pictures, a bar is
-    absent, a panel without bars says so.
+    The table is one of `parrot_fig1.sql` or `parrot_fig3.sql`. A bar is 100 % long; the last kind
+    is drawn first, at 0. Options: `bars`: `lying`, panels below each other, bars with their titles,
+    sizes and numbers, or `standing`, one panel of bars side by side, with titles if there are few;
+    `x_label`, of standing bars. A bar without images is absent; a panel without bars says so.
     """
     rows = table.to_pylist()
     panels = by(rows, "panel_position") or {0: []}
@@ -52,7 +51,7 @@ def draw_stacks(table: pa.Table, options: Mapping[str, str]) -> Figure:
         handles |= _draw_bars(axes, panel, list(own), lying=lying)
         _label_bars(axes, [members[0] for members in own.values()], lying=lying)
         if all(row["share"] is None for row in panel):
-            write_note(axes, "no pictures")
+            write_note(axes, "no images")
     if lying:
         grid[-1, 0].set_xlabel(_AXIS)
     else:
@@ -63,7 +62,7 @@ def draw_stacks(table: pa.Table, options: Mapping[str, str]) -> Figure:
 
 
 def _draw_bars(axes: Axes, panel: Rows, bars: Sequence[int], *, lying: bool) -> dict[int, Any]:
-    """Draw stacked bars, the first above or on the left; return what stands for each kind."""
+    """Draw stacked bars, the first on top or on the left; return each kind's legend handle."""
     draw: Any = axes.barh if lying else axes.bar
     look: dict[str, Any] = {}
     if not lying:
@@ -84,7 +83,7 @@ def _draw_bars(axes: Axes, panel: Rows, bars: Sequence[int], *, lying: bool) -> 
 
 
 def _label_bars(axes: Axes, first: Rows, *, lying: bool) -> None:
-    """Write the titles of bars, of which these are the first rows; lying ones with their sizes."""
+    """Write the titles of bars from their first rows; lying bars also get their sizes."""
     if lying:
         labels = [f"{row['bar_title']}\n({short_count(row['all_pictures'])})" for row in first]
         axes.set_yticks(range(len(labels)), labels)

@@ -1,4 +1,4 @@
-"""How many records reach a recall: a stair for the target and one for the reference model."""
+"""Draw the share of records that reach a recall, as stairs for target and reference model."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,11 +25,10 @@ _HEIGHT = 1.9  # inches, of a panel
 def draw_steps(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the stairs of a table of `memorization_fig3.sql`, a panel for each size.
 
-    A stair falls from 100 % at recall 0; just above each recall that occurs it is lower by the
-    records with exactly that recall. Where the target's is above the reference's the area between
-    them is shaded; the panel says by how much it is larger than the area where it is below
-    (`aucg`) and, where it is known, what is left net of the hold-out (`aucg_net`). A panel without
-    records says so.
+    A stair falls from 100 % at recall 0; just above each recall it drops by the records with
+    exactly that recall. The area is shaded where the target's stair is above the reference's. The
+    panel gives the excess of this area over the one where it is below (`aucg`) and, if known, the
+    same net of the hold-out (`aucg_net`). A panel without records says so.
     """
     rows = table.to_pylist()
     panels = by(rows, "panel_position")
@@ -51,7 +50,7 @@ def _title(row: Row) -> str:
 
 
 def _draw_panel(axes: Axes, panel: Rows) -> dict[str, Any]:
-    """Draw both models' stairs and return what stands for each in the legend."""
+    """Draw both models' stairs and return their legend handles."""
     stairs = {
         model: _stair([row for row in panel if row["model"] == model])
         for model in _LOOKS

@@ -1,4 +1,4 @@
-"""How many things lie in each interval, on a logarithmic scale: the long tail of a vocabulary."""
+"""Draw counts per interval on a logarithmic scale: the long tail of a vocabulary."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,9 +13,9 @@ from clipaudit.reports.layouts import short_count
 from clipaudit.reports.panels import by, write_legend, write_note
 
 _HEIGHT = 2.4  # inches, of the figure
-_FILLED = 0.8  # of an interval's place, by its bars
-_LEAST = 0.5  # where the axis begins: a bar of 1 is seen
-_HATCHES = ("", "/////", ".....", "xxxxx")  # besides the colours, by series
+_FILLED = 0.8  # share of an interval's place that its bars fill
+_LEAST = 0.5  # the axis begins here, so that a bar of 1 is visible
+_HATCHES = ("", "/////", ".....", "xxxxx")  # in addition to the colours, by series
 
 
 @style()
@@ -23,7 +23,7 @@ def draw_tallies(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the bars of a table of `parrot_fig5a.sql`: intervals from left to right.
 
     A bar is as high as `grams`, on a logarithmic axis; an interval without any has no bar.
-    Options: `x_label`; `y_label`; `empty`, what the figure says without any bar.
+    Options: `x_label`; `y_label`; `empty`, the note of a figure without bars.
     """
     rows = table.to_pylist()
     figure, ((axes,),) = new_figure(1, 1, height=_HEIGHT)

@@ -1,4 +1,4 @@
-"""What thresholds find, by what they let through by mistake: a curve for each method."""
+"""Draw the recall of thresholds by their false positives, as a curve for each method."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 _HEIGHT = 1.9  # inches, of a panel
 _CHOSEN: dict[str, Any] = {"color": SERIES_COLOURS[1], "marker": "o", "linestyle": "none"}
 _ASKED: dict[str, Any] = {"color": PALETTE["quiet"], "linestyle": "--", "linewidth": 0.8}
-_FLOOR = 0.1  # per million: where thresholds without a false positive stand
+_FLOOR = 0.1  # per million: position of thresholds without a false positive
 
 
 @style()
 def draw_trade_off(table: pa.Table, options: Mapping[str, str]) -> "matplotlib.figure.Figure":
     """Return the curves of a table with one row per (panel, threshold), strictest first.
 
-    The horizontal axis shows `per_million`, logarithmic from _FLOOR up, where 0 stands too; the
-    vertical one `recall`. A mark and its threshold stand at the row that is `chosen`, a dashed line
-    at `asked_per_million`; the legend names both. A method without thresholds says so.
+    The horizontal axis shows `per_million`, logarithmic from _FLOOR up, where 0 is drawn too; the
+    vertical axis shows `recall`. A mark with its threshold is at the `chosen` row, a dashed line at
+    `asked_per_million`; the legend names both. A panel without thresholds says so.
     """
     rows = table.to_pylist()
     positions = sorted({row["panel_position"] for row in rows})

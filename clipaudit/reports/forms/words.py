@@ -1,4 +1,4 @@
-"""Words set as flowing text, the more frequent the larger: what parts of a vocabulary look like."""
+"""Draw parts of a vocabulary as flowing text, with frequent words set larger."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -24,16 +24,16 @@ from clipaudit.reports.panels import by
 
 _LARGEST = 17.0  # points, of a part's most frequent word
 _MARGIN = 0.08  # inches, at the edges
-_TITLE = 0.26  # inches, of the line that a part's title stands on
+_TITLE = 0.26  # inches, of the line with a part's title
 _APART = 0.14  # inches, from a part to the next
-_LEADING = 1.3  # from a line to the next, by the size of its largest word
-_DESCENT = 0.3  # of that, below the line on which the letters stand
-_SPACE = 0.55  # between words, by the larger one's size
-_LINES = 12  # of a part: words beyond are left out
+_LEADING = 1.3  # from a line to the next, times the size of its largest word
+_DESCENT = 0.3  # of that, below the baseline
+_SPACE = 0.55  # between words, times the larger one's size
+_LINES = 12  # of a part: further words are left out
 
 
 class _Set(NamedTuple):
-    """A word in its size, and where it begins, in inches from the left end of its line."""
+    """A word, its size, and its position in inches from the left end of its line."""
 
     text: str
     points: float
@@ -44,11 +44,11 @@ class _Set(NamedTuple):
 def draw_words(table: pa.Table, options: Mapping[str, str]) -> Figure:
     """Return the words of a table of `parrot_fig10.sql`, each part in a paragraph of its own.
 
-    Words stand in the order of the table. In a part the size of type goes by the logarithm of the
-    frequency, from the least to the most frequent word that is shown; if these do not differ, all
-    words have the middle size. A letter that the font lacks becomes a replacement character, and a
-    word too long for a line is cut. A part says how many of its words are shown if not all are.
-    Options: `empty`, what a part without words says.
+    Words are in the order of the table. In a part the type size follows the logarithm of the
+    frequency, from the least to the most frequent shown word; if these do not differ, all words
+    have the middle size. A letter that the font lacks becomes a replacement character, and a word
+    too long for a line is cut. A part says how many of its words are shown, if not all. Options:
+    `empty`, the note of a part without words.
     """
     rows = table.to_pylist()
     parts = list(by(rows, "part_position").values())

@@ -1,18 +1,18 @@
-// The map of vectors: points on a canvas, what colours them, and the list of those in a rectangle.
+// The map of vectors: points on a canvas, their colours, and the list of those in a rectangle.
 // A page opened from disk may not fetch: each map comes as a script that adds itself to MAPS.
 "use strict";
 
 const MAPS = {};
 const PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c564b", "#7f3fbf"];
-// of a scale, from low to high: each theme leaves out what its ground swallows
+// a scale from low to high; each theme omits the tones too close to its background
 const SCALE = {
   light: [[13, 8, 135], [126, 3, 168], [204, 71, 120], [240, 130, 50]],
   dark: [[110, 95, 225], [190, 85, 200], [235, 105, 100], [252, 166, 54], [240, 249, 33]],
 };
 const GREY = { light: "#b4bcc4", dark: "#59626b" };
-const LISTED = 200; // samples of a choice that are listed before asking
-const STEP = 0.02; // of the map's width: what an arrow key moves
-const PLAIN_NAME = /^[\w.:-]+$/; // what a shell takes as it is
+const LISTED = 200; // selected samples listed per click
+const STEP = 0.02; // share of the map's width that an arrow key moves
+const PLAIN_NAME = /^[\w.:-]+$/; // needs no quoting in a shell
 
 document.addEventListener("DOMContentLoaded", () => {
   const view = new MapView();
@@ -42,13 +42,13 @@ function isDark() {
   return theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-/** The colour of a name: a few told apart by everybody, then hues a golden angle apart. */
+/** Return the colour of a name: a few that everyone can distinguish, then hues a golden angle apart. */
 function hue(place) {
   if (place < PALETTE.length) return PALETTE[place];
   return `hsl(${Math.round(place * 137.5) % 360} 65% ${isDark() ? 65 : 42}%)`;
 }
 
-/** The colour of a number, by where it lies between the lowest, 0, and the highest, 1. */
+/** Return the colour of a number, given as its share of the range: lowest 0, highest 1. */
 function scaled(share) {
   const tones = SCALE[isDark() ? "dark" : "light"];
   const at = share * (tones.length - 1);
@@ -63,8 +63,8 @@ class MapView {
       this[name] = document.getElementById(`map-${name}`);
     }
     this.canvas = document.getElementById("map");
-    this.only = null; // the one name that is shown, by its number
-    this.brush = null; // [left, top, right, bottom] in the map's own places
+    this.only = null; // the number of the only name shown
+    this.brush = null; // [left, top, right, bottom] in the map's coordinates
     this.colour.addEventListener("change", () => this.recolour());
     document.getElementById("map-clear").addEventListener("click", () => this.clear());
     new ResizeObserver(() => this.draw()).observe(this.canvas);
@@ -102,7 +102,7 @@ class MapView {
     this.chosen();
   }
 
-  /** Colours and legend again: another theme, another choice. */
+  /** Redraw colours and legend after a change of theme or selection. */
   redress() {
     if (!this.map) return;
     this.tones = this.coloured.names ? this.named() : this.scaled();
@@ -118,7 +118,7 @@ class MapView {
     this.legend.replaceChildren(...names.map((name, place) => {
       const mark = make("span", { class: "mark" });
       mark.style.background = tones[place];
-      const label = `${name || "nothing known"} (${counts[place]})`;
+      const label = `${name || "unknown"} (${counts[place]})`;
       const button = make("button", { type: "button", "aria-pressed": this.only === place }, mark, label);
       button.addEventListener("click", () => {
         this.only = this.only === place ? null : place;
@@ -144,7 +144,7 @@ class MapView {
     if (known.length < values.length) {
       const mark = make("span", { class: "mark" });
       mark.style.background = grey;
-      entries.push(make("li", {}, mark, `nothing known (${values.length - known.length})`));
+      entries.push(make("li", {}, mark, `unknown (${values.length - known.length})`));
     }
     this.legend.replaceChildren(...entries);
     return values.map((value) => {
@@ -166,7 +166,7 @@ class MapView {
     this.scale = Math.min(width, height) - 16;
     this.left = (width - this.scale) / 2;
     this.top = (height - this.scale) / 2;
-    for (const quiet of [true, false]) { // what stands back lies below
+    for (const quiet of [true, false]) { // grey points are drawn first
       this.map.places.forEach(([x, y], number) => {
         if (this.tones[number].quiet !== quiet || !this.isShown(number)) return;
         pen.fillStyle = this.tones[number].tone;
@@ -210,7 +210,7 @@ class MapView {
     });
     this.canvas.addEventListener("pointerup", (event) => {
       const [x, y] = this.place(event);
-      if (start && x === start[0] && y === start[1]) this.brush = null; // a press without a drag
+      if (start && x === start[0] && y === start[1]) this.brush = null; // a click without a drag
       start = null;
       this.draw();
       this.chosen();
@@ -237,9 +237,9 @@ class MapView {
 
   chosen() {
     const numbers = this.brush || this.only !== null ? this.inside() : [];
-    const nothing = this.brush || this.only !== null ? "No image here" : "No image chosen";
-    this.said.textContent = numbers.length ? `Images chosen: ${numbers.length}` : nothing;
-    // those that have a page come first
+    const nothing = this.brush || this.only !== null ? "No image here" : "No image selected";
+    this.said.textContent = numbers.length ? `Images selected: ${numbers.length}` : nothing;
+    // images with a page come first
     numbers.sort((a, b) => !this.map.samples[a][5] - !this.map.samples[b][5] || a - b);
     this.list.replaceChildren();
     this.more(numbers, 0);
@@ -269,7 +269,7 @@ class MapView {
     const where = `${corpus}, shard ${shard}, row ${row}`;
     const { names, codes, values, title } = this.coloured;
     const value = names ? names[codes[number]] : values[number];
-    const said = value === null || value === "" ? "nothing known" : value;
+    const said = value === null || value === "" ? "unknown" : value;
     const asked = PLAIN_NAME.test(corpus) ? `clipaudit sample ${corpus} ${shard}:${row}` : uid;
     return make(
       "li", {},

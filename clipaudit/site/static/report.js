@@ -1,13 +1,13 @@
-// Sorting, searching, copying, and why a cell says what it says. Reading needs none of it.
+// Sorting, searching, copying, and tracing cells. Reading the report works without this script.
 // A page opened from disk may not fetch: the lineage comes as a script that sets one constant.
 "use strict";
 
 const root = document.documentElement;
 const home = document.currentScript.getAttribute("src").replace("static/report.js", "");
 const THEMES = ["auto", "light", "dark"];
-const AT_ONCE = 50; // entries of a list that are shown before asking
-const MOST_OPENED = 400; // nodes that one press opens
-const PLAIN = /^[\w .,+()%-]*$/; // texts that mean nothing to a shell in double quotes
+const AT_ONCE = 50; // entries of a list shown per click
+const MOST_OPENED = 400; // nodes that one click opens
+const PLAIN = /^[\w .,+()%-]*$/; // texts without special meaning to a shell in double quotes
 
 root.classList.add("js");
 setTheme(remembered());
@@ -16,7 +16,7 @@ function remembered() {
   try {
     return localStorage.getItem("clipaudit-theme") || "auto";
   } catch {
-    return "auto"; // storage may be refused to files
+    return "auto"; // browsers may refuse storage to files
   }
 }
 
@@ -63,7 +63,7 @@ function themeSwitch(button) {
 
 // --- tables ------------------------------------------------------------------------------------
 
-/** Headings sort the printed rows, each a tbody, by true values; a third press restores them. */
+/** Sort the printed rows, each a tbody, by true values; a third click restores the order. */
 function sortable(table) {
   const heads = [...table.tHead.rows[0].cells];
   const written = [...table.tBodies];
@@ -84,7 +84,7 @@ function sorted(bodies, column, order) {
   if (order === "none") return bodies;
   const sign = order === "ascending" ? 1 : -1;
   const keyed = bodies.map((body) => [sortKey(body.rows[0].cells[column]), body]);
-  // what is missing comes last either way; equal ones stay as they were written
+  // missing values come last either way; equal values keep their order
   keyed.sort(([a], [b]) => {
     if (a === null || b === null) return (a === null) - (b === null);
     if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
@@ -100,7 +100,7 @@ function sortKey(cell) {
   return Number.isNaN(number) ? value : number;
 }
 
-/** A search box hides what does not hold all of its words; the target is a table or a list. */
+/** Hide entries that lack a word of the search box; the target is a table or a list. */
 function searching(input) {
   const target = document.getElementById(input.dataset.search);
   const entries = [...(target.tBodies || target.children)];
@@ -119,7 +119,7 @@ function searching(input) {
 
 // --- samples -----------------------------------------------------------------------------------
 
-/** Finds samples by words and facets, and orders them; the address's fragment is the state. */
+/** Find samples by words and facets, and order them; the address's fragment holds the state. */
 function finding(form) {
   const list = document.getElementById(form.dataset.find);
   const said = document.getElementById(`${form.dataset.find}-found`);
@@ -166,7 +166,7 @@ function finding(form) {
   answer();
 }
 
-let samples; // a promise of the index, loaded when the first question is asked
+let samples; // a promise of the index, loaded at the first search
 
 function loadSamples() {
   samples ??= loaded("data/samples.js").then(() => {
@@ -177,7 +177,7 @@ function loadSamples() {
   return samples;
 }
 
-/** Return the places of the samples that have all words and all answers, in the order asked for. */
+/** Return the places of samples that match all words and facets, in the chosen order. */
 function findSamples(index, chosen, order) {
   const words = (chosen.words ?? "").toLowerCase().split(/\s+/).filter(Boolean);
   const facets = index.facets.filter((facet) => chosen[facet.name]).map((facet) => {
@@ -240,9 +240,9 @@ function stored(id) {
   return JSON.parse(document.getElementById(`${id}-data`).textContent);
 }
 
-// --- cells that say why ------------------------------------------------------------------------
+// --- tracing cells -----------------------------------------------------------------------------
 
-/** Arrow keys move among cells, Enter or a click asks why. */
+/** Arrow keys move among cells; Enter or a click traces one. */
 function explained(table) {
   table.setAttribute("role", "grid");
   const cells = () =>
@@ -299,7 +299,7 @@ function loadLineage() {
   return lineage;
 }
 
-/** A script that sets a constant, beside the pages. */
+/** Load a script beside the pages that sets a constant. */
 function loaded(path) {
   return new Promise((done, failed) => {
     const script = make("script", { src: home + path });
@@ -316,7 +316,7 @@ async function why(table, cell) {
   const columns = cell.dataset.c.split(" ").filter(Boolean).map((i) => data.columns[i]);
   const body = panel(`${data.title}, ${where(table, cell)}`, cell);
   body.append(make("p", { class: "value" }, full(row[columns[0]])));
-  body.append(make("h3", {}, "What is read"), meanings(columns, row, data.comments));
+  body.append(make("h3", {}, "Columns read"), meanings(columns, row, data.comments));
   const rest = data.columns.filter((name) => !columns.includes(name) && row[name] !== null);
   body.append(folded(`The whole row: ${rest.length} more columns`, () => meanings(rest, row, data.comments)));
   const waiting = make("p", { class: "muted" }, "Reading the lineage\u2026");
@@ -327,9 +327,9 @@ async function why(table, cell) {
     const sql = graph.sql[action];
     const text = sql && [make("p", { class: "muted" }, `${graph.origins[action]}.`), make("pre", { tabindex: "0" }, sql)];
     waiting.replaceWith(
-      ...(sql ? [make("h3", {}, "The SQL that made it"), ...text] : []),
-      make("h3", {}, "What it was made from"),
-      make("p", { class: "muted" }, "Files whose labels name another model, test set or corpus than this row are left out. The value may need fewer of the others. This command recomputes it and tells which:"),
+      ...(sql ? [make("h3", {}, "The SQL of this table"), ...text] : []),
+      make("h3", {}, "Source files"),
+      make("p", { class: "muted" }, "Files labelled with another model, test set or corpus than this row are omitted. The value may not need all of the rest. This command recomputes it and lists the files it needs:"),
       make("pre", { tabindex: "0" }, whyCommand(id, data, row, columns[0])),
       openAll(body),
       node(graph, action, row),
@@ -339,7 +339,7 @@ async function why(table, cell) {
   }
 }
 
-/** The command that tells which rows a cell needs; texts that a shell could read are not in it. */
+/** Return the command that lists the rows a cell needs, without texts special to a shell. */
 function whyCommand(id, data, row, column) {
   const conditions = [];
   let left = data.rows;
@@ -395,7 +395,7 @@ function meanings(columns, row, comments) {
   return make("div", { class: "scroll" }, table);
 }
 
-/** Details whose content is made when they open. */
+/** Make details whose content is created when they open. */
 function folded(summary, content) {
   const details = make("details", {}, make("summary", {}, summary));
   details.addEventListener("toggle", () => details.unfold());
@@ -407,9 +407,9 @@ function folded(summary, content) {
 
 // --- the tree of actions -----------------------------------------------------------------------
 
-/** Labels that contradict the row: a file that the table reads for other rows. */
+/** Return whether labels agree with the row; otherwise the table reads the file for other rows. */
 function concerns(labels, row) {
-  // a recipe's name and a dot begin the names of those derived from it, such as under another seed
+  // names of derived recipes, such as one with another seed, begin with the recipe's name and a dot
   const agrees = (name, value, own) => own === value || (name === "recipe" && value.startsWith(`${own}.`));
   return Object.entries(labels).every(([name, value]) => !row[name] || agrees(name, value, text(row[name])));
 }
@@ -463,15 +463,15 @@ function inputs(graph, files) {
 
 function input(graph, file) {
   const title = [make("span", { class: "path" }, file.path), " ", make("span", { class: "digest" }, file.digest.slice(0, 12))];
-  if (!file.action) return make("span", { class: "shard" }, ...title, make("span", { class: "digest" }, " given to the run"));
-  const details = folded("", () => node(graph, file.action, {})); // deeper, all had a part
+  if (!file.action) return make("span", { class: "shard" }, ...title, make("span", { class: "digest" }, " input of the run"));
+  const details = folded("", () => node(graph, file.action, {})); // deeper, all files contributed
   details.classList.add("branch");
   details.dataset.action = file.action;
   details.firstChild.append(...title);
   return details;
 }
 
-/** Opens every branch; an action that several files come from once, the first time it is met. */
+/** Open every branch; an action behind several files opens only the first time. */
 function openAll(body) {
   const button = make("button", { type: "button", id: "open-all" }, "Open all, down to the shards");
   button.addEventListener("click", () => {
@@ -492,7 +492,7 @@ function openAll(body) {
   return button;
 }
 
-/** Saves what was answered of pictures as a CSV that is made here; nothing is sent anywhere. */
+/** Save the answers about images as a CSV created in the browser; nothing is sent. */
 function saving(button) {
   const cards = [...document.querySelectorAll(".look [data-uid]")];
   const answers = () => cards.flatMap((card) => {

@@ -66,7 +66,7 @@ def test_audits_that_did_not_run_leave_their_parts_empty(fate_of):
 
     assert fate["manifests"] == fate["nearest_tests"] == fate["scores"] == []
     assert fate["text"] is None
-    assert sentences(fate) == ["No audit looked at it."]
+    assert sentences(fate) == ["No audit looked at this sample."]
 
 
 def test_a_fate_is_json(fate_of):
@@ -75,7 +75,7 @@ def test_a_fate_is_json(fate_of):
     assert json.loads(json.dumps(fate, allow_nan=False)) == fate
 
 
-def test_a_crossed_gap_is_told_with_its_excess(fate_of):
+def test_a_crossed_gap_is_reported_with_its_excess(fate_of):
     (near,) = fate_of("0:0", ("similarities", OWN, [{**NEAR, **CROSSED}]))["nearest_tests"]
 
     assert near["crossed"] == {
@@ -141,7 +141,7 @@ def test_hostile_captions_stay_on_their_line(tmp_path):
     assert r"caption   a\x1b[2J\nuid  evil" in lines
 
 
-def test_what_was_read_but_does_not_count_as_text_is_told_apart(tmp_path):
+def test_text_read_but_not_counted_is_listed_separately(tmp_path):
     sale, glyph = (
         {"text": text, "score": score, "polygon": [0.0, 0.0, 8.0, 0.0, 8.0, 4.0], "words": None}
         for text, score in (("SALE", 0.95), ("O", 0.6))

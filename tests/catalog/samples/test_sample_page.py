@@ -98,7 +98,7 @@ def test_without_a_picture_a_placeholder_bears_the_uid(fate):
     page = sample_page(fate, None)
 
     assert "<img" not in page
-    assert f"picture not shown<br>{fate['sample']['uid']}" in page
+    assert f"image not shown<br>{fate['sample']['uid']}" in page
 
 
 def test_a_picture_is_read_from_its_shard(fate, tmp_path):
@@ -125,7 +125,7 @@ def test_another_picture_at_the_place_is_refused(fate, tmp_path):
     shard(tmp_path / "0.tar", image(side=4))
     known = {**fate["sample"], "image_sha256": hashlib.sha256(image()).hexdigest()}
 
-    with pytest.raises(InputError, match=r"0.tar: row 0 holds a picture of SHA-256"):
+    with pytest.raises(InputError, match=r"0.tar: the image of row 0 has SHA-256"):
         read_picture({**known, "shard_path": str(tmp_path / "0.tar")}, None)
 
 

@@ -1,4 +1,4 @@
--- The columns of views that may have nothing in them: a small grid trains few models.
+-- The columns of views that may be empty: a small grid trains few models.
 create table similarities (
     corpus varchar,
     shard integer,

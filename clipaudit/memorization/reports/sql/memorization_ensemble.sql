@@ -1,5 +1,5 @@
--- Which single records do models memorize, whatever their seed and cut? Those at a false-discovery
--- rate, the most memorized first.
+-- Single records that models memorize under every seed and cut, at a false-discovery rate, the most
+-- memorized first.
 -- One row per k for all records, then one per listed record: by falling memorization, then by uid
 -- and (source, shard, row).
 --

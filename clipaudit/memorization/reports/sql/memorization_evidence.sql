@@ -1,7 +1,7 @@
--- Does memorization show over seeds, and does a setting lower it? The population metrics over models
--- of several seeds, each with its own cut of the records into A, B and hold-out.
--- One row per (public set, k, setting, source, target, measure), in the order of the views; of single
--- sources there are the mean and the control alone. Values are means over the seeds, their bounds
+-- The population metrics of memorization over models of several seeds, each with its own cut of the
+-- records into A, B and hold-out, and the change that a setting makes.
+-- One row per (public set, k, setting, source, target, measure), in the order of the views; single
+-- sources have only the mean and the control. Values are means over the seeds, their bounds
 -- over seeds and records; a change is that of a setting from the default one, seed by seed.
 --
 -- publics  position, public, title

@@ -1,4 +1,4 @@
--- Memorization and utility by one setting of the training, such as the size of the train sets:
+-- Memorization and utility by one training setting, such as the size of the training sets:
 -- Figures 2, 5 and 9 of the VL-Deja-Vu paper, which differ in the view `groups`.
 -- One row per (panel, group, measure), a panel being a column of the figure and the row of it that
 -- shows the measure, in this order. Groups outside the grid have no value.

@@ -1,5 +1,5 @@
--- How many records of A have which recall at the least, under the model trained on A (the target)
--- and under the other one (the reference): Figure 3 of the VL-Deja-Vu paper.
+-- The number of records of A with at least a given recall, under the model trained on A (the
+-- target) and under the other one (the reference): Figure 3 of the VL-Deja-Vu paper.
 -- One row per (panel, model, distinct recall), in the order of the panels, target first, recall
 -- ascending; a panel without records has one row, without a model.
 --
@@ -37,7 +37,7 @@ select
     panels.point,
     areas.training_samples,
     areas.aucg,
-    areas.aucg_net, -- less what the models differ by on the hold-out; null: there is none
+    areas.aucg_net, -- minus the models' difference on the hold-out; null: no hold-out
     stairs.model,
     stairs.recall,
     stairs.at_least,

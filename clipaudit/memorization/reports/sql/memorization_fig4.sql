@@ -1,5 +1,5 @@
--- How much more the model trained on A recalls than the other one, of the records of A that stand
--- first in some order, and of the hold-out in the same order: Figures 4, 8 and 10 of the VL-Deja-Vu
+-- The additional recall of the model trained on A over the other one, for the first records of A in
+-- some order, and for the hold-out in the same order: Figures 4, 8 and 10 of the VL-Deja-Vu
 -- paper, which has no hold-out.
 -- One row per (panel, number of first records, measure), in this order; without any record that
 -- has a label, one per (panel, measure), without a value.

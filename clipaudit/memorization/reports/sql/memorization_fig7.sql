@@ -1,9 +1,9 @@
--- How often models choose the right one of several captions of a picture (ARO): Figure 7 of the
+-- How often models choose the right one of several captions of an image (ARO): Figure 7 of the
 -- VL-Deja-Vu paper.
--- One row per (panel, group, selection set), in this order. A group is a model, or the two that
--- were trained alike on A and on B, whose accuracies are averaged; groups outside the grid have no
--- value. Where samples are of several kinds the accuracy is the mean of the kinds' accuracies;
--- samples without a kind then form one more.
+-- One row per (panel, group, selection set), in this order. A group is a model, or the two models
+-- of A and B with equal training, whose accuracies are averaged; groups outside the grid have no
+-- value. With several kinds of samples the accuracy is the mean of the kinds' accuracies;
+-- samples without a kind then form one more kind.
 --
 -- groups      panel_row, panel_column, panel_title, scale, group_position, group_title, is_default,
 --             in_grid, point: a name for the models of a group

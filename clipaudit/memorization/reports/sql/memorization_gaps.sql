@@ -1,7 +1,7 @@
--- How much more a model recalls of its own training pictures than one that never saw them: the
+-- The additional recall of a model on its own training images over a model that never saw them: the
 -- population metrics of the memorization paper (Figures 2, 5 and 9), at every point of the grid.
--- One row per (public set, k, point, source, target, measure), in the order of the views; of single
--- sources there are the mean and the control alone; a point that is
+-- One row per (public set, k, point, source, target, measure), in the order of the views; single
+-- sources have only the mean and the control; a point that is
 -- not in the grid has one row per (public set, k, measure), without a target and without numbers.
 -- The target `mean` has the means of the two models' losses and utilities.
 --

@@ -1,5 +1,5 @@
--- The audits side by side, record by record: are the records that a model remembers also those
--- near to test images, or those with text in the picture?
+-- The audits' values of records side by side: recall gaps, similarity to test images, and text in
+-- the image.
 -- One row per (k, group of records, quantity): groups by the record's recall gap, and all records;
 -- k ascending, quantities in the order of their view. Records are those of A and B, each attacked
 -- at the model that trained on it; without an object of their own they are left out.
@@ -108,7 +108,7 @@ grouped as (
     where value is not null
 ),
 
--- summed by rising value, so that the order of files never shows
+-- summed by ascending value, so that the order of files does not matter
 means as (
     select
         quantity,

@@ -1,6 +1,6 @@
--- What a model recalls of its training pictures' objects beyond what captions alone tell.
--- One row per (test, k, reference, measure, part), in the order of the views. A measure's row of the
--- reference `model` has no agreement with itself.
+-- A model's recall of its training images' objects beyond what captions alone reveal.
+-- One row per (test, k, reference, measure, part), in the order of the views. Rows with the
+-- reference `model` have no agreement with themselves.
 --
 -- tests       position, encoder, source, holdout, title
 -- baselines   position, reference, title: words, captions, model
@@ -36,7 +36,7 @@ select
         measures.measure_name
     ) as attack,
     tested.measure, -- prg or aucg, as in memorization_gaps
-    tested.part, -- members, holdout: the gap on them; net: their difference; less_model: less that of two models; agreement_members, agreement_holdout
+    tested.part, -- members, holdout: the gap on them; net: their difference; less_model: minus that of two models; agreement_members, agreement_holdout
     parts.title as part_title, -- as printed
     tested.records, -- with an object of their own
     tested.value, -- the gap, or Spearman's correlation with the gaps of two models

@@ -1,6 +1,6 @@
--- Samples that repeat a record of A, B or the hold-out, before they left and after: are the sets
--- disjoint, and did each lose the same kinds of records?
--- One row per (pair of sets, way of looking), in the order of the views.
+-- Samples that duplicate a record of A, B or the hold-out, before and after their removal, to check
+-- that sets are disjoint and each lost the same kinds of records.
+-- One row per (pair of sets, matching method), in the order of the views.
 --
 -- pairs      position, one, other, title: pairs of sets, their names in order; a set with itself, too
 -- ways       position, how, title, checked

@@ -1,7 +1,7 @@
--- Whether a model knows the pairs that it trained on: a score of each pair, members against a
+-- Whether a model knows its training pairs: a score of each pair, members against a
 -- hold-out.
--- One row per (test, score, measure), in the order of the views; a test without a reference has the
--- score `target` alone.
+-- One row per (test, score, measure), in the order of the views; a test without a reference has
+-- only the score `target`.
 --
 -- tests       position, encoder, source, holdout, title
 -- scores      position, score, title: target, difference, augmented, augmented_pictures, recall_gap,
@@ -51,7 +51,7 @@ select
     test_title, -- the source and the model, as printed
     if(is_first, concat(test_title, ': ', score_title), score_title) as test, -- as printed
     not is_first as indent,
-    score, -- target: its cosine; difference: less the reference's; augmented: less that with a word dropped; augmented_pictures: less that of crops; recall_gap: of objects
+    score, -- target: its cosine; difference: minus the reference's; augmented: minus that with a word dropped; augmented_pictures: minus that of crops; recall_gap: of objects
     score_title, -- as printed
     measure, -- auc, or the true-positive rate at 1 % or 0.1 % false positives
     measure_title,
@@ -61,7 +61,7 @@ select
     members, -- pairs that the model trained on
     holdout_records, -- pairs that it never saw
     needed, -- hold-out records that the measure needs
-    -- the reference saw neither set: where it separates them, they differ otherwise
+    -- the reference saw neither set: if it separates them, they differ for another reason
     coalesce(score = 'reference' and measure = 'auc' and not 0.5 between low and high, false)
         as control_fails, -- whether members and hold-out differ without any training
 from found

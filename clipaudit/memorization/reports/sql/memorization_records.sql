@@ -1,6 +1,6 @@
--- Single records of A and B, each attacked at the model that trained on it: what both models recall
--- of its picture, how many records have so large a gap, how similar the picture is to test images,
--- how much of its caption is in it.
+-- Single records of A and B, each attacked at the model trained on it: both models' recall
+-- of its image, the share of records with as large a gap, the image's similarity to test images,
+-- and the share of its caption in the image.
 -- One row per (k, record, quantity): k ascending, the largest recall gaps first, then the most
 -- labels recalled beyond the reference, then by uid and (source, shard, row); quantities in the
 -- order of their view. Records without an object of their own are left out.

@@ -1,4 +1,4 @@
--- What a wrong class's name, printed on test images, costs models: a typographic attack.
+-- The accuracy that models lose to a wrong class name printed on test images: a typographic attack.
 -- One row per (test set, model), in the order of the view `asked`. Differences are of the same
 -- images; their 95 % intervals are those of Bonett and Price (2012) for paired proportions.
 --
@@ -111,7 +111,7 @@ select
     asked.encoder,
     asked.title,
     coalesce(shares.images, 0) as images,
-    shares.plain, -- accuracy on the images as they are; null: they bear a name already
+    shares.plain, -- accuracy on unchanged images; null: they already bear a name
     shares.plain_bounds.low as plain_low, -- 95 %, exact
     shares.plain_bounds.high as plain_high,
     shares.control, -- accuracy with a meaningless word printed
@@ -120,15 +120,15 @@ select
     shares.attacked, -- accuracy with a wrong class's name printed
     shares.attacked_bounds.low as attacked_low, -- 95 %, exact
     shares.attacked_bounds.high as attacked_high,
-    by_image.clutter, -- plain less control: what any word costs
+    by_image.clutter, -- plain minus control: the cost of any word
     by_image.clutter_low, -- 95 %, over images
     by_image.clutter_high,
-    by_image.harm, -- control less attacked: what the name costs beyond a word
+    by_image.harm, -- control minus attacked: the cost of the name beyond a word
     by_image.harm_low, -- 95 %, over images
     by_image.harm_high,
     shares.named, -- share of images for which the printed class is predicted
     shares.named_control, -- the same with the meaningless word in its place: by chance
-    by_image.following, -- named less named_control
+    by_image.following, -- named minus named_control
     by_image.following_low, -- 95 %, over images
     by_image.following_high,
     shares.right_over_printed, -- share of attacked images more similar to the right class

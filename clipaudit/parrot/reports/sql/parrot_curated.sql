@@ -1,5 +1,5 @@
--- What models trained on curated sets of equal size reach: Tables 2 to 5 and 10 to 13 of the
--- parrot-caption paper. They differ in the rows of the view `rows` alone.
+-- Results of models trained on curated sets of equal size: Tables 2 to 5 and 10 to 13 of the
+-- parrot-caption paper. They differ only in the rows of the view `rows`.
 -- One row per (set, recipe), in the order of the view `rows`.
 --
 -- rows          position, title, data, model, recipe, curated, members: the set whose samples a
@@ -129,22 +129,22 @@ select
     rows.curated,
     rows.encoder,
     -- 0: too few were eligible, so there is neither set nor model
-    case when rows.in_grid then coalesce(sizes.samples, 0) end as samples, -- that the set has
-    mean_scores.avg_score, -- mean cosine of picture and caption over the set, by the audit's encoder; null: of a control
+    case when rows.in_grid then coalesce(sizes.samples, 0) end as samples, -- of the set
+    mean_scores.avg_score, -- mean cosine of image and caption over the set, by the audit's encoder; null: of a control
     tracks.imagenet, -- of the test set that stands for ImageNet, or the mean with the suite's
     tracks.retrieval, -- mean over retrieval sets of R@1, the mean of both directions
     tracks.average, -- mean over all tasks
-    tracks.tasks, -- that the average is over
-    probe_means.sync, -- mean cosine of a 1-gram and of its picture, over grams and styles
-    probe_means.mismatched, -- of the picture and each other word, likewise
-    readings.reading, -- own less other words, the mean over words; null: there is one word
+    tracks.tasks, -- number of tasks in the average
+    probe_means.sync, -- mean cosine of a 1-gram and its image, over grams and styles
+    probe_means.mismatched, -- the same of the image and each other word
+    readings.reading, -- own minus other words, the mean over words; null: there is one word
     readings.bounds.low as reading_low, -- 95 %, over words
     readings.bounds.high as reading_high,
-    readings.right_word, -- share of pictures whose own word is the most similar one
+    readings.right_word, -- share of images whose own word is the most similar one
     readings.right_bounds.low as right_word_low, -- 95 %, over words
     readings.right_bounds.high as right_word_high,
-    readings.chance, -- 1 / words that the model tells apart
-    readings.words, -- that are probed
+    readings.chance, -- 1 / number of words that the model distinguishes
+    readings.words, -- number of probed words
     final_losses.final_loss, -- mean over the steps of the last epoch
     papers.avg_score as published_avg_score,
     papers.imagenet as published_imagenet,

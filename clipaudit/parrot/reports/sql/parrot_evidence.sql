@@ -1,8 +1,8 @@
--- Does a set full of parrot captions teach to read text, and cost accuracy, under every seed?
--- One row per (comparison, seed, measure), in the order of the view `comparisons`; those over all
--- seeds, whose recipe is null, come first in each. Their values are means and their bounds a 95 %
--- interval of the mean difference: over seeds and words (of the probe) or images, of the loss over
--- seeds. An average over tasks of which no single images are known has none.
+-- Whether a set full of parrot captions teaches models to read text, and costs accuracy, by seed.
+-- One row per (comparison, seed, measure), in the order of the view `comparisons`; the row over all
+-- seeds, with a null recipe, comes first in each. Its value is a mean and its bounds a 95 %
+-- interval of the mean difference: over seeds and words (of the probe) or images; for the loss over
+-- seeds. An average over tasks without known single images has no interval.
 --
 -- comparisons   position, arm, against, title: an arm less another one; against '': by itself
 -- models        position, arm, recipe, seed_title, curated, encoder, epochs: one for each arm of
@@ -314,16 +314,16 @@ select
     concat(comparisons.title, ', ', lines.seed_title) as title,
     lines.measure,
     measures.measure_title,
-    lines.value, -- reached by the arm
-    lines.against_value, -- by the one that it is compared with
-    lines.difference, -- the first less the second; by itself the first
+    lines.value, -- of the arm
+    lines.against_value, -- of the arm that it is compared with
+    lines.difference, -- the first minus the second; without a second, the first
     lines.difference_low,
     lines.difference_high,
     lines.seeds, -- that have both values
     lines.same_sign, -- seeds whose difference has the sign of the mean
     if(
         lines.measure = 'right_word', (select 1 / max(choices) from words), null
-    ) as chance, -- 1 / words that the models tell apart
+    ) as chance, -- 1 / number of words that the models distinguish
 from lines
 inner join comparisons
     on comparisons.position = lines.comparison

@@ -1,4 +1,4 @@
--- How many image-text pairs have text in the picture, and how many captions repeat it, among all
+-- How many image-text pairs have text in the image, and how many captions repeat it, among all
 -- pairs and among those of the highest scores: Figure 1 of the parrot-caption paper, as numbers.
 -- One row per (model, selection, kind), in the order of the views `models`, `selections`, `kinds`.
 --

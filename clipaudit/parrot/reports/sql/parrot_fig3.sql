@@ -1,4 +1,4 @@
--- How much text is in the pictures of each group of clusters, and how many captions repeat it:
+-- The text in the images of each group of clusters, and how many captions repeat it:
 -- Figure 3 (a) of the parrot-caption paper.
 -- One row per (group, kind): groups by the share of their pictures with text, the smallest first,
 -- equals by number, and kinds in the order of the view `kinds`. Groups without pictures are absent.

@@ -1,4 +1,4 @@
--- How similar a model finds captions to six kinds of pictures, by group of clusters: Figure 4
+-- A model's similarity of captions to six kinds of images, by group of clusters: Figure 4
 -- (left) of the parrot-caption paper.
 -- One row per (group, series): groups as in `parrot_fig3.sql`, by the share of their pictures with
 -- text, and series in the order of the view `series`. Groups without pictures are absent.
@@ -87,9 +87,9 @@ select
     series.position as series_position,
     series.series,
     series.title as series_title,
-    coalesce(means.pictures, 0) as pictures, -- the mean is over: without text, or all with text
-    means.value, -- null: of no picture
-    means.bounds.low as low, -- 95 % interval of the mean, over pictures; null: of one picture
+    coalesce(means.pictures, 0) as pictures, -- images in the mean: without text, or all with text
+    means.value, -- null: no image
+    means.bounds.low as low, -- 95 % interval of the mean, over images; null: only one image
     means.bounds.high as high,
 from groups
 cross join series

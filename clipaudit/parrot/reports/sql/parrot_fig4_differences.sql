@@ -1,4 +1,4 @@
--- How scores differ between pictures with and without their text: Figure 4 (right) of the
+-- Differences of scores between images with and without their text: Figure 4 (right) of the
 -- parrot-caption paper.
 -- One row per (difference, bin that holds a picture), in the order of the view `differences`, bins
 -- ascending; a difference without pictures has one row, without a bin.

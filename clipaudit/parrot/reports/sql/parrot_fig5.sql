@@ -1,5 +1,5 @@
--- How much more similar models find the picture of a text to this text than to all others, by how
--- frequent or how long the text is: Figures 5b, 5c and 5d of the parrot-caption paper, which show the
+-- Models' similarity of the image of a text to this text, minus that to all others, by frequency or
+-- length of the text: Figures 5b, 5c and 5d of the parrot-caption paper, which show the
 -- similarity to its own text. Without another text there is no difference, and no gram counts.
 -- One row per (model and vocabulary, interval), in the order of the view `series`, then ascending.
 -- Intervals of frequencies go from one power of ten to the next, or of two where no gram occurs

@@ -1,4 +1,4 @@
--- How many words of a vocabulary are how frequent, which shows its long tail: Figure 5a of the
+-- The number of words of a vocabulary by frequency, which shows its long tail: Figure 5a of the
 -- parrot-caption paper.
 -- One row per (vocabulary, interval of frequencies), in the order of the view, then ascending.
 -- Intervals go from one power of ten to the next, or of two where no gram occurs 1000 times.
@@ -48,8 +48,8 @@ select
     intervals.position as interval_position,
     intervals.low::bigint as low, -- frequencies from low
     (intervals.above - 1)::bigint as high, -- to high, both in the interval
-    coalesce(counted.grams, 0) as grams, -- distinct grams so frequent
-    coalesce(counted.occurrences, 0) as occurrences, -- their frequencies together
+    coalesce(counted.grams, 0) as grams, -- distinct grams of these frequencies
+    coalesce(counted.occurrences, 0) as occurrences, -- sum of their frequencies
 from vocabularies
 cross join intervals
 left join counted

@@ -1,6 +1,5 @@
--- How models find words in pictures of words: the similarity of a picture of a word to this word (the
--- paper's Sync score), to all other words, and the difference: Figures 6 and 9 of the parrot-caption
--- paper, which have the first alone.
+-- Models' similarity of the image of a word to this word (the paper's Sync score), to all other
+-- words, and the difference: Figures 6 and 9 of the parrot-caption paper, which show the first.
 -- One row per (model, series), in the order of the views `models` and `series`; models outside the
 -- grid have no value.
 --

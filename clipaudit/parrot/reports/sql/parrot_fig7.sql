@@ -1,4 +1,4 @@
--- How similar models find captions to held-out pictures without text, and to those whose captions
+-- Models' similarity of captions to held-out images without text, and to those whose captions
 -- parrot their text, before and after it is erased: Figure 7 of the parrot-caption paper.
 -- One row per (model, series), in the order of the views `models` and `series`.
 --
@@ -50,11 +50,11 @@ select
     models.encoder,
     models.title as group_title,
     series.position as series_position,
-    series.series, -- none: no text; raw: as it is; co, all: text removed; random: as much elsewhere
+    series.series, -- none: no text; raw: unchanged; co, all: text removed; random: the area of another image's text
     series.title || case when sizes.samples is null then ', too small' else '' end as series_title,
     series.curated, -- the held-out set
-    coalesce(means.pictures, 0) as pictures, -- that the mean is over
-    case series.series -- null: of no picture
+    coalesce(means.pictures, 0) as pictures, -- images in the mean
+    case series.series -- null: no image
         when 'co' then means.without_co
         when 'all' then means.without_all
         when 'random_co' then means.random_co

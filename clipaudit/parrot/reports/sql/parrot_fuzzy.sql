@@ -1,5 +1,5 @@
--- How much of captions counts as repeated at several thresholds of the fuzzy match, which the paper
--- does not state.
+-- The share of captions that counts as repeated at several thresholds of the fuzzy match, which the
+-- paper does not state.
 -- One row per (threshold, tokenization, corpus), in the order of the views `thresholds` and
 -- `corpora`.
 --

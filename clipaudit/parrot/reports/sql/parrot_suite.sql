@@ -1,4 +1,4 @@
--- The tasks of DataComp's suite, one by one: what each model reaches, and which are skipped.
+-- The tasks of DataComp's suite: each model's results, and skipped tasks.
 -- One row per (task, model), in the order of the views `listed` and `models`.
 --
 -- listed  position, task, title, track, reason: why the task is skipped, or ''

@@ -1,4 +1,4 @@
--- How much text pictures show, and how much of it their captions repeat: Tables 1, 6 and 7 of the
+-- The text in images, and how much of it their captions repeat: Tables 1, 6 and 7 of the
 -- parrot-caption paper in one.
 -- One row per (measure, corpus), in the order of the views `measures` and `corpora`.
 --
@@ -198,8 +198,8 @@ select
     measures.definition, -- of the measure, exactly
     corpora.corpus,
     corpora.title as corpus_title,
-    coalesce(measured.pictures, 0) as pictures, -- what a share is of, or a mean over
-    measured.value, -- null: of no picture
+    coalesce(measured.pictures, 0) as pictures, -- images behind a share or a mean
+    measured.value, -- null: no image
     -- of a share of pictures; the interval over pictures
     if(measures.is_counted, exact_interval(
         round(measured.value * measured.pictures)::bigint, measured.pictures

@@ -1,4 +1,4 @@
--- The parrot captions that the model scores highest, and which of their words are in the picture:
+-- The parrot captions that the model scores highest, and their words in the image:
 -- Table 14 of the parrot-caption paper.
 -- One row per picture whose caption has a word in common with it: the highest raw score first, then
 -- in the order of the view `corpora` and by (shard, row).
@@ -103,7 +103,7 @@ select
     ) as co_words, -- as the caption has them, each once
     described.rate, -- co-embedded words / caption words
     described.raw as score,
-    described.rsc, -- score less that without co-embedded text; null: nothing could be erased
-    described.random_rsc, -- score less that with as much erased elsewhere; null: no donor
+    described.rsc, -- score minus that without co-embedded text; null: nothing could be erased
+    described.random_rsc, -- score minus that with the donor's text area erased; null: no donor
 from described
 order by position

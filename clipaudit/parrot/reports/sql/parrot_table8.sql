@@ -101,24 +101,24 @@ select
     models.position,
     models.title,
     models.encoder,
-    sizes.samples, -- that the model was trained on; null: it is from elsewhere
+    sizes.samples, -- training samples of the model; null: it is from elsewhere
     probed.grams,
-    probed.sync_mean, -- of the cosines of 1-grams and of their pictures, over grams and styles
+    probed.sync_mean, -- mean cosine of 1-grams and their images, over grams and styles
     probed.sync_std, -- sample standard deviation of the same
-    probed.mismatched, -- mean cosine of a picture and each other 1-gram
-    readings.reading, -- own less other words, the mean over words; null: there is one word
+    probed.mismatched, -- mean cosine of an image and each other 1-gram
+    readings.reading, -- own minus other words, the mean over words; null: there is one word
     readings.bounds.low as reading_low, -- 95 %, over words
     readings.bounds.high as reading_high,
-    readings.right_word, -- share of pictures whose own word is the most similar one
+    readings.right_word, -- share of images whose own word is the most similar one
     readings.right_bounds.low as right_word_low, -- 95 %, over words
     readings.right_bounds.high as right_word_high,
-    readings.chance, -- 1 / words that the model tells apart
+    readings.chance, -- 1 / number of words that the model distinguishes
     tracks.imagenet, -- of the test set that stands for ImageNet, or the mean with the suite's
     tracks.shifts, -- mean over ImageNet's distribution shifts
     tracks.vtab,
     tracks.retrieval, -- mean over retrieval sets of R@1, the mean of both directions
     tracks.average, -- mean over all tasks
-    tracks.tasks, -- that the average is over
+    tracks.tasks, -- number of tasks in the average
     papers.samples as published_samples,
     papers.sync_mean as published_sync_mean,
     papers.sync_std as published_sync_std,

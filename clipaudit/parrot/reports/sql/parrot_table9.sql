@@ -1,4 +1,4 @@
--- How similar models find pictures to their captions, before and after text is erased: Table 9 of
+-- Models' similarity of images to their captions, before and after text is erased: Table 9 of
 -- the parrot-caption paper, for every profiled corpus and every inspected model.
 -- One row per (corpus, model, measure), in the order of the views `models` and `measures`.
 --
