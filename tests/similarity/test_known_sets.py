@@ -122,7 +122,7 @@ def test_one_more_test_set_is_searched_alone(world, at_once, caplog):
     share, tables = world.search(*OF_ALL)
 
     assert share == SIZES["paintings"] / 16
-    assert "2 of 3 test sets are known" in caplog.text
+    assert "2 of 3 test sets are taken" in caplog.text
     assert "searched now: paintings" in caplog.text
     assert tables == at_once(*OF_ALL)
 
