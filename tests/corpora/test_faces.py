@@ -59,7 +59,7 @@ def test_nan_is_no_place():
 
 
 @pytest.mark.parametrize("text", [b"[1]", b"{", b"\xff", b'{"a": "' + b"a" * (1 << 20) + b'"}'])
-def test_json_that_the_index_refuses_is_refused_alike(text):
+def test_json_that_the_index_refuses_is_refused(text):
     with pytest.raises(Unusable):
         stated_boxes({"json": text}, "faces")
 

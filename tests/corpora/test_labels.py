@@ -88,7 +88,7 @@ def test_a_map_that_does_not_fit_is_refused_when_labels_are_checked(tmp_path):
         check(tmp_path, [0], label_map=[0, 1])
 
 
-def test_names_that_two_classes_share_are_told_by_their_order():
+def test_names_that_two_classes_share_are_resolved_by_their_order():
     assert map_by_names(["apple", "crane"], LEARNED) == [2, 4]
     assert map_by_names(["crane"], LEARNED) is None
     assert map_by_names(["apple", "chair"], LEARNED) is None

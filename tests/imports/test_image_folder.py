@@ -193,7 +193,7 @@ def test_a_table_that_is_a_link_out_of_the_folder_is_refused(folder, tmp_path):
         import_folder(folder, "photos", tmp_path / "lists")
 
 
-def test_of_a_text_that_is_too_long_no_more_is_read_than_says_so(folder, tmp_path):
+def test_a_text_that_is_too_long_is_read_only_up_to_the_limit(folder, tmp_path):
     (folder / "cats/a.txt").write_bytes(b"x" * 3_000_000)
     import_folder(folder, "photos", tmp_path / "lists")
 

@@ -39,7 +39,7 @@ def test_rows_are_counted_by_status(tmp_path):
     ]
 
 
-def test_samples_that_the_parquet_lacks_are_told_by_shard_and_number(tmp_path):
+def test_samples_that_the_parquet_lacks_are_named_by_shard_and_number(tmp_path):
     folder = download(tmp_path / "web")
     put_samples(folder / "00001.tar", ["000010000", "000010002", "strange", "stranger"])
 

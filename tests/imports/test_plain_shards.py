@@ -131,7 +131,7 @@ def test_folders_files_and_patterns_name_tars(folder, pattern):
     assert find_shards([f"{folder}/{pattern}"]) == [folder / "0.tar"]
 
 
-def test_a_pattern_of_which_tars_are_missing_is_refused(folder):
+def test_a_pattern_with_missing_tars_is_refused(folder):
     put(folder, {})
 
     with pytest.raises(InputError, match=r"2 of 3 shards are missing, first .*/1\.tar"):

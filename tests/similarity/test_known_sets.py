@@ -198,7 +198,7 @@ def test_how_a_search_runs_does_not_matter_to_what_is_known(world, at_once, chan
     assert tables == at_once(*OF_ALL)
 
 
-def test_test_sets_whose_earlier_tables_are_gone_are_searched_again(world, at_once, caplog):
+def test_test_sets_without_earlier_tables_are_searched_again(world, at_once, caplog):
     world.search("val", "sketch")
     shutil.rmtree(world.store.root / "objects")
     world = World(world.folder)  # the inputs, once more
